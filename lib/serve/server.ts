@@ -225,7 +225,7 @@ class AcceptWatch implements Disposable {
     readonly place: ListeningPlace,
     readonly log: (line: string) => void,
   ) {
-    connections.onRefusal = () => this.#lookAfter(LOOK_MS.afterRefusal);
+    connections.onRefusal = () => this.#lookAfter(LOOK_MS.afterRefusal, true);
     this.#lookAfter(LOOK_MS.usual);
   }
 
@@ -234,11 +234,15 @@ class AcceptWatch implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #lookAfter(ms: number): void {
+  #lookAfter(ms: number, wasRefused = false): void {
     // A look may itself be refused.
     if (this.#isLooking || this.#isOver) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), ms);
+    this.#timer = setTimeout(() => {
+      // Of many that come at once the last may have found no file.
+      if (wasRefused) this.#numSeen = this.connections.numTaken;
+      void this.#look();
+    }, ms);
   }
 
   async #look(): Promise<void> {

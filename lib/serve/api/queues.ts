@@ -49,15 +49,15 @@ function queueFull(maxQueue: number): ApiError {
   return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
 }
 
-/** Bytes of large questions that are worked on at once; while it is read, one takes some 20 times as much memory. */
+/** Bytes of questions that are worked on at once; while it is read, one takes some 20 times as much memory. */
 const MAX_AT_WORK_BYTES = 4 * 2 ** 20;
-/** Questions up to this length are not counted. */
+/** Questions up to this length do not wait for longer ones: as many bytes of them are worked on beside these. */
 const SMALL_BYTES = 2 ** 14;
 
-/** Bounds the memory of large questions: they wait as text, in the order in which they came. */
+/** Bounds the memory of questions: they wait as text, in the order in which they came. */
 export class SizeGate {
-  readonly #waiting: { bytes: number; enter: () => void }[] = [];
-  #atWorkBytes = 0;
+  readonly #small = new Room();
+  readonly #large = new Room();
 
   /**
    * Works on a question when others leave room for it.
@@ -67,44 +67,55 @@ export class SizeGate {
    * @param signal Ends the wait.
    */
   async run<T>(bytes: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (bytes <= SMALL_BYTES) return await work();
+    const room = bytes <= SMALL_BYTES ? this.#small : this.#large;
     const counted = Math.min(bytes, MAX_AT_WORK_BYTES);
-    await this.#room(counted, signal);
+    await room.enter(counted, signal);
     try {
       return await work();
     } finally {
-      this.#atWorkBytes -= counted;
-      this.#admit();
+      room.leave(counted);
     }
   }
+}
 
-  async #room(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+/** Room for {@link MAX_AT_WORK_BYTES}. */
+class Room {
+  readonly #waiting: { bytes: number; enter: () => void }[] = [];
+  #numBytes = 0;
+
+  async enter(bytes: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const { promise, resolve: enter, reject } = Promise.withResolvers<void>();
     const waiting = { bytes, enter };
-    const leave = () => {
+    this.#waiting.push(waiting);
+    this.#admit();
+    if (!this.#waiting.includes(waiting)) return;
+    const giveUp = () => {
       const place = this.#waiting.indexOf(waiting);
       if (place < 0) return;
       this.#waiting.splice(place, 1);
       reject(signal?.reason);
       this.#admit();
     };
-    signal?.addEventListener("abort", leave);
-    this.#waiting.push(waiting);
-    this.#admit();
+    signal?.addEventListener("abort", giveUp);
     try {
       await promise;
     } finally {
-      signal?.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", giveUp);
     }
+  }
+
+  leave(bytes: number): void {
+    this.#numBytes -= bytes;
+    this.#admit();
   }
 
   #admit(): void {
     for (;;) {
       const next = this.#waiting[0];
-      if (!next || this.#atWorkBytes + next.bytes > MAX_AT_WORK_BYTES) return;
+      if (!next || this.#numBytes + next.bytes > MAX_AT_WORK_BYTES) return;
       this.#waiting.shift();
-      this.#atWorkBytes += next.bytes;
+      this.#numBytes += next.bytes;
       next.enter();
     }
   }

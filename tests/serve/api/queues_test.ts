@@ -287,7 +287,7 @@ Deno.test("LongWork does one piece at a time, callers in turn, also after one th
   await work.run(piece("late"), {});
 });
 
-Deno.test("SizeGate lets large questions in one after another, small ones at once, and none after its signal", async () => {
+Deno.test("SizeGate lets large questions in as there is room, small ones beside them, and none after its signal", async () => {
   const gate = new SizeGate();
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -306,7 +306,7 @@ Deno.test("SizeGate lets large questions in one after another, small ones at onc
   const fourth = ask("1 MiB", 2 ** 20);
   const fifth = ask("1 KiB", 1024);
   await turn();
-  assertEquals(begun.splice(0), ["1 KiB", "longer than all that fit"]);
+  assertEquals(begun.splice(0), ["longer than all that fit", "1 KiB"]);
   ends.get("longer than all that fit")?.();
   await turn();
   assertEquals(begun.splice(0), ["2 MiB"]);
