@@ -55,7 +55,9 @@ for (const [name, exitCode] of [["SIGTERM", 75], ["SIGINT", 130], ["SIGUSR2", 75
     assertEquals(stuck.code, exitCode, stuck.stderr);
     assertMatch(
       stuck.stderr,
-      new RegExp(`\\nerror: Cannot end in order after ${name}: the stage showed no work for 20 s, [^\\n]+\\n$`),
+      new RegExp(
+        `\\nerror: Cannot end in order after ${name}: the stage showed no work for 20 s, [^\\n]+\\n$`,
+      ),
     );
     const working = await runSignalled("in a stage that saves for long", name);
     assertEquals(working.code, 98, working.stderr);

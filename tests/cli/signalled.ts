@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { endProcess, runStageThread, SignalListener, type StageCommand, type StageReport } from "../../lib/cli/stage_thread.ts";
+import {
+  endProcess,
+  runStageThread,
+  SignalListener,
+  type StageCommand,
+  type StageReport,
+} from "../../lib/cli/stage_thread.ts";
 import { SimulatedTime } from "../simulated_time.ts";
 import { until } from "../until.ts";
 
