@@ -23,22 +23,26 @@ fi
 buildah commit --quiet "$base" localhost/debian13 >/dev/null
 buildah build --network host --build-arg BASE=localhost/debian13 --file .github/Containerfile --tag ping-llm .
 
-cat >"$work/inside.sh" <<'INSIDE'
+mkdir -m 755 "$work/shared"
+cat >"$work/shared/inside.sh" <<'INSIDE'
 set -e
 ping-llm --version
 ping-llm synth --rows 5000 --output synth.parquet
 ping-llm probe-rows --input synth.parquet --output rows --split-by row
 ping-llm train --data rows --run run --steps 5
-exec ping-llm serve --checkpoint run --host 0.0.0.0 --port 18080
+ping-llm serve --checkpoint run --host 0.0.0.0 --port 18080 &
+until [ -e /shared/answer ]; do kill -0 $!; sleep 1; done
+kill $!
+wait $! || [ $? = 75 ]
 INSIDE
 container=$(buildah from localhost/ping-llm)
-buildah run --network host --volume "$work/inside.sh:/inside.sh:ro" "$container" -- sh /inside.sh &
-run=$!
+buildah run --network host --volume "$work/shared:/shared:ro" "$container" -- sh /shared/inside.sh &
 question='http://127.0.0.1:18080/v1/rtt?src_addr=192.0.2.1&dst_addr=198.51.100.7'
-until curl --silent --fail "$question" >"$work/answer"; do
-  kill -0 $run || { echo "the container ended before it answered"; exit 1; }
+until curl --silent --fail "$question" --output "$work/answer"; do
+  kill -0 $! || { echo "the container ended before it answered"; exit 1; }
   sleep 1
 done
-kill $run
-head -c 200 "$work/answer"
+mv "$work/answer" "$work/shared/answer"
+wait $!
+head -c 200 "$work/shared/answer"
 echo
