@@ -10,6 +10,7 @@ import { PingService } from "../lib/serve/api/ping_service.ts";
 import { kebab } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
+import { printLog } from "../lib/base/printed.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { type AnswerOptions, hashOf } from "../lib/serve/answers.ts";
@@ -53,7 +54,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
     models,
     limits: options,
     stopping: stage.signal,
-    log: (line: string) => console.error(line),
+    log: printLog,
   };
   if (options.mcp) await new McpTools(answering).serveLines();
   else await serveHttp(options, answering, metrics, asJson);

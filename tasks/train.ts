@@ -10,6 +10,7 @@ import { fitPoolOf, type FitPoolOptions, type FittedPool, validationErrors } fro
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
+import { printLog } from "../lib/base/printed.ts";
 import { Communicator } from "../lib/train/mpi/communicator.ts";
 import { launchOf } from "../lib/train/mpi/launch.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
@@ -39,7 +40,7 @@ export const trainStage = defineStage(STAGES.train, async (options, context) => 
     if (error instanceof AgreedError) {
       await ranks.close();
     } else if (error instanceof UserError) {
-      console.error(`error: rank ${rank} of ${numRanks}: ${error.message}`);
+      printLog(`error: rank ${rank} of ${numRanks}: ${error.message}`);
       ranks.abort(error.exitCode);
     }
     throw error;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { printable, printLog } from "../base/printed.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { signOfWork } from "../io/threads/signs_of_work.ts";
 
@@ -48,16 +49,16 @@ export class Progress {
     const nowMs = performance.now();
     if (nowMs - this.#lastMs < (this.#mode === "bar" ? REDRAW_MS : LINE_MS)) return;
     this.#lastMs = nowMs;
-    const line = this.#line(done, note, (nowMs - this.#startMs) / 1000);
+    const line = printable(this.#line(done, note, (nowMs - this.#startMs) / 1000));
     if (this.#mode === "bar") this.#redraw(line);
-    else console.error(line);
+    else printLog(line);
   }
 
   /** Prints a line above the bar. */
   print(line: string): void {
     if (this.#mode === "quiet") return;
     if (this.#mode === "bar") this.#redraw("");
-    console.error(line);
+    printLog(line);
   }
 
   /** Removes the bar. */

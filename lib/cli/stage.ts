@@ -4,6 +4,7 @@
  * @module
  */
 import { InterruptedError, UserError } from "../base/errors.ts";
+import { printable, printLog } from "../base/printed.ts";
 import { type Command, helpOf, parseArguments } from "./command.ts";
 import {
   endProcess,
@@ -73,7 +74,7 @@ export function defineStage<O extends Options & typeof commonOptions>(
         signal: new AbortController().signal,
         progress: (label, shown) => new Progress(label, { ...shown, quiet }),
         log: (line) => {
-          if (!quiet) console.error(line);
+          if (!quiet) printLog(line);
         },
         ...within,
       }, positionals);
@@ -107,7 +108,7 @@ export function serveStage(...stages: Stage[]): void {
   };
   const endWithBug = (event: Event, error: unknown) => {
     event.preventDefault();
-    console.error("error: Uncaught", error);
+    printLog(`error: Uncaught ${Deno.inspect(error)}`);
     end({ exitCode: 1, text: "" });
   };
   // No error ends this thread: what it frees of a driver at its end, the exit of the process frees too, at the same time.
@@ -145,14 +146,16 @@ export async function runStage(stage: Stage, args: readonly string[]): Promise<n
   endProcess(await outcomeOf(stage, args, stopped.signal));
 }
 
+/** How a stage ends. The first thread prints it, which does not know the keys of this one. */
 async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSignal): Promise<Outcome> {
   try {
     const { text, json, exitCode = 0 } = await stage.run(args, { signal });
-    return { exitCode, text: args.includes("--json") && json ? JSON.stringify(json) : text, isResult: true };
+    const shown = args.includes("--json") && json ? JSON.stringify(json) : text;
+    return { exitCode, text: printable(shown), isResult: true };
   } catch (thrown) {
     const error = explainStartError(thrown, stage.name);
     if (!(error instanceof UserError)) throw error;
-    return { exitCode: error.exitCode, text: error.message };
+    return { exitCode: error.exitCode, text: printable(error.message) };
   }
 }
 

@@ -9,6 +9,7 @@
 import { newSigns, SignObserver } from "../io/threads/signs_of_work.ts";
 import type { Introduction, Thread } from "../io/threads/worker_pool.ts";
 import { InterruptedError, UserError } from "../base/errors.ts";
+import { printLog } from "../base/printed.ts";
 import { printLine } from "../io/files/standard_output.ts";
 
 /** How long a second signal waits for the thread to finish its work on devices. */
@@ -162,7 +163,7 @@ export const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
  */
 export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
   try {
-    if (text !== "" && !isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
+    if (text !== "" && !isResult) printLog(`error: ${text.replaceAll("\n", " ")}`);
     else if (text !== "") printLine(text);
   } catch (error) {
     if (isResult) {

@@ -16,6 +16,7 @@ import synth from "../../configs/synth.json" with { type: "json" };
 import v1100m from "../../configs/v1-100m.json" with { type: "json" };
 import { isObject } from "../base/collections.ts";
 import { ConfigError, UsageError } from "../base/errors.ts";
+import { printLog } from "../base/printed.ts";
 import { didYouMean, formatCount } from "../base/text.ts";
 import { applySet, parseConfig } from "../base/config_file.ts";
 import { readJsonObject } from "../io/files/inputs.ts";
@@ -179,7 +180,7 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
  */
 function presetOf(name: string): Json {
   const renamed = RENAMED.get(name);
-  if (renamed) console.warn(`note: --config ${name} is called ${renamed} now`);
+  if (renamed) printLog(`note: --config ${name} is called ${renamed} now`);
   const preset = PRESETS.get(renamed ?? name);
   if (preset) return extended(preset);
   const hint = didYouMean(name, [...PRESETS.keys()]);

@@ -5,15 +5,16 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import { printable } from "../../base/printed.ts";
 import { explainFileError } from "./file_errors.ts";
 import { writeWhole } from "./byte_file.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes a line to standard output. @throws {UserError} If the disk is full or the pipe's reader has gone. */
+/** Writes a line to standard output, see `lib/base/printed.ts`. @throws {UserError} If the disk is full or the pipe's reader has gone. */
 export function printLine(text: string): void {
   try {
-    writeWhole(Deno.stdout, encoder.encode(`${text}\n`));
+    writeWhole(Deno.stdout, encoder.encode(`${printable(text)}\n`));
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) {
       throw new UserError("Cannot write to standard output: its reader has gone", { cause: error });
