@@ -42,7 +42,7 @@ type Options = OptionsOf<typeof STAGES.fetch.kinds.atlas>;
 const PROBES = "probes.json";
 /** The manifest of the work is written at most so often: it lists all windows. */
 const SAVE_MS = 2000;
-/** The name by which a file's counts tell when it was fetched, seconds since 1970. */
+/** The name by which a file's counts tell when it was fetched by the server's clock, seconds since 1970. */
 const FETCHED_S = "fetchedAtS";
 
 export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, async (options, context) => {
@@ -55,11 +55,13 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
   const client = clientOf(options, context, { variable: ATLAS_KEY, scheme: "Key", advice: CHECK_IDS });
   const asked = { measurements: formatIndexes(measurements), probes: probes ?? "all", ...identity, windowS };
   const started = { stage: "fetch atlas", inputs: [], options: { ...asked, url: options.url }, overwrite };
-  const nowS = Math.floor(Date.now() / 1000);
-  const windows = atlasWindows(measurements, { startS, stopS, windowS, nowS });
+  const windowsUntil = (nowS: number) => atlasWindows(measurements, { startS, stopS, windowS, nowS });
+  windowsUntil(ownNowS()); // refuses too many
   using output = StagedOutput.openFolder(folder, started);
   const found = new Map(output.manifest.outputs.map((each) => [each.path, each]));
-  const missing = windows.filter((window) => !isFinal(window, found.get(windowFile(window)), SETTLE_S));
+  const { windows, missing } = await planned(client, stopS, windowsUntil, (window) => {
+    return isFinal(window, found.get(windowFile(window)), SETTLE_S);
+  });
   const isDone = missing.length === 0 && output.isComplete;
   if (!isDone) {
     output.manifest.complete = false;
@@ -125,7 +127,7 @@ async function fetchMissing(
           `${formatCount(numResults + count)} results, measurement ${window.measurement}`,
         );
       onResults(0);
-      const fetchedAtS = Math.floor(Date.now() / 1000);
+      const fetchedAtS = await client.nowS();
       const path = join(output.folder, name);
       const results = await fetchWindow(client, { window, probes, path, seen, onResults });
       await output.record(name, { results, [FETCHED_S]: fetchedAtS });
@@ -140,6 +142,28 @@ async function fetchMissing(
   progress.update(total, "probes and anchors");
   const objects = await fetchProbes(client, seen, join(output.folder, PROBES));
   await output.record(PROBES, { objects });
+}
+
+function ownNowS(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+/**
+ * The windows of a span until now, and those of them that are to be fetched. Now is the server's time; it is asked unless
+ * everything is there.
+ *
+ * @param windowsUntil The windows that begin before a time.
+ */
+async function planned<W extends TimeWindow>(
+  client: ApiClient,
+  stopS: number,
+  windowsUntil: (nowS: number) => W[],
+  isFetched: (window: W) => boolean,
+): Promise<{ windows: W[]; missing: W[] }> {
+  const nowS = ownNowS();
+  const isOver = nowS >= stopS && windowsUntil(nowS).every(isFetched);
+  const windows = windowsUntil(isOver ? nowS : await client.nowS());
+  return { windows, missing: windows.filter((window) => !isFetched(window)) };
 }
 
 /** Whether a window was fetched after all of its results had come. @param settleS How late they can come. */
@@ -323,12 +347,16 @@ export const fetchPrometheusStage: Stage = defineStage(
     const started = { stage: "fetch prometheus", inputs: [], options: asked, overwrite };
     // Multiples of the step, so that each run asks for the values of the same times.
     const span = { startS: stepS * Math.ceil(startS / stepS), stopS, windowS };
-    const windows = divideTime({ ...span, nowS: Math.floor(Date.now() / 1000) }).map((window) => ({
-      ...window,
-      name: `results/${formatWindow(window)}.json.zst`,
-    }));
+    const windowsUntil = (nowS: number) =>
+      divideTime({ ...span, nowS }).map((window) => ({
+        ...window,
+        name: `results/${formatWindow(window)}.json.zst`,
+      }));
+    windowsUntil(ownNowS()); // refuses too many
     using output = StagedOutput.openFolder(folder, started);
-    const missing = windows.filter((window) => !isFinal(window, output.finished(window.name), LATENESS_S));
+    const { windows, missing } = await planned(client, stopS, windowsUntil, (window) => {
+      return isFinal(window, output.finished(window.name), LATENESS_S);
+    });
     const isDone = missing.length === 0 && output.isComplete;
     const sumOf = (name: string) =>
       output.manifest.outputs.reduce((sum, { counts }) => sum + (counts?.[name] ?? 0), 0);
@@ -343,14 +371,15 @@ export const fetchPrometheusStage: Stage = defineStage(
       const told = new Set<string>();
       for (const [i, window] of missing.entries()) {
         progress.update(total - missing.length + i, `${formatCount(sumOf("points"))} values`);
-        const fetchedAtS = Math.floor(Date.now() / 1000);
-        const { bytes, numSeries, numPoints, warnings } = await fetchRange(client, { query, window, stepS });
+        const nowS = await client.nowS();
+        const answer = await fetchRange(client, { query, window, stepS, nowS });
+        const { bytes, numSeries, numPoints, warnings } = answer;
         for (const warning of warnings.filter((each) => !told.has(each))) {
           told.add(warning);
           context.log(`${url} warns: ${warning}`);
         }
         writeFileAtomic(join(output.folder, window.name), zstdCompressSync(bytes));
-        await output.record(window.name, { series: numSeries, points: numPoints, [FETCHED_S]: fetchedAtS });
+        await output.record(window.name, { series: numSeries, points: numPoints, [FETCHED_S]: nowS });
         output.save();
       }
       if (sumOf("points") === 0) {

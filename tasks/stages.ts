@@ -218,7 +218,9 @@ const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
 const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
 const spanOptions = {
   start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
-  stop: option.text("time after the last one, likewise (default: now, whenever it runs)", { value: "TIME" }),
+  stop: option.text("time after the last one, likewise (default: the server's now, whenever it runs)", {
+    value: "TIME",
+  }),
 };
 const window = option.text("time span of a file and of a request, such as 1d, 6h", {
   default: "1d",

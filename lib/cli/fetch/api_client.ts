@@ -3,18 +3,23 @@
  * with growing waits, until it succeeds or is hopeless.
  *
  * - 429 and 5xx, lost connections, bodies cut short and silence for longer than the time limit are tried again. The wait is
- *   that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds; Globalping), else 1, 2, 4, … 60 s.
+ *   that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds; Globalping), at least 1 s, else
+ *   1, 2, 4, … 60 s.
+ * - An answer is one with status 200, or 202 to a POST: others have no body, or a part of it.
  * - All requests go to one host: links to further pages are followed by their path, redirections not at all.
- * - The key is in a header only, and in no message.
+ * - The key is in a header only, and is printed nowhere, also where the server repeats it.
+ * - Now is the server's time: the clock of this machine may be wrong.
  *
  * @module
  */
 import { Buffer } from "node:buffer";
-import { shortened, UsageError, UserError } from "../../base/errors.ts";
+import { FormatError, shortened, UsageError, UserError } from "../../base/errors.ts";
 import { formatBytes, formatSeconds } from "../../base/text.ts";
 import { VERSION } from "../../base/version.ts";
+import { openInput } from "../../io/compression/decompress.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { pause } from "../../io/threads/stage_hooks.ts";
+import { keepSecret } from "../../base/printed.ts";
 
 const MAX_ATTEMPTS = 8;
 const FIRST_WAIT_MS = 1000;
@@ -62,9 +67,34 @@ type BodyReader<T> = (body: AsyncIterable<Uint8Array>) => Promise<T>;
 /** Asks one API. */
 export class ApiClient {
   readonly #options: ApiOptions;
+  /** The server's time minus that of `performance`, ms; NaN if its answers do not say it. */
+  #clockMs: number | undefined;
 
   constructor(options: ApiOptions) {
     this.#options = options;
+  }
+
+  /**
+   * Now by the server's clock, Unix seconds, as its last answer said; it is asked if there was none. Without a time in its
+   * answers it is now by this machine's clock, which is logged once.
+   *
+   * @throws {UserError} If the server does not answer.
+   */
+  async nowS(): Promise<number> {
+    const { base, log } = this.#options;
+    if (this.#clockMs === undefined) {
+      await this.#retried(base, async () => {
+        const { response, silence } = await this.#send(base, "HEAD");
+        silence[Symbol.dispose]();
+        await response.body?.cancel();
+      });
+    }
+    if (this.#clockMs === undefined) {
+      log(`${base.host}: its answers have no time (Date), so the time is that of this machine`);
+      this.#clockMs = NaN;
+    }
+    const nowMs = Number.isNaN(this.#clockMs) ? Date.now() : performance.now() + this.#clockMs;
+    return Math.floor(nowMs / 1000);
   }
 
   /**
@@ -103,11 +133,16 @@ export class ApiClient {
   }
 
   async #request<T>(path: string, read: BodyReader<T>, body?: RequestBody): Promise<T> {
-    const { base, log, signal, firstWaitMs = FIRST_WAIT_MS } = this.#options;
+    const { base } = this.#options;
     const url = new URL(base.pathname.replace(/\/$/, "") + path, base);
+    return await this.#retried(url, () => this.#attempt(url, read, body));
+  }
+
+  async #retried<T>(url: URL, attemptOnce: () => Promise<T>): Promise<T> {
+    const { log, signal, firstWaitMs = FIRST_WAIT_MS } = this.#options;
     for (let attempt = 1;; attempt++) {
       try {
-        return await this.#attempt(url, read, body);
+        return await attemptOnce();
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof RetryableError)) throw error;
@@ -129,7 +164,7 @@ export class ApiClient {
         }
         const waitMs = afterS === undefined
           ? Math.min(firstWaitMs * 2 ** (attempt - 1), LONGEST_WAIT_MS)
-          : 1000 * afterS;
+          : Math.max(firstWaitMs, 1000 * afterS);
         log(
           `${url.host}: ${message}; trying again in ${formatSeconds(waitMs / 1000)} (${attempt} of ` +
             `${MAX_ATTEMPTS})`,
@@ -140,29 +175,48 @@ export class ApiClient {
   }
 
   async #attempt<T>(url: URL, read: BodyReader<T>, body?: RequestBody): Promise<T> {
+    const { response, silence } = await this.#send(url, body ? "POST" : "GET", body);
+    const chunks = chunksOf(response, silence);
+    try {
+      const text = decoded(chunks);
+      const { status } = response;
+      if (status !== 200 && !(body && status === 202)) throw await this.#refusal(url, response, text);
+      return await read(text);
+    } finally {
+      await chunks.return(undefined);
+      silence[Symbol.dispose]();
+    }
+  }
+
+  async #send(
+    url: URL,
+    method: "GET" | "HEAD" | "POST",
+    body?: RequestBody,
+  ): Promise<{ response: Response; silence: SilenceTimer }> {
     const { authorization, timeoutMs, signal } = this.#options;
-    using silence = new SilenceTimer(timeoutMs);
+    const silence = new SilenceTimer(timeoutMs);
     const headers = new Headers({
       "User-Agent": `ping-llm/${VERSION}`,
       Accept: "application/json, text/plain",
+      // Else Deno (2.9.6) decodes the answer, and only the first member of gzip; this value alone prevents that.
+      "Accept-Encoding": "identity",
     });
     if (authorization !== undefined) headers.set("Authorization", authorization);
     if (body) headers.set("Content-Type", "application/json");
-    const response = await fetch(url, {
-      method: body ? "POST" : "GET",
-      headers,
-      ...(body && { body: JSON.stringify(body.json) }),
-      redirect: "manual",
-      signal: AbortSignal.any([signal, silence.signal]),
-    }).catch((error) => {
-      throw connectionError(error, silence);
-    });
-    const chunks = chunksOf(response, silence);
     try {
-      if (!response.ok) throw await this.#refusal(url, response, chunks);
-      return await read(chunks);
-    } finally {
-      await chunks.return(undefined);
+      const response = await fetch(url, {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body.json) }),
+        redirect: "manual",
+        signal: AbortSignal.any([signal, silence.signal]),
+      });
+      const dateMs = dateMsOf(response.headers);
+      if (dateMs !== undefined) this.#clockMs = dateMs - performance.now();
+      return { response, silence };
+    } catch (error) {
+      silence[Symbol.dispose]();
+      throw connectionError(error, silence);
     }
   }
 
@@ -174,7 +228,9 @@ export class ApiClient {
     if (status === 429 || status >= 500) {
       return new RetryableError(`it answered ${what}`, waitAskedS(headers));
     }
-    const advice = status >= 300 && status < 400
+    const advice = status < 300
+      ? "expected 200 and the whole answer; check --url"
+      : status < 400
       ? `expected no redirection, found one to ${shortened(headers.get("Location") ?? "nowhere")}; give ` +
         "that host with --url"
       : status === 401 || status === 403
@@ -240,6 +296,16 @@ function messageOf(error: unknown): string {
   return error.message.replace(/^error sending request for url \([^)]*\): /, "");
 }
 
+/** The text of a body, which a server may send as gzip of several members although it was not asked for it. */
+async function* decoded(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* (await openInput("the answer", { raw: chunks })).chunks;
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new RetryableError("the answer is not whole gzip", undefined, { cause: error });
+  }
+}
+
 async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let numBytes = 0;
@@ -274,8 +340,15 @@ function saidBy(body: Uint8Array): string {
 export function waitAskedS(headers: Headers): number | undefined {
   const text = headers.get("Retry-After") ?? headers.get("X-RateLimit-Reset");
   if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
+  const untilS = () => Math.ceil((Date.parse(text) - (dateMsOf(headers) ?? Date.now())) / 1000);
+  const seconds = /^\d+$/.test(text) ? Number(text) : untilS();
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+/** When a server answered, by its clock, ms since 1970. */
+function dateMsOf(headers: Headers): number | undefined {
+  const dateMs = Date.parse(headers.get("Date") ?? "");
+  return Number.isNaN(dateMs) ? undefined : dateMs;
 }
 
 /**
@@ -288,7 +361,7 @@ export function waitAskedS(headers: Headers): number | undefined {
 export function readKey(path: string | undefined, variable: string): string | undefined {
   const key = (path === undefined ? Deno.env.get(variable) : readText(path, { mayBePipe: true }))?.trim();
   if (key === undefined || key === "" && path === undefined) return undefined;
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  if (/^[\x21-\x7e]+$/.test(key)) return keepSecret(key);
   throw new UserError(
     `Cannot use ${path ?? `the variable ${variable}`}: expected a key of printable ASCII characters, and ` +
       "nothing else",

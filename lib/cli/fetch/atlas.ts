@@ -30,6 +30,8 @@ const RESULTS_PER_CALL = 1000;
 /** Ids of a request for probes: 8 characters each stay well below the usual limits of a URL. */
 const IDS_PER_REQUEST = 200;
 const PAGE_SIZE = 500;
+/** RIPE Atlas has some 1500 anchors, and more that were. */
+const MAX_ANCHORS = 100_000;
 /** Addresses that results tell of one probe; some change theirs daily. */
 const MAX_ADDRESSES = 64;
 
@@ -207,12 +209,24 @@ function parseResult(line: Uint8Array): Record<string, unknown> {
   throw new RetryableError(`found a line that is no result (${shortened(text.trim(), 60)})`);
 }
 
+/** @throws {UserError} If a result is not one of pings, or of another measurement. */
 function requirePing({ type, msm_id }: Record<string, unknown>, measurement: number): void {
-  if (type === "ping" || type === undefined && msm_id !== undefined) return;
-  if (typeof type !== "string") throw new RetryableError("found an object that is no result");
+  if (typeof type !== "string" && msm_id === undefined) {
+    throw new RetryableError("found an object that is no result");
+  }
+  if (type !== undefined && type !== "ping") {
+    throw new UserError(
+      `Cannot use measurement ${measurement}: its results are of the type ${
+        shortened(String(type), 40)
+      }, expected ` +
+        "ping; leave it out of --measurement",
+    );
+  }
+  if (msm_id === measurement) return;
   throw new UserError(
-    `Cannot use measurement ${measurement}: its results are of the type ${shortened(type, 40)}, expected ` +
-      "ping; leave it out of --measurement",
+    `Cannot use the results of measurement ${measurement}: found one of measurement ${
+      shortened(String(msm_id), 40)
+    }; check --url`,
   );
 }
 
@@ -230,12 +244,16 @@ export async function fetchProbes(client: ApiClient, seen: SeenHosts, path: stri
   for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
     const wanted = ids.slice(at, at + IDS_PER_REQUEST).join();
     for await (
-      const probe of pagesOf(client, `/api/v2/probes/?id__in=${wanted}&sort=id&page_size=${PAGE_SIZE}`)
+      const probe of pagesOf(
+        client,
+        `/api/v2/probes/?id__in=${wanted}&sort=id&page_size=${PAGE_SIZE}`,
+        IDS_PER_REQUEST,
+      )
     ) {
       objects.push(probe, ...addressesOf(probe, seen.probes.get(Number(probe.id))));
     }
   }
-  for await (const anchor of pagesOf(client, `/api/v2/anchors/?page_size=${PAGE_SIZE}`)) {
+  for await (const anchor of pagesOf(client, `/api/v2/anchors/?page_size=${PAGE_SIZE}`, MAX_ANCHORS)) {
     const addresses = [anchor.ip_v4, anchor.ip_v6].map(String);
     const isSeen = seen.probes.has(Number(anchor.probe)) ||
       addresses.some((address) => seen.destinations.has(address));
@@ -259,18 +277,39 @@ function addressesOf(
   });
 }
 
-/** The objects of a list, page by page. */
-async function* pagesOf(client: ApiClient, path: string): AsyncGenerator<Record<string, unknown>> {
+/**
+ * The objects of a list, page by page.
+ *
+ * @param most The largest number of objects that the list can have.
+ * @throws {UserError} If an answer is not a page of objects, or the pages do not end after as many as they say there are.
+ */
+async function* pagesOf(
+  client: ApiClient,
+  path: string,
+  most: number,
+): AsyncGenerator<Record<string, unknown>> {
+  const seen = new Set<string>();
+  let numObjects = 0;
   for (let next: string | undefined = path; next !== undefined;) {
-    const page = await client.json(next) as { results?: unknown; next?: unknown };
-    if (!Array.isArray(page?.results)) {
-      throw new UserError(
-        `Cannot read the answer to ${shortened(next, 100)}: found no results, expected a list`,
-      );
-    }
-    yield* page.results as Record<string, unknown>[];
+    const asked: string = next;
+    const refuse = (found: string): never => {
+      throw new UserError(`Cannot read the answer to ${shortened(asked, 100)}: ${found}; check --url`);
+    };
+    seen.add(asked);
+    const page = await client.json(asked);
+    const { results, next: link, count } = isObject(page) ? page : {};
+    if (!Array.isArray(results)) return refuse("found no results, expected a list");
+    if (!results.every(isObject)) return refuse("found a result that is not an object, expected only these");
+    numObjects += results.length;
+    yield* results as Record<string, unknown>[];
     // Only its path: whatever host it names, no other is asked.
-    const url: URL | null = typeof page.next === "string" ? URL.parse(page.next) : null;
+    const url: URL | null = typeof link === "string" ? URL.parse(link) : null;
     next = url ? url.pathname + url.search : undefined;
+    if (next === undefined) return;
+    if (seen.has(next)) return refuse("its next page is one that came before, expected another");
+    const numAll = typeof count === "number" ? Math.min(count, most) : most;
+    if (results.length === 0 || numObjects >= numAll) {
+      return refuse(`found a further page after ${numObjects} objects, expected ${numAll} in all`);
+    }
   }
 }

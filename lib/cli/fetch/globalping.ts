@@ -72,6 +72,13 @@ export async function endedPing(
       );
     }
     const { type, status } = measurement;
+    if (measurement.id !== id) {
+      throw new UserError(
+        `Cannot use measurement ${id}: the answer is measurement ${
+          shortened(String(measurement.id), 40)
+        }; check --url`,
+      );
+    }
     if (type !== "ping") {
       throw new UserError(
         `Cannot use measurement ${id}: it is of the type ${shortened(String(type), 40)}, expected ping; ` +

@@ -31,6 +31,8 @@ export interface RangeQuery {
   query: string;
   window: TimeWindow;
   stepS: number;
+  /** Now by the server's clock. */
+  nowS: number;
 }
 
 /** The answer to a {@link RangeQuery}. */
@@ -50,10 +52,10 @@ export interface RangeAnswer {
  */
 export async function fetchRange(
   client: ApiClient,
-  { query, window: { startS, stopS }, stepS }: RangeQuery,
+  { query, window: { startS, stopS }, stepS, nowS }: RangeQuery,
 ): Promise<RangeAnswer> {
   // Prometheus repeats the last value for times after now.
-  const end = Math.min(stopS - 1, Math.floor(Date.now() / 1000));
+  const end = Math.min(stopS - 1, nowS);
   const words = { query, start: String(startS), end: String(end), step: String(stepS) };
   const { bytes, value } = await client.jsonBytes(`/api/v1/query_range?${new URLSearchParams(words)}`);
   const counts = countMatrix(value);

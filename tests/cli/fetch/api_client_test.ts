@@ -1,5 +1,6 @@
 /** Requests are tried again when that may help, and their errors say what to do. @module */
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { gzipSync } from "node:zlib";
 import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { ApiClient, type ApiOptions, parseBase, readKey } from "../../../lib/cli/fetch/api_client.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
@@ -60,14 +61,20 @@ Deno.test("it waits as Retry-After or X-RateLimit-Reset asks, and not longer tha
   answering(
     server,
     () => new Response("", { status: 429, headers: { "Retry-After": "7" } }),
-    () => new Response("", { status: 503, headers: { "Retry-After": soon() } }),
+    () =>
+      new Response("", {
+        status: 503,
+        headers: { "Retry-After": soon(), Date: new Date(Date.now()).toUTCString() },
+      }),
+    // As long as after a failure without any such header.
+    () => new Response("", { status: 503, headers: { "Retry-After": "0" } }),
     () => new Response("", { status: 429, headers: { "X-RateLimit-Reset": "900" } }),
   );
-  const { client, lines } = clientOf(server, { firstWaitMs: 1e9, timeoutMs: 1e9 });
+  const { client, lines } = clientOf(server, { firstWaitMs: 1000, timeoutMs: 1e9 });
   const answered = client.json("/");
-  for (const waitMs of [7000, 5000, 900_000]) await time.passWait(waitMs);
+  for (const waitMs of [7000, 5000, 1000, 900_000]) await time.passWait(waitMs);
   await answered;
-  assertEquals(lines.length, 3);
+  assertEquals(lines.length, 4);
   answering(server, () => new Response("", { status: 429, headers: { "Retry-After": "901" } }));
   const error = await assertRejects(() => client.json("/"), UserError);
   assertMatch(
@@ -118,6 +125,70 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
     assert(!error.message.includes("\n"));
   }
   assertEquals(server.requests.length, 5);
+});
+
+Deno.test("a date of Retry-After is by the clock of the server", async () => {
+  await using server = new ReplayServer();
+  using time = new SimulatedTime();
+  const serverMs = Date.now() + 7_200_000;
+  server.date = () => new Date(serverMs).toUTCString();
+  const headers = { "Retry-After": new Date(serverMs + 5000).toUTCString() };
+  answering(server, () => new Response("", { status: 429, headers }));
+  const answered = clientOf(server, { timeoutMs: 1e9 }).client.json("/");
+  await time.passWait(5000);
+  await answered;
+});
+
+Deno.test("now is the server's time, or the own one with a line where answers have none", async () => {
+  await using server = new ReplayServer();
+  using time = new SimulatedTime();
+  const serverMs = Date.now() - 7_200_000;
+  server.date = () => new Date(serverMs).toUTCString();
+  const { client, lines } = clientOf(server, { timeoutMs: 1e9 });
+  assertEquals(await client.nowS(), serverMs / 1000);
+  time.pass(10_000);
+  assertEquals(await client.nowS(), serverMs / 1000 + 10);
+  answering(server);
+  await client.json("/");
+  assertEquals(await client.nowS(), serverMs / 1000);
+  assertEquals([lines, server.requests.length], [[], 1]);
+  server.date = () => "yesterday";
+  const dateless = clientOf(server, { timeoutMs: 1e9 });
+  for (let i = 0; i < 2; i++) assertEquals(await dateless.client.nowS(), Math.floor(Date.now() / 1000));
+  assertEquals(dateless.lines, [
+    `${new URL(server.url).host}: its answers have no time (Date), so the time is that of this machine`,
+  ]);
+});
+
+Deno.test("all members of a gzip answer are read, and one that is cut is asked for again", async () => {
+  await using server = new ReplayServer();
+  const headers = { "Content-Encoding": "gzip" };
+  const members = [...gzipSync('{"results": '), ...gzipSync("[1, 2]}")];
+  answering(
+    server,
+    () => new Response(new Uint8Array(members), { headers }),
+    () => new Response(new Uint8Array(members.slice(0, -20)), { headers }),
+    () => new Response(gzipSync('{"error": {"detail": "no such id"}}'), { status: 404, headers }),
+  );
+  const { client, lines } = clientOf(server);
+  assertEquals(await client.json("/"), { results: [1, 2] });
+  await assertRejects(() => client.json("/"), UserError, "404 Not Found (no such id)");
+  assertEquals(lines.length, 1);
+  assertMatch(lines[0], /the answer is not whole gzip; trying again/);
+});
+
+Deno.test("an answer without a body, or with a part of it, is refused", async () => {
+  await using server = new ReplayServer();
+  const { client } = clientOf(server);
+  for (const status of [204, 206, 203, 202]) {
+    answering(server, () => new Response(status === 204 ? null : "[]", { status }));
+    const error = await assertRejects(() => client.json("/"), UserError);
+    assertMatch(
+      error.message,
+      new RegExp(`the server answered ${status} .*; expected 200 and the whole answer`),
+    );
+  }
+  assertEquals(server.requests.length, 4);
 });
 
 Deno.test("an answer that does not fit memory is refused", async () => {
@@ -223,7 +294,7 @@ Deno.test("an interruption ends a request, its body and a wait at once", async (
   endless.resolve(new Response(""));
 
   server.answer = () =>
-    new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
+    new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(4)) }));
   const read = async (body: AsyncIterable<Uint8Array>) => {
     for await (const _ of body) setTimeout(stop);
   };

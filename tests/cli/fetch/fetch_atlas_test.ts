@@ -111,7 +111,7 @@ for (const [name, fault] of FAULTS) {
       await until("the request", () => server.faults.length === 1);
       await time.passWait(600_000);
     }
-    if (typeof fault === "string") await time.passWait(1000);
+    for (let i = 0; i < (typeof fault === "string" ? 1 : 2); i++) await time.passWait(1000);
     await fetched;
     assertEquals(await linesIn(folder.at("out")), LINES_OF_TWO.toSorted());
     assertEquals(
@@ -188,6 +188,77 @@ Deno.test("without --stop a later run fetches what came since, and the windows t
   assertEquals([second.results, second.windows, second.fetchedWindows], [4, first.windows, starts.length]);
   assertEquals((await linesIn(folder.at("out"))).length, 4);
   assertEquals([...Deno.readDirSync(folder.at("out/results"))].length, first.windows);
+});
+
+Deno.test("under a clock two hours fast no result is lost: now is the server's", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  const hourS = 3600;
+  let serverS = Math.floor(Date.now() / 1000) - 2 * hourS;
+  server.date = () => new Date(1000 * serverS).toUTCString();
+  const startS = serverS - 3 * hourS + 60;
+  const all = Array.from({ length: 40 }, (_, i) => startS + i * 600);
+  const lineAt = (timeS: number) => LINES_OF_TWO[0].replace(/"timestamp": \d+/, `"timestamp": ${timeS}`);
+  const span = ["--measurement", "1768116", "--start", String(startS), "--window", "30m"];
+  const lines: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    server.lines = [
+      ...REAL_LINES.filter((line) => line.includes('"msm_id": 1768116,')),
+      ...all.filter((timeS) => timeS <= serverS).map(lineAt),
+    ];
+    const { results, windows } = await fetchInto(server, folder.at("out"), span, { lines });
+    assertEquals(results, all.filter((timeS) => timeS <= serverS).length);
+    assertEquals(windows, Math.ceil((serverS - startS) / 1800));
+    serverS += hourS;
+  }
+  assertEquals(lines, []);
+});
+
+Deno.test("what is not an answer to the question is refused in one line, and nothing of it is kept", async () => {
+  await using server = new ReplayServer();
+  const results = (text: string | null, status = 200) => ({ path }: { path: string }) =>
+    path.includes("/1768116/results/") ? new Response(text, { status }) : undefined;
+  const other = LINES_OF_TWO.filter((line) => line.includes('"msm_id": 1768118,')).join("\n");
+  for (
+    const [answer, message] of [
+      [results(other), "found one of measurement 1768118; check --url"],
+      [results(null, 204), "the server answered 204 No Content; expected 200 and the whole answer"],
+      [results(`${LINES_OF_TWO[0]}\n`, 206), "the server answered 206 Partial Content"],
+    ] as const
+  ) {
+    using folder = new TemporaryFolder();
+    server.answer = answer;
+    const error = await assertRejects(() => fetchInto(server, folder.at("out")), UserError, message);
+    assert(!error.message.includes("\n"));
+    server.answer = () => undefined;
+    assertEquals((await fetchInto(server, folder.at("out"))).fetchedWindows, 8);
+  }
+});
+
+Deno.test("pages that lead to themselves, do not end or have no objects are refused in one line", async () => {
+  await using server = new ReplayServer();
+  const anchor = { type: "Anchor", id: 1, probe: 1 };
+  const anchors =
+    (page: (number: number) => unknown) => ({ path, query }: { path: string; query: URLSearchParams }) =>
+      path === "/api/v2/anchors/" ? Response.json(page(Number(query.get("page") ?? 1))) : undefined;
+  const link = (number: number) => `https://atlas.ripe.net/api/v2/anchors/?page_size=500&page=${number}`;
+  for (
+    const [page, message] of [
+      [() => ({ count: 9, results: [anchor], next: link(2) }), "its next page is one that came before"],
+      [
+        (i: number) => ({ count: 3, results: [anchor], next: link(i + 1) }),
+        "a further page after 3 objects, expected 3",
+      ],
+      [(i: number) => ({ results: [], next: link(i + 1) }), "a further page after 0 objects"],
+      [() => ({ count: 1, results: [null] }), "found a result that is not an object"],
+      [() => null, "found no results, expected a list"],
+    ] as const
+  ) {
+    using folder = new TemporaryFolder();
+    server.answer = anchors(page);
+    const error = await assertRejects(() => fetchInto(server, folder.at("out")), UserError, message);
+    assertMatch(error.message, /^Cannot read the answer to \/api\/v2\/anchors\/.*; check --url$/);
+  }
 });
 
 Deno.test("probes.json has the probes of the results, of every page, and places for their addresses", async () => {
@@ -303,6 +374,22 @@ Deno.test("as a process it may ask the named host only, and the key is in nothin
   for (const { name, isFile } of Deno.readDirSync(folder.at("out"))) {
     if (isFile) assert(!Deno.readTextFileSync(folder.at(`out/${name}`)).includes("secret"), name);
   }
+  // A server that repeats the header in what is logged, whole and where it is shortened, and commands for the terminal.
+  const echoes = ["", "x".repeat(190)].map((before) =>
+    JSON.stringify({ error: { detail: `${before}Key ${key}\x1b]0;x\x07` } })
+  );
+  server.faults.push(
+    ["results", { status: 503, body: echoes[0] }],
+    ["results", { status: 503, body: echoes[1] }],
+    ["results", { status: 400, body: echoes[0] }],
+  );
+  const echoed = await runStageProcess([...args.slice(0, -1), folder.at("other")], options);
+  assertEquals(echoed.code, 1);
+  assertMatch(echoed.stderr, /503 Service Unavailable \(Key \[key\]\\u001b\]0;x\\u0007\); trying again/);
+  assertMatch(echoed.stderr, /xKey \[key\]…\); trying again/);
+  assertMatch(echoed.stderr, /^error: .*400 Bad Request \(Key \[key\]\\u001b/m);
+  // deno-lint-ignore no-control-regex
+  assert(!/0123|\x1b/.test(echoed.stderr + echoed.stdout), echoed.stderr);
   const { atlas } = STAGES.fetch.kinds;
   const { net, env } = permissionsOf(atlas, args.slice(2)) as Deno.PermissionOptionsObject;
   assertEquals([net, env], [[new URL(server.url).host], ["RIPE_ATLAS_KEY"]]);

@@ -52,7 +52,7 @@ class GlobalpingServer extends ReplayServer {
       const isOver = id !== "endless" && (looks > this.numPending || !id.startsWith("made"));
       const pending = [ASHBURN, { status: "in-progress", rawOutput: "" }] as const;
       return Response.json(globalpingMeasurement(isOver ? RESULTS : [pending], {
-        id,
+        id: id === "redirected" ? "other" : id,
         status: isOver ? "finished" : "in-progress",
         type: id === "dns" ? "dns" : "ping",
       }));
@@ -169,6 +169,11 @@ Deno.test("what cannot be fetched is refused in one line", async () => {
       [["--id", "../x"], UsageError, "--id ../x"],
       [["--id", "unknown"], UserError, "404 Not Found (Couldn't find the requested item.)"],
       [["--id", "dns"], UserError, "of the type dns, expected ping"],
+      [
+        ["--id", "redirected"],
+        UserError,
+        "measurement redirected: the answer is measurement other; check --url",
+      ],
     ] as const
   ) await assertRejects(() => fetchInto(server, folder.at(String(args.at(1))), args), kind, message);
 });

@@ -126,10 +126,13 @@ Deno.test("after an interruption at any request the next run asks for the rest o
   }
 });
 
-Deno.test("without --stop a later run fetches the windows that were not over, and no time after now", async () => {
+Deno.test("without --stop a later run fetches the windows that were not over, and no time after the server's now", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
-  const nowS = Math.floor(Date.now() / 1000);
+  // The clock of this machine is two hours fast.
+  const fastS = 7200;
+  server.date = () => new Date(Date.now() - 1000 * fastS).toUTCString();
+  const nowS = Math.floor(Date.now() / 1000) - fastS;
   // The last window is half over, so that the run does not reach the next one.
   const startS = 15 * Math.floor((nowS - 5.5 * 3600) / 15);
   const open = { start: String(startS), stop: "", window: "1h" };
@@ -140,7 +143,7 @@ Deno.test("without --stop a later run fetches the windows that were not over, an
   for (const at of [5, 6]) {
     assertEquals(numberOf("start", server.requests[at]), startS + 5 * 3600);
     const end = numberOf("end", server.requests[at]);
-    assert(end >= nowS && end <= Date.now() / 1000, `${end}`);
+    assert(end >= nowS && end <= Date.now() / 1000 - fastS, `${end}`);
   }
   const points = await pointsIn(folder.at("out"));
   assertEquals(points, pointsBetween(startS, startS + 15 * points[0].length, 15));

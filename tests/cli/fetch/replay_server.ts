@@ -44,6 +44,8 @@ export class ReplayServer implements AsyncDisposable {
   pageSize = 3;
   /** Whether results at the ends of a span are left out. */
   isExclusive = false;
+  /** The `Date` of its answers; that of the machine's clock if it is undefined. */
+  date: (() => string) | undefined;
   /** Called when a request has come. */
   onRequest: () => void = () => {};
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -52,11 +54,18 @@ export class ReplayServer implements AsyncDisposable {
     this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const { method, headers } = request;
+      // Only for the time of the server.
+      if (method === "HEAD") return this.#dated(new Response(null, { status: 405 }));
       const seen = { method, headers, path: pathname, query: searchParams, body: await request.text() };
       this.requests.push(seen);
       this.onRequest();
-      return await this.answer(seen) ?? this.#answer(seen);
+      return this.#dated(await this.answer(seen) ?? this.#answer(seen));
     });
+  }
+
+  #dated(response: Response): Response {
+    if (this.date) response.headers.set("Date", this.date());
+    return response;
   }
 
   get url(): string {
