@@ -1037,7 +1037,9 @@ export const STAGES = named({
   "watch": command({
     summary: "tell when the RTTs of pairs leave their usual level, and when they return, without set limits",
     details:
-      "A change is told --delay measurements of its pair after it, or at the end of the input. Without --follow it is an " +
+      "A change is told --delay measurements of its pair after it, or at the end of the input. A restart with --follow " +
+      "reads the input from its beginning and tells what --output does not have; to read rotated files again, name them " +
+      "too ('pings.jsonl*'). Without --follow it is an " +
       "error if more than 5 % of the input is unusable or out of order. Alarms that begin together and share a source or a " +
       "destination are one group.",
     reads: "measurements as they come, perhaps a checkpoint",
@@ -1053,11 +1055,12 @@ export const STAGES = named({
       ),
       ...readingOptions,
       follow: option.switch(
-        "wait for more lines at the end of files, and for more files in folders and globs",
+        "wait for more lines at the end of files, for files that are missing, and for more files in folders and globs",
       ),
       output: option.path(
         uses.outputFile(),
-        "write the alarms there at the end, instead of to standard output",
+        "write the alarms there at the end, instead of to standard output; with --follow append them as they come, after a " +
+          "restart behind those that are there",
         { value: "F.jsonl" },
       ),
       metrics: option.path(

@@ -11,7 +11,7 @@ import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts"
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
 import { missingFields } from "../lib/data/addresses/place_table.ts";
 import { openNames, openPlaces } from "../lib/data/addresses/places/open_places.ts";
-import { alarmLine } from "../lib/query/changes/alarm_lines.ts";
+import { type AlarmLine, alarmLine, alarmLineSchema } from "../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import { type Expectation, expectationsOf, PairExpectations } from "../lib/query/changes/expectation.ts";
 import { readKey } from "../lib/cli/fetch/api_client.ts";
@@ -22,6 +22,7 @@ import {
   PairWatch,
   type WatchOptions,
 } from "../lib/query/changes/pair_watch.ts";
+import { ToldAlarms } from "../lib/query/changes/told_alarms.ts";
 import { checkRejected, describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
@@ -31,6 +32,8 @@ import { makeWatchApp } from "../lib/serve/app.ts";
 import { exposition } from "../lib/serve/metrics.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { watchMetrics } from "../lib/serve/watched.ts";
+import { AppendedLines } from "../lib/io/files/appended_lines.ts";
+import { exists } from "../lib/io/files/inputs.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
@@ -51,8 +54,8 @@ const MAX_LEFT_OUT = 0.05;
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
-  const { output, input, metrics, metricPairs, overwrite } = options;
-  if (options.json && output === undefined) {
+  const { input, metrics, metricPairs, overwrite } = options;
+  if (options.json && options.output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");
   }
   const listenAt = options.listen === undefined ? undefined : placeOf(options.listen);
@@ -82,15 +85,19 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     },
   };
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
-  using lines = new JsonLinesOutput(output, ownOutput("watch --output", overwrite));
+  const told = new ToldAlarms();
+  using lines = openAlarms(options, told);
   using progress = stage.progress("watching", { unit: "measurements" });
   let metricsOutput = ownOutput("watch --metrics", overwrite);
-  using metricsFile = metrics === undefined ? undefined : new Repeated(METRICS_MS, async () => {
+  const writeMetrics = async (path: string) => {
     await refresh();
-    writeOutputFile(metrics, exposition(watchMetrics(watched)), metricsOutput);
+    writeOutputFile(path, exposition(watchMetrics(watched)), metricsOutput);
     // A file that appears there later is not replaced.
     metricsOutput = ownOutput("watch --metrics", false);
-  });
+  };
+  using metricsFile = metrics === undefined
+    ? undefined
+    : new Repeated(METRICS_MS, () => writeMetrics(metrics), stage.log);
   const server = listenAt && await HttpServer.listen({
     ...listenAt,
     limits: MONITOR_LIMITS,
@@ -100,7 +107,9 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   if (server) stage.log(`Listening at ${server.url}`);
   const tell = async (events: readonly AlarmEvent[]) => {
     for (const event of events) {
-      const line = alarmLine(event, model && await expectedAt(model, event), names);
+      const numbers = told.take(event);
+      if (!numbers) continue;
+      const line = { ...alarmLine(event, model && await expectedAt(model, event), names), ...numbers };
       lines.write(line);
       webhook?.send(line);
     }
@@ -114,7 +123,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   if (isWhole) await tell(watch.finish());
   lines.commit();
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
-  await metricsFile?.run();
+  await metricsFile?.run({ mustSucceed: isWhole });
   await server?.stop(MONITOR_LIMITS.maxRequestS);
   if (webhook && webhook.numWaiting > 0) stage.log(`${webhook.numWaiting} alarms were not posted`);
   const { counts, text } = countsOf(watch, arriving);
@@ -130,6 +139,33 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   if (isWhole) requireUsed(watch, arriving);
   return { text: "", json: { stage: "watch", ...counts, minEvidence } };
 });
+
+/** The output of alarms: a file that is followed has no end, so its alarms are appended as they come. */
+function openAlarms(
+  { output, follow, overwrite }: Options,
+  told: ToldAlarms,
+): JsonLinesOutput | AppendedLines {
+  const isAppended = follow && output !== undefined && (!exists(output) || Deno.statSync(output).isFile);
+  if (!isAppended) return new JsonLinesOutput(output, ownOutput("watch --output", overwrite));
+  return new AppendedLines(output, {
+    stage: "watch",
+    beginning: '{"event":"',
+    take: (text) => {
+      const line = parsedAlarm(text);
+      if (line) told.add(line);
+      return line !== undefined;
+    },
+  });
+}
+
+function parsedAlarm(text: string): AlarmLine | undefined {
+  try {
+    return alarmLineSchema.safeParse(JSON.parse(text)).data;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
 
 /** The final counts, and as a line. */
 function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements) {
@@ -245,13 +281,16 @@ async function placesOf(
   return places && ((address) => places.describe(address));
 }
 
-/** Work that is done now, again and again, and one last time. */
+/** Work that is done now, again and again, and one last time. A file that cannot be written now may be written later. */
 class Repeated implements Disposable {
   readonly #timer: ReturnType<typeof setInterval>;
   #running: Promise<void> | undefined;
   #error: unknown;
+  /** The error of the system because of which it does not succeed now. */
+  #failure: Error | undefined;
 
-  constructor(everyMs: number, readonly work: () => Promise<void>) {
+  /** @param log Gets a line when the work fails for the first time, and when it succeeds again. */
+  constructor(everyMs: number, readonly work: () => Promise<void>, readonly log: (line: string) => void) {
     this.#timer = setInterval(() => this.#running ??= this.#once(), everyMs);
     this.#running = this.#once();
   }
@@ -259,21 +298,28 @@ class Repeated implements Disposable {
   async #once(): Promise<void> {
     try {
       await this.work();
+      if (this.#failure) this.log("the metrics are written again");
+      this.#failure = undefined;
     } catch (error) {
-      this.#error ??= error;
+      if (!isOfSystem(error)) this.#error ??= error;
+      else {
+        if (!this.#failure) this.log(`${error.message}; until then no metrics are written`);
+        this.#failure = error;
+      }
     } finally {
       this.#running = undefined;
     }
   }
 
-  /** Does it once more. @throws What the work has thrown. */
-  async run(): Promise<void> {
+  /** Does it once more. @throws What the work has thrown; the system's errors only if it must succeed. */
+  async run({ mustSucceed }: { mustSucceed: boolean }): Promise<void> {
     await this.#running;
     await this.#once();
     this.check();
+    if (mustSucceed && this.#failure) throw this.#failure;
   }
 
-  /** @throws What the work has thrown. */
+  /** @throws What the work has thrown, but for the system's errors. */
   check(): void {
     if (this.#error !== undefined) throw this.#error;
   }
@@ -281,6 +327,11 @@ class Repeated implements Disposable {
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
+}
+
+/** Whether an error comes from the system, such as a full disk. */
+function isOfSystem(error: unknown): error is Error {
+  return error instanceof Error && /\(os error \d+\)/.test(`${error.message} ${error.cause}`);
 }
 
 /** The evidence that an alarm must have for the wanted rate of false ones, nats; 0 if none is wanted. */

@@ -48,6 +48,11 @@ export class ByteFile implements Disposable {
       update: { read: true, write: true, create: true },
     };
     return explained(`write ${path}`, () => {
+      try {
+        return new ByteFile(path, Deno.openSync(path, options[mode]));
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
       Deno.mkdirSync(dirname(path), { recursive: true });
       try {
         requireRegular(Deno.statSync(path), `write ${path}`);

@@ -26,6 +26,8 @@ const POLL_MS = 500;
 /** The RTTs whose median says whether their unit is plausible, if no end comes before. */
 const NUM_JUDGED_RTTS = 100;
 const CHUNK_BYTES = 1 << 16;
+/** How often files are listed until two lists are the same, before the next poll. */
+const MAX_LISTINGS = 20;
 
 /** A measurement whose time is known, in Unix seconds with decimals. */
 export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly timeS: number };
@@ -140,59 +142,160 @@ export class ArrivingMeasurements {
 
   /** Reads what there is of each file in turn, again and again. */
   async *#follow(): AsyncGenerator<Placed> {
-    const { signal, reading } = this.options;
-    const followed = new Map<string, FollowedFile>();
-    const leftOut = new Set<string>();
-    using files = new DisposableStack();
-    files.defer(() => followed.forEach((file) => file[Symbol.dispose]()));
+    const { signal } = this.options;
+    using followed = new FollowedFiles(this.paths, this.options);
     for (;;) {
       let isIdle = true;
-      for (const path of listFollowed(this.paths)) {
-        if (leftOut.has(path)) continue;
-        const file = followed.get(path) ?? FollowedFile.open(path, reading);
-        if (!file) continue;
-        followed.set(path, file);
-        try {
-          for await (const found of file.read()) {
+      // A file that took the place of another is opened when that one was read to its end.
+      for (const files of [() => followed.known(), () => followed.openNew()]) {
+        for (const file of await files()) {
+          for await (const placed of this.#readFollowed(file)) {
             isIdle = false;
             if (signal.aborted) return;
-            yield* this.#take(found, path);
+            yield placed;
           }
-        } catch (error) {
-          if (!(error instanceof NoMeasurementsError) || this.paths.includes(path)) throw error;
-          this.options.log(`leaving out ${path}: ${error.found}`);
-          leftOut.add(path);
         }
       }
       if (signal.aborted) return;
       if (isIdle) await pause(POLL_MS, signal);
     }
   }
+
+  async *#readFollowed(file: FollowedFile): AsyncGenerator<Placed> {
+    try {
+      for await (const found of file.read()) yield* this.#take(found, file.path);
+    } catch (error) {
+      if (!(error instanceof NoMeasurementsError) || this.paths.includes(file.path)) throw error;
+      this.options.log(`leaving out ${file.path}: ${error.found}`);
+      file.isLeftOut = true;
+    }
+  }
 }
 
-/** The files that there are of followed paths: of folders and globs there may be more later. */
-function listFollowed(paths: readonly string[]): string[] {
-  const extensions = MEASUREMENT_EXTENSIONS;
-  const found = paths.flatMap((path) => [...findFiles(path, { extensions }).values()]);
-  const parquet = found.find((path) => path.endsWith(".parquet") && isParquet(path));
-  if (parquet === undefined) return [...new Set(found)].sort();
-  throw new UserError(`Cannot follow ${parquet}: found Parquet, expected text; leave --follow out`);
+/** The files of followed paths. Each is known by its place on the disk, so that a new name does not make it a new file. */
+class FollowedFiles implements Disposable {
+  readonly #files = new Map<string, FollowedFile>();
+  /** Those of the paths that were not there when they were last listed. */
+  readonly #missing = new Set<string>();
+
+  constructor(
+    readonly paths: readonly string[],
+    readonly options: Pick<ArrivalOptions, "reading" | "log">,
+  ) {}
+
+  /** Those that were opened before, the oldest first. */
+  known(): FollowedFile[] {
+    for (const [id, file] of this.#files) {
+      // While it is open, no other file gets its place on the disk.
+      if (!file.isOver || !file.isDeleted()) continue;
+      file[Symbol.dispose]();
+      this.#files.delete(id);
+    }
+    return [...this.#files.values()];
+  }
+
+  /** Opens those that were not there before. @returns Them, in the order of their first times. */
+  async openNew(): Promise<FollowedFile[]> {
+    let listed = this.#listNew();
+    for (let attempt = 0; listed.size > 0 && attempt < MAX_LISTINGS; attempt++) {
+      // A file that is renamed while a folder is listed may be missing in the list.
+      const again = this.#listNew();
+      const isSame = listed.size === again.size &&
+        listed.keys().every((id) => again.get(id) === listed.get(id));
+      const opened = isSame ? this.#open(again) : undefined;
+      if (!opened) {
+        listed = again;
+        continue;
+      }
+      const timed: [file: FollowedFile, timeUs: number][] = [];
+      for (const file of opened) timed.push([file, await file.firstTimeUs()]);
+      return timed.sort(([, a], [, b]) => a - b).map(([file]) => file);
+    }
+    return [];
+  }
+
+  /** Undefined if one of them has another name by now. */
+  #open(listed: ReadonlyMap<string, string>): FollowedFile[] | undefined {
+    const opened: FollowedFile[] = [];
+    for (const [id, path] of listed) {
+      const file = FollowedFile.open(path, this.options.reading);
+      if (file) opened.push(file);
+      if (file?.id === id) continue;
+      for (const each of opened) each[Symbol.dispose]();
+      return undefined;
+    }
+    for (const file of opened) this.#files.set(file.id, file);
+    return opened;
+  }
+
+  /** The paths of files that are not open, by the files' places, in the paths' order. */
+  #listNew(): Map<string, string> {
+    const taken = new Set(this.#files.values().filter(({ isOver }) => !isOver).map(({ path }) => path));
+    const found = new Map<string, string>();
+    for (const path of this.paths.flatMap((each) => this.#list(each)).sort()) {
+      if (taken.has(path)) continue;
+      const id = identityAt(path)?.id;
+      if (id !== undefined && !this.#files.has(id) && !found.has(id)) found.set(id, path);
+    }
+    return found;
+  }
+
+  /** The files of a path. Where there is none, there may be one later: it is replaced, or a folder gets more. */
+  #list(path: string): string[] {
+    try {
+      const found = [...findFiles(path, { extensions: MEASUREMENT_EXTENSIONS }).values()];
+      this.#missing.delete(path);
+      const parquet = found.find((each) => each.endsWith(".parquet") && isParquet(each));
+      if (parquet === undefined) return found;
+      throw new UserError(`Cannot follow ${parquet}: found Parquet, expected text; leave --follow out`);
+    } catch (error) {
+      if (!(error instanceof UserError && isMissing(error.cause))) throw error;
+      if (!this.#missing.has(path)) this.options.log(`${error.message}; waiting for it`);
+      this.#missing.add(path);
+      return [];
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of this.#files.values()) file[Symbol.dispose]();
+  }
+}
+
+/** A file's place on the disk, and its size; undefined if there is none at the path. */
+function identityAt(path: string): { id: string; size: number } | undefined {
+  try {
+    const info = Deno.statSync(path);
+    return { id: identityOf(info, path), size: info.size };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** Windows has no numbers of files. */
+function identityOf({ dev, ino }: Deno.FileInfo, path: string): string {
+  return ino === null ? path : `${dev} ${ino}`;
 }
 
 /** A file that another process appends to. */
 class FollowedFile implements Disposable {
+  readonly id: string;
+  /** Whether it was read to its end since another one took its place. */
+  isOver = false;
+  /** Whether it has no measurements. */
+  isLeftOut = false;
   #reader: MeasurementReader;
   #found: Found[] = [];
-  #file: Deno.FsFile;
+  readonly #file: Deno.FsFile;
   #numBytes = 0;
 
   private constructor(readonly path: string, readonly reading: ReadingOptions) {
     this.#file = Deno.openSync(path);
+    this.id = identityOf(this.#file.statSync(), path);
     this.#reader = this.#newReader();
   }
 
   #newReader(): MeasurementReader {
-    this.#found = [];
     return new MeasurementReader(this.path, this.reading, (finding, line) => {
       this.#found.push({ finding, line });
     });
@@ -208,18 +311,41 @@ class FollowedFile implements Disposable {
     }
   }
 
-  /** What was completed since the last time. A file that was replaced or shortened is read from its start. */
+  /** The time of its first measurement, microseconds since 1970; 0 without one. Nothing may have been read before. */
+  async firstTimeUs(): Promise<number> {
+    try {
+      await this.#readChunk();
+    } catch (error) {
+      if (error instanceof NoMeasurementsError) await this.#rewind();
+      else throw error;
+    }
+    const timed = this.#found.find(({ finding }) => "eventTimeUs" in finding && finding.eventTimeUs > 0);
+    return timed && "eventTimeUs" in timed.finding ? timed.finding.eventTimeUs : 0;
+  }
+
+  /**
+   * What was completed since the last time. A file that is shortened is read from its start; one whose place another one
+   * with content has taken is read to its end.
+   */
   async *read(): AsyncGenerator<Found> {
+    if (this.isOver || this.isLeftOut) return;
     yield* this.#readOn();
-    if (!this.#isReplaced()) return;
-    const next = FollowedFile.open(this.path, this.reading);
-    if (!next) return;
-    yield* this.#end();
-    this.#file.close();
-    this.#file = next.#file;
-    this.#reader = this.#newReader();
-    this.#numBytes = 0;
-    yield* this.#readOn();
+    const other = identityAt(this.path);
+    if (other && other.id !== this.id && other.size > 0) {
+      // What came before the other one's content.
+      yield* this.#readOn();
+      yield* this.#end();
+      this.isOver = true;
+    } else if (this.#file.statSync().size < this.#numBytes) {
+      yield* this.#end();
+      await this.#rewind();
+      yield* this.#readOn();
+    }
+  }
+
+  /** Whether it has no name any more. */
+  isDeleted(): boolean {
+    return this.#file.statSync().nlink === 0;
   }
 
   /** What the text has at its end, such as losses that might have been late replies. */
@@ -234,24 +360,24 @@ class FollowedFile implements Disposable {
   }
 
   async *#readOn(): AsyncGenerator<Found> {
-    for (;;) {
-      const chunk = new Uint8Array(CHUNK_BYTES);
-      const numRead = await this.#file.read(chunk);
-      if (numRead === null) return;
-      this.#numBytes += numRead;
-      this.#reader.push(chunk.subarray(0, numRead));
-      yield* this.#found.splice(0);
-    }
+    do yield* this.#found.splice(0); while (await this.#readChunk());
   }
 
-  #isReplaced(): boolean {
-    try {
-      const { ino, size } = Deno.statSync(this.path);
-      return ino !== this.#file.statSync().ino || size < this.#numBytes;
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw explainFileError(error, `read ${this.path}`);
-    }
+  /** Reads some bytes; false at the end of the file. */
+  async #readChunk(): Promise<boolean> {
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    const numRead = await this.#file.read(chunk);
+    if (numRead === null) return false;
+    this.#numBytes += numRead;
+    this.#reader.push(chunk.subarray(0, numRead));
+    return true;
+  }
+
+  async #rewind(): Promise<void> {
+    await this.#file.seek(0, Deno.SeekMode.Start);
+    this.#reader = this.#newReader();
+    this.#found = [];
+    this.#numBytes = 0;
   }
 
   [Symbol.dispose](): void {

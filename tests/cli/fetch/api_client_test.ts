@@ -168,7 +168,8 @@ Deno.test("all members of a gzip answer are read, and one that is cut is asked f
     server,
     () => new Response(new Uint8Array(members), { headers }),
     () => new Response(new Uint8Array(members.slice(0, -20)), { headers }),
-    () => new Response(gzipSync('{"error": {"detail": "no such id"}}'), { status: 404, headers }),
+    () =>
+      new Response(new Uint8Array(gzipSync('{"error": {"detail": "no such id"}}')), { status: 404, headers }),
   );
   const { client, lines } = clientOf(server);
   assertEquals(await client.json("/"), { results: [1, 2] });

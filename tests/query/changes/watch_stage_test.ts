@@ -7,6 +7,7 @@ import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../..
 import { until } from "../../until.ts";
 import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
 import { writeParquet } from "../../data/measurement_files/batches.ts";
+import { requireSameAlarms } from "./rotated_watch.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
 /** Dashboard of Grafana. */
@@ -393,15 +394,111 @@ Deno.test("watch --follow --output ends at a signal with its output whole", () =
     const output = join(folder, "alarms.jsonl");
     await Deno.writeTextFile(input, linesOf(0, 130));
     const child = spawnStage(["watch", "--input", input, "--follow", "--output", output]);
-    const work = join(folder, ".alarms.jsonl.work");
-    const written = () =>
-      [...Deno.readDirSync(work)].map(({ name }) => Deno.readTextFileSync(join(work, name)));
-    await until("both lines", () => exists(work) && written().some((text) => text.includes('"event":"end"')));
+    await until("both lines", () => numLinesIn(output) === 2);
     child.kill("SIGTERM");
     const { code, stderr } = await outputOf(child);
     assertEquals(code, 75, stderr);
     assertStringIncludes(stderr, " 0 late, 20 undecided, 1 pairs");
     assertEquals(parse(await Deno.readTextFile(output)).length, 2);
+  }));
+
+/** The number of whole lines of a file, 0 if it is not there. */
+const numLinesIn = (path: string) => exists(path) ? Deno.readTextFileSync(path).split("\n").length - 1 : 0;
+
+/** Follows a file until its output has some lines, and kills the process. */
+async function followUntil(input: string, output: string, numLines: number): Promise<void> {
+  const child = spawnStage(["watch", "--input", input, "--follow", "--output", output]);
+  await until(`${numLines} lines`, () => numLinesIn(output) === numLines);
+  child.kill("SIGKILL");
+  await outputOf(child);
+}
+
+Deno.test("watch --follow --output goes on behind its lines after kill -9, and tells none twice", () =>
+  inFolder(async (folder) => {
+    const input = join(folder, "a.jsonl");
+    const output = join(folder, "alarms.jsonl");
+    await Deno.writeTextFile(input, linesOf(0, 81));
+    await followUntil(input, output, 1);
+    const first = await Deno.readTextFile(output);
+    // A line that the kill cut is told again; one that only lacks its end is kept.
+    for (const torn of [first.slice(0, 20), `${first}${first.slice(0, 20)}`, first.slice(0, -1)]) {
+      await Deno.writeTextFile(output, torn);
+      await Deno.writeTextFile(input, linesOf(0, 130));
+      await followUntil(input, output, 2);
+      const told = await Deno.readTextFile(output);
+      assertEquals(told.slice(0, first.length), first);
+      assertEquals(parse(told).map(({ event, alarm }) => [event, alarm]), [["begin", 1], ["end", 1]]);
+    }
+    // What was read before is gone: the alarms stay, and the numbers go on.
+    await Deno.writeTextFile(input, linesOf(1000, 1130, { shiftedFrom: 1060, shiftedTo: 1090 }));
+    await followUntil(input, output, 4);
+    const events = parse(await Deno.readTextFile(output));
+    assertEquals(events.map(({ event, alarm, group }) => [event, alarm, group]), [
+      ["begin", 1, 1],
+      ["end", 1, 1],
+      ["begin", 2, 2],
+      ["end", 2, 2],
+    ]);
+  }));
+
+Deno.test("watch --follow appends to no other file than its own output", () =>
+  inFolder(async (folder) => {
+    const [input, output] = [join(folder, "a.jsonl"), join(folder, "alarms.jsonl")];
+    await Deno.writeTextFile(input, linesOf(0, 130));
+    for (const text of ["my notes", "my notes\n", '{"event":"begin","alarm":1}\n', '{"src":"10.0.0.1"}\n']) {
+      await Deno.writeTextFile(output, text);
+      const watch = runStageProcess(["watch", "--input", input, "--follow", "--output", output]);
+      await refused(watch, 1, `Cannot append to ${output}: its first line is not one of watch`);
+      assertEquals(await Deno.readTextFile(output), text);
+    }
+    await refused(
+      runStageProcess(["watch", "--input", input, "--follow", "--output", input]),
+      2,
+      "it is read too",
+    );
+    await Deno.writeTextFile(output, "");
+    await followUntil(input, output, 2);
+  }));
+
+Deno.test("watch --follow tells the same alarms over rotations and kills as undisturbed", async () => {
+  assert(await requireSameAlarms({ numRotations: 3, numKills: 3, seed: 4 }) > 10);
+});
+
+Deno.test("watch --follow waits for a file that is not there, and writes metrics when they can be written", () =>
+  inFolder(async (folder) => {
+    const [input, output, place] = ["a.jsonl", "alarms.jsonl", "place"].map((name) => join(folder, name));
+    await Deno.writeTextFile(place, "");
+    const child = spawnStage([
+      ...["watch", "--input", input, "--follow", "--output", output],
+      ...["--metrics", join(place, "watch.prom")],
+    ]);
+    void child.stdout.cancel();
+    let stderr = "";
+    const reading = (async () => {
+      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) stderr += text;
+    })();
+    await until("both lines", () => stderr.includes("waiting for") && stderr.includes("no metrics"));
+    await Deno.writeTextFile(input, linesOf(0, 81));
+    await until("the alarm", () => numLinesIn(output) === 1);
+    await Deno.remove(input);
+    await Deno.remove(place);
+    await Deno.writeTextFile(input, linesOf(81, 130));
+    await until("its end", () => numLinesIn(output) === 2);
+    child.kill("SIGTERM");
+    assertEquals((await child.status).code, 75, stderr);
+    await reading;
+    assertStringIncludes(
+      stderr,
+      `Cannot read ${input}: no such file or directory; check the path; waiting for it\n`,
+    );
+    assertMatch(
+      stderr,
+      /^Cannot .*watch\.prom.*; until then no metrics are written\n(?:.*\n)*the metrics are written again$/m,
+    );
+    assertStringIncludes(
+      await Deno.readTextFile(join(place, "watch.prom")),
+      "ping_llm_watch_alarms_total 1\n",
+    );
   }));
 
 Deno.test("watch --follow tells an alarm while it waits for more", () =>

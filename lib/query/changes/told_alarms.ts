@@ -1,0 +1,48 @@
+/** Alarms that an earlier watch told of the same measurements. @module */
+import { formatTime } from "../../base/text.ts";
+import type { AlarmLine } from "./alarm_lines.ts";
+import type { AlarmEvent } from "./pair_watch.ts";
+
+/**
+ * The lines that are in an output already. A watch that starts again reads the measurements from their beginning, so it
+ * finds their events once more: an event of the same kind, pair and time was told.
+ */
+export class ToldAlarms {
+  /** How often each event is in the output. */
+  readonly #numTold = new Map<string, number>();
+  /** The numbers of the alarms in the output by their beginnings. */
+  readonly #begun = new Map<string, number>();
+  /** The numbers in the output of the alarms of this watch. */
+  readonly #numbers = new Map<number, number>();
+  #last = 0;
+
+  /** Adds a line of the output. */
+  add({ event, src, dst, time, alarm }: AlarmLine): void {
+    const key = keyOf(event, src, dst, time);
+    this.#numTold.set(key, (this.#numTold.get(key) ?? 0) + 1);
+    if (event === "begin") this.#begun.set(key, alarm);
+    this.#last = Math.max(this.#last, alarm);
+  }
+
+  /**
+   * Takes an event of this watch, in their order.
+   *
+   * @returns The numbers of its alarm and group, which go on behind those in the output; undefined if it was told.
+   */
+  take(
+    { kind, alarm: { id, src, dst, group }, timeS }: AlarmEvent,
+  ): { alarm: number; group: number } | undefined {
+    const key = keyOf(kind, src, dst, formatTime(timeS));
+    const numTold = this.#numTold.get(key) ?? 0;
+    if (kind === "begin") this.#numbers.set(id, (numTold > 0 && this.#begun.get(key)) || ++this.#last);
+    if (numTold > 0) {
+      this.#numTold.set(key, numTold - 1);
+      return undefined;
+    }
+    return { alarm: this.#numbers.get(id) ?? id, group: this.#numbers.get(group.id) ?? group.id };
+  }
+}
+
+function keyOf(event: string, src: string, dst: string, time: string): string {
+  return `${event} ${src} ${dst} ${time}`;
+}

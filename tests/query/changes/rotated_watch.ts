@@ -1,0 +1,120 @@
+/** A log that is rotated while its watch is killed and started again. @module */
+import { assertEquals } from "@std/assert";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { USUAL_READING } from "../../../lib/data/formats/format.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
+import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../../lib/query/changes/pair_watch.ts";
+import { ArrivingMeasurements } from "../../../lib/query/files/arriving.ts";
+import { spawnStage } from "../../cli/process.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { until } from "../../until.ts";
+
+const START_S = 1_480_000_000;
+/** The lines of each file, of two pairs in turns whose levels change every 80 lines. */
+const LINES_PER_FILE = 400;
+
+/** The lines of one of the files. @param file From 0. */
+export function linesOf(file: number): string[] {
+  return Array.from({ length: LINES_PER_FILE }, (_, i) => {
+    const number = file * LINES_PER_FILE + i;
+    const [pair, row] = [number % 2, number >> 1];
+    const levelMs = Math.floor(row / 80 + 0.3 * pair) % 2 === 0 ? 20 : 58;
+    const rtt = levelMs + 0.1 * (row % 3);
+    return `${
+      JSON.stringify({ src: `10.0.0.${1 + pair}`, dst: "192.0.2.1", time: START_S + 120 * number, rtt })
+    }\n`;
+  });
+}
+
+/** The alarms of a file that a watch has told when it has read it and waits for more. */
+async function alarmsOf(path: string): Promise<string[]> {
+  const { signal } = new AbortController();
+  const watch = new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 10 });
+  const lines: string[] = [];
+  const reading = { isFollowing: false, reading: USUAL_READING, signal, log: () => {} };
+  for await (const measurement of new ArrivingMeasurements([path], reading)) {
+    lines.push(...watch.add(measurement).map((event) => JSON.stringify(alarmLine(event))));
+  }
+  return lines;
+}
+
+/** A process that watches; it is killed when it is disposed of. */
+class Watching implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #stderr: Promise<string>;
+
+  constructor(input: string, output: string) {
+    this.#child = spawnStage(["watch", "--input", input, "--follow", "--output", output, "--quiet"]);
+    void this.#child.stdout.cancel();
+    this.#stderr = new Response(this.#child.stderr).text();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGKILL");
+    } catch { /* it ended by itself, as the signal tells */ }
+    const { signal } = await this.#child.status;
+    assertEquals([signal, await this.#stderr], ["SIGKILL", ""]);
+  }
+}
+
+/** The text of a file, empty if it is not there. */
+export const textOf = (path: string) => exists(path) ? Deno.readTextFileSync(path) : "";
+
+/**
+ * Writes a log in pieces, renames each whole file, and kills the watch in between, at random moments. Its alarms must be
+ * those of a watch that nothing disturbed.
+ *
+ * @returns The number of alarm lines.
+ */
+export async function requireSameAlarms(
+  { numRotations, numKills, seed }: { numRotations: number; numKills: number; seed: number },
+): Promise<number> {
+  using folder = new TemporaryFolder();
+  const random = new RandomStream(seed, "rotated_watch");
+  const files = Array.from({ length: numRotations + 1 }, (_, file) => linesOf(file).join(""));
+  const whole = folder.at("whole.jsonl");
+  Deno.writeTextFileSync(whole, files.join(""));
+  const expected = (await alarmsOf(whole)).map((line) => `${line}\n`);
+  const undisturbed = folder.at("undisturbed.jsonl");
+  const output = folder.at("alarms.jsonl");
+  const log = folder.at("pings.jsonl");
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  let numLeft = numKills;
+  const numPieces = 8;
+  await using stack = new AsyncDisposableStack();
+  stack.use(new Watching(whole, undisturbed));
+  let watching = new Watching(`${log}*`, output);
+  for (const [file, text] of files.entries()) {
+    for (let piece = 0; piece < numPieces; piece++) {
+      // The pieces end within lines.
+      const [from, to] = [piece, piece + 1].map((part) => Math.floor(part * text.length / numPieces));
+      Deno.writeTextFileSync(log, text.slice(from, to), { append: true });
+      const numPiecesLeft = (files.length - file) * numPieces - piece;
+      if (random.float64() * numPiecesLeft >= numLeft) continue;
+      numLeft--;
+      // Often while it starts, else when it has told something, or waits.
+      const before = textOf(output);
+      if (numLeft % 2 === 0) await pause(1500 * random.float64());
+      else for (let i = 0; i < 100 && textOf(output) === before; i++) await pause(30);
+      await watching[Symbol.asyncDispose]();
+      if (numLeft % 5 === 0) Deno.writeTextFileSync(output, '{"event":"be', { append: true, create: true });
+      watching = new Watching(`${log}*`, output);
+    }
+    if (file === numRotations) break;
+    Deno.renameSync(log, `${log}.${String(file).padStart(3, "0")}`);
+    await pause(100 * random.float64());
+  }
+  assertEquals(numLeft, 0);
+  for (const path of [undisturbed, output]) {
+    await until(
+      () => `${expected.length} lines in ${path}, found ${textOf(path).split("\n").length - 1}`,
+      () => textOf(path).length >= expected.join("").length,
+    );
+  }
+  await watching[Symbol.asyncDispose]();
+  assertEquals(textOf(undisturbed), expected.join(""));
+  assertEquals(textOf(output), expected.join(""));
+  return expected.length;
+}
