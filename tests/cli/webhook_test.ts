@@ -95,14 +95,15 @@ Deno.test("what fails for now is tried again, with the same number, until it is 
   });
 });
 
-Deno.test("Retry-After is waited for, in seconds and as a date", () => {
-  const inThreeSeconds = () => new Date(Date.now() + 3000).toUTCString();
+Deno.test("Retry-After is waited for, in seconds and as a date by the receiver's clock", () => {
+  // That clock is two hours fast.
+  const receiversTime = (afterMs: number) => new Date(Date.now() + 7_200_000 + afterMs).toUTCString();
   return withReceiver(
     (number) =>
       number === 0
         ? status(429, { "retry-after": "2" })
         : number === 1
-        ? status(503, { "retry-after": inThreeSeconds() })
+        ? status(503, { date: receiversTime(0), "retry-after": receiversTime(3000) })
         : status(200),
     async ({ received, webhook }) => {
       using time = new SimulatedTime();
