@@ -71,14 +71,14 @@ Deno.test("former names of presets are taken, with one line that names the new o
     "plan-100m",
     "v1-100m",
   ]];
-  const { warn } = console;
+  const { error } = console;
   for (const [former, name] of renamed) {
     const lines: string[] = [];
-    console.warn = (line: string) => lines.push(line);
+    console.error = (line: string) => lines.push(line);
     try {
       assertEquals(loadConfig(former), loadConfig(name));
     } finally {
-      console.warn = warn;
+      console.error = error;
     }
     assertEquals(lines, [`note: --config ${former} is called ${name} now`]);
   }

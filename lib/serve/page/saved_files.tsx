@@ -18,11 +18,7 @@ type CsvValue = string | number | null;
 
 /** Writes CSV (RFC 4180) with a header line. */
 export function csvText(columns: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
-  const cell = (value: CsvValue) => {
-    if (typeof value !== "string") return value === null ? "" : String(value);
-    // Spreadsheets run a text that begins so as a formula.
-    return csvField(/^[=+\-@\t\r]/.test(value) ? `'${value}` : value);
-  };
+  const cell = (value: CsvValue) => typeof value === "string" ? csvField(value) : String(value ?? "");
   return [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
