@@ -1,25 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { named } from "../../lib/base/errors.ts";
-import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { POOL_ROWS, POOL_TENSORS } from "../../lib/model/pool/pool.ts";
-import { fitPool } from "../../lib/model/pool/pool_fit.ts";
-import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
 import { faultOfNumbers } from "../../lib/model/tensor_bounds.ts";
+import { poolOfMesh } from "./pool/mesh_pool.ts";
 import { VALUES } from "../fuzz/forged_checkpoints.ts";
-
-/** The pool of a mesh of six addresses, with a loss for each pair. */
-function poolOfMesh(): Map<string, Float32Array> {
-  const tables = new PoolTables();
-  const ends = Array.from({ length: 6 }, (_, i) => PoolTables.endOf(Uint8Array.of(192, 0, 2, i)));
-  ends.forEach((a, i) =>
-    ends.forEach((b, j) => {
-      if (i === j) return;
-      tables.add(a, b, encodeRttCode(10 + 5 * Math.abs(i - j)), 1_700_000_000 + i);
-      tables.add(a, b, null, 1_700_000_600);
-    })
-  );
-  return tables.save(fitPool([]));
-}
 
 Deno.test("of the numbers of a pool only those are read that are possible, in every tensor and column", () => {
   const pool = poolOfMesh();

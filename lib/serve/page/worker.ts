@@ -58,15 +58,16 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
     doneBytes += file.sizeBytes;
   }
   const model = parseModelConfig(site.model.config.model);
-  const fault = faultOfNumbers(weights, { config: model, limit: WEIGHT_LIMIT });
-  if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
   const pool = new Map([...weights].filter(([name]) => POOL_ROWS.has(name)));
+  const network = new Map([...weights].filter(([name]) => !pool.has(name)));
+  const fault = faultOfNumbers(network, { config: model, limit: WEIGHT_LIMIT }) ?? faultOfNumbers(pool);
+  if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
   const { step, model_sha256: sha256 } = site.model;
   return {
     directory: address.href,
     config: { model },
     state: { step, files: { model: { sha256 } } },
-    weights: new Map([...weights].filter(([name]) => !pool.has(name))),
+    weights: network,
     ...(pool.size > 0 && { pool }),
   };
 }

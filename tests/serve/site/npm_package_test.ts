@@ -1,5 +1,8 @@
 /** The npm package with a model in it, as projects elsewhere import it. */
 import { assertEquals } from "@std/assert";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import { writePool } from "../../../lib/train/checkpoint_files.ts";
+import { poolOfMesh } from "../../model/pool/mesh_pool.ts";
 import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { copyFolder } from "../../io/files/temporary_folder.ts";
@@ -16,6 +19,8 @@ export const wrong: RttQuestion = { src_addr: "::1" };
 
 Deno.test("export --form npm writes a package that another project asks, with the answers of query rtt", () =>
   withRowCheckpoint(async (at) => {
+    const { directory, state } = loadCheckpoint(at("run"));
+    writePool(directory, poolOfMesh(), state.files.model.sha256);
     const { program, check } = await exportPackage(at("run"), at("package"));
     assertEquals([...Deno.readDirSync(at("package"))].map(({ name }) => name).sort(), [
       ..."README.md index.d.ts index.js manifest.json model.js model.safetensors package.json".split(" "),
