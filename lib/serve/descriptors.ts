@@ -65,6 +65,8 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
  * @param most No more are counted.
  */
 function freeDescriptors(most: number): number {
+  // A package of a registry has no file that the stage may read.
+  if (!import.meta.url.startsWith("file:")) return most;
   const path = fromFileUrl(import.meta.url);
   const opened: Deno.FsFile[] = [];
   try {

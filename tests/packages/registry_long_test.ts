@@ -5,10 +5,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { VERSION } from "../../lib/base/version.ts";
-import { exists } from "../../lib/io/files/inputs.ts";
-import { outputOf, refused, succeed, succeeded } from "../cli/process.ts";
+import { refused, succeed, succeeded } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
-import { untilAtWork } from "../until.ts";
 import { LocalRegistry } from "./local_registry.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
@@ -67,14 +65,17 @@ Deno.test("the published package works elsewhere as the checkout does", (test) =
       assertMatch(new TextDecoder().decode(stdout), FIRST_LINE);
     });
 
-    await test.step("a signal reaches the stage", async () => {
-      const output = join(folder, "large.parquet");
-      const args = ["run", "-A", PACKAGE, "synth", "--rows", "100000000", "--output", output];
+    await test.step("it serves, and a signal reaches the stage", async () => {
+      const args = ["run", "-A", PACKAGE, "serve", "--checkpoint", checkpoint, "--port", "0", "--json"];
       const child = registry.start(Deno.execPath(), args, folder).spawn();
-      await untilAtWork(child, "it wrote", () => exists(join(folder, ".large.parquet.work")));
+      const stderr = new Response(child.stderr).text();
+      const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      const { url } = JSON.parse((await stdout.read()).value ?? await stderr);
+      const question = new URLSearchParams({ src_addr: PAIR[1], dst_addr: PAIR[3] });
+      const answer = await fetch(`${url}v1/rtt?${question}`);
+      assertEquals(answer.status, 200, await answer.text());
       child.kill("SIGTERM");
-      const { code, stderr } = await outputOf(child);
-      assertEquals(code, 75, stderr);
-      assertStringIncludes(stderr, "SIGTERM: finishing");
+      assertEquals((await child.status).code, 75, await stderr);
+      assertStringIncludes(await stderr, "SIGTERM: finishing");
     });
   }, { run: "run" }));
