@@ -1,7 +1,8 @@
 /** Named pipes where files are read, and stages that are blocked by one when a signal comes. */
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
+import { ByteFile } from "../../lib/io/files/byte_file.ts";
 import { readLines } from "../../lib/query/files/read_lines.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
@@ -62,6 +63,17 @@ Deno.test("a named pipe as a manifest, a lock or a configuration is refused in o
   Deno.mkdirSync(folder.at("data"));
   const train = ["train", "--data", folder.at("data"), "--run", folder.at("run"), "--config", pipe];
   assertRefused(await runStageProcess(train), "pipe");
+});
+
+Deno.test("a named pipe is refused before it is opened for writing", async () => {
+  using folder = new TemporaryFolder();
+  const pipe = await newPipe(folder.at("pipe"));
+  // A pipe that is opened for reading too would not block.
+  assertThrows(
+    () => ByteFile.write(pipe, "update").close(),
+    UserError,
+    "it is a named pipe, expected a file",
+  );
 });
 
 Deno.test("queries come from a named pipe, and a signal ends the wait for them", () =>

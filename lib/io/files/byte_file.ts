@@ -47,19 +47,14 @@ export class ByteFile implements Disposable {
       append: { append: true, create: true },
       update: { read: true, write: true, create: true },
     };
+    const open = () => new ByteFile(path, Deno.openSync(path, options[mode]));
     return explained(`write ${path}`, () => {
-      try {
-        return new ByteFile(path, Deno.openSync(path, options[mode]));
-      } catch (error) {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      }
+      // Before it is opened: a pipe without a reader would block.
+      unlessMissing(() => requireRegular(Deno.statSync(path), `write ${path}`));
+      const opened = unlessMissing(open);
+      if (opened) return opened;
       Deno.mkdirSync(dirname(path), { recursive: true });
-      try {
-        requireRegular(Deno.statSync(path), `write ${path}`);
-      } catch (error) {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      }
-      return new ByteFile(path, Deno.openSync(path, options[mode]));
+      return open();
     });
   }
 
@@ -258,6 +253,16 @@ export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, byt
   for (let done = 0; done < bytes.length;) {
     done += writer.writeSync(bytes.subarray(done, done + MAX_CALL_BYTES));
     signOfWork();
+  }
+}
+
+/** What the work returns; undefined if a file or folder is missing. */
+function unlessMissing<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }
 
