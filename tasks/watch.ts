@@ -311,7 +311,7 @@ class Repeated implements Disposable {
     }
   }
 
-  /** Does it once more. @throws What the work has thrown; the system's errors only if it must succeed. */
+  /** Does it once more. @throws The error of the work; a system error only if it must succeed. */
   async run({ mustSucceed }: { mustSucceed: boolean }): Promise<void> {
     await this.#running;
     await this.#once();
@@ -319,7 +319,7 @@ class Repeated implements Disposable {
     if (mustSucceed && this.#failure) throw this.#failure;
   }
 
-  /** @throws What the work has thrown, but for the system's errors. */
+  /** @throws The error of the work, unless it is a system error. */
   check(): void {
     if (this.#error !== undefined) throw this.#error;
   }

@@ -83,7 +83,7 @@ export function runStageThread(
     signals.begin((error) => {
       post({ kind: "stop", signal: error.signal });
       whenStuck(signs, () => {
-        console.error(
+        printLog(
           `error: Cannot end in order after ${error.signal}: the stage showed no work for ${LONGEST_STUCK_S} s, ` +
             "expected it to save and end; it was cut off, run the same command again to continue",
         );
@@ -207,7 +207,7 @@ export class SignalListener {
     this.#first = name;
     if (!this.#stop) endProcess({ exitCode: error.exitCode, text: error.message });
     const second = name === "SIGINT" ? "a second signal" : "SIGINT";
-    console.error(`\n${name}: finishing what is in flight; ${second} ends at once`);
+    printLog(`\n${name}: finishing what is in flight; ${second} ends at once`);
     this.#stop(error);
   }
 }

@@ -239,7 +239,7 @@ class AcceptWatch implements Disposable {
     if (this.#isLooking || this.#isOver) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      // Of many that come at once the last may have found no file.
+      // When many connections come at once, the last one may have found no free descriptor.
       if (wasRefused) this.#numSeen = this.connections.numTaken;
       void this.#look();
     }, ms);

@@ -206,13 +206,13 @@ function parseResult(line: Uint8Array): Record<string, unknown> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new RetryableError(`found a line that is no result (${shortened(text.trim(), 60)})`);
+  throw new RetryableError(`found a line that is not a result (${shortened(text.trim(), 60)})`);
 }
 
 /** @throws {UserError} If a result is not one of pings, or of another measurement. */
 function requirePing({ type, msm_id }: Record<string, unknown>, measurement: number): void {
   if (typeof type !== "string" && msm_id === undefined) {
-    throw new RetryableError("found an object that is no result");
+    throw new RetryableError("found an object that is not a result");
   }
   if (type !== undefined && type !== "ping") {
     throw new UserError(

@@ -92,7 +92,7 @@ export function writeOutputFile(path: string, content: string, options: OutputFi
 /**
  * Refuses a path where something is that a command may not replace.
  *
- * @throws {UserError} If it is no regular file, or a file that the command did not write and `overwrite` is not set.
+ * @throws {UserError} If it is not a regular file, or if another program wrote it and `overwrite` is not set.
  */
 function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileOptions): void {
   try {

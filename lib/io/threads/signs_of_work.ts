@@ -9,7 +9,7 @@
 const COUNT = 0;
 const NUM_FLUSHING = 1;
 
-/** Those of this thread, where one looks at them. */
+/** The signs of this thread; undefined if no other thread reads them. */
 let signs: Int32Array<SharedArrayBuffer> | undefined;
 
 /** Makes memory for signs of work. */

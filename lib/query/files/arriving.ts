@@ -175,7 +175,7 @@ export class ArrivingMeasurements {
 /** The files of followed paths. Each is known by its place on the disk, so that a new name does not make it a new file. */
 class FollowedFiles implements Disposable {
   readonly #files = new Map<string, FollowedFile>();
-  /** Those of the paths that were not there when they were last listed. */
+  /** The paths that were missing when they were last listed. */
   readonly #missing = new Set<string>();
 
   constructor(
