@@ -70,7 +70,7 @@ Deno.test("a named pipe is refused before it is opened for writing", async () =>
   const pipe = await newPipe(folder.at("pipe"));
   // A pipe that is opened for reading too would not block.
   assertThrows(
-    () => ByteFile.write(pipe, "update").close(),
+    () => ByteFile.write(pipe, "update"),
     UserError,
     "it is a named pipe, expected a file",
   );
