@@ -7,6 +7,16 @@
  * @module
  */
 import { ensure, UserError } from "../base/errors.ts";
+import {
+  type EngineName,
+  type EngineOptions,
+  isSoftware,
+  MATRIX_FEATURES,
+  type MatrixUnits,
+  matrixUnits,
+  requestAdapter,
+  subgroupSize,
+} from "./engine.ts";
 import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
 /** The properties of an adapter by which kernels are chosen. */
@@ -21,6 +31,18 @@ export interface GpuInfo {
   readonly enablesSubgroups: boolean;
   /** Whether the adapter is a software one. */
   readonly isSoftware: boolean;
+  /** The WebGPU implementation; kernels' results differ between engines in the last bits. */
+  readonly engine: EngineName;
+  /** The matrix units; undefined if the adapter has none that the kernels can use. */
+  readonly matrix?: MatrixUnits | undefined;
+}
+
+/** How a device is opened. */
+export interface GpuOptions extends EngineOptions {
+  /** false: without subgroup operations, matrix units and timestamps, as on an adapter without them (true). */
+  subgroups?: boolean;
+  /** Takes one line that says which engine runs and why. */
+  onLog?: ((line: string) => void) | undefined;
 }
 
 /** Memory of these sizes is kept for later reads, bytes. */
@@ -65,8 +87,6 @@ const WANTED_LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const;
 
-const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
-
 const opened = new Set<WeakRef<Gpu>>();
 // Node has no such event.
 globalThis.addEventListener?.("unload", () => Gpu.blockUntilIdle());
@@ -100,11 +120,10 @@ export class Gpu {
   /**
    * Opens the default adapter.
    *
-   * @param options `subgroups`: false disables subgroup operations and timestamps, as on an adapter without both.
-   * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL.
+   * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL, or Dawn is chosen and not there.
    */
-  static async open(options: { subgroups?: boolean } = {}): Promise<Gpu> {
-    const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+  static async open(options: GpuOptions = {}): Promise<Gpu> {
+    const { adapter, engine, reason } = await requestAdapter(options);
     if (!adapter) {
       throw new UserError(
         "Cannot use WebGPU: no adapter was found, expected a GPU or software driver; run sh setup.sh to install one",
@@ -118,11 +137,14 @@ export class Gpu {
     }
     const requiredLimits: Record<string, number> = {};
     for (const limit of WANTED_LIMITS) requiredLimits[limit] = adapter.limits[limit];
-    const timestamps = ["timestamp-query"].filter((name) => adapter.features.has(name as GPUFeatureName));
+    const { subgroups = true } = options;
+    const matrix = subgroups ? matrixUnits(adapter) : undefined;
+    const listed = ["timestamp-query"].filter((name) => adapter.features.has(name as GPUFeatureName));
+    if (matrix) listed.push(...MATRIX_FEATURES);
     // Deno 2.9 does not list "subgroups" among an adapter's features even if a device can have them.
-    const device = (options.subgroups ?? true)
-      ? await requestDevice(adapter, requiredLimits, ["subgroups", ...timestamps]) ??
-        await requestDevice(adapter, requiredLimits, timestamps)
+    const device = subgroups
+      ? await requestDevice(adapter, requiredLimits, ["subgroups", ...listed]) ??
+        await requestDevice(adapter, requiredLimits, listed)
       : await requestDevice(adapter, requiredLimits, []);
     if (!device) {
       throw new UserError(
@@ -130,17 +152,21 @@ export class Gpu {
       );
     }
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
-    const info: GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number } = adapter.info;
-    const { description, vendor, subgroupMinSize, subgroupMaxSize } = info;
-    // Browsers give pages only vendor and architecture, such as `nvidia ampere`.
-    const name = description || info.device || `${vendor} ${info.architecture}`.trim() || "unnamed adapter";
+    const { description, device: model, vendor, architecture } = adapter.info;
+    options.onLog?.(
+      `engine: ${engine === "dawn" ? "Dawn" : "Deno's WebGPU"} (${reason})` +
+        (matrix ? `, matrix units of ${matrix.side} x ${matrix.side}` : ""),
+    );
     return new Gpu(device, {
-      name,
+      // Browsers give pages only vendor and architecture, such as `nvidia ampere`.
+      name: description || model || `${vendor} ${architecture}`.trim() || "unnamed adapter",
       vendor,
-      subgroupSize: hasSubgroups && subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined,
+      subgroupSize: hasSubgroups ? subgroupSize(adapter) : undefined,
       // An adapter that lists the feature follows the standard.
       enablesSubgroups: hasSubgroups && adapter.features.has("subgroups" as GPUFeatureName),
-      isSoftware: SOFTWARE.test(`${name} ${description} ${vendor}`),
+      isSoftware: isSoftware(adapter),
+      engine,
+      matrix,
     });
   }
 
@@ -336,7 +362,7 @@ export class Gpu {
 function isSoftwareOpenGl(adapter: GPUAdapter): boolean {
   // wgpu does not name the backend; only its OpenGL backend reports no bound here (wgpu 29, adapter limits).
   const isOpenGl = adapter.limits.maxBindingsPerBindGroup === 2 ** 32 - 1;
-  return isOpenGl && SOFTWARE.test(`${adapter.info.description} ${adapter.info.vendor}`);
+  return isOpenGl && isSoftware(adapter);
 }
 
 async function requestDevice(

@@ -1,0 +1,206 @@
+/**
+ * The WebGPU implementation that runs the kernels: the runtime's own, or Dawn, the one of Chromium, from npm's package
+ * `webgpu`. Only Dawn gives access to the matrix units of a GPU.
+ *
+ * @module
+ */
+import { UserError } from "../base/errors.ts";
+import type { DType } from "./tensor.ts";
+
+/** `deno`: the WebGPU of the runtime, also of a browser. */
+export type EngineName = "deno" | "dawn";
+/** `auto`: Dawn for f16 on a GPU whose matrix units the kernels can use, if it is installed; else the runtime's. */
+export type EngineChoice = "auto" | EngineName;
+/** All choices; the first is the default. */
+export const ENGINE_CHOICES: readonly EngineChoice[] = ["auto", "deno", "dawn"];
+
+/** Matrix units that multiply f16 matrices of `side` rows and columns with f32 sums. */
+export interface MatrixUnits {
+  /** Rows and columns of a matrix. */
+  readonly side: number;
+  /** Lanes that hold a matrix together: side^2 / 8. */
+  readonly lanes: number;
+}
+
+/** Dawn's switches for experiments: `disable_robustness` leaves out the checks of array bounds in kernels. */
+export type DawnToggle = "disable_robustness" | "disable_workgroup_init";
+
+/** How an engine is chosen and opened. */
+export interface EngineOptions {
+  /** The engine (auto). */
+  engine?: EngineChoice | undefined;
+  /** The storage format of the model (f32). */
+  dtype?: DType | undefined;
+  /** Further switches of Dawn (none). */
+  toggles?: readonly DawnToggle[] | undefined;
+}
+
+/** An adapter and the engine that it is from. */
+interface ChosenAdapter {
+  /** null if the engine finds none. */
+  adapter: GPUAdapter | null;
+  engine: EngineName;
+  /** Why this engine, for a log. */
+  reason: string;
+}
+
+/** The properties of adapters that the types of WebGPU lack. */
+interface AdapterInfo extends Omit<GPUAdapterInfo, "subgroupMinSize" | "subgroupMaxSize"> {
+  readonly subgroupMinSize?: number;
+  readonly subgroupMaxSize?: number;
+  readonly subgroupMatrixConfigs?: Iterable<
+    { componentType: string; resultComponentType: string; M: number; N: number; K: number }
+  >;
+}
+
+/** The exports of npm's `webgpu`. */
+interface Dawn {
+  create(flags: string[]): GPU;
+}
+
+/** The parts of Deno and Node that Dawn is loaded with; browsers have neither. */
+interface Runtime {
+  process?: {
+    getBuiltinModule?(
+      name: "node:module",
+    ): { createRequire(from: URL): { (name: string): unknown; resolve(name: string): string } };
+  };
+  // deno-lint-ignore ping-llm/browser
+  Deno?: { permissions: { querySync(wanted: { name: "ffi"; path: URL }): { state: string } } };
+}
+
+/** The feature of adapters with matrix units, and f16, which it needs. */
+export const MATRIX_FEATURES: readonly string[] = ["chromium-experimental-subgroup-matrix", "shader-f16"];
+
+/** The folder with the package; its `deno.json` names the version. */
+const DAWN = new URL("./dawn/", import.meta.url);
+/** Matrices are listed only with the first; f16 on NVIDIA's driver only with the second. */
+const TOGGLES = ["allow_unsafe_apis", "vulkan_enable_f16_on_nvidia"];
+const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
+
+/** What `create()` returned, by its flags: when one is collected as garbage, the process ends by a fault. */
+const created = new Map<string, GPU>();
+let usual: EngineChoice = ENGINE_CHOICES[0];
+
+/** Sets the engine that is used where none is named. For tests, which open devices in many places. */
+export function useByDefault(engine: EngineChoice): void {
+  usual = engine;
+}
+
+/** Dawn cannot be used here. */
+class DawnError extends UserError {
+  constructor(readonly found: string, remedy: string, options?: ErrorOptions) {
+    super(`Cannot use the engine dawn: ${found}; ${remedy}`, options);
+  }
+}
+
+/**
+ * Opens the default adapter of an engine. `auto` never decides by a measurement, so the same machine always gets the same
+ * engine.
+ *
+ * @throws {UserError} If the engine is `dawn`, which is not installed or may not be loaded.
+ */
+export async function requestAdapter(
+  { engine = usual, dtype = "f32", toggles = [] }: EngineOptions,
+): Promise<ChosenAdapter> {
+  if (engine === "dawn") {
+    return useDawn({ adapter: await dawnAdapter(toggles), engine, reason: "as chosen" });
+  }
+  let reason = "as chosen";
+  if (engine === "auto") {
+    const found = await matrixAdapter(dtype, toggles);
+    if (typeof found !== "string") {
+      return useDawn({ adapter: found, engine: "dawn", reason: "auto: f16 on a GPU with matrix units" });
+    }
+    reason = `auto: ${found}`;
+  }
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
+  return { adapter, engine: "deno", reason };
+}
+
+/** Dawn's adapter if `auto` is to use it, or why not. */
+async function matrixAdapter(dtype: DType, toggles: readonly DawnToggle[]): Promise<GPUAdapter | string> {
+  if (dtype !== "f16") return `the model is stored in ${dtype}`;
+  try {
+    const adapter = await dawnAdapter(toggles);
+    if (!adapter) return "Dawn finds no adapter";
+    if (isSoftware(adapter)) return "the adapter is a software one";
+    return matrixUnits(adapter) ? adapter : "the adapter lists no matrix units of f16 with f32 sums";
+  } catch (error) {
+    if (error instanceof DawnError) return error.found;
+    throw error;
+  }
+}
+
+/** An adapter of Dawn, which gives one device. @throws {DawnError} If Dawn is not installed or may not be loaded. */
+async function dawnAdapter(toggles: readonly DawnToggle[]): Promise<GPUAdapter | null> {
+  const flags = `enable-dawn-features=${[...TOGGLES, ...toggles].join()}`;
+  const gpu = created.get(flags) ?? loadDawn().create([flags]);
+  created.set(flags, gpu);
+  return await gpu.requestAdapter({ powerPreference: "high-performance" });
+}
+
+function loadDawn(): Dawn {
+  // deno-lint-ignore ping-llm/browser -- undefined in a browser, whose bundle also must not import node:module
+  const { process, Deno: deno } = globalThis as Runtime;
+  const name = "webgpu";
+  let require;
+  let path;
+  try {
+    require = process?.getBuiltinModule?.("node:module").createRequire(DAWN);
+    path = require?.resolve(name);
+  } catch { /* it is not there */ }
+  if (!require || !path) {
+    throw new DawnError(
+      `the package ${name} is not installed`,
+      "run sh setup.sh --dawn, or make the one file with compile --dawn",
+    );
+  }
+  // Loading asks for the permission in a terminal.
+  if (deno && deno.permissions.querySync({ name: "ffi", path: DAWN }).state !== "granted") {
+    throw new DawnError("the permission to load its library is missing", "start Deno with --allow-ffi");
+  }
+  try {
+    return require(path) as Dawn;
+  } catch (error) {
+    const [line] = String(error instanceof Error ? error.message : error).split("\n");
+    throw new DawnError(`its library cannot be loaded (${line})`, "use --engine deno", { cause: error });
+  }
+}
+
+/**
+ * Dawn polls the device with `setImmediate` while something is awaited. Deno 2.9 stops calling back after some 200,000 of
+ * them in `deno test`, and waits for ever; and polling without a pause takes a core from a software driver.
+ */
+function useDawn(chosen: ChosenAdapter): ChosenAdapter {
+  Object.assign(globalThis, { setImmediate: pollAfterPause });
+  return chosen;
+}
+
+function pollAfterPause(callback: () => void): unknown {
+  return setTimeout(callback, 0);
+}
+
+/** Whether the adapter runs on the processor. */
+export function isSoftware({ info: { description, device, vendor } }: GPUAdapter): boolean {
+  return SOFTWARE.test(`${description} ${device} ${vendor}`);
+}
+
+/** The lanes of a subgroup, if all have the same. */
+export function subgroupSize(adapter: GPUAdapter): number | undefined {
+  const { subgroupMinSize, subgroupMaxSize }: AdapterInfo = adapter.info;
+  return subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined;
+}
+
+/** The matrix units of an adapter, if the kernels can use them. */
+export function matrixUnits(adapter: GPUAdapter): MatrixUnits | undefined {
+  const info: AdapterInfo = adapter.info;
+  const lanes = subgroupSize(adapter);
+  const hasFeatures = MATRIX_FEATURES.every((name) => adapter.features.has(name as GPUFeatureName));
+  if (!hasFeatures || lanes === undefined) return undefined;
+  const found = [...info.subgroupMatrixConfigs ?? []].find(
+    ({ componentType, resultComponentType, M, N, K }) =>
+      componentType === "f16" && resultComponentType === "f32" && M === N && N === K && M * M === 8 * lanes,
+  );
+  return found && { side: found.M, lanes };
+}
