@@ -295,10 +295,12 @@ export class Gpu {
   /**
    * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
    * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
-   * memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device works on as well.
+   * memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device works on as well. On Dawn only `destroy()`
+   * blocks, and a promise that is pending when the thread ends aborts the process (webgpu 0.6.2).
    */
   #blockUntilIdle(): void {
-    this.device.queue.onSubmittedWorkDone().catch(() => {});
+    if (this.info.engine === "dawn") this.device.destroy();
+    else this.device.queue.onSubmittedWorkDone().catch(() => {});
   }
 
   /** As {@link close}, for `using`. */
