@@ -130,8 +130,12 @@ function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)
 }
 
 /** The arguments of each evaluation of `--all-splits`. */
-function evaluationOf({ maxMeasurements, contexts, everyContext, noPool, baselines }: EvalOptions): string[] {
+function evaluationOf(
+  { maxMeasurements, contexts, everyContext, noPool, baselines, engine }: EvalOptions,
+): string[] {
   const args = [
+    "--engine",
+    engine,
     "--max-measurements",
     String(maxMeasurements),
     "--contexts",
@@ -341,7 +345,8 @@ async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<str
   const { options, context, common, isReplacing } = chain;
   const { rows } = made[made.length - 1];
   const run = join(options.output, "train");
-  const training = ["--data", rows, "--run", run, "--config", options.config, ...common];
+  const { engine } = options;
+  const training = ["--data", rows, "--run", run, "--config", options.config, "--engine", engine, ...common];
   // Each split leaves its validation measurements out of the training.
   if (made.length > 1) training.push("--pool-data", ...made.slice(0, -1).map((split) => split.rows));
   for (const each of options.set) training.push("--set", each);

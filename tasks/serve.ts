@@ -127,6 +127,7 @@ async function loadServed(
         VERSION,
         info,
         model.gpu.info.name,
+        model.gpu.info.engine,
         calibration?.shares,
         pool && sha256OfTensors(pool),
         [...names.entries()],

@@ -22,12 +22,14 @@ import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
 import type { DEFAULT_NUM_SOURCES } from "../lib/query/destinations/destination_ranking.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/api/site_file.ts";
+import type { ENGINE_CHOICES } from "../lib/tensor/engine.ts";
 import type { COMPLETED_SHELLS } from "../lib/cli/completion/completion.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
 
 // Constants of modules that import too much to be loaded here; the compiler checks that they are the same.
 const HISTORY: typeof HISTORY_MODES = ["all", "train"];
 const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
+const ENGINES: typeof ENGINE_CHOICES = ["auto", "deno", "dawn"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
 const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
 const NEAREST: typeof NEAREST_ORDERS = ["median", "probability"];
@@ -58,6 +60,12 @@ const maxRejectRatio = option.number("largest share of the rows that may be reje
 const onCorrupt = option.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
   default: "error",
 });
+const engine = option.choice(
+  ENGINES,
+  "WebGPU implementation: that of Deno, or Dawn, which setup.sh --dawn installs; auto: Dawn to train in f16 on a GPU with " +
+    "matrix units. Results differ in the last bits",
+  { default: "auto" },
+);
 const outputFolder = option.path(uses.outputFolder, "folder to write", { required: true });
 const checkpoint = option.path(uses.run, "a run directory or one of its checkpoints", { required: true });
 const configOptions = {
@@ -128,6 +136,7 @@ const queryOptions = {
     "recent measurements of any format that import reads; the newest that fit and are not after the query's time are " +
       "used; those that do not say their source are of --src",
   ),
+  engine,
 };
 const namedOptions = { ...queryOptions, names };
 const calibration = option.path(
@@ -570,6 +579,7 @@ export const STAGES = named({
         { default: 1000, min: 0, max: 1_000_000 },
       ),
       checkpointActivations: option.switch("keep less on the GPU and recompute it, a third more work"),
+      engine,
       onCorrupt,
       verify,
       workers: option.integer("threads that make batches ahead of training; results do not depend on it", {
@@ -644,6 +654,7 @@ export const STAGES = named({
         min: 0.1,
         max: 86_400,
       }),
+      engine,
       verify,
       overwrite: overwriteFolder,
     },
@@ -710,6 +721,7 @@ export const STAGES = named({
       maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
         value: "TIME",
       }),
+      engine,
       verify,
       overwrite: overwriteFolder,
     },
@@ -1028,6 +1040,7 @@ export const STAGES = named({
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
       }),
+      engine,
       maxRejectRatio,
       verify,
       overwrite: option.switch(`${overwriteFile.help}; and any file at --report`),
@@ -1145,6 +1158,7 @@ export const STAGES = named({
       noPool,
       geo: geoAsked,
       names,
+      engine,
       report,
       host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
         default: "127.0.0.1",
@@ -1327,6 +1341,7 @@ export const STAGES = named({
         summary: "the speed of each GPU kernel at the sizes of the presets",
         example: "--seconds 0.5 --only gemm",
         options: {
+          engine,
           seconds: option.number("time per kernel, in seconds", { default: 0.5, min: 0.01, max: 60 }),
           only: option.text("time only the kernels whose names contain this", { default: "" }),
           compare: option.path(
@@ -1340,6 +1355,7 @@ export const STAGES = named({
         summary: "the speed of training a preset, on made-up batches, and its time profile",
         example: "--config demo --seconds 20",
         options: {
+          engine,
           ...configOptions,
           seconds: option.number("measuring time, in seconds", { default: 10, min: 0.1, max: 3600 }),
         },
@@ -1349,6 +1365,7 @@ export const STAGES = named({
         summary: "recommended constants for this GPU, from its products, training, decoding and start-up",
         example: "--output runs/gpu",
         options: {
+          engine,
           output: option.path(uses.outputFolder, "folder of gpu.json and gpu.html", { required: true }),
           scale: option.choice(
             ["auto", "full", "small"],
@@ -1448,6 +1465,7 @@ export const STAGES = named({
         summary: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
         example: "--config demo --seconds 60",
         options: {
+          engine,
           ...configOptions,
           seconds: option.number("time to train in turns with each, in seconds", {
             default: 60,

@@ -17,6 +17,7 @@ import {
 import type { commonOptions, Options, Values } from "./options.ts";
 import { countSignsIn, signOfWork } from "../io/threads/signs_of_work.ts";
 import { startThreadsWith } from "../io/threads/worker_pool.ts";
+import { type EngineChoice, useByDefault } from "../tensor/engine.ts";
 import { Progress } from "./progress.ts";
 
 /** The time between two signs of an event loop that turns, ms. */
@@ -69,15 +70,17 @@ export function defineStage<O extends Options & typeof commonOptions>(
     check: (args) => void parseArguments(command, args),
     async run(args, within) {
       const { values, positionals } = parseArguments(command, args);
-      const { quiet } = values as Values<typeof commonOptions>;
-      return await run(values, {
+      const { quiet, engine } = values as Values<typeof commonOptions> & { engine?: EngineChoice };
+      const context: StageContext = {
         signal: new AbortController().signal,
         progress: (label, shown) => new Progress(label, { ...shown, quiet }),
         log: (line) => {
           if (!quiet) printLog(line);
         },
         ...within,
-      }, positionals);
+      };
+      if (engine) useByDefault(engine, context.log);
+      return await run(values, context, positionals);
     },
   };
 }

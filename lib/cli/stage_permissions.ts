@@ -14,6 +14,8 @@ import { accessOf, type PathUse, temporaryFolder, workFolder } from "./path_uses
 
 /** The folders of code that threads of a stage load with the stage's permissions, where they are files. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
+/** The folder of Dawn, see lib/tensor/engine.ts. */
+const DAWN = new URL("../tensor/dawn", import.meta.url);
 
 /**
  * The permissions of a stage with its arguments, as far as this process has them.
@@ -32,6 +34,9 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
   const allowed = (name: "read" | "write", further: readonly (string | URL)[] = []) =>
     [...new Set([...accesses.flatMap((access) => access[name]), ...further])]
       .filter((path) => !(path instanceof URL && path.protocol !== "file:") && isGranted({ name, path }));
+  const isLaunched = launchVariables.some((name) =>
+    isGranted({ name: "env", variable: name }) && Deno.env.has(name)
+  );
   const started = [...(deno ? [Deno.execPath()] : []), ...programs];
   return {
     read: allowed("read", [...CODE, ...files()]),
@@ -45,14 +50,24 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
     env: [...launchVariables, ...needs.variables ?? []].filter((variable) =>
       isGranted({ name: "env", variable })
     ),
-    ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
-      isGranted({ name: "ffi" }),
+    ffi: isLaunched && isGranted({ name: "ffi" }) ||
+      mayUseDawn(command, args) && isGranted({ name: "ffi", path: DAWN }) && [DAWN],
     import: REGISTRY_HOST === undefined ? false : [REGISTRY_HOST],
   };
 }
 
-/** Deno's flags for the process of a command: whatever its stages may be allowed, and no more. */
-export function denoFlagsOf(command: Command | Group): string[] {
+/** Whether a command may run kernels with Dawn, where that is in files. */
+function mayUseDawn({ options }: Command, args: readonly string[]): boolean {
+  if (!("engine" in options) || DAWN.protocol !== "file:") return false;
+  return splitArguments(args, options).texts.engine[0] !== "deno";
+}
+
+/**
+ * Deno's flags for the process of a command: whatever its stages may be allowed, and no more.
+ *
+ * @param dawn The flag that lets Dawn be loaded; undefined where it cannot be there.
+ */
+export function denoFlagsOf(command: Command | Group, dawn?: string): string[] {
   const kinds: Command[] = "kinds" in command ? Object.values(command.kinds) : [command];
   const some = (has: (command: Command) => unknown) => kinds.some(has);
   const launchVariables = kinds.flatMap(({ needs }) => needs?.launchVariables ?? []);
@@ -67,7 +82,11 @@ export function denoFlagsOf(command: Command | Group): string[] {
     ...(some(({ needs }) => needs?.listens || needs?.connects) ? ["--allow-net"] : []),
     ...(some(({ needs }) => needs?.deno || needs?.programs) ? ["--allow-run"] : []),
     ...(some(({ needs }) => needs?.trains) ? ["--allow-sys=systemMemoryInfo"] : []),
-    ...(launchVariables.length > 0 ? ["--allow-ffi"] : []),
+    ...(launchVariables.length > 0
+      ? ["--allow-ffi"]
+      : dawn !== undefined && some(({ options }) => "engine" in options)
+      ? [dawn]
+      : []),
     ...(variables.length > 0 ? [`--allow-env=${variables.join()}`] : []),
   ];
 }

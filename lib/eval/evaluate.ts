@@ -240,6 +240,7 @@ async function describeRun(
     contexts: [...options.contexts],
     isEveryContext: options.isEveryContext,
     adapter: model.gpu.info.name,
+    engine: model.gpu.info.engine,
   };
 }
 

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { EngineName } from "../tensor/engine.ts";
 import type { AdaptSection } from "./sections/adapt_section.ts";
 import type { BitsSection } from "./sections/bits_section.ts";
 import type { CalibrationSection } from "./sections/calibration_section.ts";
@@ -52,6 +53,8 @@ export interface EvalRun {
   isEveryContext: boolean;
   /** The GPU or software driver. */
   adapter: string;
+  /** The WebGPU implementation; absent in reports of older versions. */
+  engine?: EngineName;
   seconds: number;
 }
 

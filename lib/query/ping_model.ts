@@ -8,6 +8,7 @@ import type { AdaptedParts } from "./adapt/free_rows.ts";
 import { type Basis, basisOf, type TrainingData } from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
 import { Gpu } from "../tensor/device.ts";
+import type { EngineChoice } from "../tensor/engine.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
@@ -42,6 +43,8 @@ export interface PingModelOptions {
   anyVocabulary?: boolean;
   /** Names that answers show beside addresses (none). */
   names?: AddressNames | undefined;
+  /** The WebGPU implementation (that of the runtime). */
+  engine?: EngineChoice | undefined;
 }
 
 /** The parts of a checkpoint that a model is made of. */
@@ -127,7 +130,7 @@ export class PingModel {
     if (!options.anyVocabulary) requireQueryable(checkpoint);
     options.calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !options.noPool);
     const { config, weights, state } = checkpoint;
-    const registry = new KernelRegistry(await Gpu.open());
+    const registry = new KernelRegistry(await Gpu.open({ engine: options.engine }));
     const { adapted, trainingData, pool } = checkpoint;
     const known = { adapted, trainingData, pool };
     return new PingModel(config.model, registry, weights, state.step, { ...options, ...known });

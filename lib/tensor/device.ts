@@ -41,8 +41,6 @@ export interface GpuInfo {
 export interface GpuOptions extends EngineOptions {
   /** false: without subgroup operations, matrix units and timestamps, as on an adapter without them (true). */
   subgroups?: boolean;
-  /** Takes one line that says which engine runs and why. */
-  onLog?: ((line: string) => void) | undefined;
 }
 
 /** Memory of these sizes is kept for later reads, bytes. */
@@ -123,7 +121,7 @@ export class Gpu {
    * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL, or Dawn is chosen and not there.
    */
   static async open(options: GpuOptions = {}): Promise<Gpu> {
-    const { adapter, engine, reason } = await requestAdapter(options);
+    const { adapter, engine } = await requestAdapter(options);
     if (!adapter) {
       throw new UserError(
         "Cannot use WebGPU: no adapter was found, expected a GPU or software driver; run sh setup.sh to install one",
@@ -153,10 +151,6 @@ export class Gpu {
     }
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
     const { description, device: model, vendor, architecture } = adapter.info;
-    options.onLog?.(
-      `engine: ${engine === "dawn" ? "Dawn" : "Deno's WebGPU"} (${reason})` +
-        (matrix ? `, matrix units of ${matrix.side} x ${matrix.side}` : ""),
-    );
     return new Gpu(device, {
       // Browsers give pages only vendor and architecture, such as `nvidia ampere`.
       name: description || model || `${vendor} ${architecture}`.trim() || "unnamed adapter",

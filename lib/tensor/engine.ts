@@ -29,10 +29,12 @@ export type DawnToggle = "disable_robustness" | "disable_workgroup_init";
 export interface EngineOptions {
   /** The engine (auto). */
   engine?: EngineChoice | undefined;
-  /** The storage format of the model (f32). */
+  /** The storage format of a model that is trained; undefined for answers, which are always of f32. */
   dtype?: DType | undefined;
   /** Further switches of Dawn (none). */
   toggles?: readonly DawnToggle[] | undefined;
+  /** Takes one line that says which engine runs and why, if there was a choice and the line is a new one. */
+  onLog?: ((line: string) => void) | undefined;
 }
 
 /** An adapter and the engine that it is from. */
@@ -40,8 +42,6 @@ interface ChosenAdapter {
   /** null if the engine finds none. */
   adapter: GPUAdapter | null;
   engine: EngineName;
-  /** Why this engine, for a log. */
-  reason: string;
 }
 
 /** The properties of adapters that the types of WebGPU lack. */
@@ -80,11 +80,12 @@ const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 
 /** What `create()` returned, by its flags: when one is collected as garbage, the process ends by a fault. */
 const created = new Map<string, GPU>();
-let usual: EngineChoice = ENGINE_CHOICES[0];
+let usual: Required<Pick<EngineOptions, "engine" | "onLog">> = { engine: undefined, onLog: undefined };
+let lastLine: string | undefined;
 
-/** Sets the engine that is used where none is named. For tests, which open devices in many places. */
-export function useByDefault(engine: EngineChoice): void {
-  usual = engine;
+/** Sets the engine of devices for which none is named, in this thread. @param onLog As in {@link EngineOptions}. */
+export function useByDefault(engine: EngineChoice, onLog?: (line: string) => void): void {
+  usual = { engine, onLog };
 }
 
 /** Dawn cannot be used here. */
@@ -100,22 +101,29 @@ class DawnError extends UserError {
  *
  * @throws {UserError} If the engine is `dawn`, which is not installed or may not be loaded.
  */
-export async function requestAdapter(
-  { engine = usual, dtype = "f32", toggles = [] }: EngineOptions,
-): Promise<ChosenAdapter> {
+export async function requestAdapter(options: EngineOptions): Promise<ChosenAdapter> {
+  const { engine = usual.engine ?? "auto", dtype, toggles = [], onLog = usual.onLog } = options;
+  const log = (line: string) => {
+    if (line !== lastLine) onLog?.(line);
+    lastLine = line;
+  };
   if (engine === "dawn") {
-    return useDawn({ adapter: await dawnAdapter(toggles), engine, reason: "as chosen" });
+    const adapter = await dawnAdapter(toggles);
+    log("engine: Dawn, as chosen");
+    return useDawn(adapter);
   }
-  let reason = "as chosen";
   if (engine === "auto") {
-    const found = await matrixAdapter(dtype, toggles);
+    const found = await matrixAdapter(dtype ?? "f32", toggles);
     if (typeof found !== "string") {
-      return useDawn({ adapter: found, engine: "dawn", reason: "auto: f16 on a GPU with matrix units" });
+      log("engine: Dawn, for f16 on matrix units");
+      return useDawn(found);
     }
-    reason = `auto: ${found}`;
+    if (dtype) log(`engine: Deno's WebGPU: ${found}`);
+  } else {
+    log("engine: Deno's WebGPU, as chosen");
   }
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
-  return { adapter, engine: "deno", reason };
+  return { adapter, engine: "deno" };
 }
 
 /** Dawn's adapter if `auto` is to use it, or why not. */
@@ -172,13 +180,9 @@ function loadDawn(): Dawn {
  * Dawn polls the device with `setImmediate` while something is awaited. Deno 2.9 stops calling back after some 200,000 of
  * them in `deno test`, and waits for ever; and polling without a pause takes a core from a software driver.
  */
-function useDawn(chosen: ChosenAdapter): ChosenAdapter {
-  Object.assign(globalThis, { setImmediate: pollAfterPause });
-  return chosen;
-}
-
-function pollAfterPause(callback: () => void): unknown {
-  return setTimeout(callback, 0);
+function useDawn(adapter: GPUAdapter | null): ChosenAdapter {
+  Object.assign(globalThis, { setImmediate: (callback: () => void) => setTimeout(callback, 0) });
+  return { adapter, engine: "dawn" };
 }
 
 /** Whether the adapter runs on the processor. */

@@ -21,6 +21,7 @@ import {
 import { WEIGHT_LIMIT } from "../model/finite.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { LOSS_SCALE_STATE } from "./optim/optimizer.ts";
+import type { EngineName } from "../tensor/engine.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
 import {
   readSafetensors,
@@ -183,6 +184,8 @@ export interface CheckpointState {
   asked?: string | undefined;
   /** SHA-256 of the weights of the run's teacher, if it has one. */
   teacher?: string | undefined;
+  /** The WebGPU implementation that the run went on with; see {@link engineOf}. */
+  engine?: EngineName | undefined;
   /** Where the loader continues, and how many rows a block has. */
   position: DataPosition & { blockRows: number };
   /** The last steps' training losses in nats per token; null where not finite. */
@@ -195,6 +198,11 @@ export interface CheckpointState {
   numSkippedInRow: number;
   /** Sizes and checksums of the tensor files. */
   files: { model: SafetensorsFile; optimizer: SafetensorsFile; trainingData?: SafetensorsFile | undefined };
+}
+
+/** The engine that trained a checkpoint; older versions, which did not record it, had one only. */
+export function engineOf({ engine = "deno" }: Pick<CheckpointState, "engine">): EngineName {
+  return engine;
 }
 
 /** The base of an adapted checkpoint. */
@@ -234,6 +242,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   dataFingerprint: z.string(),
   asked: z.string().optional(),
   teacher: z.string().optional(),
+  engine: z.enum(["deno", "dawn"]).optional(),
   position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
   losses: z.array(z.object({ step: count, loss: z.number().nullable() })),
   evalLoss: z.number().nullable(),

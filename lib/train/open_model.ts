@@ -13,6 +13,7 @@
 import { formatSeconds } from "../base/text.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
+import type { DType } from "../tensor/tensor.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
 import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
@@ -25,6 +26,7 @@ import { innerState } from "./step_work.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import type { RunPlaces } from "./run_places.ts";
+import type { Communicator } from "./mpi/communicator.ts";
 import type { RunStart } from "./run_start.ts";
 import { ConfigError, UserError } from "../base/errors.ts";
 import { loadCheckpoint } from "./checkpoint.ts";
@@ -40,9 +42,20 @@ interface ModelOptions {
   onLog?: (line: string) => void;
 }
 
-/** Opens the GPU and logs its name. */
-export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
-  const gpu = await Gpu.open();
+/**
+ * Opens the GPU of a rank and logs its name. All ranks use the engine of the first one, since their weights must be the
+ * same to the last bit.
+ *
+ * @param dtype The storage format of training.
+ */
+export async function openGpu(
+  dtype: DType,
+  ranks: Communicator | undefined,
+  onLog: (line: string) => void,
+): Promise<Gpu> {
+  const own = !ranks || ranks.rank === 0 ? await Gpu.open({ dtype, onLog }) : undefined;
+  const engine = await ranks?.fromFirst(() => own?.info.engine);
+  const gpu = own ?? await Gpu.open({ dtype, engine, onLog });
   const { name, isSoftware } = gpu.info;
   onLog(`GPU: ${name}${isSoftware ? " (a software adapter: every step runs on the processor)" : ""}`);
   return gpu;

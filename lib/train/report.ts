@@ -9,6 +9,7 @@ import { writeFileAtomic } from "../io/files/atomic.ts";
 import { type ChartCurve, type LineChart, lineChart } from "../base/report/charts.ts";
 import { type Block, element, pageOf, tableOf } from "../base/report/page.ts";
 import { FULL_WIDTH } from "../base/report/theme.ts";
+import type { EngineName } from "../tensor/engine.ts";
 import { VERSION } from "../base/version.ts";
 import { describeConfig, flattenConfig, type RunConfig } from "./run_config.ts";
 import type { MetricsRecord } from "./metrics.ts";
@@ -27,6 +28,8 @@ export interface RunDescription {
   records: readonly MetricsRecord[];
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
+  /** The WebGPU implementation that trained last. */
+  engine: EngineName;
 }
 
 /** Rows of the table of steps at most, beside the first and the last step. */
@@ -90,6 +93,7 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
     ["teacher", run.teacher ?? "none"],
     ["seed", String(run.seed)],
     ["checkpoint", run.checkpoint ?? "none"],
+    ["engine", run.engine],
     ["software", `ping-llm ${VERSION}`],
   ];
 }

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { Gpu } from "../tensor/device.ts";
+import { Gpu, type GpuOptions } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { type ModelConfig, modelShapes } from "../model/model_config.ts";
@@ -36,14 +36,15 @@ export interface StepTimes {
  * @param config The run that is to be timed.
  * @param options `seconds`: how long to measure; at least one step is measured. `profile`: whether to profile.
  *   `onMicroBatch`: is called after each micro-batch.
+ *   `gpu`: how the device is opened.
  * @throws {UserError} If there is no WebGPU adapter or the model does not fit it.
  */
 export async function timeSteps(
   config: RunConfig,
-  options: { seconds: number; profile?: boolean; onMicroBatch?: () => void },
+  options: { seconds: number; profile?: boolean; onMicroBatch?: () => void; gpu?: GpuOptions },
 ): Promise<StepTimes> {
   const openMs = performance.now();
-  using gpu = await Gpu.open();
+  using gpu = await Gpu.open({ dtype: config.train.dtype, ...options.gpu });
   const registry = new KernelRegistry(gpu);
   const extent = trainingExtent(config);
   const model = await Transformer.create(registry, config.model, extent);

@@ -15,10 +15,16 @@ import { exists, fingerprint } from "../io/files/inputs.ts";
 import { describeOutput, type Manifest } from "../io/files/manifest.ts";
 import { refuseOverlap } from "../io/files/real_path.ts";
 import type { GpuInfo } from "../tensor/device.ts";
+import type { EngineName } from "../tensor/engine.ts";
 import { describeProfile, PROFILE_NOTES, type ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { hasCheckpoints, listCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
-import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
+import {
+  checkpointFiles,
+  engineOf,
+  type LoadedCheckpoint,
+  type ResumableCheckpoint,
+} from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
@@ -161,7 +167,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     return await endEarlier(chosen ?? next.resumed, run, options);
   }
   const result = chosen ? { ...last.result, ...endOf(chosen) } : last.result;
-  if (run && chosen) await report(run, options, chosen.directory);
+  if (run && chosen) await report(run, options, { ...chosen, engine: engineOf(chosen.state) });
   if (run && last.manifest) {
     if (result.checkpoint !== null) await options.afterLastStep?.(result.checkpoint);
     run.finish(last.manifest, await describeRun(run, result));
@@ -176,7 +182,9 @@ async function endEarlier(
   options: CheckedOptions,
 ): Promise<TrainResult> {
   const last = { step: resumed.state.step, checkpoint: resumed.directory };
-  if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
+  if (run && !exists(run.reportPath)) {
+    await report(run, options, { ...resumed, engine: engineOf(resumed.state) });
+  }
   const isChanged = run && await options.afterLastStep?.(last.checkpoint);
   await run?.finishEarlier(() => describeRun(run, last), isChanged);
   return alreadyDone(resumed, join(options.runDir, RUN_FILES.report));
@@ -379,7 +387,12 @@ async function trainFrom(
   const ofRank = { ...options, config, survey: undefined };
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
-  using gpu = await openGpu(onLog);
+  using gpu = await openGpu(config.train.dtype, ranks, onLog);
+  const { engine } = gpu.info;
+  const earlier = resumed && engineOf(resumed.state);
+  if (earlier && earlier !== engine) {
+    onLog(`the checkpoint was trained with the engine ${earlier}, going on with ${engine}: the last bits differ`);
+  }
   const survey = () => options.survey ?? DataSurvey.of(rows.train);
   const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
   options.survey = undefined;
@@ -387,7 +400,7 @@ async function trainFrom(
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
     inputs: [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))],
-    options: { ...identity, resumeFrom, initFrom },
+    options: { ...identity, engine, resumeFrom, initFrom },
   });
   if (run && options.places) run.writePlaces(options.places, options.geo ?? []);
   using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
@@ -403,7 +416,7 @@ async function trainFrom(
   const loop = new TrainingLoop({
     config: options.config,
     seed,
-    identity: { dataFingerprint: identity.data, asked: options.asked, teacher: identity.teacher },
+    identity: { dataFingerprint: identity.data, asked: options.asked, teacher: identity.teacher, engine },
     model,
     optimizer,
     loader,
@@ -433,7 +446,7 @@ async function trainFrom(
   try {
     isDone = await loop.run();
   } finally {
-    if (run) await report(run, options, loop.checkpoint);
+    if (run) await report(run, options, { directory: loop.checkpoint, engine });
   }
   const result: TrainResult = {
     status: isDone ? "done" : "out of time",
@@ -483,7 +496,7 @@ function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: Gp
 async function report(
   run: RunFolder,
   { config, seed, dataDir, identity, loadedTeacher }: CheckedOptions,
-  checkpoint: string | null,
+  { directory: checkpoint, engine }: { directory: string | null; engine: EngineName },
 ): Promise<void> {
   await writeRunReport(run.reportPath, {
     runDir: run.path,
@@ -494,6 +507,7 @@ async function report(
     config,
     records: exists(run.metricsPath) ? readMetrics(run.metricsPath) : [],
     checkpoint,
+    engine,
   });
 }
 

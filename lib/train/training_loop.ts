@@ -146,7 +146,7 @@ export interface TrainProgress {
 interface LoopParts {
   config: RunConfig;
   /** What else the state of every checkpoint has alike. */
-  identity: Pick<CheckpointState, "dataFingerprint" | "asked" | "teacher">;
+  identity: Pick<CheckpointState, "dataFingerprint" | "asked" | "teacher" | "engine">;
   seed: number;
   model: Transformer;
   optimizer: Optimizer;

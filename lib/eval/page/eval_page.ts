@@ -293,6 +293,7 @@ function runPart(run: EvalRun): Block[] {
       : `one of ${contexts} context measurements for each measurement, in rotation`,
     "seed": String(run.seed),
     "time": `${formatSeconds(run.seconds)} on ${run.adapter}`,
+    ...(run.engine && { "engine": run.engine }),
     "software": `ping-llm ${run.version}`,
   };
   return [element("h2", "What was run"), tableOf(["", ""], Object.entries(facts))];

@@ -213,7 +213,7 @@ function scorersOf(
     const score = async (cases: ScoreCase[]) => (await scoreResults(model, cases, { seed })).scores;
     return { numAhead: 1, score, [Symbol.dispose]: () => {} };
   }
-  const pool = new WorkerPool<ScoreCase[], Score[]>({ ...workers.model, seed }, {
+  const pool = new WorkerPool<ScoreCase[], Score[]>({ ...workers.model, engine: model.gpu.info.engine, seed }, {
     name: "score",
     module: WORKER,
     numWorkers,
