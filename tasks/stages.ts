@@ -1502,6 +1502,9 @@ export const STAGES = named({
           "itself once into a cache folder;\nauto: compiled, or a launcher if the stub is not available",
         { default: "auto" },
       ),
+      dawn: option.switch(
+        "add Dawn for --engine dawn, 7 MB, which setup.sh --dawn installs; the file is a launcher",
+      ),
       overwrite: option.switch(
         "replace an output file that this stage made from other code or in another form",
       ),

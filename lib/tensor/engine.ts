@@ -76,9 +76,11 @@ export const MATRIX_FEATURES: readonly string[] = ["chromium-experimental-subgro
 const DAWN = new URL("./dawn/", import.meta.url);
 /** Matrices are listed only with the first; f16 on NVIDIA's driver only with the second. */
 const TOGGLES = ["allow_unsafe_apis", "vulkan_enable_f16_on_nvidia"];
+/** Rounds timestamps to 65 us, longer than most kernels take on a GPU. */
+const TOGGLES_OFF = ["timestamp_quantization"];
 const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 
-/** What `create()` returned, by its flags: when one is collected as garbage, the process ends by a fault. */
+/** What `create()` returned, by its toggles: when one is collected as garbage, the process ends by a fault. */
 const created = new Map<string, GPU>();
 let usual: Required<Pick<EngineOptions, "engine" | "onLog">> = { engine: undefined, onLog: undefined };
 let lastLine: string | undefined;
@@ -112,19 +114,22 @@ export async function requestAdapter(options: EngineOptions): Promise<ChosenAdap
     log("engine: Dawn, as chosen");
     return useDawn(adapter);
   }
-  if (engine === "auto") {
-    const found = await matrixAdapter(dtype ?? "f32", toggles);
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
+  if (engine === "deno") {
+    log("engine: Deno's WebGPU, as chosen");
+  } else {
+    // Without a GPU, Dawn is not even loaded.
+    const found = adapter && isSoftware(adapter) ? NO_GPU : await matrixAdapter(dtype ?? "f32", toggles);
     if (typeof found !== "string") {
       log("engine: Dawn, for f16 on matrix units");
       return useDawn(found);
     }
-    if (dtype) log(`engine: Deno's WebGPU: ${found}`);
-  } else {
-    log("engine: Deno's WebGPU, as chosen");
+    if (dtype) log(`engine: Deno's WebGPU, since ${found}`);
   }
-  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
   return { adapter, engine: "deno" };
 }
+
+const NO_GPU = "the adapter is a software one";
 
 /** Dawn's adapter if `auto` is to use it, or why not. */
 async function matrixAdapter(dtype: DType, toggles: readonly DawnToggle[]): Promise<GPUAdapter | string> {
@@ -132,7 +137,7 @@ async function matrixAdapter(dtype: DType, toggles: readonly DawnToggle[]): Prom
   try {
     const adapter = await dawnAdapter(toggles);
     if (!adapter) return "Dawn finds no adapter";
-    if (isSoftware(adapter)) return "the adapter is a software one";
+    if (isSoftware(adapter)) return NO_GPU;
     return matrixUnits(adapter) ? adapter : "the adapter lists no matrix units of f16 with f32 sums";
   } catch (error) {
     if (error instanceof DawnError) return error.found;
@@ -142,9 +147,10 @@ async function matrixAdapter(dtype: DType, toggles: readonly DawnToggle[]): Prom
 
 /** An adapter of Dawn, which gives one device. @throws {DawnError} If Dawn is not installed or may not be loaded. */
 async function dawnAdapter(toggles: readonly DawnToggle[]): Promise<GPUAdapter | null> {
-  const flags = `enable-dawn-features=${[...TOGGLES, ...toggles].join()}`;
-  const gpu = created.get(flags) ?? loadDawn().create([flags]);
-  created.set(flags, gpu);
+  const on = [...TOGGLES, ...toggles].join();
+  const gpu = created.get(on) ??
+    loadDawn().create([`enable-dawn-features=${on}`, `disable-dawn-features=${TOGGLES_OFF}`]);
+  created.set(on, gpu);
   return await gpu.requestAdapter({ powerPreference: "high-performance" });
 }
 
@@ -160,19 +166,19 @@ function loadDawn(): Dawn {
   } catch { /* it is not there */ }
   if (!require || !path) {
     throw new DawnError(
-      `the package ${name} is not installed`,
+      `the package ${name} of Dawn is not installed`,
       "run sh setup.sh --dawn, or make the one file with compile --dawn",
     );
   }
   // Loading asks for the permission in a terminal.
   if (deno && deno.permissions.querySync({ name: "ffi", path: DAWN }).state !== "granted") {
-    throw new DawnError("the permission to load its library is missing", "start Deno with --allow-ffi");
+    throw new DawnError("the permission to load Dawn's library is missing", "start Deno with --allow-ffi");
   }
   try {
     return require(path) as Dawn;
   } catch (error) {
     const [line] = String(error instanceof Error ? error.message : error).split("\n");
-    throw new DawnError(`its library cannot be loaded (${line})`, "use --engine deno", { cause: error });
+    throw new DawnError(`Dawn's library cannot be loaded (${line})`, "use --engine deno", { cause: error });
   }
 }
 

@@ -5,9 +5,10 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { arch, platform } from "node:process";
 import { join, toFileUrl } from "@std/path";
 import * as z from "zod";
-import { readText } from "../../io/files/inputs.ts";
+import { exists, readText } from "../../io/files/inputs.ts";
 import { UserError } from "../../base/errors.ts";
 import { embedCommit, programCommit } from "../version.ts";
 import type { TarEntry } from "./launcher.ts";
@@ -34,6 +35,13 @@ const THREAD_MODULE = /_worker\.ts$/;
 /** The files that packages are loaded from; other files are types, sources and documentation. */
 const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
 const PACKAGES = "node_modules";
+/** The package of Dawn, see lib/tensor/engine.ts, and its files for this system. */
+const DAWN = `lib/tensor/dawn/${PACKAGES}/webgpu`;
+const DAWN_FILES = [
+  "package.json",
+  "index.js",
+  `dist/${platform}-${platform === "darwin" ? "universal" : arch}/dawn.node`,
+];
 
 const graphSchema = z.object({
   modules: z.array(z.object({ npmPackage: z.string().optional() })),
@@ -42,7 +50,8 @@ const graphSchema = z.object({
 
 /** The files of the code, sorted, from the root. */
 export function codeFiles({ root, data }: Program): string[] {
-  return [...CODE.flatMap((folder) => filesIn(root, folder)), ...data, "deno.json", LICENSE].sort();
+  const code = CODE.flatMap((folder) => filesIn(root, folder)).filter((name) => !name.includes(PACKAGES));
+  return [...code, ...data, "deno.json", LICENSE].sort();
 }
 
 /** The entry modules of threads, from the root. */
@@ -92,6 +101,15 @@ export async function collectProgram(
     path: join(folder, name),
   });
   return [...code.map(entryOf(root)), ...["deno.json", ...packages].map(entryOf(workFolder))];
+}
+
+/** Dawn in the layout of the unpacked folder. @throws {UserError} If it is not installed. */
+export function dawnFiles({ root }: Pick<Program, "root">): TarEntry[] {
+  const names = DAWN_FILES.map((name) => `${DAWN}/${name}`);
+  if (!names.every((name) => exists(join(root, name)))) {
+    throw new UserError("Cannot compile with --dawn: Dawn is not installed; run sh setup.sh --dawn");
+  }
+  return names.map((name) => ({ name: `program/${name}`, path: join(root, name) }));
 }
 
 /** The names of the packages that the program imports, directly or through other packages. */
