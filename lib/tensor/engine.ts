@@ -118,8 +118,7 @@ export async function requestAdapter(options: EngineOptions): Promise<ChosenAdap
   if (engine === "deno") {
     log("engine: Deno's WebGPU, as chosen");
   } else {
-    // Without a GPU, Dawn is not even loaded.
-    const found = adapter && isSoftware(adapter) ? NO_GPU : await matrixAdapter(dtype ?? "f32", toggles);
+    const found = await matrixAdapter(adapter, dtype ?? "f32", toggles);
     if (typeof found !== "string") {
       log("engine: Dawn, for f16 on matrix units");
       return useDawn(found);
@@ -129,15 +128,19 @@ export async function requestAdapter(options: EngineOptions): Promise<ChosenAdap
   return { adapter, engine: "deno" };
 }
 
-const NO_GPU = "the adapter is a software one";
-
-/** Dawn's adapter if `auto` is to use it, or why not. */
-async function matrixAdapter(dtype: DType, toggles: readonly DawnToggle[]): Promise<GPUAdapter | string> {
+/** Dawn's adapter if `auto` is to use it, or why not. @param other The runtime's: without a GPU, Dawn is not loaded. */
+async function matrixAdapter(
+  other: GPUAdapter | null,
+  dtype: DType,
+  toggles: readonly DawnToggle[],
+): Promise<GPUAdapter | string> {
+  const noGpu = "the adapter is a software one";
   if (dtype !== "f16") return `the model is stored in ${dtype}`;
+  if (other && isSoftware(other)) return noGpu;
   try {
     const adapter = await dawnAdapter(toggles);
     if (!adapter) return "Dawn finds no adapter";
-    if (isSoftware(adapter)) return NO_GPU;
+    if (isSoftware(adapter)) return noGpu;
     return matrixUnits(adapter) ? adapter : "the adapter lists no matrix units of f16 with f32 sums";
   } catch (error) {
     if (error instanceof DawnError) return error.found;

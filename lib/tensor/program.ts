@@ -223,8 +223,9 @@ export class Program {
     const ticks = new BigUint64Array(words.buffer, 0, count);
     querySet.destroy();
     buffer.destroy();
-    // wgpu gives the device's own ticks (wgpu 29), the standard nanoseconds.
-    const tickS = totalS / Math.max(1, Number(ticks[count - 1] - ticks[0]));
+    // Nanoseconds in the standard; Deno's WebGPU gives the device's own ticks (wgpu 29).
+    const { engine } = this.#gpu.info;
+    const tickS = engine === "dawn" ? 1e-9 : totalS / Math.max(1, Number(ticks[count - 1] - ticks[0]));
     return Array.from({ length: end - start }, (_, i) => tickS * Number(ticks[2 * i + 1] - ticks[2 * i]));
   }
 

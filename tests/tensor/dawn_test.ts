@@ -1,34 +1,124 @@
-import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { fromFileUrl } from "@std/path";
+/** Stages that run with Dawn, in real processes: in a stage's thread and in the one file. */
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fromFileUrl, join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { runDeno } from "../cli/process.ts";
+import { readManifest } from "../../lib/io/files/manifest.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { outputOf, type ProcessResult, runStageProcess, succeeded } from "../cli/process.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 
-const [DAWN, ANSWER, PACKAGE] = ["dawn.ts", "dawn_answer.ts", "dawn/node_modules/webgpu"].map((name) =>
-  fromFileUrl(new URL(name, import.meta.url))
-);
+const DAWN = fromFileUrl(new URL("../../lib/tensor/dawn", import.meta.url));
+const FLAGS = [`--allow-ffi=${DAWN}`];
 
-function hasDawn(): boolean {
-  if (exists(PACKAGE)) return true;
-  console.log("skipped: Dawn was not found; deno task test:dawn installs it");
-  return false;
+const isMissing = !exists(join(DAWN, "node_modules/webgpu"));
+if (isMissing) console.log("skipped: Dawn was not found; deno task test:dawn installs it");
+
+/** The arguments of a query, and the numbers that it answers. */
+const queryOf = (checkpoint: string) =>
+  `query rtt --json --quiet --checkpoint ${checkpoint} --src 192.0.2.1 --dst 198.51.100.7`.split(" ");
+
+async function answerOf(query: Promise<ProcessResult>): Promise<number[]> {
+  const { pFailed, likeliest, meanMs, quantilesMs } = JSON.parse((await succeeded(query)).stdout);
+  return [pFailed, likeliest.probability, meanMs, ...Object.values<number>(quantilesMs)];
 }
 
-async function answerOf(checkpoint: string, flags: string[]) {
-  const { code, stdout, stderr } = await runDeno(["--allow-read", ...flags, ANSWER, checkpoint]);
-  assertEquals(code, 0, stderr);
-  const { implementation, numbers }: { implementation: string; numbers: number[] } = JSON.parse(stdout);
-  return { implementation, numbers };
+async function assertSameAnswers(given: Promise<ProcessResult>, wanted: Promise<ProcessResult>) {
+  const [found, expected] = await Promise.all([given, wanted].map(answerOf));
+  assertEquals(expected.length, 8);
+  expected.forEach((number, i) => assertAlmostEquals(found[i], number, 1e-5 * number));
 }
 
 Deno.test(
-  "Dawn gives a model's answers as Deno's WebGPU does",
-  { ignore: !hasDawn() },
+  "query --engine dawn answers as with Deno's WebGPU, within 1e-5",
+  { ignore: isMissing },
   () =>
     withCheckpoint(async (_, checkpoint) => {
-      const deno = await answerOf(checkpoint, []);
-      const dawn = await answerOf(checkpoint, ["--allow-ffi", "--allow-env", `--preload=${DAWN}`]);
-      assertEquals([deno.implementation, dawn.implementation], ["Deno", "Dawn"]);
-      deno.numbers.forEach((number, i) => assertAlmostEquals(dawn.numbers[i], number, 1e-5 * number));
+      await assertSameAnswers(
+        runStageProcess([...queryOf(checkpoint), "--engine", "dawn"], { flags: FLAGS }),
+        runStageProcess([...queryOf(checkpoint), "--engine", "deno"]),
+      );
     }, { scale: 3 }),
 );
+
+Deno.test(
+  "--engine dawn without ffi is refused in one line that says what to do",
+  { ignore: isMissing },
+  () =>
+    withCheckpoint(async (_, checkpoint) => {
+      const { code, stderr } = await runStageProcess([...queryOf(checkpoint), "--engine", "dawn"]);
+      assertEquals(code, 1);
+      assertMatch(stderr, /^error: Cannot use the engine dawn: [^\n]*; start Deno with --allow-ffi\n$/);
+    }),
+);
+
+Deno.test("train records its engine, and a resume with another one says so and goes on", {
+  ignore: isMissing,
+}, async () => {
+  using folder = new TemporaryFolder();
+  const runs = new TrainingRuns(folder.path);
+  await writeTrainingRows(runs.data);
+  const run = folder.at("run");
+  const train = async (steps: number, ...more: string[]) =>
+    await succeeded(runStageProcess(
+      runs.arguments(run, {}, "--steps", String(steps), "--pool-measurements", "0", ...more),
+      { flags: FLAGS },
+    ));
+  const engines = () => [
+    loadCheckpoint(run).state.engine,
+    readManifest(join(run, "manifest.json"))?.options.engine,
+    /engine<\/td><td>(\w+)/.exec(Deno.readTextFileSync(join(run, "report.html")))?.[1],
+  ];
+  const first = await train(2, "--engine", "dawn");
+  assertStringIncludes(first.stderr, "engine: Dawn, as chosen\n");
+  assertEquals(engines(), ["dawn", "dawn", "dawn"]);
+  const second = await train(4, "--engine", "deno", "--resume-from", run);
+  assertStringIncludes(second.stderr, "trained with the engine dawn, going on with deno");
+  assertEquals(engines(), ["deno", "deno", "deno"]);
+  assertEquals(loadCheckpoint(run).state.step, 4);
+});
+
+Deno.test(
+  "compile --dawn makes a file whose stages run with Dawn",
+  { ignore: isMissing },
+  () =>
+    withCheckpoint(async (folder, checkpoint) => {
+      const program = join(folder, "ping-llm");
+      await succeeded(
+        runStageProcess(["compile", "--dawn", "--output", program], { flags: ["--allow-run"] }),
+      );
+      const spawn = (engine: string) =>
+        outputOf(
+          new Deno.Command(program, {
+            args: [...queryOf(checkpoint), "--engine", engine],
+            env: { HOME: folder, XDG_CACHE_HOME: join(folder, "some cache"), NO_COLOR: "1" },
+            stdout: "piped",
+            stderr: "piped",
+          }).spawn(),
+        );
+      await succeeded(spawn("deno"));
+      await assertSameAnswers(spawn("dawn"), spawn("deno"));
+    }),
+);
+
+Deno.test("Dawn's timestamps are not rounded", {
+  ignore: isMissing || Deno.permissions.querySync({ name: "ffi", path: DAWN }).state !== "granted",
+}, async () => {
+  using gpu = await Gpu.open({ engine: "dawn" });
+  const { device } = gpu;
+  const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
+  const buffer = device.createBuffer({
+    size: 16,
+    usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
+  });
+  const encoder = device.createCommandEncoder();
+  encoder.beginComputePass({
+    timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 },
+  }).end();
+  encoder.resolveQuerySet(querySet, 0, 2, buffer, 0);
+  device.queue.submit([encoder.finish()]);
+  const [words] = await gpu.read({ label: "timestamps", shape: [4], dtype: "f32", offsetBytes: 0, buffer });
+  assert(new BigUint64Array(words.buffer, 0, 2).some((timeNs) => timeNs % 2n ** 16n !== 0n));
+});
