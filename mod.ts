@@ -160,6 +160,7 @@ export type { WorldOptions } from "./lib/data/synth/world.ts";
 export type { SamplingConfig } from "./lib/data/tokens/contexts.ts";
 export type { CheckedOutputs } from "./lib/io/files/checked_outputs.ts";
 export type { Gpu, GpuInfo } from "./lib/tensor/device.ts";
+export type { EngineChoice, EngineName, MatrixUnits } from "./lib/tensor/engine.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernels.ts";
 export type { ProfileRow } from "./lib/tensor/program.ts";
 export type { Kernel, KernelRegistry } from "./lib/tensor/registry.ts";

@@ -19,6 +19,7 @@ function markdownPages(folder = ""): string[] {
   if (folder === "") return ["README.md", ...markdownPages("lib")];
   return [...Deno.readDirSync(join(ROOT, folder))].flatMap(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
+    if (name === "node_modules") return [];
     return isDirectory ? markdownPages(path) : path.endsWith(".md") ? [path] : [];
   }).sort();
 }
