@@ -214,7 +214,7 @@ export function rttEncodingChoice(
 export interface ModelShapes {
   /** Tokens of the vocabulary, V. */
   readonly vocabSize: number;
-  /** Rows of the head's weight on the GPU: V rounded up, since matrix kernels work on 4 columns at a time. */
+  /** Rows of the head's weight on the GPU: V rounded up, since matrix units read 8 columns at a time. */
   readonly paddedVocabSize: number;
   /** Width of the queries, keys and values of all heads together, H * D. */
   readonly headsWidth: number;
@@ -261,7 +261,7 @@ function computeShapes(config: ModelConfig): ModelShapes {
   for (const [rows, columns] of parameters.values()) numParameters += rows * columns;
   return {
     vocabSize,
-    paddedVocabSize: Math.ceil(vocabSize / 4) * 4,
+    paddedVocabSize: Math.ceil(vocabSize / 8) * 8,
     headsWidth,
     numAddressEmbeddings,
     numSelectedRows,

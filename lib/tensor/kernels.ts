@@ -7,6 +7,7 @@
  */
 import lanes_subgroup from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
 import lanes_workgroup from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
+import matrix_types from "../../kernels/matrix_types.wgsl" with { type: "text" };
 import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
 import gemm_epilogue from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
@@ -16,6 +17,7 @@ import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
 import copy from "../../kernels/copy.wgsl" with { type: "text" };
 import embedding_backward from "../../kernels/embedding_backward.wgsl" with { type: "text" };
 import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type: "text" };
+import gemm_matrix from "../../kernels/gemm_matrix.wgsl" with { type: "text" };
 import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
 import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
 import products_tiled from "../../kernels/products_tiled.wgsl" with { type: "text" };
@@ -88,6 +90,8 @@ export interface KernelInterface {
   readonly usesLanes: boolean;
   /** Whether it calls subgroup built-ins itself, so that it cannot run without them. */
   readonly usesSubgroups: boolean;
+  /** Whether it uses the prelude's types of matrices, so that it cannot run without matrix units. */
+  readonly usesMatrices: boolean;
 }
 
 /** The name, the type and the default of an override constant, which has a line of its own. */
@@ -163,6 +167,7 @@ export function parseKernel(name: string, source: string): KernelInterface {
     overrides: [...code.matchAll(OVERRIDE)].map((match) => match[1]),
     usesLanes: /\b(lane_sum|lane_max|LANES)\b/.test(code),
     usesSubgroups: /\bsubgroup[A-Z]\w*\s*\(/.test(code),
+    usesMatrices: /\bsubgroupMatrix/.test(code),
   };
 }
 
@@ -170,6 +175,8 @@ export function parseKernel(name: string, source: string): KernelInterface {
 export const LANES_SUBGROUP: string = markedSource("lanes_subgroup", lanes_subgroup);
 /** `lane_sum` and `lane_max` without subgroups. */
 export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_workgroup);
+/** The types of matrices. */
+export const MATRIX_TYPES: string = markedSource("matrix_types", matrix_types);
 
 const GEMM_EPILOGUE = markedSource("gemm_epilogue", gemm_epilogue);
 const PRODUCTS_TILED = markedSource("products_tiled", products_tiled);
@@ -195,6 +202,7 @@ export type KernelName =
   | "cross_entropy"
   | "embedding_backward"
   | "embedding_forward"
+  | "gemm_matrix"
   | "gemm_subgroup8"
   | "gemm_tiled"
   | "limit_rows"
@@ -224,6 +232,7 @@ export const KERNEL_SOURCES: Readonly<Record<KernelName, string>> = {
   copy,
   embedding_backward,
   embedding_forward,
+  gemm_matrix: GEMM_EPILOGUE + markedSource("gemm_matrix", gemm_matrix),
   gemm_subgroup8: GEMM_EPILOGUE + markedSource("gemm_subgroup8", gemm_subgroup8),
   gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled) + PRODUCTS_TILED,
   limit_rows,

@@ -12,6 +12,7 @@ import {
   LANES_SUBGROUP,
   LANES_WORKGROUP,
   markedSource,
+  MATRIX_TYPES,
   parseKernel,
   withConstants,
   withoutComments,
@@ -32,8 +33,10 @@ import type { Tensor } from "./tensor.ts";
 //
 // A number beyond f16's range becomes NaN, since WGSL leaves its conversion open. So every check for finite results
 // finds an overflow.
+//
+// Kernels for matrix units declare f16 operands themselves, as words of 8 elements: array<vec4u>.
 
-/** Appended to a changed kernel, so that its own lines keep their numbers. */
+/** Appended to a kernel that calls them, so that its own lines keep their numbers. */
 const FUNCTIONS = `
 fn unpack_half(x: vec2u) -> vec4f {
   return vec4f(unpack2x16float(x.x), unpack2x16float(x.y));
@@ -57,8 +60,11 @@ fn pack_half(x: vec4f) -> vec2u {
  * @throws {KernelError} If a binding is not an array of vec4f or is used in another way than above.
  */
 export function withHalfStorage(kernel: string, source: string, names: readonly string[]): string {
-  if (names.length === 0) return source;
-  const code = names.reduce(
+  const changed = names.filter((name) =>
+    !new RegExp(`var<storage[^>]*>\\s*${name}\\s*:\\s*array<vec4u>`).test(source)
+  );
+  if (changed.length === 0) return source.includes("pack_half(") ? source + FUNCTIONS : source;
+  const code = changed.reduce(
     (code, name) => changeAccesses(kernel, changeDeclaration(kernel, code, name), name),
     withoutComments(source),
   );
@@ -210,6 +216,12 @@ export class KernelRegistry {
         "it needs subgroups, which the adapter does not have; use its fallback kernel",
       );
     }
+    if (parsed.usesMatrices && !this.gpu.info.matrix) {
+      throw new KernelError(
+        name,
+        "it needs matrix units, which the adapter does not have; use another kernel",
+      );
+    }
     const { device } = this.gpu;
     const fixed = withConstants(withHalfStorage(name, source, halfBindings), overrides);
     const code = this.#prelude(parsed) + markedSource(name, fixed);
@@ -235,11 +247,16 @@ export class KernelRegistry {
     return { name, interface: parsed, pipeline, layout };
   }
 
-  #prelude({ usesLanes, usesSubgroups }: KernelInterface): string {
-    const { subgroupSize, enablesSubgroups } = this.gpu.info;
-    const directive = enablesSubgroups && (usesLanes || usesSubgroups) ? "enable subgroups;\n" : "";
-    if (!usesLanes) return directive;
-    return `${directive}const LANES = ${this.lanes}u;\n${subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP}`;
+  #prelude({ usesLanes, usesSubgroups, usesMatrices }: KernelInterface): string {
+    const { subgroupSize, enablesSubgroups, matrix } = this.gpu.info;
+    const lines = [
+      enablesSubgroups && (usesLanes || usesSubgroups) && "enable subgroups;",
+      usesMatrices &&
+      `enable f16;\nenable chromium_experimental_subgroup_matrix;\nconst MATRIX = ${matrix?.side}u;`,
+      (usesLanes || usesMatrices) && `const LANES = ${this.lanes}u;`,
+    ].filter(Boolean).map((line) => `${line}\n`).join("");
+    return lines + (usesLanes ? subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP : "") +
+      (usesMatrices ? MATRIX_TYPES : "");
   }
 }
 

@@ -29,6 +29,7 @@ const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   attention_decode_tiled: HEAD_DIMS,
   attention_forward_subgroup8: HEAD_DIMS,
   attention_forward_tiled: HEAD_DIMS,
+  gemm_matrix: [{ ACTIVATION: 1 }, { ACTIVATION: 2 }],
   gemm_subgroup8: [{ ACTIVATION: 1 }, { ACTIVATION: 2 }],
   gemm_tiled: [{ TILE: 128 }, { ACTIVATION: 1 }, { ACTIVATION: 2 }],
 };
@@ -41,12 +42,11 @@ function variantsOf(name: KernelName): Record<string, number>[] {
 
 testOnEachDevice("KernelRegistry compiles every variant of every kernel", async ({ registry, gpu }) => {
   for (const name of Object.keys(KERNEL_SOURCES) as KernelName[]) {
-    const { usesSubgroups } = parseKernel(name, KERNEL_SOURCES[name]);
     for (const overrides of variantsOf(name)) {
-      if (usesSubgroups && gpu.info.subgroupSize === undefined) {
-        assertThrows(() => registry.get(name, overrides), KernelError, `kernel ${name}: it needs subgroups`);
-      } else {
+      if (runsOn(gpu, name)) {
         registry.get(name, overrides);
+      } else {
+        assertThrows(() => registry.get(name, overrides), KernelError, `kernel ${name}: it needs `);
       }
     }
   }
@@ -103,6 +103,12 @@ for (const subgroups of [true, false]) {
   });
 }
 
+/** Whether a device has what a kernel needs. */
+function runsOn({ info }: Gpu, name: KernelName): boolean {
+  const { usesSubgroups, usesMatrices } = parseKernel(name, KERNEL_SOURCES[name]);
+  return !(usesSubgroups && info.subgroupSize === undefined) && !(usesMatrices && !info.matrix);
+}
+
 /** The kernels whose texts hold a file of kernels/ besides their own, and all of their files. */
 function assembledKernels(): { name: KernelName; files: Map<string, string> }[] {
   const texts = [...Deno.readDirSync("kernels")].map(({ name }): [string, string] => {
@@ -118,11 +124,9 @@ testOnEachDevice(
   "KernelRegistry names file and line of an error in each part of a kernel",
   async ({ gpu }) => {
     const assembled = assembledKernels();
-    assertEquals(assembled.length, 9);
+    assertEquals(assembled.length, 10);
     for (const { name, files } of assembled) {
-      if (
-        parseKernel(name, KERNEL_SOURCES[name]).usesSubgroups && gpu.info.subgroupSize === undefined
-      ) continue;
+      if (!runsOn(gpu, name)) continue;
       for (const [file, text] of files) {
         const lines = text.split("\n");
         const firstOfCode = lines.findIndex((line) => !line.startsWith("//"));
@@ -207,6 +211,7 @@ fn f() { lane_sum(1f, 0u); }`,
     overrides: ["TILE"],
     usesLanes: true,
     usesSubgroups: false,
+    usesMatrices: false,
   });
 });
 

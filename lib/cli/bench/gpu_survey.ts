@@ -205,7 +205,7 @@ const PRODUCT_ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
 /** Compares matrix products of each kind, variant and storage with sums in float64. */
 export async function checkProducts(registry: KernelRegistry): Promise<CheckRow[]> {
   const rows: CheckRow[] = [];
-  for (const variant of gemmVariants(registry.gpu.info)) {
+  for (const variant of gemmVariants(registry.gpu.info, { kind: "NN", m: 104, n: 136, k: 264 })) {
     for (const dtype of ["f32", "f16"] as const) {
       for (const kind of ["NN", "NT", "TN"] as const) {
         const name = `${variant.kernel} ${kind} in tiles of ${variant.tile}, ${dtype}`;
@@ -494,8 +494,9 @@ function productsOf(
   configs: readonly RunConfig[],
   { scale, adapter }: SurveyPlan,
 ): { splits: TimedProduct[]; layers: TimedProduct[] } {
-  const variants = gemmVariants(adapter);
-  const tiled = variants.filter(({ kernel }) => kernel === "gemm_tiled");
+  const tiled = gemmVariants(adapter, { kind: "NN", m: 64, n: 64, k: 64 }).filter(({ kernel }) =>
+    kernel === "gemm_tiled"
+  );
   const productOf = (
     variant: GemmVariant,
     { kind, m, n, k }: Shape,
@@ -521,9 +522,10 @@ function productsOf(
       if (shape.k / count < 64) continue;
       splits.push(productOf(tiled[0], shape, { part: "splits", splits: count }));
     }
-    for (const variant of variants) {
-      const count = isGradient && variant.kernel === "gemm_tiled" ? splitsOf(shape) : 1;
-      for (const dtype of ["f32", "f16"] as const) {
+    for (const variant of gemmVariants(adapter, shape)) {
+      const count = isGradient && variant.kernel !== "gemm_subgroup8" ? splitsOf(shape) : 1;
+      // Matrix units round f32 to f16.
+      for (const dtype of variant.kernel === "gemm_matrix" ? ["f16"] as const : ["f32", "f16"] as const) {
         layers.push(productOf(variant, shape, { part: "layers", dtype, splits: count }));
       }
     }

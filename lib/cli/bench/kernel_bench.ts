@@ -177,7 +177,7 @@ function speedOf({ unit, work }: BenchCase, seconds: number): number {
 const ROWS = 2048;
 
 /** Inputs and outputs of the linear layers: squares, then the demo preset's MLP up and down, and its head. */
-const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 268]];
+const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 272]];
 
 /** The cases of all kernels, in the variant chosen for the adapter, in the order of the table. */
 export function kernelCases(): BenchCase[] {
@@ -375,7 +375,7 @@ function headCases(heads: { numHeads: number; headDim: number; sequenceLength: n
 
 function crossEntropyCase(): BenchCase {
   const vocabSize = 267;
-  const stride = 268;
+  const stride = 272;
   const name = `cross-entropy and gradient ${ROWS} x ${vocabSize}`;
   return elementCase(name, ROWS * stride, addCrossEntropy, (tensor, memory) => ({
     logits: tensor("logits"),

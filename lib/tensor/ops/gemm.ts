@@ -1,8 +1,9 @@
 /**
  * Matrix products, most of a model's work.
  *
- * There are two kernels. One broadcasts an operand within subgroups, for adapters with subgroups of 8 lanes (lavapipe).
- * The other has tiles in workgroup memory, for all other adapters.
+ * There are three kernels. One uses matrix units, for f16 operands on an adapter that has them. One broadcasts an operand
+ * within subgroups, for adapters with subgroups of 8 lanes (lavapipe). One has tiles in workgroup memory, for all other
+ * adapters.
  *
  * @module
  */
@@ -36,28 +37,58 @@ export type GemmEpilogue =
 
 const ACTIVATION: Record<ActivationKind, number> = { relu2: 0, gelu: 1, silu: 2 };
 
-/** A kernel with its overrides besides the transposes, and the rows and columns of its tile. */
+/** A kernel with its overrides besides the transposes, the rows and columns of its tile, and the steps of k at a time. */
 export interface GemmVariant {
   readonly kernel: KernelName;
   readonly overrides: Record<string, number>;
   readonly tile: number;
+  readonly tileK: number;
 }
 
-const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 32 };
-const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64 };
-const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128 };
+/** By matrix units whose matrices have `side` rows and columns. */
+function matrixVariant(side: number): GemmVariant {
+  return { kernel: "gemm_matrix", overrides: {}, tile: 8 * side, tileK: 4 * side };
+}
+
+const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 32, tileK: 16 };
+const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64, tileK: 16 };
+const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128, tileK: 16 };
 
 /** The number of tiles of 128 x 128 that fill a GPU: on an H100 fewer are slower than tiles of 64 x 64 (`bench gpu`). */
 export const ENOUGH_TILES = 256;
 
-/** Steps of k that gemm_tiled computes at a time. */
-const TILE_K = 16;
 /** The number of the epilogue C = AB in the kernels. */
 const STORE = 0;
 
-/** All variants that run on an adapter, for tests and measurements. */
-export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[] {
-  return [...(info.subgroupSize === 8 ? [SUBGROUP8] : []), TILED_64, TILED_128];
+/** What a product's kernel is chosen by. */
+export interface GemmShape {
+  readonly kind: GemmKind;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly terms?: number;
+  /** Elements from one matrix of a batch, or term, to the next. */
+  readonly strides?: { readonly a?: number; readonly b?: number };
+}
+
+/** Whether gemm_matrix can read the operands: by words of 8 elements. */
+function suitsMatrices({ kind, m, n, k, terms = 1, strides }: GemmShape, { tileK }: GemmVariant): boolean {
+  const rows = [kind === "TN" ? m : k, kind === "NT" ? k : n, strides?.a ?? 0, strides?.b ?? 0];
+  return rows.every((length) => length % 8 === 0) && (terms === 1 || k % tileK === 0);
+}
+
+/** All variants that run on an adapter and suit a shape, the fastest first, for tests and measurements. */
+export function gemmVariants(
+  info: Pick<GpuInfo, "subgroupSize" | "matrix">,
+  shape: GemmShape,
+): GemmVariant[] {
+  const byMatrices = info.matrix && matrixVariant(info.matrix.side);
+  return [
+    ...(byMatrices && suitsMatrices(shape, byMatrices) ? [byMatrices] : []),
+    ...(info.subgroupSize === 8 ? [SUBGROUP8] : []),
+    TILED_64,
+    TILED_128,
+  ];
 }
 
 /**
@@ -70,13 +101,15 @@ export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[]
  * 0.96, 0.97 and 0.82 times the speed, 64 columns 0.73 to 0.82, the epilogue as an override 0.9 to 1.1 by kind, subgroups of
  * 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27; lib/tensor/RESULTS.md says what bounds it.
  *
- * @param info The adapter.
- * @param shape The rows and columns of C.
+ * @param isHalf Whether an operand is f16; the other one may be f32, which matrix units round to f16.
  */
 export function gemmVariant(
-  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
-  shape: { m: number; n: number },
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware" | "matrix">,
+  shape: GemmShape,
+  isHalf: boolean,
 ): GemmVariant {
+  const byMatrices = isHalf && info.matrix && matrixVariant(info.matrix.side);
+  if (byMatrices && suitsMatrices(shape, byMatrices)) return byMatrices;
   if (info.subgroupSize === 8) return SUBGROUP8;
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
@@ -99,20 +132,15 @@ export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 2048, minSplitK: 64, ma
  * they have few tiles and a long k. It depends on the shape only, never on a measurement, since another number of splits
  * rounds differently.
  *
- * @param info The adapter.
- * @param shape The product's extents.
+ * @param shape The product's extents, of a batch those of its products together.
  */
-export function gemmSplits(
-  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
-  shape: { kind: GemmKind; m: number; n: number; k: number },
-): number {
-  const { kernel } = gemmVariant(info, shape);
-  return info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN" ? 1 : splitsOf(shape);
+export function gemmSplits({ isSoftware }: Pick<GpuInfo, "isSoftware">, shape: GemmShape): number {
+  return isSoftware || shape.kind !== "TN" ? 1 : splitsOf(shape);
 }
 
 /** The splits of a product by a rule, for an adapter and kind with splits. */
 export function splitsOf(
-  { m, n, k }: { m: number; n: number; k: number },
+  { m, n, k }: Pick<GemmShape, "m" | "n" | "k">,
   { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
 ): number {
   // In units of the smaller tile, whatever tile is used: products with larger tiles have enough tiles and steps.
@@ -127,9 +155,9 @@ export function splitsOf(
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
  *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
  *   (by default they are stacked). `terms`: C is the sum of so many products (1) of matrices a and b that lie as those of a
- *   batch do, without one; then k is a multiple of 16. `label`: the name in profiles.
+ *   batch do, without one; then k is a multiple of the variant's `tileK`. `label`: the name in profiles.
  *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
- *   is possible for gemm_tiled and "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
+ *   is possible for "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
  *   symmetric (no), which saves almost half of the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
@@ -155,11 +183,12 @@ export function addGemm(
 ): void {
   const { kind, m, n, k, batch = 1, terms = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
-  const { kernel, tile, overrides } = args.variant ?? gemmVariant(info, args);
+  const isHalf = a.dtype === "f16" || b.dtype === "f16";
+  const { kernel, tile, tileK, overrides } = args.variant ?? gemmVariant(info, args, isHalf);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
   const strides = { a: m * k, b: k * n, c: m * n, ...args.strides };
-  if (terms > 1) requireMultiple(kernel, { k }, TILE_K);
+  if (terms > 1) requireMultiple(kernel, { k }, tileK);
   requireLength(kernel, (batch * terms - 1) * strides.a + m * k, { a });
   requireLength(kernel, (batch * terms - 1) * strides.b + k * n, { b });
   requireLength(kernel, (batch - 1) * strides.c + m * n, { c });
@@ -172,21 +201,23 @@ export function addGemm(
       throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
     }
   }
-  const canSplit = typeof epilogue === "string" && terms === 1;
+  const canSplit = typeof epilogue === "string" && terms === 1 && kernel !== SUBGROUP8.kernel;
   const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, { ...args, m: batch * m }) : 1);
-  const splitK = Math.ceil(terms * k / splits / TILE_K) * TILE_K;
-  if (splits > 1 && !(canSplit && kernel === "gemm_tiled" && splitK * (splits - 1) < k)) {
+  const splitK = Math.ceil(terms * k / splits / tileK) * tileK;
+  if (splits > 1 && !(canSplit && splitK * (splits - 1) < k)) {
     throw new KernelError(kernel, `cannot divide k into ${splits} splits here`);
   }
   const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
-  const loops = kernel === "gemm_tiled" ? productLoops(info) : undefined;
+  const loops = kernel === TILED_64.kernel ? productLoops(info) : undefined;
+  const isF32 = ({ dtype }: Tensor) => Number(dtype !== "f16");
   program.add({
     kernel,
     label,
     overrides: {
       ...overrides,
       ...loops?.overrides,
+      ...(kernel === "gemm_matrix" ? { A_F32: isF32(a), B_F32: isF32(b) } : {}),
       TRANSPOSE_A: Number(kind === "TN"),
       TRANSPOSE_B: Number(kind === "NT"),
       ACTIVATION: activation,
@@ -211,7 +242,7 @@ export function addGemm(
       first_factors: firstFactors ?? 0,
       terms,
       symmetric: Number(symmetric),
-      ...(loops ? { splits, split_k: splitK, ...loops.params } : {}),
+      ...(kernel === SUBGROUP8.kernel ? {} : { splits, split_k: splitK, ...loops?.params }),
     },
     grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,
