@@ -276,7 +276,7 @@ Deno.test("withHalfStorage() refuses other arrays, names and uses, with the line
 
 testOnEachDevice("every array of vec4f of every kernel can be f16", async ({ registry, gpu }) => {
   for (const [name, source] of Object.entries(KERNEL_SOURCES)) {
-    if (gpu.info.subgroupSize === undefined && parseKernel(name, source).usesSubgroups) continue;
+    if (!runsOn(gpu, name as KernelName)) continue;
     const names = [...source.matchAll(/var<storage[^>]*>\s*(\w+)\s*:\s*array<vec4f>/g)].map(([, name]) =>
       name
     );
