@@ -8,7 +8,8 @@
 //   together lie in different banks.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read; both
 //   f16, or f32 if A_F32, B_F32, then rounded to f16 when they are fetched (NaN beyond f16's range); d, c, e as in
-//   gemm_tiled. Of a batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is
+//   gemm_tiled. With SPLIT both are f32: each times its scale is the sum of two f16, high and low, of whose four products
+//   the three largest are added and divided by the scales: 22 bits of an operand count instead of 11. Of a batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is
 //   the sum of the products of `terms` matrices of a and of b: step k is one of term k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
 // Grid: x = ceil(n / TILE), y = ceil(m / TILE), z = splits of the matrices of the batch, where split s of matrix i is
@@ -16,17 +17,18 @@
 // Numerics: products of f16 are exact in f32; sums in f32, k ascending by matrices, within one as the hardware does.
 //   Loads are clamped into the matrix, those beyond k are 0; values beyond m and n are not stored. If symmetric == 1,
 //   C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are skipped.
-// Limits: split_k % TILE_K == 0; k % TILE_K == 0 with several terms; n % 4 == 0; rows of A and B in memory are multiples
+// Limits: split_k % STEPS == 0; k % STEPS == 0 with several terms; n % 4 == 0; rows of A and B in memory are multiples
 //   of 8 long; m == n if symmetric.
 // No matrix is indexed by a variable, and steps are written out: with loops over arrays of matrices an H100 makes an
 // eighth of the speed, with two stages of workgroup memory half (lib/tensor/RESULTS.md).
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32,
-  split_k: u32, symmetric: u32, first_factors: u32, terms: u32 }
+  split_k: u32, symmetric: u32, first_factors: u32, terms: u32, scale_a: f32, scale_b: f32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
 override A_F32: bool = false;
 override B_F32: bool = false;
+override SPLIT: bool = false;
 
 @group(0) @binding(0) var<storage, read> a: array<vec4u>;
 @group(0) @binding(1) var<storage, read> b: array<vec4u>;
@@ -38,6 +40,8 @@ override B_F32: bool = false;
 const TILE = 8u * MATRIX;
 const TILE4 = TILE / 4u;
 const TILE_K = 4u * MATRIX;
+// Steps of k at a time: with SPLIT the tile has the low parts after the high ones.
+const STEPS = select(TILE_K, TILE_K / 2u, SPLIT);
 const THREADS = 8u * LANES;
 // Words of 8 elements: of a matrix, of the steps of k, of a side of the tile.
 const MATRIX8 = MATRIX / 8u;
@@ -66,25 +70,38 @@ struct Words { w0: vec4u, w1: vec4u, w2: vec4u, w3: vec4u }
 struct Row { c0: Sum, c1: Sum }
 struct Sums { r0: Row, r1: Row, r2: Row, r3: Row }
 
-// 8 elements from the vec4 `at` on, as f16.
-fn word_a(at: u32) -> vec4u {
-  if (A_F32) { return vec4u(pack_half(bitcast<vec4f>(a[at])), pack_half(bitcast<vec4f>(a[at + 1u]))); }
-  return a[at / 2u];
+// 8 elements as f16.
+fn half_word(x: vec4f, y: vec4f, is_low: bool) -> vec4u {
+  let high = vec4u(pack_half(x), pack_half(y));
+  if (!SPLIT) { return high; }
+  let low = vec4u(pack_half(x - unpack_half(high.xy)), pack_half(y - unpack_half(high.zw)));
+  return select(high, low, is_low);
 }
 
-fn word_b(at: u32) -> vec4u {
-  if (B_F32) { return vec4u(pack_half(bitcast<vec4f>(b[at])), pack_half(bitcast<vec4f>(b[at + 1u]))); }
-  return b[at / 2u];
+// 8 elements from the vec4 `at` on, as f16.
+fn word_a(at: u32, is_low: bool) -> vec4u {
+  if (!A_F32) { return a[at / 2u]; }
+  let scale = select(1f, params.scale_a, SPLIT);
+  return half_word(scale * bitcast<vec4f>(a[at]), scale * bitcast<vec4f>(a[at + 1u]), is_low);
+}
+
+fn word_b(at: u32, is_low: bool) -> vec4u {
+  if (!B_F32) { return b[at / 2u]; }
+  let scale = select(1f, params.scale_b, SPLIT);
+  return half_word(scale * bitcast<vec4f>(b[at]), scale * bitcast<vec4f>(b[at + 1u]), is_low);
 }
 
 // Where a thread's four words are in A or B, in vec4: at + 2 min(step's word, last) if k lies along rows, else row
 // `at` + k times the row's length, + word. Rows of A and columns of B past the matrix are those at its edge; they only reach
 // sums that are not stored.
-struct Source { at: vec4u, word: u32 }
+struct Source { at: vec4u, word: u32, is_low: vec4<bool> }
 
 fn source(is_along_k: bool, word: u32, rows: vec4u, first: u32, count: u32) -> Source {
-  if (is_along_k) { return Source(min(first + rows, vec4u(count - 1u)) * (params.k / 4u), word); }
-  return Source(rows, 2u * min(first / 8u + word, count / 8u - 1u));
+  if (is_along_k) {
+    let at = min(first + rows, vec4u(count - 1u)) * (params.k / 4u);
+    return Source(at, word % (STEPS / 8u), vec4<bool>(word >= STEPS / 8u));
+  }
+  return Source(rows % STEPS, 2u * min(first / 8u + word, count / 8u - 1u), rows >= vec4u(STEPS));
 }
 
 // The vec4 of the four words at step k of a term; `count` is the matrix's other side.
@@ -107,12 +124,14 @@ fn chosen(w: Words, keep: vec4<bool>) -> Words {
 
 fn words_a(s: Source, first: u32, k: u32, rest: u32) -> Words {
   let at = first + places(s, !TRANSPOSE_A, k, params.m);
-  return chosen(Words(word_a(at.x), word_a(at.y), word_a(at.z), word_a(at.w)), kept(s, !TRANSPOSE_A, rest));
+  return chosen(Words(word_a(at.x, s.is_low.x), word_a(at.y, s.is_low.y), word_a(at.z, s.is_low.z),
+    word_a(at.w, s.is_low.w)), kept(s, !TRANSPOSE_A, rest));
 }
 
 fn words_b(s: Source, first: u32, k: u32, rest: u32) -> Words {
   let at = first + places(s, TRANSPOSE_B, k, params.n);
-  return chosen(Words(word_b(at.x), word_b(at.y), word_b(at.z), word_b(at.w)), kept(s, TRANSPOSE_B, rest));
+  return chosen(Words(word_b(at.x, s.is_low.x), word_b(at.y, s.is_low.y), word_b(at.z, s.is_low.z),
+    word_b(at.w, s.is_low.w)), kept(s, TRANSPOSE_B, rest));
 }
 
 fn put(at: u32, next: u32, w: Words) {
@@ -178,13 +197,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   var next_a = words_a(source_a, first_a, term_k, k_end - k_begin);
   var next_b = words_b(source_b, first_b, term_k, k_end - k_begin);
   var sums = Sums();
-  for (var k = k_begin; k < k_end; k += TILE_K) {
+  for (var k = k_begin; k < k_end; k += STEPS) {
     workgroupBarrier();
     put(to_a, NEXT_A * ROW_A, next_a);
     put(to_b, NEXT_B * ROW_B, next_b);
     workgroupBarrier();
-    let rest = max(k_end - k, TILE_K) - TILE_K;
-    term_k += TILE_K;
+    let rest = max(k_end - k, STEPS) - STEPS;
+    term_k += STEPS;
     if (term_k >= params.k && rest > 0u) {
       term_k = 0u;
       first_a += params.stride_a;
@@ -194,12 +213,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     next_b = words_b(source_b, first_b, term_k, rest);
     add_step(&sums, x, y);
     add_step(&sums, x + STEP_A, y + STEP_B);
-    add_step(&sums, x + 2u * STEP_A, y + 2u * STEP_B);
-    add_step(&sums, x + 3u * STEP_A, y + 3u * STEP_B);
+    if (SPLIT) {
+      add_step(&sums, x, y + 2u * STEP_B);
+      add_step(&sums, x + STEP_A, y + 3u * STEP_B);
+      add_step(&sums, x + 2u * STEP_A, y);
+      add_step(&sums, x + 3u * STEP_A, y + STEP_B);
+    } else {
+      add_step(&sums, x + 2u * STEP_A, y + 2u * STEP_B);
+      add_step(&sums, x + 3u * STEP_A, y + 3u * STEP_B);
+    }
   }
   // Rows of matrices, one of each subgroup at a time, through the tile, where all threads read and store vec4.
   let first = group.z * params.stride_c;
   let row0 = group.y * TILE;
+  let scale = select(1f, 1f / (params.scale_a * params.scale_b), SPLIT);
   let strips = min((params.m - row0 + MATRIX - 1u) / MATRIX, 4u);
   for (var strip = 0u; strip < strips; strip++) {
     let at = subgroup * MATRIX * ROW_C;
@@ -216,11 +243,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
         let row = i / select(TILE4, TILE, side == 1u) * select(1u, 4u, side == 1u);
         let to = vec2u(row0 + (row / MATRIX * 4u + strip) * MATRIX + row % MATRIX, group.x * TILE4 + column);
         if (side == 0u) {
-          store(first, to.x, to.y, bitcast<vec4f>(tile[place_of(row, column)]));
+          store(first, to.x, to.y, scale * bitcast<vec4f>(tile[place_of(row, column)]));
         } else {
           let place = place_of(row, column / 4u);
           let part = column % 4u;
-          store(first, group.x * TILE + column, to.x / 4u, bitcast<vec4f>(vec4u(tile[place][part],
+          store(first, group.x * TILE + column, to.x / 4u, scale * bitcast<vec4f>(vec4u(tile[place][part],
             tile[place + ROW_C][part], tile[place + 2u * ROW_C][part], tile[place + 3u * ROW_C][part])));
         }
       }

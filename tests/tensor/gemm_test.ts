@@ -403,6 +403,44 @@ testOnEachDevice("addGemm() of f16 tensors equals the float64 product", async (b
   }
 });
 
+/** Of two operands of standard normal numbers the rounding to 22 bits each, and the product of their low parts. */
+const SPLIT_ERROR = 3 * 2 ** -22;
+
+testOnEachDevice(
+  "addGemm() of f32 operands keeps 22 bits of each where matrix units split them",
+  async (bench) => {
+    for (const kind of KINDS) {
+      for (
+        const [[m, n, k], exponents] of [[[72, 136, 200], { a: 3, b: -2 }], [[8, 16, 24], {
+          a: 12,
+          b: 6,
+        }]] as const
+      ) {
+        const [a, b] = [
+          randomNormal("a", m * k, 2 ** -exponents.a),
+          randomNormal("b", k * n, 2 ** -exponents.b),
+        ];
+        const tensors = { a: bench.input("a", [m * k], a), b: bench.input("b", [k * n], b) };
+        const c = bench.output("c", [m, n]);
+        await bench.run((program) => addGemm(program, { kind, m, n, k, ...tensors, c, exponents }));
+        const [actual] = await bench.read(c);
+        const scale = 2 ** (exponents.a + exponents.b);
+        const tolerance = addTolerances(sumTolerance(k, magnitude(k)), {
+          relative: 0,
+          absolute: SPLIT_ERROR * magnitude(k),
+        });
+        assertClose(
+          actual.map((x) => x * scale),
+          gemm({ kind, m, n, k }, a, b).map((x) => x * scale),
+          tolerance,
+          kind,
+        );
+        bench.clear();
+      }
+    }
+  },
+);
+
 testOnEachDevice("addGemm() of f16 tensors has all its epilogues", async (bench) => {
   const [m, n, k] = [33, 40, 24];
   const [a, b, d] = [randomIn("f16", "a", m * k), randomIn("f16", "b", n * k), randomIn("f16", "d", m * n)];
@@ -490,21 +528,21 @@ Deno.test("gemmVariant() chooses by the adapter, the shape and the storage of th
   const kernelOf = (
     lanes: number | undefined,
     isSoftware: boolean,
-    matrix = false,
-    isHalf = false,
+    byMatrices?: "half" | "split",
     of: GemmShape = shape,
   ) => {
-    const units = matrix ? { side: 16, lanes: 32 } : undefined;
-    const { kernel, tile } = gemmVariant({ subgroupSize: lanes, isSoftware, matrix: units }, of, isHalf);
+    const matrix = byMatrices && { side: 16, lanes: 32 };
+    const { kernel, tile } = gemmVariant({ subgroupSize: lanes, isSoftware, matrix }, of, byMatrices);
     return `${kernel} ${tile}`;
   };
   assertEquals(kernelOf(8, true), "gemm_subgroup8 32");
   assertEquals(kernelOf(32, false), "gemm_tiled 64");
-  assertEquals(kernelOf(undefined, false, false, false, large), "gemm_tiled 128");
-  assertEquals(kernelOf(undefined, true, false, false, large), "gemm_tiled 64");
-  assertEquals(kernelOf(32, false, true, false), "gemm_tiled 64");
-  assertEquals(kernelOf(32, false, true, true), "gemm_matrix 128");
-  assertEquals(kernelOf(32, false, true, true, { ...shape, k: 60 }), "gemm_tiled 64");
+  assertEquals(kernelOf(undefined, false, undefined, large), "gemm_tiled 128");
+  assertEquals(kernelOf(undefined, true, undefined, large), "gemm_tiled 64");
+  assertEquals(kernelOf(32, false, "half"), "gemm_matrix 128");
+  assertEquals(kernelOf(32, false, "split"), "gemm_matrix 128");
+  assertEquals(kernelOf(32, false, "half", { ...shape, k: 60 }), "gemm_tiled 64");
+  assertEquals(gemmVariant({ subgroupSize: 32, isSoftware: false }, shape, "half").kernel, "gemm_tiled");
 });
 
 Deno.test("gemmBackward() of the reference is the derivative of gemm()", () => {

@@ -7,6 +7,8 @@ import { addTolerances, expressionTolerance, sumTolerance, type Tolerance } from
 import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
 
 const STEP: MuonStep = { momentum: 0.9, learningRate: 0.05, weightDecay: 0.1 };
+/** Above the norm of all gradients of the tests. */
+const MAX_NORM = 512;
 const SHAPES = [[4, 4], [8, 12], [28, 8], [64, 64], [60, 100], [128, 32], [512, 128]];
 
 /**
@@ -51,7 +53,7 @@ async function run(bench: KernelBench, shapes: number[][], clip: number) {
   const clipFactor = bench.input("clip", [4], [clip, 1, 0, 0]);
   await bench.run((program) => {
     const scratch = makeMuonScratch(parameters, bench.gpu.tensor.bind(bench.gpu));
-    addMuon(program, { matrices, hyper, clip: clipFactor, scratch });
+    addMuon(program, { matrices, hyper, clip: clipFactor, maxNorm: MAX_NORM, scratch });
   });
   const read = await bench.read(...parameters, ...momenta);
   return data.map((data, i) => ({ data, parameter: read[i], momentum: read[shapes.length + i] }));

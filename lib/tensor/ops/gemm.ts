@@ -46,8 +46,9 @@ export interface GemmVariant {
 }
 
 /** By matrix units whose matrices have `side` rows and columns. */
-function matrixVariant(side: number): GemmVariant {
-  return { kernel: "gemm_matrix", overrides: {}, tile: 8 * side, tileK: 4 * side };
+function matrixVariant(side: number, isSplit = false): GemmVariant {
+  const overrides = { SPLIT: Number(isSplit) };
+  return { kernel: "gemm_matrix", overrides, tile: 8 * side, tileK: (isSplit ? 2 : 4) * side };
 }
 
 const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 32, tileK: 16 };
@@ -101,15 +102,16 @@ export function gemmVariants(
  * 0.96, 0.97 and 0.82 times the speed, 64 columns 0.73 to 0.82, the epilogue as an override 0.9 to 1.1 by kind, subgroups of
  * 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27; lib/tensor/RESULTS.md says what bounds it.
  *
- * @param isHalf Whether an operand is f16; the other one may be f32, which matrix units round to f16.
+ * @param byMatrices How matrix units may multiply the operands, if they may: as f16 (an f32 one is rounded), or as sums of
+ *   two f16.
  */
 export function gemmVariant(
   info: Pick<GpuInfo, "subgroupSize" | "isSoftware" | "matrix">,
   shape: GemmShape,
-  isHalf: boolean,
+  byMatrices: "half" | "split" | undefined,
 ): GemmVariant {
-  const byMatrices = isHalf && info.matrix && matrixVariant(info.matrix.side);
-  if (byMatrices && suitsMatrices(shape, byMatrices)) return byMatrices;
+  const variant = byMatrices && info.matrix && matrixVariant(info.matrix.side, byMatrices === "split");
+  if (variant && suitsMatrices(shape, variant)) return variant;
   if (info.subgroupSize === 8) return SUBGROUP8;
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
@@ -158,7 +160,8 @@ export function splitsOf(
  *   batch do, without one; then k is a multiple of the variant's `tileK`. `label`: the name in profiles.
  *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
  *   is possible for "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
- *   symmetric (no), which saves almost half of the work.
+ *   symmetric (no), which saves almost half of the work. `exponents`: matrix units may multiply f32 operands, which times
+ *   these powers of two are at most 65504 in magnitude, as sums of two f16 each: 22 bits of an operand count then.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -179,12 +182,14 @@ export function addGemm(
     variant?: GemmVariant;
     splits?: number;
     symmetric?: boolean;
+    exponents?: { a: number; b: number };
   },
 ): void {
   const { kind, m, n, k, batch = 1, terms = 1, a, b, c, epilogue = "store", symmetric = false } = args;
+  const { exponents = { a: 0, b: 0 } } = args;
   const { info } = program.registry.gpu;
-  const isHalf = a.dtype === "f16" || b.dtype === "f16";
-  const { kernel, tile, tileK, overrides } = args.variant ?? gemmVariant(info, args, isHalf);
+  const byMatrices = a.dtype === "f16" || b.dtype === "f16" ? "half" : args.exponents && "split";
+  const { kernel, tile, tileK, overrides } = args.variant ?? gemmVariant(info, args, byMatrices);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
   const strides = { a: m * k, b: k * n, c: m * n, ...args.strides };
@@ -243,6 +248,7 @@ export function addGemm(
       terms,
       symmetric: Number(symmetric),
       ...(kernel === SUBGROUP8.kernel ? {} : { splits, split_k: splitK, ...loops?.params }),
+      ...(kernel === "gemm_matrix" ? { scale_a: 2 ** exponents.a, scale_b: 2 ** exponents.b } : {}),
     },
     grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,

@@ -14,10 +14,20 @@
 import { gridOf, type Program } from "../program.ts";
 import { byBuffer, firstElement, partOf, spanOf, type Tensor, tensorLength } from "../tensor.ts";
 import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
-import { addGemm } from "./gemm.ts";
+import { addGemm, type GemmEpilogue } from "./gemm.ts";
 
 /** Newton-Schulz steps of one update, as in the source. */
 export const NEWTON_SCHULZ_STEPS = 5;
+
+// Powers of two that bring operands into f16's range for matrix units, which multiply sums of two f16. Entries are at most
+// the largest eigenvalue.
+
+/** Of Gram matrices, at most 1.5, and polynomials, at most 3.4445. */
+const POLYNOMIAL_EXPONENT = 12;
+/** Of products of all polynomials, at most 3.4445^5 = 485. */
+const PRODUCT_EXPONENT = 6;
+/** The largest magnitude of scaled momenta, with room for those that were made under a larger bound. */
+const LARGEST_MOMENTUM = 2 ** 12;
 
 /** The hyperparameters of Muon for a step. */
 export interface MuonStep {
@@ -134,14 +144,22 @@ export function makeMuonScratch(
  * Adds one step of Muon for some matrices to a program.
  *
  * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (2) f32 of addClipFactor, whose factor
- *   scales the gradient, and if 0 nothing is changed; `scratch`: of {@link makeMuonScratch} for these parameters.
+ *   scales the gradient, and if 0 nothing is changed; `maxNorm`: the largest norm of the gradient after that, and so the
+ *   largest entry of a momentum; `scratch`: of {@link makeMuonScratch} for these parameters.
  * @throws {KernelError} If a tensor is too small or an extent is not a multiple of 4.
  */
 export function addMuon(
   program: Program,
-  args: { matrices: readonly MuonMatrix[]; hyper: Tensor; clip: Tensor; scratch: MuonScratch },
+  args: {
+    matrices: readonly MuonMatrix[];
+    hyper: Tensor;
+    clip: Tensor;
+    maxNorm: number;
+    scratch: MuonScratch;
+  },
 ): void {
-  const { matrices, hyper, clip, scratch } = args;
+  const { matrices, hyper, clip, maxNorm, scratch } = args;
+  const exponent = Math.floor(Math.log2(LARGEST_MOMENTUM / maxNorm));
   for (const { parameter } of matrices) {
     const [rows, columns] = parameter.shape;
     requireMultiple("muon_momentum", { rows, columns }, 4);
@@ -161,19 +179,31 @@ export function addMuon(
       grid: elementwiseGrid(length),
     });
     for (const group of groups) {
-      addUpdate(program, group, { parameter, hyper, clip, scratch, first });
+      addUpdate(program, group, { parameter, hyper, clip, exponent, scratch, first });
       first += group.count;
     }
   });
 }
 
-/** Adds the update of matrices from their momenta in `x`. @param args `first`: the number of matrices before them. */
+/**
+ * Adds the update of matrices from their momenta in `x`.
+ *
+ * @param args `exponent`: the power of two that brings momenta into f16's range; `first`: the number of matrices before
+ *   them.
+ */
 function addUpdate(
   program: Program,
   { size, count, stacks }: SizeGroup,
-  args: { parameter: Tensor; hyper: Tensor; clip: Tensor; scratch: MuonScratch; first: number },
+  args: {
+    parameter: Tensor;
+    hyper: Tensor;
+    clip: Tensor;
+    exponent: number;
+    scratch: MuonScratch;
+    first: number;
+  },
 ): void {
-  const { parameter, hyper, clip, scratch: { x, factors, gram, ...squares }, first } = args;
+  const { parameter, hyper, clip, exponent, scratch: { x, factors, gram, ...squares }, first } = args;
   const stride = squareStride(size);
   const label = "Newton-Schulz";
   /** Calls `add` for each stack, with its part of `x` and the number of matrices before it in the group. */
@@ -196,6 +226,7 @@ function addUpdate(
       b: x,
       c: partOf(gram, before * stride, [count * stride]),
       symmetric: true,
+      exponents: { a: exponent, b: exponent },
       label,
     })
   );
@@ -217,6 +248,7 @@ function addUpdate(
     // The product of all polynomials is symmetric, so for the transpose it is on the right.
     const isTall = rows > columns;
     const [a, b] = isTall ? [x, ofStack] : [ofStack, x];
+    const [ofA, ofB] = isTall ? [exponent, PRODUCT_EXPONENT] : [PRODUCT_EXPONENT, exponent];
     addGemm(program, {
       kind: "NN",
       m: rows,
@@ -228,6 +260,7 @@ function addUpdate(
       b,
       c: rangeOf(parameter, { rows, columns, count, ...at }),
       epilogue: { factors, first: first + before },
+      exponents: { a: ofA, b: ofB },
       label,
     });
   });
@@ -252,7 +285,12 @@ function addPolynomials(
   const { gram, polynomial, polynomialTimesGram: half } = scratch;
   let { product, nextProduct: next } = scratch;
   const stride = squareStride(size);
-  const add = (a: Tensor, b: Tensor, c: Tensor, epilogue: "store" | { gram: Tensor } = "store") =>
+  const add = (
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    { epilogue = "store", ofB = POLYNOMIAL_EXPONENT }: { epilogue?: GemmEpilogue; ofB?: number } = {},
+  ) =>
     addGemm(program, {
       kind: "NN",
       m: size,
@@ -265,13 +303,14 @@ function addPolynomials(
       c,
       epilogue,
       symmetric: true,
+      exponents: { a: POLYNOMIAL_EXPONENT, b: ofB },
       label: "Newton-Schulz",
     });
   for (let step = 0; step < NEWTON_SCHULZ_STEPS; step++) {
     const p = step === 0 ? product : polynomial;
-    add(gram, gram, p, { gram });
+    add(gram, gram, p, { epilogue: { gram } });
     if (step > 0) {
-      add(p, product, next);
+      add(p, product, next, { ofB: PRODUCT_EXPONENT });
       [product, next] = [next, product];
     }
     if (step === NEWTON_SCHULZ_STEPS - 1) break;

@@ -67,7 +67,7 @@ export class Optimizer {
       const rule = group === "rows"
         ? new AdamWRowsRule(this.#gpu, config.groups.rows, ofGroup, model.slotRows)
         : makeRule(this.#gpu, config.groups[group], ofGroup);
-      rule.add(this.#program, clip);
+      rule.add(this.#program, clip, config.maxGradientNorm);
       for (const [name, tensor] of rule.state) this.state.set(name, tensor);
       this.#rules.push(rule);
     }

@@ -61,8 +61,9 @@ export interface UpdateRule {
    * Adds one step to a program, once, at the start of a run.
    *
    * @param clip (2) f32 of addClipFactor: its factor scales the gradient; if it is 0, nothing may be changed.
+   * @param maxNorm The largest norm of the scaled gradient.
    */
-  add(program: Program, clip: Tensor): void;
+  add(program: Program, clip: Tensor, maxNorm: number): void;
   /** Uploads the hyperparameters of a step. @param stepIndex From 0. */
   prepare(stepIndex: number, factors: StepFactors): void;
 }
@@ -219,11 +220,11 @@ export class MuonRule implements UpdateRule {
     this.#scratch = scratch;
   }
 
-  add(program: Program, clip: Tensor): void {
+  add(program: Program, clip: Tensor, maxNorm: number): void {
     const matrices = this.members.map(({ name, parameter, gradient }) => {
       return { parameter, gradient, momentum: named(this.state, `${name}.momentum`) };
     });
-    addMuon(program, { matrices, hyper: this.#hyper, clip, scratch: this.#scratch });
+    addMuon(program, { matrices, hyper: this.#hyper, clip, maxNorm, scratch: this.#scratch });
   }
 
   prepare(stepIndex: number, factors: StepFactors): void {
