@@ -100,18 +100,20 @@ adapter() {
 
 install_lavapipe() {
   . /etc/os-release
-  if [ "${VERSION_CODENAME-}" = bookworm ]; then
-    # Debian 12's own Mesa 22 works; 25 from its backports is 1.7 times faster and has subgroups.
-    if ! grep -rqs bookworm-backports /etc/apt/sources.list /etc/apt/sources.list.d; then
-      say "adding Debian's bookworm-backports"
+  case "${VERSION_CODENAME-}" in bookworm | trixie)
+    # Debian 12's Mesa 22 works, and 25 of its backports is 1.7 times as fast and has subgroups; on Debian 13 25 works,
+    # and 26 of its backports is 1.46 times as fast and has matrix units.
+    backports=$VERSION_CODENAME-backports
+    if ! grep -rqs "$backports" /etc/apt/sources.list /etc/apt/sources.list.d; then
+      say "adding Debian's $backports"
       mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null |
-        sed -n -e 's/^URIs: *\([^ ]*debian\)\/* *$/\1/p' -e 's/^deb *\([^ ]*debian\)\/* bookworm .*/\1/p' | head -n 1)
-      echo "deb ${mirror:-http://deb.debian.org/debian} bookworm-backports main" |
-        as_root tee /etc/apt/sources.list.d/bookworm-backports.list >/dev/null
+        sed -n -e 's/^URIs: *\([^ ]*debian\)\/* *$/\1/p' -e "s/^deb *\([^ ]*debian\)\/* $VERSION_CODENAME .*/\1/p" | head -n 1)
+      echo "deb ${mirror:-http://deb.debian.org/debian} $backports main" |
+        as_root tee "/etc/apt/sources.list.d/$backports.list" >/dev/null
     fi
-    apt_install -t bookworm-backports mesa-vulkan-drivers libvulkan1 && return 0
-    say "bookworm-backports has no such package; using Debian's own"
-  fi
+    apt_install -t "$backports" mesa-vulkan-drivers libvulkan1 && return 0
+    say "$backports has no such package; using Debian's own"
+  esac
   apt_install mesa-vulkan-drivers libvulkan1
 }
 

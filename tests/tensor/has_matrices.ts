@@ -1,0 +1,5 @@
+/** Ends with 0 if Dawn's adapter has matrix units, for newer_mesa.sh. @module */
+import { Gpu } from "../../lib/tensor/device.ts";
+
+using gpu = await Gpu.open({ engine: "dawn" });
+Deno.exitCode = gpu.info.matrix ? 0 : 1;
