@@ -4,13 +4,15 @@
 // Bindings: x, dy (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; scale (rows, H) read if NORM: s
 //   of the forward pass; previous read if SHIFT; dx (rows, H, D) write.
 // If SHIFT, the gradients of the shifted quarters came from the rows whose `previous` this one is: itself or the next.
-// Grid: ceil(rows * H / 64) workgroups of 64 threads over x and y, a thread per head of a row.
+// Grid, HEAD_LANES and NUM_KEPT: as in qk_norm_rope_forward.wgsl.
 // Numerics: f32. Limits: D = head_dim is a multiple of 8, or of 16 if SHIFT; rows of `previous`: num_rows.
 struct Params { num_heads_total: u32, num_heads: u32, head_dim: u32, sequence_length: u32, first_shifted: u32,
   num_rows: u32 }
 
 override NORM: bool = true;
 override SHIFT: bool = false;
+override HEAD_LANES: u32 = 1u;
+override NUM_KEPT: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read> scale: array<f32>;
@@ -22,9 +24,6 @@ override SHIFT: bool = false;
 
 // Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation turns into one another.
 struct Pair { first: vec4f, second: vec4f }
-
-// Pairs that stay in registers between the sum and the result: all for D <= 32; those beyond are read twice.
-const NUM_KEPT = 4u;
 
 fn x_pair(at: u32) -> Pair {
   if (!NORM) { return Pair(vec4f(0), vec4f(0)); }
@@ -66,38 +65,43 @@ fn store_dx(at: u32, of_x: Pair, of_dz: Pair, s: f32, slope: f32) {
   dx[at + params.head_dim / 8u] = (of_dz.second - of_x.second * slope) * s;
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(GROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) thread: u32) {
-  let head = (group.y * groups.x + group.x) * 64u + thread;
-  if (head >= params.num_heads_total) { return; }
-  let first = head * (params.head_dim / 4u);
+  let at = ((group.y * groups.x + group.x) * GROUP_SIZE + thread) / HEAD_LANES;
+  // Lanes without a head take part in the sums.
+  let head = min(at, params.num_heads_total - 1u);
   let num_pairs = params.head_dim / 8u;
-  let table = head / params.num_heads % params.sequence_length * (params.head_dim / 4u);
+  let start = thread % HEAD_LANES;
+  let first = head * 2u * num_pairs;
+  let table = head / params.num_heads % params.sequence_length * 2u * num_pairs;
   let users = users_of(head);
-  var kept_x: array<Pair, NUM_KEPT>;
-  var kept_dz: array<Pair, NUM_KEPT>;
-  var sum = 0f;
-  for (var i = 0u; i < NUM_KEPT; i++) {
-    if (i < num_pairs) {
-      kept_x[i] = x_pair(first + i);
-      kept_dz[i] = dz_pair(first, i, table, users);
-      sum += dot_pairs(kept_x[i], kept_dz[i]);
-    }
-  }
   var s = 1f;
+  if (NORM) { s = scale[head]; }
+  var kept_x = array<Pair, max(1u, NUM_KEPT)>();
+  var kept_dz = array<Pair, max(1u, NUM_KEPT)>();
+  for (var k = 0u; k < NUM_KEPT; k++) { // unrolled
+    let i = min(start + k * HEAD_LANES, num_pairs - 1u);
+    kept_x[k] = x_pair(first + i);
+    kept_dz[k] = dz_pair(first, i, table, users);
+  }
   var slope = 0f;
   if (NORM) {
-    for (var i = NUM_KEPT; i < num_pairs; i++) {
+    var sum = 0f;
+    for (var k = 0u; k < NUM_KEPT; k++) { // unrolled
+      if (start + k * HEAD_LANES < num_pairs) { sum += dot_pairs(kept_x[k], kept_dz[k]); }
+    }
+    for (var i = start + NUM_KEPT * HEAD_LANES; i < num_pairs; i += HEAD_LANES) {
       sum += dot_pairs(x_pair(first + i), dz_pair(first, i, table, users));
     }
-    s = scale[head];
-    slope = sum / f32(params.head_dim) * s * s;
+    slope = part_sum(sum, thread % LANES, HEAD_LANES) / f32(params.head_dim) * s * s;
   }
-  for (var i = 0u; i < NUM_KEPT; i++) {
-    if (i < num_pairs) { store_dx(first + i, kept_x[i], kept_dz[i], s, slope); }
+  if (at >= params.num_heads_total) { return; }
+  for (var k = 0u; k < NUM_KEPT; k++) { // unrolled
+    let i = start + k * HEAD_LANES;
+    if (i < num_pairs) { store_dx(first + i, kept_x[k], kept_dz[k], s, slope); }
   }
-  for (var i = NUM_KEPT; i < num_pairs; i++) {
+  for (var i = start + NUM_KEPT * HEAD_LANES; i < num_pairs; i += HEAD_LANES) {
     store_dx(first + i, x_pair(first + i), dz_pair(first, i, table, users), s, slope);
   }
 }

@@ -58,7 +58,7 @@ import attention_slots_subgroup8 from "../../kernels/attention_slots_subgroup8.w
 import attention_softmax_subgroup8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
   type: "text",
 };
-import { KernelError } from "../base/errors.ts";
+import { ensure, KernelError } from "../base/errors.ts";
 
 /** One `@group(0) @binding(N) var<…>` of a kernel. */
 export interface Binding {
@@ -86,7 +86,7 @@ export interface KernelInterface {
   readonly params: readonly ParamField[];
   /** Names of the override constants. */
   readonly overrides: readonly string[];
-  /** Whether it calls the lane functions of the prelude, `lane_sum` and `lane_max`. */
+  /** Whether it uses the prelude of rows, `lanes_subgroup` or `lanes_workgroup`. */
   readonly usesLanes: boolean;
   /** Whether it calls subgroup built-ins itself, so that it cannot run without them. */
   readonly usesSubgroups: boolean;
@@ -103,6 +103,46 @@ export function withConstants(source: string, overrides: Record<string, number>)
     const value = overrides[name] ?? initial;
     return `const ${name}: ${type} = ${type === "bool" && name in overrides ? Boolean(value) : value};`;
   });
+}
+
+/** The head of a loop that {@link withUnrolledLoops} writes out: its variable, and its end, a constant of the text. */
+const UNROLLED = /for \(var (\w+) = 0u; \1 < (\w+); \1\+\+\) \{ \/\/ unrolled\n/;
+
+/**
+ * A kernel whose loops with the comment `unrolled` are written out, since no driver but Mesa's unrolls loops: then all
+ * loads of a loop are under way at once, and an array that the loop's variable indexes is in registers. Lines keep their
+ * numbers, and such loops have none inside.
+ *
+ * @param source WGSL without overrides, see {@link withConstants}.
+ */
+export function withUnrolledLoops(source: string): string {
+  for (let head; (head = UNROLLED.exec(source));) {
+    const [text, variable, end] = head;
+    const count = Number(new RegExp(`^const ${end}(?:: u32)? = (\\d+)u?;`, "m").exec(source)?.[1]);
+    ensure(count >= 0, `${end} of an unrolled loop is no constant`);
+    const start = head.index + text.length;
+    const close = endOf(source, start, "}");
+    const body = source.slice(start, close);
+    const line = withoutComments(body).replace(/\s+/g, " ");
+    const iterations = Array.from(
+      { length: count },
+      (_, i) => `{${line.replace(new RegExp(`\\b${variable}\\b`, "g"), `${i}u`)}}`,
+    );
+    const newlines = "\n".repeat(body.split("\n").length);
+    source = source.slice(0, head.index) + iterations.join(" ") + newlines + source.slice(close + 1);
+  }
+  return source;
+}
+
+/** The index of a closing character, from `start` on, outside of inner brackets. */
+export function endOf(code: string, start: number, closing: string): number {
+  let depth = 0;
+  for (let at = start; at < code.length; at++) {
+    if (depth === 0 && code[at] === closing) return at;
+    if ("([{".includes(code[at])) depth++;
+    if (")]}".includes(code[at])) depth--;
+  }
+  return code.length;
 }
 
 /** The prefix of the line before a file's text, in kernels that are assembled from several files. */
@@ -165,7 +205,7 @@ export function parseKernel(name: string, source: string): KernelInterface {
     bindings,
     params,
     overrides: [...code.matchAll(OVERRIDE)].map((match) => match[1]),
-    usesLanes: /\b(lane_sum|lane_max|LANES)\b/.test(code),
+    usesLanes: /\b(lane_sum|lane_max|part_sum|LANES|GROUP_SIZE)\b/.test(code),
     usesSubgroups: /\bsubgroup[A-Z]\w*\s*\(/.test(code),
     usesMatrices: /\bsubgroupMatrix/.test(code),
   };

@@ -5,6 +5,7 @@
  */
 import { KernelError } from "../base/errors.ts";
 import {
+  endOf,
   errorAt,
   KERNEL_SOURCES,
   type KernelInterface,
@@ -16,6 +17,7 @@ import {
   parseKernel,
   withConstants,
   withoutComments,
+  withUnrolledLoops,
 } from "./kernels.ts";
 import type { Gpu } from "./device.ts";
 import type { Tensor } from "./tensor.ts";
@@ -110,19 +112,30 @@ function changeAccesses(kernel: string, code: string, name: string, before = "")
   return changed + code.slice(end);
 }
 
-/** The index of a closing character, from `start` on, outside of inner brackets. */
-function endOf(code: string, start: number, closing: string): number {
-  let depth = 0;
-  for (let at = start; at < code.length; at++) {
-    if (depth === 0 && code[at] === closing) return at;
-    if ("([{".includes(code[at])) depth++;
-    if (")]}".includes(code[at])) depth--;
-  }
-  return code.length;
+/** Lanes of a row on an adapter without subgroups, each in a workgroup of its own. */
+const FALLBACK_LANES = 64;
+
+/** How row kernels divide rows; results do not depend on `rowsPerGroup` and `maxKept`. */
+export interface RowLayout {
+  /** Rows of a workgroup, one a subgroup, a power of 2; 1 on a device without subgroups. */
+  readonly rowsPerGroup: number;
+  /** The most vec4 of a row of a tensor that a lane keeps in registers; those beyond are read twice. */
+  readonly maxKept: number;
+  /** The most lanes that share a head, a power of 2. */
+  readonly lanesPerHead: number;
 }
 
-/** Lanes of a row kernel's workgroup on an adapter without subgroups. */
-const FALLBACK_LANES = 64;
+/**
+ * The layout of each kind of adapter. A processor of a GPU holds only so many workgroups (NVIDIA: 32), which with one
+ * subgroup each do not have enough loads under way, and its lanes should read what lies together. 12 vec4 of 32 lanes are
+ * a width of 1,536. On lavapipe reading twice is faster than keeping.
+ */
+export const ROW_LAYOUTS: Readonly<Record<"gpu" | "software", RowLayout>> = {
+  gpu: { rowsPerGroup: 4, maxKept: 12, lanesPerHead: 8 },
+  software: { rowsPerGroup: 8, maxKept: 0, lanesPerHead: 1 },
+};
+/** Every adapter allows workgroups of that many threads. */
+const MAX_GROUP_SIZE = 256;
 
 /** A compiled kernel. */
 export interface Kernel {
@@ -142,20 +155,33 @@ export class KernelRegistry {
   readonly #pending: Promise<void>[] = [];
   #unusedOutput: Tensor | undefined;
   readonly #sources: ReadonlyMap<string, string>;
+  /** The number of lanes that a row kernel's row has on this device. */
+  readonly lanes: number;
+  /** How row kernels divide rows on this device. */
+  readonly rows: RowLayout;
 
   /**
    * Makes a registry; nothing is compiled yet.
    *
    * @param gpu The device of all its kernels.
-   * @param options `sources`: WGSL that replaces registered texts, by kernel name, for experiments.
+   * @param options For experiments: `sources`: WGSL that replaces registered texts, by kernel name; `rows`: replaces the
+   *   adapter's {@link ROW_LAYOUTS}.
    */
-  constructor(readonly gpu: Gpu, options: { sources?: Partial<Record<KernelName, string>> } = {}) {
+  constructor(
+    readonly gpu: Gpu,
+    options: { sources?: Partial<Record<KernelName, string>>; rows?: Partial<RowLayout> } = {},
+  ) {
     this.#sources = new Map(Object.entries({ ...KERNEL_SOURCES, ...options.sources }));
+    const { subgroupSize, isSoftware } = gpu.info;
+    this.lanes = subgroupSize ?? FALLBACK_LANES;
+    const rows = { ...ROW_LAYOUTS[isSoftware ? "software" : "gpu"], ...options.rows };
+    const mostRows = subgroupSize ? Math.max(1, MAX_GROUP_SIZE / subgroupSize) : 1;
+    this.rows = { ...rows, rowsPerGroup: Math.min(rows.rowsPerGroup, mostRows) };
   }
 
-  /** The number of lanes of a row kernel's workgroup on this device. */
-  get lanes(): number {
-    return this.gpu.info.subgroupSize ?? FALLBACK_LANES;
+  /** The number of threads of a row kernel's workgroup. */
+  get groupSize(): number {
+    return this.lanes * this.rows.rowsPerGroup;
   }
 
   /** A vec4 for bindings of outputs that a kernel does not write in some use. */
@@ -223,7 +249,7 @@ export class KernelRegistry {
       );
     }
     const { device } = this.gpu;
-    const fixed = withConstants(withHalfStorage(name, source, halfBindings), overrides);
+    const fixed = withHalfStorage(name, withUnrolledLoops(withConstants(source, overrides)), halfBindings);
     const code = this.#prelude(parsed) + markedSource(name, fixed);
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ label: name, code });
@@ -250,10 +276,13 @@ export class KernelRegistry {
   #prelude({ usesLanes, usesSubgroups, usesMatrices }: KernelInterface): string {
     const { subgroupSize, enablesSubgroups, matrix } = this.gpu.info;
     const lines = [
-      enablesSubgroups && (usesLanes || usesSubgroups) && "enable subgroups;",
+      // Subgroups of a workgroup have different rows, which Tint would refuse.
+      enablesSubgroups && (usesLanes || usesSubgroups) &&
+      "enable subgroups;\ndiagnostic(off, subgroup_uniformity);",
       usesMatrices &&
       `enable f16;\nenable chromium_experimental_subgroup_matrix;\nconst MATRIX = ${matrix?.side}u;`,
       (usesLanes || usesMatrices) && `const LANES = ${this.lanes}u;`,
+      usesLanes && `const GROUP_SIZE = ${this.groupSize}u;`,
     ].filter(Boolean).map((line) => `${line}\n`).join("");
     return lines + (usesLanes ? subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP : "") +
       (usesMatrices ? MATRIX_TYPES : "");

@@ -9,7 +9,7 @@ const IDENTIFIER = /[A-Za-z_]\w*/g;
  * `workgroupBarrier()`, and so `lane_sum` and `lane_max`, order workgroup memory only (WGSL, 17.11).
  *
  * An index that follows from the lane's own number, as also a function's parameter, is taken for an element of that
- * lane alone; another is the same element for all lanes. `a[i] += x` counts as a write, and text order as the order
+ * lane alone; another is the same element for all lanes, as the row of `row_of()`. `a[i] += x` counts as a write, and text order as the order
  * of execution.
  *
  * @param source Text of a kernel.
@@ -50,6 +50,7 @@ function ownNames(text: string): Set<string> {
   for (let before = -1; before !== own.size;) {
     before = own.size;
     for (const [, name, value] of text.matchAll(/(?:let|var) (\w+) *(?::[^=]*)?= *([^;]*);/g)) {
+      if (value.startsWith("row_of(")) continue;
       if (value.match(IDENTIFIER)?.some((used) => own.has(used))) own.add(name);
     }
   }

@@ -23,9 +23,10 @@ import {
   randomPrevious,
   storedIn,
   testOnEachDevice,
+  testOnEachLayout,
 } from "./support.ts";
 
-/** rows, H, D, T: a workgroup has 64 threads, one per head of a row. */
+/** rows, H, D, T: one or up to 8 lanes share a head, each with some of its D / 8 pairs. */
 const SHAPES = [
   [1, 1, 8, 1],
   [9, 7, 32, 3],
@@ -49,7 +50,7 @@ const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
     sumTolerance(headDim, magnitude),
   );
 
-testOnEachDevice("addQkNormRope() equals the float64 reference", async (bench) => {
+testOnEachLayout("addQkNormRope() equals the float64 reference", async (bench) => {
   for (const { dtype, ...shape } of shapesOf()) {
     const { rows, numHeads, headDim, norm } = shape;
     const data = randomIn(dtype, "x", rows * numHeads * headDim);
@@ -67,7 +68,7 @@ testOnEachDevice("addQkNormRope() equals the float64 reference", async (bench) =
   }
 });
 
-testOnEachDevice("addQkNormRope() maps zeros to zeros", async (bench) => {
+testOnEachLayout("addQkNormRope() maps zeros to zeros", async (bench) => {
   const shape = { rows: 2, numHeads: 2, headDim: 8, sequenceLength: 2, norm: true };
   const x = bench.input("x", [2, 2, 8], new Float64Array(32));
   const [y, scale] = [bench.output("y", [2, 2, 8]), bench.output("scale", [2, 2])];
@@ -76,7 +77,7 @@ testOnEachDevice("addQkNormRope() maps zeros to zeros", async (bench) => {
   assertClose(actual, new Float64Array(32), { relative: 0, absolute: 0 }, "y");
 });
 
-testOnEachDevice("addQkNormRope() turns the last of 1024 positions by exact angles", async (bench) => {
+testOnEachLayout("addQkNormRope() turns the last of 1024 positions by exact angles", async (bench) => {
   const shape = { rows: 1024, numHeads: 1, headDim: 32, sequenceLength: 1024, norm: false };
   const data = new Float64Array(1024 * 32).fill(1);
   const x = bench.input("x", [1024, 32], data);
@@ -86,7 +87,7 @@ testOnEachDevice("addQkNormRope() turns the last of 1024 positions by exact angl
   assertClose(actual, qkNormRope(shape, data).y, expressionTolerance(2, 1), "y");
 });
 
-testOnEachDevice(
+testOnEachLayout(
   "addQkNormRopeBackward() equals the float64 reference, the same at each run",
   async (bench) => {
     for (const { dtype, ...shape } of shapesOf()) {
@@ -117,7 +118,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice(
+testOnEachLayout(
   "addQkNormRope() and its backward shift the last rows, and equal the float64 reference",
   async (bench) => {
     for (const [ofKeys, numHeads, headDim] of [[1, 1, 16], [32, 2, 32], [64, 3, 64], [48, 1, 128]]) {

@@ -9,13 +9,15 @@ import {
   assertClose,
   assertSameBits,
   DTYPES,
+  KernelBench,
   randomIn,
   randomNormal,
   storedIn,
   testOnEachDevice,
+  testOnEachLayout,
 } from "./support.ts";
 
-/** Rows and width; workgroups have 8 or 64 lanes of 4 columns. */
+/** Rows and width; a row has 8 or 64 lanes of 4 columns. */
 const SIZES = [[1, 4], [3, 28], [5, 32], [2, 36], [7, 252], [9, 256], [4, 260], [65, 640]];
 
 /** The mean is a sum of `width` terms over `width`, so of magnitude about 1; its root halves the error. */
@@ -25,7 +27,7 @@ const tolerance = (width: number) =>
     { relative: sumTolerance(width, 1).absolute, absolute: 0 },
   );
 
-testOnEachDevice("addRmsNorm() equals the float64 reference, stored in any dtype", async (bench) => {
+testOnEachLayout("addRmsNorm() equals the float64 reference, stored in any dtype", async (bench) => {
   for (const [rows, width] of SIZES) {
     const data = randomNormal("x", rows * width);
     const x = bench.input("x", [rows, width], data);
@@ -42,7 +44,7 @@ testOnEachDevice("addRmsNorm() equals the float64 reference, stored in any dtype
   }
 });
 
-testOnEachDevice(
+testOnEachLayout(
   "addRmsNorm() maps zeros to zeros and keeps a row that is not finite to itself",
   async (bench) => {
     const data = new Float64Array(3 * 8);
@@ -55,7 +57,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice(
+testOnEachLayout(
   "addRmsNormBackward() equals the float64 reference, stored or accumulated",
   async (bench) => {
     for (const [rows, width, dtype] of SIZES.flatMap(([m, n]) => DTYPES.map((of) => [m, n, of] as const))) {
@@ -89,6 +91,34 @@ testOnEachDevice(
       );
       assertSameBits(actual, repeated, "dx");
       bench.clear();
+    }
+  },
+);
+
+testOnEachDevice(
+  "results of addRmsNorm() and its backward do not depend on the layout of rows",
+  async ({ gpu }) => {
+    const [rows, width] = [9, 260];
+    const [x, dy, before] = ["x", "dy", "before"].map((label) => randomNormal(label, rows * width));
+    let first: Float32Array[] | undefined;
+    for (const rowsPerGroup of [1, 2, 4]) {
+      for (const maxKept of [0, 1, 5, 12]) {
+        const bench = new KernelBench(gpu, { rowsPerGroup, maxKept });
+        const inputs = { x: bench.input("x", [rows, width], x), rows, width };
+        const ofDy = bench.input("dy", [rows, width], dy);
+        const [y, scale] = [bench.output("y", [rows, width]), bench.output("scale", [rows])];
+        const dx = bench.output("dx", [rows, width], before);
+        await bench.run((program) => {
+          addRmsNorm(program, { ...inputs, y, scale });
+          addRmsNormBackward(program, { ...inputs, scale, dy: ofDy, dx, accumulate: true });
+        });
+        const results = await bench.read(y, scale, dx);
+        first ??= results;
+        results.forEach((result, i) =>
+          assertSameBits(result, first?.[i] ?? result, `${i}, ${rowsPerGroup} ${maxKept}`)
+        );
+        bench.clear();
+      }
     }
   },
 );

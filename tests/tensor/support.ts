@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
-import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import { KernelRegistry, ROW_LAYOUTS, type RowLayout } from "../../lib/tensor/registry.ts";
 import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
 import { previousRows } from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { RandomStream } from "../../lib/base/random.ts";
@@ -24,6 +24,13 @@ const OUTPUT_GUARD = 0xfd9a_4d01;
  * when garbage is collected.
  */
 const shared = new Map<boolean, Gpu>();
+
+/** {@link testOnEachDevice} of a row kernel, with the rows of each kind of adapter. */
+export function testOnEachLayout(name: string, body: (bench: KernelBench) => Promise<void>): void {
+  for (const [kind, rows] of Object.entries(ROW_LAYOUTS)) {
+    testOnEachDevice(`${name}, rows as for ${kind}`, (bench) => body(new KernelBench(bench.gpu, rows)));
+  }
+}
 
 /** Runs a test on a device with subgroups, and on one without them. */
 export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
@@ -46,8 +53,9 @@ export class KernelBench {
   readonly registry: KernelRegistry;
   readonly #tensors: { tensor: Tensor; whole: Tensor; input: Uint32Array | undefined }[] = [];
 
-  constructor(readonly gpu: Gpu) {
-    this.registry = new KernelRegistry(gpu);
+  /** @param rows Replaces the adapter's own. */
+  constructor(readonly gpu: Gpu, rows?: Partial<RowLayout>) {
+    this.registry = new KernelRegistry(gpu, rows && { rows });
   }
 
   /** A tensor that the kernel only reads: {@link check} finds it unchanged; f16 data is rounded to that. */

@@ -48,6 +48,11 @@ export function productLoops(
   return { overrides: { UNROLLED: Number(!info.isSoftware) }, params: { one: 1 } };
 }
 
+/** The grid of a row kernel whose workgroups have as many rows as the registry says. */
+export function rowGrid({ registry }: Program, rows: number): [number, number] {
+  return gridOf(Math.ceil(rows / registry.rows.rowsPerGroup));
+}
+
 /** Elements that one workgroup of an elementwise kernel handles: 64 threads, BATCH = 8 vec4 each. */
 const ELEMENTS_PER_WORKGROUP = 64 * 8 * 4;
 

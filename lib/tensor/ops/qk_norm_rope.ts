@@ -33,7 +33,6 @@ interface KeyShift {
   readonly rows: number;
 }
 
-const THREADS = 64;
 const THETA = 10000;
 const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
 
@@ -105,8 +104,17 @@ function launch(program: Program, kernel: string, args: HeadsShape & { shift?: K
     requireMultiple(kernel, { headDim }, 16);
     requireLength(kernel, shift.rows, { previous: shift.previous });
   }
+  const { groupSize, rows: { lanesPerHead, maxKept } } = program.registry;
+  const numPairs = headDim / 8;
+  const headLanes = Math.min(lanesPerHead, 2 ** Math.ceil(Math.log2(numPairs)));
   return {
-    overrides: { NORM: Number(norm), SHIFT: Number(shift !== undefined) },
+    overrides: {
+      NORM: Number(norm),
+      SHIFT: Number(shift !== undefined),
+      HEAD_LANES: headLanes,
+      // A pair is two vec4.
+      NUM_KEPT: Math.min(Math.ceil(maxKept / 2), Math.ceil(numPairs / headLanes)),
+    },
     // Not read without a shift.
     bindings: { previous: shift?.previous ?? rotationTable(program, args) },
     params: {
@@ -116,7 +124,7 @@ function launch(program: Program, kernel: string, args: HeadsShape & { shift?: K
       sequence_length: sequenceLength,
       first_shifted: (rows - (shift?.rows ?? 0)) * numHeads,
     },
-    grid: gridOf(Math.ceil(rows * numHeads / THREADS)),
+    grid: gridOf(Math.ceil(rows * numHeads * headLanes / groupSize)),
   };
 }
 

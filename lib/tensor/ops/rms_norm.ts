@@ -5,12 +5,14 @@
  *
  * @module
  */
-import { gridOf, type Program } from "../program.ts";
+import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength, requireMultiple } from "./common.ts";
+import { requireLength, requireMultiple, rowGrid } from "./common.ts";
 
-/** Rows of a workgroup of rms_norm_backward.wgsl, its `ROWS_PER_GROUP`. */
-const BACKWARD_ROWS_PER_GROUP = 4;
+/** The vec4 of a row that a lane keeps in registers. */
+function keptOf({ registry: { lanes, rows } }: Program, width: number): { NUM_KEPT: number } {
+  return { NUM_KEPT: Math.min(rows.maxKept, Math.ceil(width / (4 * lanes))) };
+}
 
 /**
  * Adds y = rmsNorm(x) to a program.
@@ -28,7 +30,13 @@ export function addRmsNorm(
   requireMultiple(kernel, { width }, 4);
   requireLength(kernel, rows * width, { x, y });
   requireLength(kernel, rows, { scale });
-  program.add({ kernel, bindings: { x, y, scale }, params: { rows, width }, grid: gridOf(rows) });
+  program.add({
+    kernel,
+    overrides: keptOf(program, width),
+    bindings: { x, y, scale },
+    params: { rows, width },
+    grid: rowGrid(program, rows),
+  });
 }
 
 /**
@@ -57,8 +65,9 @@ export function addRmsNormBackward(
   requireLength(kernel, rows, { scale });
   program.add({
     kernel,
+    overrides: keptOf(program, width),
     bindings: { x, scale, dy, dx },
     params: { rows, width, accumulate: Number(accumulate) },
-    grid: gridOf(Math.ceil(rows / BACKWARD_ROWS_PER_GROUP)),
+    grid: rowGrid(program, rows),
   });
 }
