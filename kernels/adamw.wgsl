@@ -36,8 +36,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     let g = gradient[i] * factor;
     let m = exp_avg[i] + rest1 * (g - exp_avg[i]);
     let v = exp_avg_sq[i] + rest2 * (g * g - exp_avg_sq[i]);
+    let p = parameter[i];
     exp_avg[i] = m;
     exp_avg_sq[i] = v;
-    parameter[i] = parameter[i] * keep - step * m / (sqrt(v) * root_correction2 + epsilon);
+    parameter[i] = p * keep - step * m / (sqrt(v) * root_correction2 + epsilon);
   }
 }

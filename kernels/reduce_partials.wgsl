@@ -6,6 +6,8 @@
 struct Params { length: u32, first: u32, num_partials: u32, accumulate: u32 }
 
 override SQUARE: bool = false;
+// Loads of a lane that are under way at once.
+override LOADS: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> partials: array<f32>;
@@ -26,8 +28,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let whole4 = params.length / 4u;
   let at = params.first + part;
   var sums = vec4f();
-  for (var i = part * part4 + lane; i < min((part + 1u) * part4, whole4); i += LANES) {
-    sums += term(x[i]);
+  let end = min((part + 1u) * part4, whole4);
+  for (var i = part * part4 + lane; i < end; i += LOADS * LANES) {
+    var values = array<vec4f, LOADS>();
+    for (var k = 0u; k < LOADS; k++) { // unrolled
+      values[k] = x[min(i + k * LANES, end - 1u)];
+    }
+    for (var k = 0u; k < LOADS; k++) { // unrolled
+      if (i + k * LANES < end) { sums += term(values[k]); }
+    }
   }
   // The last, incomplete vec4.
   if (part == params.num_partials - 1u && lane == 0u && whole4 < length4) {

@@ -11,6 +11,8 @@ struct Params { length: u32, splits: u32, stride_c: u32, accumulate: u32 }
 @group(0) @binding(2) var<uniform> params: Params;
 
 const BATCH = 8u;
+// Vec4 of a thread that are summed at once, at most BATCH.
+override LOADS: u32 = 1u;
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
@@ -20,12 +22,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let end = min(start + 64u * BATCH, length4);
   let first = group.z * params.splits * length4;
   let first_c = group.z * params.stride_c;
-  for (var i = start; i < end; i += 64u) {
-    var sum = partials[first + i];
-    for (var split = 1u; split < params.splits; split++) {
-      sum += partials[first + split * length4 + i];
+  for (var i = start; i < end; i += 64u * LOADS) {
+    var sums = array<vec4f, LOADS>();
+    for (var split = 0u; split < params.splits; split++) {
+      for (var k = 0u; k < LOADS; k++) { // unrolled
+        sums[k] += partials[first + split * length4 + min(i + 64u * k, end - 1u)];
+      }
     }
-    if (params.accumulate == 1u) { sum += c[first_c + i]; }
-    c[first_c + i] = sum;
+    if (params.accumulate == 1u) {
+      for (var k = 0u; k < LOADS; k++) { // unrolled
+        sums[k] += c[first_c + min(i + 64u * k, end - 1u)];
+      }
+    }
+    for (var k = 0u; k < LOADS; k++) { // unrolled
+      if (i + 64u * k < end) { c[first_c + i + 64u * k] = sums[k]; }
+    }
   }
 }

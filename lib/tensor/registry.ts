@@ -115,7 +115,7 @@ function changeAccesses(kernel: string, code: string, name: string, before = "")
 /** Lanes of a row on an adapter without subgroups, each in a workgroup of its own. */
 const FALLBACK_LANES = 64;
 
-/** How row kernels divide rows; results do not depend on `rowsPerGroup` and `maxKept`. */
+/** How kernels that memory bounds divide their work; results depend on `lanesPerHead` only. */
 export interface RowLayout {
   /** Rows of a workgroup, one a subgroup, a power of 2; 1 on a device without subgroups. */
   readonly rowsPerGroup: number;
@@ -123,6 +123,8 @@ export interface RowLayout {
   readonly maxKept: number;
   /** The most lanes that share a head, a power of 2. */
   readonly lanesPerHead: number;
+  /** The loads of a thread that are under way at once in sums and copies. */
+  readonly loads: number;
 }
 
 /**
@@ -131,8 +133,8 @@ export interface RowLayout {
  * a width of 1,536. On lavapipe reading twice is faster than keeping.
  */
 export const ROW_LAYOUTS: Readonly<Record<"gpu" | "software", RowLayout>> = {
-  gpu: { rowsPerGroup: 4, maxKept: 12, lanesPerHead: 8 },
-  software: { rowsPerGroup: 8, maxKept: 0, lanesPerHead: 1 },
+  gpu: { rowsPerGroup: 4, maxKept: 12, lanesPerHead: 8, loads: 16 },
+  software: { rowsPerGroup: 8, maxKept: 0, lanesPerHead: 1, loads: 1 },
 };
 /** Every adapter allows workgroups of that many threads. */
 const MAX_GROUP_SIZE = 256;

@@ -17,10 +17,11 @@ import {
   randomIntegers,
   randomNormal,
   testOnEachDevice,
+  testOnEachLayout,
 } from "./support.ts";
 import { addRows as addRowsReference, addRowsBackward } from "../reference/address_embeddings.ts";
 
-/** Rows, width, vocabulary; 8 or 64 lanes own 16 columns each. */
+/** Rows, width, vocabulary; 8 or 64 lanes own 4 or 16 columns each. */
 const SIZES = [
   [1, 4, 1],
   [31, 124, 7],
@@ -31,7 +32,7 @@ const SIZES = [
   [2048, 128, 267],
 ];
 
-testOnEachDevice("addEmbedding() and its backward equal the float64 reference", async (bench) => {
+testOnEachLayout("addEmbedding() and its backward equal the float64 reference", async (bench) => {
   for (const [rows, width, vocabSize] of SIZES) {
     const tokens = randomIntegers("tokens", rows, vocabSize);
     const table = randomNormal("table", vocabSize * width);

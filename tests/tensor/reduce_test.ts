@@ -4,7 +4,7 @@ import { addClipFactor, CLIP } from "../../lib/tensor/ops/clip.ts";
 import { addSum, addSumOfSquares, numPartialSums } from "../../lib/tensor/ops/reduce.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { sumTolerance, UNIT_ROUNDOFF } from "../tolerances.ts";
-import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
+import { assertClose, assertSameBits, randomNormal, testOnEachDevice, testOnEachLayout } from "./support.ts";
 
 /** Around the 32 or 256 elements of a workgroup's pass and the 4096 of a part; 256 parts and more. */
 const LENGTHS = [1, 2, 3, 5, 31, 33, 255, 256, 257, 4095, 4096, 4097, 8195, 70_001, 4096 * 300 + 7];
@@ -12,7 +12,7 @@ const LENGTHS = [1, 2, 3, 5, 31, 33, 255, 256, 257, 4095, 4096, 4097, 8195, 70_0
 const total = (values: Float64Array) => values.reduce((sum, value) => sum + value, 0);
 const squares = (values: Float64Array) => total(values.map((value) => value * value));
 
-testOnEachDevice("addSum() equals the float64 sum, stored or accumulated", async (bench) => {
+testOnEachLayout("addSum() equals the float64 sum, stored or accumulated", async (bench) => {
   for (const length of LENGTHS) {
     const data = randomNormal("x", length);
     const x = bench.input("x", [length], data);
@@ -37,7 +37,7 @@ testOnEachDevice("addSum() equals the float64 sum, stored or accumulated", async
   }
 });
 
-testOnEachDevice("addSum() counts every element once", async (bench) => {
+testOnEachLayout("addSum() counts every element once", async (bench) => {
   for (const length of LENGTHS) {
     // Small integers, whose sums float32 holds exactly.
     const data = Float64Array.from({ length }, (_, i) => 1 + i % 3);
@@ -49,7 +49,7 @@ testOnEachDevice("addSum() counts every element once", async (bench) => {
   }
 });
 
-testOnEachDevice("addSumOfSquares() equals the float64 sum over all inputs", async (bench) => {
+testOnEachLayout("addSumOfSquares() equals the float64 sum over all inputs", async (bench) => {
   const data = LENGTHS.map((length) => randomNormal(`x${length}`, length));
   const inputs = data.map((values) => bench.input(`x${values.length}`, [values.length], values));
   const partials = bench.output("partials", [LENGTHS.reduce((sum, n) => sum + numPartialSums(n), 0)]);
@@ -64,7 +64,7 @@ testOnEachDevice("addSumOfSquares() equals the float64 sum over all inputs", asy
   assertSameBits(actual, repeated, "sum of squares");
 });
 
-testOnEachDevice("addSumOfSquares() is not finite when any element is not", async (bench) => {
+testOnEachLayout("addSumOfSquares() is not finite when any element is not", async (bench) => {
   for (const bad of [NaN, Infinity, -Infinity, 1e30]) {
     const inputs = [
       bench.input("good", [5000], randomNormal("good", 5000)),

@@ -17,7 +17,7 @@ import {
   withUnrolledLoops,
 } from "../../lib/tensor/kernels.ts";
 import { describeProfile, mergeProfiles, type ProfileRow, Program } from "../../lib/tensor/program.ts";
-import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
+import { assertClose, assertSameBits, randomNormal, testOnEachDevice, testOnEachLayout } from "./support.ts";
 import { addCopy } from "../../lib/tensor/ops/common.ts";
 import { addSum } from "../../lib/tensor/ops/reduce.ts";
 import { HALF_STORAGE } from "../tolerances.ts";
@@ -35,6 +35,7 @@ const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   attention_decode_tiled: HEAD_DIMS,
   attention_forward_subgroup8: HEAD_DIMS,
   attention_forward_tiled: HEAD_DIMS,
+  embedding_backward: [{ COLUMNS: 4, LOADS: 8 }],
   gemm_matrix: [{ ACTIVATION: 1 }, { ACTIVATION: 2 }],
   gemm_subgroup8: [{ ACTIVATION: 1 }, { ACTIVATION: 2 }],
   gemm_tiled: [{ TILE: 128 }, { ACTIVATION: 1 }, { ACTIVATION: 2 }],
@@ -77,7 +78,9 @@ function indexedVariables(source: string): string[] {
   const code = source.replace(/\/\/.*/g, "");
   const memory = new Set([...code.matchAll(/var<[^>]*>\s*(\w+)/g)].map(([, name]) => name));
   return [...code.matchAll(/(\w+)\)?(?:\.\w+)*\[([^\]]+)\]/g)]
-    .filter(([, name, index]) => !memory.has(name) && !/^\d+u?$/.test(index)).map(([access]) => access);
+    .filter(([, name, index]) => !memory.has(name) && !/^\d+u?( % [A-Z]+)?$/.test(index)).map(([access]) =>
+      access
+    );
 }
 
 Deno.test("kernels for GPUs keep what they sum and load in registers: no variable indexes it", () => {
@@ -309,7 +312,7 @@ testOnEachDevice("every array of vec4f of every kernel can be f16", async ({ reg
   assertGreater(registry.numPipelines, 15);
 });
 
-testOnEachDevice("a kernel reads and writes every finite f16", async (bench) => {
+testOnEachLayout("a kernel reads and writes every finite f16", async (bench) => {
   const bits = Uint16Array.from({ length: 65536 }, (_, i) => i).filter((i) => (i & 0x7c00) !== 0x7c00);
   const all = Float32Array.from(new Float16Array(bits.buffer));
   const [x, length] = [bench.input("x", [all.length], all, "f16"), all.length];

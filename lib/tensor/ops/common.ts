@@ -53,8 +53,15 @@ export function rowGrid({ registry }: Program, rows: number): [number, number] {
   return gridOf(Math.ceil(rows / registry.rows.rowsPerGroup));
 }
 
-/** Elements that one workgroup of an elementwise kernel handles: 64 threads, BATCH = 8 vec4 each. */
-const ELEMENTS_PER_WORKGROUP = 64 * 8 * 4;
+/** The vec4 of a thread of an elementwise kernel, its `BATCH`. */
+const BATCH = 8;
+/** Elements that one workgroup of an elementwise kernel handles. */
+const ELEMENTS_PER_WORKGROUP = 64 * BATCH * 4;
+
+/** The override of elementwise kernels that load several vec4 at once. */
+export function elementwiseLoads({ registry }: Program): { LOADS: number } {
+  return { LOADS: Math.min(BATCH, registry.rows.loads) };
+}
 
 /** The grid for a number of elements. */
 export function elementwiseGrid(length: number): [number, number] {
@@ -72,5 +79,11 @@ export function addCopy(program: Program, args: { x: Tensor; y: Tensor; length: 
   const kernel = "copy";
   requireMultiple(kernel, { length }, 4);
   requireLength(kernel, length, { x, y });
-  program.add({ kernel, bindings: { x, y }, params: { length }, grid: elementwiseGrid(length) });
+  program.add({
+    kernel,
+    overrides: elementwiseLoads(program),
+    bindings: { x, y },
+    params: { length },
+    grid: elementwiseGrid(length),
+  });
 }

@@ -8,9 +8,6 @@ import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./common.ts";
 
-/** vec4 columns of the table that one lane of the backward kernel sums. */
-const COLUMNS4_PER_LANE = 4;
-
 /**
  * Adds x[r, :] = table[tokens[r], :] to a program.
  *
@@ -89,11 +86,15 @@ export function addEmbeddingBackward(
   requireLength(kernel, numTokenRows(numUses, vocabSize), { tokenRows });
   requireLength(kernel, rows * width, { dx });
   requireLength(kernel, vocabSize * width, { dTable });
+  const { lanes, rows: { loads } } = program.registry;
+  // With several loads at once these are of as many rows, since a frequent token has thousands.
+  const columns = loads === 1 ? 4 : 1;
   program.add({
     kernel,
+    overrides: { COLUMNS: columns, LOADS: loads * columns },
     bindings: { token_rows: tokenRows, dx, d_table: dTable },
     params: { width },
-    grid: [vocabSize, Math.ceil(width / (4 * COLUMNS4_PER_LANE * program.registry.lanes))],
+    grid: [vocabSize, Math.ceil(width / (4 * columns * lanes))],
   });
 }
 

@@ -12,7 +12,7 @@ import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { elementwiseGrid, productLoops, requireLength, requireMultiple } from "./common.ts";
+import { elementwiseGrid, elementwiseLoads, productLoops, requireLength, requireMultiple } from "./common.ts";
 
 /** The operand that is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
@@ -256,6 +256,7 @@ export function addGemm(
   if (splits === 1) return;
   program.add({
     kernel: "sum_splits",
+    overrides: elementwiseLoads(program),
     label: `${label}, sum of splits`,
     bindings: { partials: product, c },
     params: { length: m * n, splits, stride_c: strides.c / 4, accumulate: Number(epilogue === "accumulate") },

@@ -93,7 +93,7 @@ function addPass(
   program.add({
     kernel: KERNEL,
     label,
-    overrides: { SQUARE: Number(!isSum) },
+    overrides: { SQUARE: Number(!isSum), LOADS: program.registry.rows.loads },
     bindings: { x, partials: out },
     params: { length, first, num_partials: numPartials, accumulate: Number(accumulate) },
     grid: gridOf(numPartials),
