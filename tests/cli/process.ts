@@ -19,6 +19,8 @@ export interface ProcessOptions {
   stdin?: Uint8Array<ArrayBuffer>;
   /** A program that starts it, and that one's arguments; none by default. */
   launcher?: readonly string[];
+  /** The command that starts Deno, if not the running one. */
+  deno?: readonly string[];
   /** Flags of `deno run` beside those for files. */
   flags?: readonly string[];
 }
@@ -33,7 +35,7 @@ export function spawnStage(args: readonly string[], options: ProcessOptions = {}
 
 /** Starts Deno. @param args Flags of `deno run`, a program's path, its arguments. */
 export function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {
-  const [program, ...rest] = [...options.launcher ?? [], Deno.execPath(), "run"];
+  const [program, ...rest] = [...options.launcher ?? [], ...options.deno ?? [Deno.execPath()], "run"];
   return new Deno.Command(program, {
     args: [...rest, "--no-prompt", ...args],
     env: { NO_COLOR: "1", ...options.env },

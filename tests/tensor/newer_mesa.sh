@@ -7,9 +7,9 @@ fail() { printf 'newer_mesa: error: %s\n' "$*" >&2; exit 1; }
 
 MESA=26.1   # the version in trixie-backports; another one makes another folder
 deno=$(readlink -f "$(command -v deno)") || fail "deno is not on PATH; run sh setup.sh"
-has_matrices() { "$@" run --allow-all --no-check "$(dirname "$0")/has_matrices.ts"; }
+has_matrices() { "$@" run --allow-all --no-check "$(dirname "$0")/has_matrices.ts" 2>/dev/null; }
 
-has_matrices "$deno" && exec "$deno" "$@"
+if has_matrices "$deno"; then MATRIX_DENO=$deno exec "$deno" "$@"; fi
 
 root=${XDG_CACHE_HOME:-$HOME/.cache}/ping-llm/mesa-$MESA
 if [ ! -d "$root" ]; then
@@ -47,5 +47,8 @@ libraries=$root/usr/lib/$(uname -m)-linux-gnu
 # The other libc comes with its own loader, which starts Deno.
 set -- "$(echo "$libraries"/ld-linux-*.so.*)" --library-path "$libraries" "$deno" "$@"
 export VK_DRIVER_FILES="$root/usr/share/vulkan/icd.d/lvp_icd.json"
-has_matrices "$1" "$2" "$3" "$4" || fail "the Mesa in $root has no matrix units; delete the folder and run this again"
+# How tests start further processes.
+export MATRIX_DENO="$1 $2 $3 $4"
+# shellcheck disable=SC2086  # four words on purpose
+has_matrices $MATRIX_DENO || fail "the Mesa in $root has no matrix units; delete the folder and run this again"
 exec "$@"
