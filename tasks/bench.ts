@@ -8,7 +8,7 @@ import { didYouMean, formatBytes, formatCount, formatTable } from "../lib/base/t
 import { UserError } from "../lib/base/errors.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type BenchRow, kernelCases, measureCase } from "../lib/cli/bench/kernel_bench.ts";
-import { Gpu } from "../lib/tensor/device.ts";
+import { Gpu, type GpuInfo } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { timeSteps } from "../lib/train/step_timing.ts";
@@ -36,7 +36,7 @@ import {
   comparableConfig,
   compareTraining,
   PeerProcess,
-  PEERS,
+  peersOn,
   type TrainingComparison,
 } from "../lib/cli/bench/peers.ts";
 
@@ -210,25 +210,31 @@ function describeTraining(preset: string, row: TrainingRow, peak: number): strin
   return `${preset} in ${row.dtype}: ${tokens}${share}, ${memory}; ${start}.`;
 }
 
-// `bench peers`: compares this program with jax-js on the same adapter and PyTorch on the processor, in the same run.
+// `bench peers`: compares this program with jax-js on the same adapter and with PyTorch, in the same run.
 
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
+const NO_JAX = "Not compared on a GPU: jax-js, which stores the weights of all pairs of attention.";
 
 export const peersBench: Stage = defineStage(
   STAGES.bench.kinds.peers,
   async ({ config: preset, set, seconds }, { log, signal }) => {
-    const config = comparableConfig(loadConfig(preset, set));
-    using gpu = await Gpu.open();
-    log(`adapter: ${gpu.info.name}`);
-    const registry = new KernelRegistry(gpu);
+    const loaded = loadConfig(preset, set);
+    const adapter = await infoOfAdapter();
+    log(`adapter: ${adapter.name}`);
     const comparisons: TrainingComparison[] = [];
-    const missing: string[] = [];
-    for (const name of PEERS) {
+    const missing = adapter.isSoftware ? [] : [NO_JAX];
+    for (const [name, dtype] of peersOn(adapter)) {
       log(`training ${preset} in turns with ${name}`);
       try {
-        using peer = await PeerProcess.start(name, { signal });
-        comparisons.push(await compareTraining(registry, peer, { config, seconds, signal }));
+        using peer = await PeerProcess.start(name, {
+          signal,
+          torchDevice: adapter.isSoftware ? "cpu" : "cuda",
+        });
+        // One device for each, so that its memory is free for the next.
+        using gpu = await Gpu.open({ dtype });
+        const config = comparableConfig(loaded, dtype);
+        comparisons.push(await compareTraining(new KernelRegistry(gpu), peer, { config, seconds, signal }));
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof UserError)) throw error;
@@ -237,30 +243,36 @@ export const peersBench: Stage = defineStage(
       }
     }
     if (comparisons.length === 0) throw new UserError(missing.join("; "));
-    const notes = comparisons.map(({ peer, numSteps, lossDifference }) => {
+    const notes = comparisons.map(({ peer, device, numSteps, lossDifference }) => {
       const difference = lossDifference.toExponential(1);
-      return `${peer}: ${numSteps} steps; the losses of the first steps differ by at most ${difference}`;
+      return `${peer} on ${device}: ${numSteps} steps; the losses of the first steps differ by at most ${difference}`;
     });
     const text = [comparisonTable(comparisons), "", STEP_NOTE, ...notes, ...missing].join("\n");
-    const json = { stage: "bench peers", version: VERSION, adapter: gpu.info, comparisons, missing };
+    const json = { stage: "bench peers", version: VERSION, adapter, comparisons, missing };
     return { text, json };
   },
 );
 
-function comparisonTable(comparisons: readonly TrainingComparison[]): string {
-  const head = ["tokens/s, beside", "this program", "other", "ratio", "per core", "other", "ratio"];
-  const lines = comparisons.map(({ peer, median, peerMedian, perCore, peerPerCore }) => [
-    peer,
-    ...cellsOf(median, peerMedian),
-    ...cellsOf(perCore, peerPerCore),
-  ]);
-  return formatTable([head, ...lines], { left: [0] });
+async function infoOfAdapter(): Promise<GpuInfo> {
+  using gpu = await Gpu.open();
+  return gpu.info;
 }
 
-const cellsOf = (ours: number, theirs: number) => [
-  ours.toPrecision(3),
-  theirs.toPrecision(3),
-  `${(ours / theirs).toFixed(2)} x`,
-];
+function comparisonTable(comparisons: readonly TrainingComparison[]): string {
+  const head = ["tokens/s, beside", "this program", "", "ms a step", "other", "ms", "ratio"];
+  const fastest = comparisons.find(({ peer }) => peer === "torch.compile bf16");
+  head.push(...(fastest ? ["of the last"] : ["per core", "other", "ratio"]));
+  const lines = comparisons.map((row) => {
+    const { peer, dtype, engine, median, peerMedian, perCore, peerPerCore, tokensPerStep } = row;
+    const msOf = (rate: number) => format(1000 * tokensPerStep / rate);
+    const cells = [peer, `${dtype} on ${engine}`, format(median), msOf(median)];
+    cells.push(format(peerMedian), msOf(peerMedian), ratioOf(median, peerMedian));
+    if (fastest) return [...cells, ratioOf(median, fastest.peerMedian)];
+    return [...cells, format(perCore), format(peerPerCore), ratioOf(perCore, peerPerCore)];
+  });
+  return formatTable([head, ...lines], { left: [0, 1] });
+}
+
+const ratioOf = (ours: number, theirs: number) => `${(ours / theirs).toFixed(2)} x`;
 
 if (import.meta.main) serveStage(kernelsStage, trainStage, gpuBench, peersBench);

@@ -1,6 +1,6 @@
 /**
  * Compares this program with a peer, see {@link PeerName}: both train the same model from the same weights on the
- * same batch, in turns within one run.
+ * same batch, in turns within one run, with the dtypes closest to each other.
  *
  * Both first train a few untimed steps, and their losses must agree.
  *
@@ -8,7 +8,10 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { ByteFile } from "../../io/files/byte_file.ts";
+import type { GpuInfo } from "../../tensor/device.ts";
+import type { EngineName } from "../../tensor/engine.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
+import type { DType } from "../../tensor/tensor.ts";
 import { modelShapes } from "../../model/model_config.ts";
 import { initialParameters } from "../../model/parameters.ts";
 import { Transformer } from "../../model/transformer.ts";
@@ -26,18 +29,26 @@ import { fromFileUrl } from "@std/path";
 
 /** Steps whose losses are compared. They also warm both up. */
 const NUM_CHECKED_STEPS = 3;
-/** The largest relative difference of the losses. */
-const MAX_LOSS_DIFFERENCE = 1e-3;
+/** The largest relative difference of the losses; in f16 against bf16, whose roundings are 2^-9. */
+const MAX_LOSS_DIFFERENCE: Record<DType, number> = { f32: 1e-3, f16: 2e-2 };
+/** Steps of a turn on a GPU, submitted together as a run does. */
+const STEPS_TOGETHER = 8;
 
 /** The training speeds of both, in tokens/s. */
 export interface TrainingComparison {
   readonly peer: PeerName;
+  /** The device of the peer. */
+  readonly device: string;
+  /** This program's engine and dtype. */
+  readonly engine: EngineName;
+  readonly dtype: DType;
   /** This program's median. */
   readonly median: number;
   readonly peerMedian: number;
   /** By processor time, which on a software adapter does not depend on other programs. */
   readonly perCore: number;
   readonly peerPerCore: number;
+  readonly tokensPerStep: number;
   /** Timed steps of each. */
   readonly numSteps: number;
   /** The largest relative difference of the losses of the checked steps. */
@@ -57,63 +68,83 @@ export async function compareTraining(
   peer: Peer,
   { config, seconds, signal }: { config: RunConfig; seconds: number; signal?: AbortSignal },
 ): Promise<TrainingComparison> {
+  const { dtype } = config.train;
+  const { isSoftware, engine } = registry.gpu.info;
   const ours = await startTraining(registry, peer, config);
-  const oursTimes: Times[] = [];
-  const peerTimes: Times[] = [];
   let lossDifference = 0;
-  let startMs = 0;
-  for (let step = 0; step <= NUM_CHECKED_STEPS || performance.now() - startMs < 1000 * seconds; step++) {
+  for (let step = 0; step < NUM_CHECKED_STEPS; step++) {
     signal?.throwIfAborted();
-    const { result: loss, times } = await ours.step(step);
-    const theirs = await peer.ask({ kind: "step", numbers: ours.numbersOf(step) });
-    if (step >= NUM_CHECKED_STEPS) {
-      oursTimes.push(times);
-      peerTimes.push({ seconds: theirs.seconds ?? NaN, cpuSeconds: theirs.cpuSeconds ?? NaN });
-      continue;
-    }
+    await ours.steps([step]);
+    const loss = await ours.loss();
+    const theirs = await peer.ask({ kind: "steps", numbers: [ours.numbersOf(step)] });
     lossDifference = Math.max(lossDifference, Math.abs((theirs.loss ?? NaN) - loss) / Math.abs(loss));
-    if (!(lossDifference <= MAX_LOSS_DIFFERENCE)) {
+    if (!(lossDifference <= MAX_LOSS_DIFFERENCE[dtype])) {
       throw new UserError(
         `Cannot compare with ${peer.name}: found a loss of ${theirs.loss} in step ${step}, expected ${loss}; ` +
           "it does different work",
       );
     }
-    startMs = performance.now();
+  }
+  const together = isSoftware ? 1 : STEPS_TOGETHER;
+  const oursTimes: Times[] = [];
+  const peerTimes: Times[] = [];
+  const startMs = performance.now();
+  for (
+    let step = NUM_CHECKED_STEPS;
+    oursTimes.length === 0 || performance.now() - startMs < 1000 * seconds;
+    step += together
+  ) {
+    signal?.throwIfAborted();
+    const turn = Array.from({ length: together }, (_, i) => step + i);
+    oursTimes.push(await ours.steps(turn));
+    const theirs = await peer.ask({ kind: "steps", numbers: turn.map(ours.numbersOf) });
+    peerTimes.push({ seconds: theirs.seconds ?? NaN, cpuSeconds: theirs.cpuSeconds ?? NaN });
   }
   const speedOf = (times: readonly Times[], key: keyof Times) =>
-    ours.numTokens / medianOf(times.map((each) => each[key]));
+    together * ours.numTokens / medianOf(times.map((each) => each[key]));
   return {
     peer: peer.name,
+    device: peer.device,
+    engine,
+    dtype,
     median: speedOf(oursTimes, "seconds"),
     peerMedian: speedOf(peerTimes, "seconds"),
     perCore: speedOf(oursTimes, "cpuSeconds"),
     peerPerCore: speedOf(peerTimes, "cpuSeconds"),
-    numSteps: oursTimes.length,
+    tokensPerStep: ours.numTokens,
+    numSteps: together * oursTimes.length,
     lossDifference,
   };
 }
 
 /** Prepares this program's training, and gives the peer the same model, weights and batch. */
 async function startTraining(registry: KernelRegistry, peer: Peer, config: RunConfig) {
-  const { model: modelConfig, optim, train: { microBatchSize: batchSize, steps: totalSteps } } = config;
+  const { model: modelConfig, optim, train: { microBatchSize: batchSize, steps: totalSteps, dtype } } =
+    config;
+  const { gpu } = registry;
   const batch = denseBatch(batchSize, modelConfig.sequenceLength, claimedAddresses(modelConfig, new Map()));
   const numTokens = batch.tokens.length;
-  const model = await Transformer.create(registry, modelConfig, { batchSize, training: true });
+  const model = await Transformer.create(registry, modelConfig, { batchSize, training: true, dtype });
   const optimizer = Optimizer.create(registry, model, optim, { totalSteps });
   await registry.ready();
   const weights = initialParameters(modelConfig, 0);
   model.load(weights);
   await sendModel(peer, config, { weights, tokens: batch.tokens });
-  const step = async (stepIndex: number) => {
-    const { times } = await timed(async () => {
-      model.zeroGradients();
-      model.accumulate(batch, 1 / numTokens);
-      optimizer.step(stepIndex);
-      await registry.gpu.finish();
-    });
-    const [[lossSum]] = await registry.gpu.read(model.lossSum);
-    return { result: lossSum / numTokens, times };
+  const steps = async (stepIndices: readonly number[]): Promise<Times> => {
+    const { result: seconds, times: { cpuSeconds } } = await timed(() =>
+      gpu.timeS(() => {
+        for (const stepIndex of stepIndices) {
+          model.zeroGradients();
+          model.accumulate(batch, 1 / numTokens);
+          optimizer.step(stepIndex);
+        }
+      })
+    );
+    gpu.check();
+    return { seconds, cpuSeconds };
   };
+  /** The mean loss of the last step, nats. */
+  const loss = async () => (await gpu.read(model.lossSum))[0][0] / numTokens;
   /** The hyperparameters of a step as the optimizer applies them. */
   const numbersOf = (stepIndex: number) => {
     const rateFactor = optimizer.learningRateFactor(stepIndex) * widthFactor(modelConfig.width);
@@ -130,7 +161,7 @@ async function startTraining(registry: KernelRegistry, peer: Peer, config: RunCo
     }
     return numbers;
   };
-  return { numTokens, step, numbersOf };
+  return { numTokens, steps, loss, numbersOf };
 }
 
 async function sendModel(
@@ -162,8 +193,8 @@ async function sendModel(
   }
 }
 
-/** A configuration without the options that peers do not have: address embeddings, shifted keys, loss weights, f16. */
-export function comparableConfig(config: RunConfig): RunConfig {
+/** A configuration without the options that peers do not have: address embeddings, shifted keys, loss weights. */
+export function comparableConfig(config: RunConfig, dtype: DType): RunConfig {
   const { model, train } = config;
   return {
     ...config,
@@ -175,7 +206,7 @@ export function comparableConfig(config: RunConfig): RunConfig {
       keyShift: false,
       byteVectors: "random",
     },
-    train: { ...train, dtype: "f32", rttByteWeight: 1, rttDistanceWeights: null },
+    train: { ...train, dtype, rttByteWeight: 1, rttDistanceWeights: null },
     autosize: null,
   };
 }
@@ -185,17 +216,23 @@ export function comparableConfig(config: RunConfig): RunConfig {
 /** A program that answers requests. */
 export interface Peer {
   readonly name: PeerName;
+  readonly device: string;
   ask(request: PeerRequest): Promise<PeerReply>;
 }
 
-/** The peers: jax-js on the same adapter, PyTorch on the processor. */
-export const PEERS = ["jax-js", "PyTorch", "torch.compile"] as const;
+/** The peers: jax-js on the same adapter, PyTorch on the processor or a GPU with CUDA. */
+export type PeerName = "jax-js" | `${"PyTorch" | "torch.compile"} ${"f32" | "bf16"}`;
 
-/** One of {@link PEERS}. */
-export type PeerName = typeof PEERS[number];
+/** The peers to compare with on an adapter, each with this program's dtype beside it; the last one is the fastest. */
+export function peersOn({ isSoftware }: Pick<GpuInfo, "isSoftware">): [PeerName, DType][] {
+  if (isSoftware) return [["jax-js", "f32"], ["PyTorch f32", "f32"], ["torch.compile f32", "f32"]];
+  return [["PyTorch f32", "f32"], ["PyTorch bf16", "f16"], ["torch.compile bf16", "f16"]];
+}
 
 /** The options of starting a peer. */
 interface PeerOptions {
+  /** Where PyTorch runs (`cpu`). */
+  torchDevice?: "cpu" | "cuda";
   /** Stops it. */
   signal?: AbortSignal;
   /** Whether jax-js may use only cached packages. */
@@ -212,6 +249,7 @@ export class PeerProcess implements Peer, Disposable {
   readonly #errors: Promise<string>;
   readonly #signal: AbortSignal | undefined;
   #received = "";
+  #device = "";
 
   private constructor(readonly name: PeerName, options: PeerOptions) {
     this.#child = commandOf(name, options).spawn();
@@ -219,6 +257,10 @@ export class PeerProcess implements Peer, Disposable {
     this.#replies = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     this.#errors = new Response(this.#child.stderr).text();
     this.#signal = options.signal;
+  }
+
+  get device(): string {
+    return this.#device;
   }
 
   /**
@@ -241,7 +283,8 @@ export class PeerProcess implements Peer, Disposable {
         cause,
       });
     }
-    const { unavailable } = await peer.ask({ kind: "start" });
+    const { unavailable, device = "" } = await peer.ask({ kind: "start" });
+    peer.#device = device;
     if (unavailable === undefined) return peer;
     peer[Symbol.dispose]();
     throw new UserError(`Cannot compare with ${name}: it is not available: ${unavailable}`);
@@ -282,7 +325,10 @@ export class PeerProcess implements Peer, Disposable {
   }
 }
 
-function commandOf(name: PeerName, { signal, cachedOnly = false, env }: PeerOptions): Deno.Command {
+function commandOf(
+  name: PeerName,
+  { signal, cachedOnly = false, env, torchDevice = "cpu" }: PeerOptions,
+): Deno.Command {
   const path = (file: string) => fromFileUrl(new URL(file, import.meta.url));
   const options: Deno.CommandOptions = {
     env: { NO_COLOR: "1", ...env },
@@ -292,7 +338,9 @@ function commandOf(name: PeerName, { signal, cachedOnly = false, env }: PeerOpti
   };
   if (signal) options.signal = signal;
   if (name !== "jax-js") {
-    options.args = [path("peers_torch.py"), name === "PyTorch" ? "eager" : "compiled"];
+    const [program, dtype] = name.split(" ");
+    const mode = program === "PyTorch" ? "eager" : "compiled";
+    options.args = [path("peers_torch.py"), mode, dtype, torchDevice];
     return new Deno.Command("python3", options);
   }
   const permissions = ["--no-prompt", "--allow-read", "--allow-env", "--allow-sys"];

@@ -302,19 +302,20 @@ export interface PeerModel {
 export type PeerRequest =
   | { kind: "start" }
   | { kind: "model"; model: PeerModel }
-  | { kind: "step"; numbers: StepNumbers };
+  | { kind: "steps"; numbers: StepNumbers[] };
 
-/** A reply: the times and the loss of a `step`; to `start`, the reason if the package is not available. */
+/** A reply: the times of all `steps`; to `start`, the device, or the reason if the package is not available. */
 export interface PeerReply {
   unavailable?: string;
+  device?: string;
   seconds?: number;
   cpuSeconds?: number;
-  /** The mean loss before the step, nats. */
+  /** The mean loss before the last step, nats. */
   loss?: number;
 }
 
-/** The jitted training step. It updates parameters and state. */
-function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => Promise<PeerReply> {
+/** Training by a jitted step, which updates parameters and state. */
+function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers[]) => Promise<PeerReply> {
   const { config, rules, maxGradientNorm } = model;
   const { numpy: np, tree } = jax;
   const gradient = jax.valueAndGrad(jaxLoss(jax, config));
@@ -335,7 +336,7 @@ function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => P
   const constants = jaxConstants(jax, config);
   let parameters = readParameters(jax, model);
   let state = jaxOptimizerState(jax, rules);
-  return async (numbers) => {
+  const inputsOf = (numbers: StepNumbers) => {
     const scalars: Record<string, JaxArrays> = {};
     for (const [group, values] of Object.entries(numbers)) {
       scalars[group] = {};
@@ -343,14 +344,20 @@ function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => P
         scalars[group][name] = np.array(Float32Array.of(value)).reshape([]);
       }
     }
-    const inputs = { tokens: tokens.ref, constants: tree.ref(constants), numbers: scalars };
-    const { result: loss, times } = await timed(async () => {
-      let loss: JaxArray;
-      [loss, parameters, state] = jitted(parameters, state, inputs);
-      await jax.blockUntilReady([loss, parameters, state]);
-      return loss;
+    return { tokens: tokens.ref, constants: tree.ref(constants), numbers: scalars };
+  };
+  return async (numbers) => {
+    const inputs = numbers.map(inputsOf);
+    const { result: losses, times } = await timed(async () => {
+      const losses = inputs.map((each) => {
+        let loss: JaxArray;
+        [loss, parameters, state] = jitted(parameters, state, each);
+        return loss;
+      });
+      await jax.blockUntilReady([losses, parameters, state]);
+      return losses;
     });
-    return { ...times, loss: (await loss.data())[0] };
+    return { ...times, loss: (await losses[losses.length - 1].data())[0] };
   };
 }
 
@@ -377,17 +384,17 @@ async function loadJax(): Promise<Jax | string> {
 
 async function serve(): Promise<void> {
   const jax = await loadJax();
-  let step: ReturnType<typeof createTraining> | undefined;
+  let train: ReturnType<typeof createTraining> | undefined;
   const answer = async (request: PeerRequest): Promise<PeerReply> => {
     if (typeof jax === "string") return { unavailable: jax };
     switch (request.kind) {
       case "start":
-        return {};
+        return { device: "the same adapter" };
       case "model":
-        step = createTraining(jax, request.model);
+        train = createTraining(jax, request.model);
         return {};
-      case "step":
-        return await step?.(request.numbers) ?? {};
+      case "steps":
+        return await train?.(request.numbers) ?? {};
     }
   };
   let rest = "";

@@ -1,6 +1,12 @@
 import { assert, assertRejects } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { compareTraining, type Peer, type PeerName, PeerProcess } from "../../../lib/cli/bench/peers.ts";
+import {
+  comparableConfig,
+  compareTraining,
+  type Peer,
+  type PeerName,
+  PeerProcess,
+} from "../../../lib/cli/bench/peers.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
@@ -29,21 +35,24 @@ async function startedPeer(name: PeerName): Promise<PeerProcess | undefined> {
   }
 }
 
-for (const name of ["jax-js", "PyTorch"] as const) {
+for (const [name, dtype] of [["jax-js", "f32"], ["PyTorch f32", "f32"], ["PyTorch bf16", "f16"]] as const) {
   const started = await startedPeer(name);
-  Deno.test(`compareTraining() finds that ${name} does the same, and time both`, {
+  Deno.test(`compareTraining() finds that ${name} does the same as ${dtype}, and times both`, {
     ignore: !started,
   }, async () => {
     using peer = started;
     assert(peer);
-    using gpu = await Gpu.open();
+    using gpu = await Gpu.open({ engine: "deno" });
     const registry = new KernelRegistry(gpu);
     const muon = { kind: "muon", learningRate: 0.02 };
     const others = { activation: "silu", softcap: null, qkNorm: false, vocabulary: "v1" };
-    for (const config of [tinyRun({}, muon), tinyRun(others)]) {
+    for (const run of [tinyRun({}, muon), tinyRun(others)]) {
+      const config = comparableConfig(run, dtype);
       const compared = await compareTraining(registry, peer, { config, seconds: 0.1 });
       const { numSteps, lossDifference } = compared;
-      assert(lossDifference < 1e-5, `the losses differ by ${lossDifference}`);
+      const allowed = { f32: 1e-5, f16: 1e-2 }[dtype];
+      assert(lossDifference < allowed, `the losses differ by ${lossDifference}`);
+      assert(dtype === "f32" || lossDifference > 1e-5, `bf16 gives ${lossDifference}, as f32 does`);
       assert(numSteps >= 1);
       for (const key of ["median", "peerMedian", "perCore", "peerPerCore"] as const) {
         assert(compared[key] > 0 && compared[key] < Infinity, `${key} is ${compared[key]}`);
@@ -56,7 +65,11 @@ Deno.test("compareTraining() refuses a peer whose losses differ or are missing",
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   for (const loss of [{ loss: 1 }, {}]) {
-    const peer: Peer = { name: "jax-js", ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }) };
+    const peer: Peer = {
+      name: "jax-js",
+      device: "",
+      ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }),
+    };
     const compare = () => compareTraining(registry, peer, { config: tinyRun(), seconds: 0.1 });
     await assertRejects(compare, UserError, "it does different work");
   }
@@ -70,8 +83,8 @@ Deno.test("PeerProcess.start() says why jax-js is not available", () =>
 
 Deno.test("PeerProcess.start() says why PyTorch is not available", () =>
   withFolder(async (folder) => {
-    const start = () => PeerProcess.start("PyTorch", { env: { PATH: folder } });
-    await assertRejects(start, UserError, "Cannot compare with PyTorch: there is no python3");
+    const start = () => PeerProcess.start("PyTorch f32", { env: { PATH: folder } });
+    await assertRejects(start, UserError, "Cannot compare with PyTorch f32: there is no python3");
   }));
 
 Deno.test("nothing but the bench's own child needs jax-js", async () => {
