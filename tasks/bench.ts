@@ -16,6 +16,7 @@ import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_confi
 import { VERSION } from "../lib/base/version.ts";
 import { STAGES } from "./stages.ts";
 import { join } from "@std/path";
+import { isRight } from "../lib/cli/bench/gpu_checks.ts";
 import { describeFinding, findingsOf, pageOfSurvey, peakOf } from "../lib/cli/bench/gpu_report.ts";
 import {
   type DecodedQuery,
@@ -165,7 +166,7 @@ export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (option
     onStep: (index, name) => progress.update(index, name),
   });
   const findings = findingsOf(rows, adapter, { MAX_ROWS, MAX_CONTINUATIONS });
-  const numWrong = rows.checks.filter(({ error, allowedError }) => !(error <= allowedError)).length;
+  const numWrong = rows.checks.filter((row) => !isRight(row)).length;
   const unmeasured = ends.filter(({ reason }) => reason !== undefined);
   const peak = peakOf(rows.products);
   const notes = scale === "small"

@@ -2,8 +2,7 @@
  * `bench gpu`: the steps of a survey run one by one. A step that fails is reported, and the others continue. Steps
  * that remain when the time is over are also reported.
  *
- * The steps: quick checks that an adapter computes correctly (`deno test tests/tensor` checks every kernel), the time
- * of submits, the start-up and speed of training on made-up batches, and the speed of queries by the number of rows
+ * The steps: quick checks that an adapter computes correctly, the time of submits, the start-up and speed of training on made-up batches, and the speed of queries by the number of rows
  * decoded together. Training and decoding open separate devices, whose memory is freed afterwards.
  *
  * @module
@@ -17,26 +16,19 @@ import {
   measureCase,
   rowCases,
 } from "./kernel_bench.ts";
+import { checkKernels, type CheckRow } from "./gpu_checks.ts";
 import { Gpu, type GpuInfo } from "../../tensor/device.ts";
-import { addGemm, type GemmKind, type GemmVariant, gemmVariants, splitsOf } from "../../tensor/ops/gemm.ts";
+import { type GemmKind, type GemmVariant, gemmVariants, splitsOf } from "../../tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
 import { Program } from "../../tensor/program.ts";
-import { type ModelConfig, modelShapes, parseModelConfig } from "../../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { Decoder } from "../../model/decoder.ts";
-import { initialParameters, readParameterLike } from "../../model/parameters.ts";
-import { Transformer } from "../../model/transformer.ts";
+import { initialParameters } from "../../model/parameters.ts";
 import { claimedAddresses, denseBatch, timeSteps } from "../../train/step_timing.ts";
 import { deriveConfig, loadConfig, PRESETS, type RunConfig } from "../../train/run_config.ts";
 import { planMemory } from "../../train/memory_plan.ts";
 import { medianOf } from "./throughput.ts";
-
-/** The largest error of an adapter's results. */
-interface CheckRow {
-  name: string;
-  error: number;
-  allowedError: number;
-}
 
 /** The time of a submit, and whether onSubmittedWorkDone() waits for the work in the call itself. */
 export interface SubmitRow {
@@ -199,100 +191,6 @@ export async function describeAdapter({ device, info }: Gpu): Promise<AdapterRow
 
 // The steps, at the sizes of the presets for a GPU, and at small ones for a software adapter.
 
-/** Tolerances relative to the largest element: a hundred roundings of a sum, and one rounding to f16. */
-const PRODUCT_ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
-
-/** Compares matrix products of each kind, variant and storage with sums in float64. */
-export async function checkProducts(registry: KernelRegistry): Promise<CheckRow[]> {
-  const rows: CheckRow[] = [];
-  for (const variant of gemmVariants(registry.gpu.info, { kind: "NN", m: 104, n: 136, k: 264 })) {
-    for (const dtype of ["f32", "f16"] as const) {
-      for (const kind of ["NN", "NT", "TN"] as const) {
-        const name = `${variant.kernel} ${kind} in tiles of ${variant.tile}, ${dtype}`;
-        const error = await productError(registry, { kind, variant, dtype });
-        rows.push({ name, error, allowedError: PRODUCT_ERROR[dtype] });
-      }
-    }
-  }
-  return rows;
-}
-
-async function productError(
-  registry: KernelRegistry,
-  { kind, variant, dtype }: { kind: GemmKind; variant: GemmVariant; dtype: DType },
-): Promise<number> {
-  const [m, n, k] = [100, 132, 260];
-  using memory = new BenchMemory(registry.gpu);
-  const [a, b, c] = [m * k, k * n, m * n].map((length, i) => memory.floats("abc"[i], [length], dtype));
-  const program = new Program(registry, "check");
-  addGemm(program, { kind, m, n, k, a, b, c, variant });
-  program.run();
-  await registry.ready();
-  const [aValues, bValues, found] = await registry.gpu.read(a, b, c);
-  const wanted = Float64Array.from(found, (_, at) => {
-    const [row, column] = [Math.floor(at / n), at % n];
-    let sum = 0;
-    for (let i = 0; i < k; i++) {
-      sum += aValues[kind === "TN" ? i * m + row : row * k + i] *
-        bValues[kind === "NT" ? column * k + i : i * n + column];
-    }
-    return sum;
-  });
-  return largestDifference(found, wanted) / largestDifference(wanted, new Float64Array(m * n));
-}
-
-/** The largest difference; Infinity if a result is not a number. */
-function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  const differences = Float64Array.from(a, (x, i) => Math.abs(x - b[i]));
-  const largest = differences.reduce((most, x) => Math.max(most, x), 0);
-  return Number.isNaN(largest) ? Infinity : largest;
-}
-
-/** The decrease of the loss along the gradient in the check of the gradient, nats. */
-const LOSS_CHANGE = 0.02;
-
-/** Checks a small model: its gradient against differences of its loss, its decoder against its forward pass. */
-export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> {
-  const sizes = { numLayers: 2, width: 64, numHeads: 2, headDim: 32, mlpWidth: 128, sequenceLength: 64 };
-  const config = parseModelConfig({ ...sizes, vocabulary: "v2" });
-  const weights = initialParameters(config, 0);
-  const batch = denseBatch(1, config.sequenceLength, claimedAddresses(config, weights));
-  const { tokens } = batch;
-  const model = await Transformer.create(registry, config, { batchSize: 1, training: true });
-  model.load(weights);
-  model.zeroGradients();
-  model.accumulate(batch, 1 / tokens.length);
-  const gradients = await readParameterLike(registry.gpu, config, model.gradients);
-  const squares = gradients.values().reduce((sum, each) => each.reduce((all, g) => all + g * g, sum), 0);
-  const lossAt = async (change: number) => {
-    model.load(
-      new Map([...gradients].map(([name, gradient]) => [
-        name,
-        gradient.map((g, i) => (weights.get(name)?.[i] ?? NaN) + change / squares * g),
-      ])),
-    );
-    return (await model.evaluateLosses(batch)).reduce((sum, loss) => sum + loss, 0) / tokens.length;
-  };
-  const slope = (await lossAt(LOSS_CHANGE) - await lossAt(-LOSS_CHANGE)) / (2 * LOSS_CHANGE);
-  model.load(weights);
-  const whole = await model.logProbabilities(batch, Uint32Array.from(tokens, (_, i) => i));
-  model.destroy();
-  const extent = { maxPromptTokens: tokens.length, maxRows: 1, maxSteps: 1, memoryLimitBytes: Infinity };
-  const decoder = await Decoder.create(registry, { config, weights }, extent);
-  const read = await decoder.prefill([tokens.subarray(0, -1)], { numLast: Infinity });
-  decoder.fork([1]);
-  const last = await decoder.step(tokens.subarray(-1));
-  const decoded = Float32Array.from(
-    { length: tokens.length * modelShapes(config).vocabSize },
-    (_, i) => i < read.length ? read[i] : last[i - read.length],
-  );
-  const error = largestDifference(decoded, whole);
-  return [
-    { name: "slope of a model's loss along its gradient", error: Math.abs(slope - 1), allowedError: 1e-2 },
-    { name: "decoder against the forward pass, nats", error, allowedError: 1e-4 },
-  ];
-}
-
 /** The smallest time of the large work. */
 const LONG_S = 0.1;
 
@@ -445,8 +343,11 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
   const steps: SurveyStep[] = [];
   const add = (name: string, run: () => Promise<unknown>) =>
     steps.push({ name, run: async () => void await run() });
-  add("check products", async () => rows.checks.push(...await checkProducts(await device.registry())));
-  add("check a model", async () => rows.checks.push(...await checkModel(await device.registry())));
+  for (const dtype of ["f32", "f16"] as const) {
+    add(`check kernels in ${dtype}`, async () => {
+      rows.checks.push(...await checkKernels(await device.registry(), dtype));
+    });
+  }
   add("time submits", async () => rows.submits.push(await timeSubmits(await device.registry())));
   const { splits, layers } = productsOf(configs, plan);
   const addProducts = (products: readonly TimedProduct[]) => {

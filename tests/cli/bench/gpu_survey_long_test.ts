@@ -1,16 +1,11 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import {
-  checkModel,
-  checkProducts,
-  emptyRows,
-  type ProductRow,
-  type SurveyRows,
-} from "../../../lib/cli/bench/gpu_survey.ts";
+import { emptyRows, type ProductRow, type SurveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
+import { checkKernels, isRight } from "../../../lib/cli/bench/gpu_checks.ts";
 import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_report.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
-import { KERNEL_SOURCES } from "../../../lib/tensor/kernels.ts";
+import { KERNEL_SOURCES, type KernelName } from "../../../lib/tensor/kernels.ts";
 import { ENOUGH_TILES, SPLIT_RULE, splitsOf } from "../../../lib/tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { gpuBench } from "../../../tasks/bench.ts";
@@ -22,6 +17,7 @@ const ADAPTER = {
   subgroupSize: 32,
   enablesSubgroups: false,
   isSoftware: false,
+  engine: "deno" as const,
   features: [],
   limits: {},
 };
@@ -111,16 +107,35 @@ Deno.test("findingsOf() reads the other constants from what was measured", () =>
 
 Deno.test("the checks of an adapter find kernels that compute something else", async () => {
   using gpu = await Gpu.open();
-  const numWrong = async (sources: ConstructorParameters<typeof KernelRegistry>[1] = {}) => {
+  const wrongIn = async (sources: ConstructorParameters<typeof KernelRegistry>[1] = {}) => {
     const registry = new KernelRegistry(gpu, sources);
-    const rows = [...await checkProducts(registry), ...await checkModel(registry)];
-    return rows.filter(({ error, allowedError }) => !(error <= allowedError)).length;
+    const rows = [...await checkKernels(registry, "f32"), ...await checkKernels(registry, "f16")];
+    return rows.filter((row) => !isRight(row)).map(({ name }) => name);
   };
-  assertEquals(await numWrong(), 0);
-  const { rms_norm_backward } = KERNEL_SOURCES;
-  const changed = rms_norm_backward.replace("of_dy - of_x", "of_dy - 2.0 * of_x");
-  assert(changed !== rms_norm_backward);
-  assertEquals(await numWrong({ sources: { rms_norm_backward: changed } }), 1);
+  assertEquals(await wrongIn(), []);
+  const changes: [KernelName, string, string, string[]][] = [
+    ["rms_norm_backward", "of_dy - of_x", "of_dy - 2.0 * of_x", ["rmsNorm backward", "slope of a model"]],
+    ["cross_entropy", "var d = p - wanted", "var d = p - 1.01 * wanted", ["cross-entropy backward"]],
+    ["adamw", "keep - step", "keep - 1.01 * step", ["AdamW"]],
+  ];
+  if (gpu.info.subgroupSize === 8) {
+    const stored = "dv[target_part] = d_value_result";
+    changes.push([
+      "attention_backward_key_subgroup8",
+      stored,
+      `${stored}.part[i] * 1.02 + 0 * d_value_result`,
+      [
+        "attention, heads of 64, dv",
+        "attention, heads of 128, dv",
+      ],
+    ]);
+  }
+  for (const [kernel, text, changed, wrong] of changes) {
+    const source = KERNEL_SOURCES[kernel].replace(text, changed);
+    assert(source !== KERNEL_SOURCES[kernel], kernel);
+    const found = await wrongIn({ sources: { [kernel]: source } });
+    for (const name of wrong) assert(found.some((row) => row.startsWith(name)), `${name} in ${found}`);
+  }
 });
 
 Deno.test("bench gpu writes what it measured and a line for each constant, and measures anew when run again", () =>
