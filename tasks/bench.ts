@@ -6,7 +6,13 @@
 import { readEarlierRun } from "../lib/cli/bench/throughput.ts";
 import { didYouMean, formatBytes, formatCount, formatTable } from "../lib/base/text.ts";
 import { UserError } from "../lib/base/errors.ts";
-import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
+import {
+  defineStage,
+  serveStage,
+  type Stage,
+  type StageContext,
+  type StageResult,
+} from "../lib/cli/stage.ts";
 import { type BenchRow, kernelCases, measureCase } from "../lib/cli/bench/kernel_bench.ts";
 import { Gpu, type GpuInfo } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
@@ -28,15 +34,22 @@ import {
   surveySteps,
   type TrainingRow,
 } from "../lib/cli/bench/gpu_survey.ts";
+import {
+  describeQuick,
+  numWrongOf,
+  type QuickEnd,
+  type QuickPlan,
+  quickSteps,
+  runQuick,
+} from "../lib/cli/bench/gpu_quick.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/model_decoders.ts";
 import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
 import {
-  comparableConfig,
-  compareTraining,
-  PeerProcess,
+  compareWith,
+  describeComparisons,
   peersOn,
   type TrainingComparison,
 } from "../lib/cli/bench/peers.ts";
@@ -138,14 +151,14 @@ const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
 
 export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (options, context) => {
   const startMs = performance.now();
-  const maxS = parseDurationS(options.maxTime, "max-time");
+  const maxS = parseDurationS(options.maxTime ?? (options.quick ? "8m" : "20m"), "max-time");
   const elapsedS = () => (performance.now() - startMs) / 1000;
   using device = new SurveyDevice();
   const adapter = await describeAdapter((await device.registry()).gpu);
   const scale = options.scale === "auto" ? adapter.isSoftware ? "small" : "full" : options.scale;
   const preset = options.config ?? (scale === "full" ? "95m" : "demo");
   const config = loadConfig(preset, options.set);
-  const settings = { adapter: adapter.name, scale, config, maxS };
+  const settings = { adapter: adapter.name, scale, config, maxS, ...(options.quick ? { quick: true } : {}) };
   using output = StagedOutput.openFolder(options.output, {
     stage: "bench gpu",
     inputs: [],
@@ -155,6 +168,22 @@ export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (option
   // Speeds are measured again each time.
   if (output.isComplete) output.begin();
   context.log(`adapter: ${adapter.name}; scale ${scale}`);
+  if (options.quick) {
+    // Each step has a device of its own.
+    device[Symbol.dispose]();
+    const named = (config: string) => {
+      const { microBatchSize } = loadConfig(config, options.set).train;
+      return { config, set: [...options.set, `train.batchSize=${microBatchSize}`] };
+    };
+    const plan: QuickPlan = {
+      isSoftware: scale === "small",
+      usual: named(preset),
+      large: named(scale === "full" ? "680m" : preset),
+      whole: { config: preset, set: options.set },
+      queries: QUERIES,
+    };
+    return await surveyQuickly(plan, { context, output, settings, leftS: () => maxS - elapsedS() });
+  }
   const rows = emptyRows();
   const plan = { scale: SURVEY_SCALES[scale], adapter, device, config, queries: QUERIES };
   const steps = surveySteps(plan, rows);
@@ -201,6 +230,37 @@ export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (option
   return { text: [...json.lines, "", ...notes, where].join("\n"), json, exitCode: numWrong > 0 ? 1 : 0 };
 });
 
+/** `bench gpu --quick`. */
+async function surveyQuickly(plan: QuickPlan, { context, output, settings, leftS }: {
+  context: StageContext;
+  output: StagedOutput;
+  settings: Record<string, unknown>;
+  leftS: () => number;
+}): Promise<StageResult> {
+  const steps = quickSteps(plan);
+  using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
+  const jsonOf = (ends: readonly QuickEnd[]) => ({
+    stage: "bench gpu",
+    version: VERSION,
+    ...settings,
+    steps: ends,
+  });
+  const ends = await runQuick(steps, {
+    signal: context.signal,
+    leftS,
+    onStep: (index, name) => progress.update(index, name),
+    onEnd(ends) {
+      // What was measured is there even if the machine is gone before the end.
+      writeJsonAtomic(join(output.folder, JSON_NAME), jsonOf(ends));
+      const { name, seconds, reason = "measured" } = ends[ends.length - 1];
+      context.log(`${name}: ${reason}, ${seconds.toFixed(1)} s`);
+    },
+  });
+  await output.record(JSON_NAME);
+  output.publish();
+  return { text: describeQuick(ends, plan), json: jsonOf(ends), exitCode: numWrongOf(ends) > 0 ? 1 : 0 };
+}
+
 function describeTraining(preset: string, row: TrainingRow, peak: number): string {
   const tokens = `${formatCount(Math.round(row.tokensPerS))} tokens/s`;
   const share = peak > 0
@@ -213,14 +273,12 @@ function describeTraining(preset: string, row: TrainingRow, peak: number): strin
 
 // `bench peers`: compares this program with jax-js on the same adapter and with PyTorch, in the same run.
 
-const STEP_NOTE =
-  "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 const NO_JAX = "Not compared on a GPU: jax-js, which stores the weights of all pairs of attention.";
 
 export const peersBench: Stage = defineStage(
   STAGES.bench.kinds.peers,
   async ({ config: preset, set, seconds }, { log, signal }) => {
-    const loaded = loadConfig(preset, set);
+    const config = loadConfig(preset, set);
     const adapter = await infoOfAdapter();
     log(`adapter: ${adapter.name}`);
     const comparisons: TrainingComparison[] = [];
@@ -228,14 +286,8 @@ export const peersBench: Stage = defineStage(
     for (const [name, dtype] of peersOn(adapter)) {
       log(`training ${preset} in turns with ${name}`);
       try {
-        using peer = await PeerProcess.start(name, {
-          signal,
-          torchDevice: adapter.isSoftware ? "cpu" : "cuda",
-        });
-        // One device for each, so that its memory is free for the next.
-        using gpu = await Gpu.open({ dtype });
-        const config = comparableConfig(loaded, dtype);
-        comparisons.push(await compareTraining(new KernelRegistry(gpu), peer, { config, seconds, signal }));
+        const options = { config, seconds, isSoftware: adapter.isSoftware, signal };
+        comparisons.push(await compareWith([name, dtype], options));
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof UserError)) throw error;
@@ -244,11 +296,7 @@ export const peersBench: Stage = defineStage(
       }
     }
     if (comparisons.length === 0) throw new UserError(missing.join("; "));
-    const notes = comparisons.map(({ peer, device, numSteps, lossDifference }) => {
-      const difference = lossDifference.toExponential(1);
-      return `${peer} on ${device}: ${numSteps} steps; the losses of the first steps differ by at most ${difference}`;
-    });
-    const text = [comparisonTable(comparisons), "", STEP_NOTE, ...notes, ...missing].join("\n");
+    const text = [...describeComparisons(comparisons), ...missing].join("\n");
     const json = { stage: "bench peers", version: VERSION, adapter, comparisons, missing };
     return { text, json };
   },
@@ -258,22 +306,5 @@ async function infoOfAdapter(): Promise<GpuInfo> {
   using gpu = await Gpu.open();
   return gpu.info;
 }
-
-function comparisonTable(comparisons: readonly TrainingComparison[]): string {
-  const head = ["tokens/s, beside", "this program", "", "ms a step", "other", "ms", "ratio"];
-  const fastest = comparisons.find(({ peer }) => peer === "torch.compile bf16");
-  head.push(...(fastest ? ["of the last"] : ["per core", "other", "ratio"]));
-  const lines = comparisons.map((row) => {
-    const { peer, dtype, engine, median, peerMedian, perCore, peerPerCore, tokensPerStep } = row;
-    const msOf = (rate: number) => format(1000 * tokensPerStep / rate);
-    const cells = [peer, `${dtype} on ${engine}`, format(median), msOf(median)];
-    cells.push(format(peerMedian), msOf(peerMedian), ratioOf(median, peerMedian));
-    if (fastest) return [...cells, ratioOf(median, fastest.peerMedian)];
-    return [...cells, format(perCore), format(peerPerCore), ratioOf(perCore, peerPerCore)];
-  });
-  return formatTable([head, ...lines], { left: [0, 1] });
-}
-
-const ratioOf = (ours: number, theirs: number) => `${(ours / theirs).toFixed(2)} x`;
 
 if (import.meta.main) serveStage(kernelsStage, trainStage, gpuBench, peersBench);

@@ -28,8 +28,8 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { ownProgram } from "../lib/cli/own_program.ts";
-import { UsageError, UserError } from "../lib/base/errors.ts";
+import { runChild } from "../lib/cli/bench/child.ts";
+import { UsageError } from "../lib/base/errors.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { STAGES } from "./stages.ts";
 import { measureUsage } from "../lib/cli/bench/usage.ts";
@@ -106,7 +106,7 @@ function loaderRow(name: string, { usage, numTokens, numPaddingTokens }: LoaderP
 /** Runs stages by `bench child`. */
 function runnerOf({ signal }: StageContext): StageRunner {
   return async (args) =>
-    await runProgram(["bench", "child", ...args], { label: args[0], signal }) as Awaited<
+    await runChild(args, { label: args[0], signal }) as Awaited<
       ReturnType<StageRunner>
     >;
 }
@@ -192,48 +192,17 @@ export const childStage = defineStage(
 );
 
 async function runPiece(name: string, args: string[], context: StageContext): Promise<unknown> {
+  if (name === "gpu") {
+    const { runGpuPart } = await import("../lib/cli/bench/gpu_parts.ts");
+    return await runGpuPart(JSON.parse(args[0]), context);
+  }
   if (name === "loader") return await passLoader(JSON.parse(args[0]) as LoaderPassOptions);
   if (!Object.hasOwn(MEASURED, name)) {
     throw new UsageError(
-      `Cannot run bench child ${name}: expected loader or one of ${Object.keys(MEASURED).join(", ")}`,
+      `Cannot run bench child ${name}: expected gpu, loader or one of ${Object.keys(MEASURED).join(", ")}`,
     );
   }
   return (await (await MEASURED[name]()).run(args, context)).json;
-}
-
-/**
- * Runs this program to its end, in a separate process: it has its own peak memory, starts with cold caches like a user's
- * run, and can be stopped.
- *
- * @param args Its arguments, with those that make it print JSON.
- * @param options `label`: the work, for errors; `signal`: stops the child.
- * @returns The JSON of its last line.
- * @throws {UserError} If it failed; the message has the last line of its standard error.
- */
-async function runProgram(
-  args: readonly string[],
-  { label, signal }: { label: string; signal: AbortSignal },
-): Promise<unknown> {
-  signal.throwIfAborted();
-  // The kernel's peak memory can only be read with all permissions.
-  const command = new Deno.Command(Deno.execPath(), {
-    args: [...ownProgram(["--allow-all"]), ...args],
-    env: { NO_COLOR: "1" },
-    signal,
-  });
-  const { success, code, stdout, stderr } = await command.output();
-  signal.throwIfAborted();
-  const lastLine = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd().split("\n").at(-1) ?? "";
-  if (!success) {
-    throw new UserError(
-      `Cannot measure ${label}: it ended with code ${code}: ${lastLine(stderr).replace(/^error: /, "")}`,
-    );
-  }
-  try {
-    return JSON.parse(lastLine(stdout));
-  } catch (cause) {
-    throw new Error(`Internal error: ${label} printed no JSON: ${lastLine(stdout).slice(0, 200)}`, { cause });
-  }
 }
 
 if (import.meta.main) serveStage(preprocessBench, loaderBench, childStage);

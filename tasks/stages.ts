@@ -1377,12 +1377,16 @@ export const STAGES = named({
             "configuration to train: a preset or a JSON file (95m; with scale small: demo)",
           ),
           set: configOptions.set,
-          maxTime: option.text("skips steps that have not begun after this time", {
-            default: "20m",
+          quick: option.switch(
+            "instead both engines and PyTorch beside them, in 8 minutes: correctness, training by kernel, open choices; " +
+              "a table, and gpu.json after each step",
+          ),
+          maxTime: option.text("skips steps that have not begun after this time (20m; with --quick: 8m)", {
             value: "TIME",
           }),
           overwrite: option.switch("replace what a survey with other options wrote to the output folder"),
         },
+        needs: { deno: true },
         module: "bench",
       }),
       "preprocess": command({
@@ -1463,6 +1467,9 @@ export const STAGES = named({
       }),
       "peers": command({
         summary: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
+        details:
+          "A step has one micro-batch. On a GPU PyTorch runs there too, by CUDA, in f32 and in bf16, beside f16 of this " +
+          "program; jax-js is compared on a software adapter.",
         example: "--config demo --seconds 60",
         options: {
           engine,

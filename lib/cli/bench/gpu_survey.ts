@@ -17,11 +17,11 @@ import {
   rowCases,
 } from "./kernel_bench.ts";
 import { checkKernels, type CheckRow } from "./gpu_checks.ts";
-import { Gpu, type GpuInfo } from "../../tensor/device.ts";
+import { Gpu, type GpuInfo, type GpuOptions } from "../../tensor/device.ts";
 import { type GemmKind, type GemmVariant, gemmVariants, splitsOf } from "../../tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
-import { Program } from "../../tensor/program.ts";
+import { type ProfileRow, Program } from "../../tensor/program.ts";
 import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { Decoder } from "../../model/decoder.ts";
 import { initialParameters } from "../../model/parameters.ts";
@@ -218,12 +218,22 @@ async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> {
   return { submitS: medianOf(times), callS, settledS };
 }
 
-/** Trains a configuration for some seconds. @throws {UserError} If the model does not fit the adapter. */
-async function timeTraining(config: RunConfig, seconds: number): Promise<TrainingRow> {
-  const { startS, stepsS, profile } = await timeSteps(config, { seconds, profile: true });
+/**
+ * Trains a configuration for some seconds.
+ *
+ * @param gpu How the device is opened.
+ * @returns The speed, and the time of one more step by kernel.
+ * @throws {UserError} If the model does not fit the adapter.
+ */
+export async function timeTraining(
+  config: RunConfig,
+  seconds: number,
+  gpu: GpuOptions = {},
+): Promise<{ row: TrainingRow; profile: ProfileRow[] }> {
+  const { startS, stepsS, profile } = await timeSteps(config, { seconds, profile: true, gpu });
   const stepS = medianOf(stepsS);
   const flops = profile.reduce((sum, row) => sum + row.flops, 0);
-  return {
+  const row = {
     dtype: config.train.dtype,
     steps: stepsS.length,
     startS,
@@ -232,6 +242,7 @@ async function timeTraining(config: RunConfig, seconds: number): Promise<Trainin
     gigaflopsPerS: flops / stepS / 1e9,
     plannedMemoryBytes: planMemory(config).totalBytes,
   };
+  return { row, profile };
 }
 
 /** The smallest number of repetitions, and the time for more. */
@@ -242,12 +253,14 @@ const TIMED_S = 0.5;
  * Decodes rows together.
  *
  * @param rows A multiple of the query's `rowsPerPrompt` is used.
+ * @param gpuOptions How the device is opened.
  * @throws {UserError} If the decoder does not fit the adapter, or the prompt does not fit the model.
  */
-async function timeDecoding(
+export async function timeDecoding(
   model: { config: ModelConfig; weights: Map<string, Float32Array> },
   query: DecodedQuery,
   rows: number,
+  gpuOptions: GpuOptions = {},
 ): Promise<DecodingRow> {
   const { promptTokens, rowsPerPrompt, steps } = query;
   const count = Math.floor(rows / rowsPerPrompt);
@@ -257,7 +270,7 @@ async function timeDecoding(
     (_, i) => tokens.slice(i * promptTokens, (i + 1) * promptTokens),
   );
   const next = Uint16Array.from({ length: count * rowsPerPrompt }, (_, i) => tokens[i % tokens.length]);
-  using gpu = await Gpu.open();
+  using gpu = await Gpu.open(gpuOptions);
   const decoder = await Decoder.create(new KernelRegistry(gpu), model, {
     maxPromptTokens: tokens.length,
     maxRows: rows,
@@ -362,7 +375,7 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
   for (const dtype of ["f32", "f16"] as const) {
     add(`train in ${dtype}`, async () => {
       const stored = { ...config, train: { ...config.train, dtype } };
-      rows.training.push(await timeTraining(stored, scale.trainS));
+      rows.training.push((await timeTraining(stored, scale.trainS)).row);
     });
   }
   const weights = initialParameters(config.model, 0);
@@ -442,12 +455,12 @@ function sideOf(count: number): number {
 }
 
 /** Tokens of a micro-batch, within the scale. */
-function numRowsOf({ model, train }: RunConfig, { maxRows }: SurveyScale): number {
+function numRowsOf({ model, train }: RunConfig, { maxRows }: Pick<SurveyScale, "maxRows">): number {
   return Math.min(maxRows, train.microBatchSize * model.sequenceLength);
 }
 
 /** y = x W^T, dx = dy W and dW = dy^T x of the layers. */
-function layersOf(config: RunConfig, scale: SurveyScale): Shape[] {
+export function layersOf(config: RunConfig, scale: Pick<SurveyScale, "maxRows">): Shape[] {
   const { width, mlpWidth } = config.model;
   const rows = numRowsOf(config, scale);
   return [width, mlpWidth, modelShapes(config.model).paddedVocabSize].flatMap((outputs): Shape[] => [

@@ -318,30 +318,30 @@ function elementCase<Args>(
 }
 
 /** The kernels that work row by row, at a width. */
-export function rowCases(width: number): BenchCase[] {
+export function rowCases(width: number, rows = ROWS): BenchCase[] {
   const vocabSize = 267;
-  const length = ROWS * width;
-  const shape = { rows: ROWS, width };
-  const size = `${ROWS} x ${width}`;
+  const length = rows * width;
+  const shape = { rows, width };
+  const size = `${rows} x ${width}`;
   return [
     elementCase(`rmsNorm ${size}`, length, addRmsNorm, (tensor, memory) => {
-      return { ...shape, x: tensor("x"), y: tensor("y"), scale: memory.float32("scale", [ROWS]) };
+      return { ...shape, x: tensor("x"), y: tensor("y"), scale: memory.float32("scale", [rows]) };
     }),
     elementCase(`rmsNorm backward ${size}`, length, addRmsNormBackward, (tensor, memory) => {
       const [x, dy, dx] = ["x", "dy", "dx"].map(tensor);
-      return { ...shape, x, dy, dx, scale: memory.float32("s", [ROWS]), accumulate: true };
+      return { ...shape, x, dy, dx, scale: memory.float32("s", [rows]), accumulate: true };
     }),
     elementCase(`embedding ${size}`, length, addEmbedding, (tensor, memory) => {
-      const tokens = memory.uint32("tokens", [ROWS], vocabSize);
+      const tokens = memory.uint32("tokens", [rows], vocabSize);
       return { ...shape, tokens, table: memory.float32("table", [vocabSize, width]), x: tensor("x") };
     }),
     elementCase(`embedding backward ${size}`, length, addEmbeddingBackward, (tensor, memory) => {
-      const tokens = Array.from({ length: ROWS }, (_, row) => 7 * row % vocabSize);
-      const rows = tokenRows(tokens, vocabSize);
+      const tokens = Array.from({ length: rows }, (_, row) => 7 * row % vocabSize);
+      const rowsOfTokens = tokenRows(tokens, vocabSize);
       return {
         ...shape,
         vocabSize,
-        tokenRows: memory.uint32From("token rows", [numTokenRows(ROWS, vocabSize)], rows),
+        tokenRows: memory.uint32From("token rows", [numTokenRows(rows, vocabSize)], rowsOfTokens),
         dTable: memory.float32("dTable", [vocabSize, width]),
         dx: tensor("dx"),
       };
@@ -349,14 +349,18 @@ export function rowCases(width: number): BenchCase[] {
   ];
 }
 
-function headCases(heads: { numHeads: number; headDim: number; sequenceLength: number }): BenchCase[] {
-  const length = ROWS * heads.numHeads * heads.headDim;
-  const shape = { ...heads, rows: ROWS, norm: true };
-  const size = `${ROWS} x ${heads.numHeads} heads of ${heads.headDim}`;
-  const scale = (memory: BenchMemory) => memory.float32("scale", [ROWS, heads.numHeads]);
+/** The normalisation and rotation of heads. */
+export function headCases(
+  heads: { numHeads: number; headDim: number; sequenceLength: number },
+  rows = ROWS,
+): BenchCase[] {
+  const length = rows * heads.numHeads * heads.headDim;
+  const shape = { ...heads, rows, norm: true };
+  const size = `${rows} x ${heads.numHeads} heads of ${heads.headDim}`;
+  const scale = (memory: BenchMemory) => memory.float32("scale", [rows, heads.numHeads]);
   const shift = (memory: BenchMemory) => {
-    const previous = Uint32Array.from({ length: ROWS }, (_, row) => Math.max(0, row - 1));
-    return { previous: memory.uint32From("previous", [ROWS], previous), rows: ROWS };
+    const previous = Uint32Array.from({ length: rows }, (_, row) => Math.max(0, row - 1));
+    return { previous: memory.uint32From("previous", [rows], previous), rows };
   };
   return [false, true].flatMap((isShifted) => {
     const name = isShifted ? "shifted qkNorm and RoPE" : "qkNorm and RoPE";
@@ -373,19 +377,19 @@ function headCases(heads: { numHeads: number; headDim: number; sequenceLength: n
   });
 }
 
-function crossEntropyCase(): BenchCase {
+export function crossEntropyCase(rows = ROWS): BenchCase {
   const vocabSize = 267;
   const stride = 272;
-  const name = `cross-entropy and gradient ${ROWS} x ${vocabSize}`;
-  return elementCase(name, ROWS * stride, addCrossEntropy, (tensor, memory) => ({
+  const name = `cross-entropy and gradient ${rows} x ${vocabSize}`;
+  return elementCase(name, rows * stride, addCrossEntropy, (tensor, memory) => ({
     logits: tensor("logits"),
     dLogits: tensor("dLogits"),
-    targets: memory.uint32("targets", [ROWS], vocabSize),
-    lossMask: memory.uint32("lossMask", [ROWS], 2),
-    losses: memory.float32("losses", [ROWS]),
+    targets: memory.uint32("targets", [rows], vocabSize),
+    lossMask: memory.uint32("lossMask", [rows], 2),
+    losses: memory.float32("losses", [rows]),
     weight: memory.float32("weight", [1]),
     softcap: 15,
-    rows: ROWS,
+    rows,
     vocabSize,
     stride,
   }));

@@ -7,10 +7,11 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import { formatTable } from "../../base/text.ts";
 import { ByteFile } from "../../io/files/byte_file.ts";
-import type { GpuInfo } from "../../tensor/device.ts";
+import { Gpu, type GpuInfo } from "../../tensor/device.ts";
 import type { EngineName } from "../../tensor/engine.ts";
-import type { KernelRegistry } from "../../tensor/registry.ts";
+import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
 import { modelShapes } from "../../model/model_config.ts";
 import { initialParameters } from "../../model/parameters.ts";
@@ -53,6 +54,28 @@ export interface TrainingComparison {
   readonly numSteps: number;
   /** The largest relative difference of the losses of the checked steps. */
   readonly lossDifference: number;
+}
+
+/**
+ * Starts a peer and trains with both, on a device of its own, whose memory is free afterwards.
+ *
+ * @param comparison The peer, and this program's dtype.
+ * @param options As those of {@link compareTraining}; `isSoftware`: PyTorch is to run on the processor.
+ * @throws {UserError} If the peer is not available, or the losses differ.
+ */
+export async function compareWith(
+  [name, dtype]: [PeerName, DType],
+  { config, seconds, isSoftware, signal }: {
+    config: RunConfig;
+    seconds: number;
+    isSoftware: boolean;
+    signal: AbortSignal;
+  },
+): Promise<TrainingComparison> {
+  using peer = await PeerProcess.start(name, { signal, torchDevice: isSoftware ? "cpu" : "cuda" });
+  using gpu = await Gpu.open({ dtype });
+  const comparable = comparableConfig(config, dtype);
+  return await compareTraining(new KernelRegistry(gpu), peer, { config: comparable, seconds, signal });
 }
 
 /**
@@ -192,6 +215,32 @@ async function sendModel(
     Deno.removeSync(weightsPath);
   }
 }
+
+const STEP_NOTE =
+  "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
+
+/** A table of comparisons, and lines about them. */
+export function describeComparisons(comparisons: readonly TrainingComparison[]): string[] {
+  const head = ["tokens/s, beside", "this program", "", "ms a step", "other", "ms", "ratio"];
+  const fastest = comparisons.find(({ peer }) => peer === "torch.compile bf16");
+  head.push(...(fastest ? ["of the last"] : ["per core", "other", "ratio"]));
+  const lines = comparisons.map((row) => {
+    const { peer, dtype, engine, median, peerMedian, perCore, peerPerCore, tokensPerStep } = row;
+    const msOf = (rate: number) => format(1000 * tokensPerStep / rate);
+    const cells = [peer, `${dtype} on ${engine}`, format(median), msOf(median)];
+    cells.push(format(peerMedian), msOf(peerMedian), ratioOf(median, peerMedian));
+    if (fastest) return [...cells, ratioOf(median, fastest.peerMedian)];
+    return [...cells, format(perCore), format(peerPerCore), ratioOf(perCore, peerPerCore)];
+  });
+  const notes = comparisons.map(({ peer, device, numSteps, lossDifference }) => {
+    const difference = lossDifference.toExponential(1);
+    return `${peer} on ${device}: ${numSteps} steps; the losses of the first steps differ by at most ${difference}`;
+  });
+  return [formatTable([head, ...lines], { left: [0, 1] }), "", STEP_NOTE, ...notes];
+}
+
+const format = (value: number) => value.toPrecision(3);
+const ratioOf = (ours: number, theirs: number) => `${(ours / theirs).toFixed(2)} x`;
 
 /** A configuration without the options that peers do not have: address embeddings, shifted keys, loss weights. */
 export function comparableConfig(config: RunConfig, dtype: DType): RunConfig {

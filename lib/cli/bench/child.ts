@@ -1,0 +1,60 @@
+/**
+ * Runs a part of a bench in a separate process.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { ownProgram } from "../own_program.ts";
+
+/** The time that a process has to end by itself, s. */
+const ENDING_S = 5;
+
+/**
+ * Runs `bench child` to its end: it has its own peak memory, starts with cold caches like a user's run, can be stopped,
+ * and a fault of a driver ends nothing else.
+ *
+ * @param args Its arguments.
+ * @param options `label`: the work, for errors; `signal`: stops it; `limitS`: the most time that it gets, s.
+ * @returns The JSON of its last line.
+ * @throws {UserError} If it failed; the message has the last line of its standard error. If its time was over.
+ */
+export async function runChild(
+  args: readonly string[],
+  { label, signal, limitS }: { label: string; signal: AbortSignal; limitS?: number },
+): Promise<unknown> {
+  signal.throwIfAborted();
+  // The kernel's peak memory can only be read with all permissions.
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...ownProgram(["--allow-all"]), "bench", "child", ...args],
+    env: { NO_COLOR: "1" },
+    stdout: "piped",
+    stderr: "piped",
+    signal,
+  }).spawn();
+  let isOver = false;
+  const stop = (how: Deno.Signal) => {
+    isOver = true;
+    try {
+      child.kill(how);
+    } catch { /* it has ended */ }
+  };
+  const timers = limitS === undefined ? [] : [
+    setTimeout(() => stop("SIGTERM"), 1000 * limitS),
+    setTimeout(() => stop("SIGKILL"), 1000 * (limitS + ENDING_S)),
+  ];
+  const { success, code, stdout, stderr } = await child.output();
+  timers.forEach(clearTimeout);
+  signal.throwIfAborted();
+  if (isOver) throw new UserError(`Cannot measure ${label}: it did not end within ${limitS} s`);
+  const lastLine = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd().split("\n").at(-1) ?? "";
+  if (!success) {
+    throw new UserError(
+      `Cannot measure ${label}: it ended with code ${code}: ${lastLine(stderr).replace(/^error: /, "")}`,
+    );
+  }
+  try {
+    return JSON.parse(lastLine(stdout));
+  } catch (cause) {
+    throw new Error(`Internal error: ${label} printed no JSON: ${lastLine(stdout).slice(0, 200)}`, { cause });
+  }
+}

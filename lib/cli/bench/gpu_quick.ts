@@ -1,0 +1,339 @@
+/**
+ * `bench gpu --quick`: the survey of a GPU that is at hand for minutes. Each step is a process of its own with a time
+ * limit, so that one that fails or hangs costs no other. The order is that of importance: results that are wrong, peers, a
+ * step by kernel, choices that are open, and other models.
+ *
+ * @module
+ */
+import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
+import { UserError } from "../../base/errors.ts";
+import type { EngineName } from "../../tensor/engine.ts";
+import type { DType } from "../../tensor/tensor.ts";
+import { runChild } from "./child.ts";
+import { isRight } from "./gpu_checks.ts";
+import { CHOSEN, type GpuPart, type NamedConfig, type PartResults, type WayRow } from "./gpu_parts.ts";
+import type { DecodedQuery } from "./gpu_survey.ts";
+import { describeComparisons, peersOn } from "./peers.ts";
+
+/** A step. */
+interface QuickStep {
+  name: string;
+  limitS: number;
+  part: GpuPart;
+}
+
+/** A step that ended. */
+export interface QuickEnd extends QuickStep {
+  seconds: number;
+  /** What was measured; absent if nothing was. */
+  result?: unknown;
+  /** Why nothing was measured. */
+  reason?: string;
+}
+
+/** A constant that was chosen without a measurement on this adapter. */
+interface Choice {
+  name: string;
+  /** Its values, the present one first, and the parts that measure them. */
+  ways: [value: string, part: GpuPart][];
+}
+
+/** The sizes. */
+export interface QuickPlan {
+  isSoftware: boolean;
+  /** The configuration of most steps and a large one, each with one micro-batch a step. */
+  usual: NamedConfig;
+  large: NamedConfig;
+  /** The first one with all its micro-batches. */
+  whole: NamedConfig;
+  queries: readonly [DecodedQuery, DecodedQuery];
+}
+
+/** A new value has to be faster by this factor. */
+const WORTH_A_CHANGE = 1.03;
+
+/** What is tried. Add choices here: their values may differ in the options of the device and of the registry. */
+function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
+  const { training, usual } = parts;
+  const robust = training("dawn", "f16", usual);
+  return [
+    {
+      name: "bounds checks in kernels, f16 on Dawn",
+      ways: [
+        ["on", robust],
+        ["off", { ...robust, gpu: { ...robust.gpu, toggles: ["disable_robustness"] } }],
+      ],
+    },
+    {
+      name: "dtype on Deno",
+      ways: [["f32", training("deno", "f32", usual)], ["f16", training("deno", "f16", usual)]],
+    },
+  ];
+}
+
+/** Makes the parts of a plan. */
+function partsOf({ isSoftware, usual, queries }: QuickPlan) {
+  const scale = isSoftware
+    ? { trainS: 0.001, caseS: 0.001, maxRows: 256, maxS: 5, rows: [[132], [24]] }
+    : { trainS: 4, caseS: 0.03, maxRows: 2 ** 14, maxS: 20, rows: [[132, 1056, 8448], [24, 384]] };
+  const { trainS, caseS: seconds, maxRows, maxS } = scale;
+  return {
+    usual,
+    training: (engine: EngineName, dtype: DType, named: NamedConfig) => ({
+      kind: "training" as const,
+      gpu: { engine, dtype },
+      ...named,
+      seconds: trainS,
+    }),
+    products: (engine: EngineName, dtype: DType): GpuPart => {
+      return { kind: "products", gpu: { engine, dtype }, ...usual, maxRows, seconds, maxS };
+    },
+    decoding: (engine: EngineName): GpuPart => ({
+      kind: "decoding",
+      gpu: { engine, dtype: "f32" },
+      ...usual,
+      queries: queries.map((query, i) => ({ query, rows: scale.rows[i] })),
+    }),
+  };
+}
+
+const ENGINES: readonly EngineName[] = ["deno", "dawn"];
+/** The engines' dtypes for training. */
+const TRAINED: readonly (readonly [EngineName, DType])[] = [["deno", "f32"], ["dawn", "f16"]];
+
+/** The steps in their order. */
+export function quickSteps(plan: QuickPlan): QuickStep[] {
+  const { isSoftware, usual, large, whole } = plan;
+  const parts = partsOf(plan);
+  const steps: QuickStep[] = [];
+  const add = (name: string, limitS: number, part: GpuPart) => {
+    // Choices share their present values.
+    const isKnown = steps.some((step) => JSON.stringify(step.part) === JSON.stringify(part));
+    if (!isKnown) steps.push({ name, limitS, part });
+  };
+  for (const engine of ENGINES) add(`adapter of ${engine}`, 20, { kind: "adapter", gpu: { engine } });
+  for (const engine of ENGINES) add(`checks on ${engine}`, 90, { kind: "checks", gpu: { engine } });
+  for (const [peer, dtype] of peersOn(plan)) {
+    const seconds = isSoftware ? 0.1 : 6;
+    add(`beside ${peer}`, 150, { kind: "peer", ...usual, peer, dtype, isSoftware, seconds });
+  }
+  for (const [engine, dtype] of TRAINED) {
+    add(`train in ${dtype} on ${engine}`, 60, parts.training(engine, dtype, usual));
+  }
+  add(`train with all micro-batches in f16 on dawn`, 60, parts.training("dawn", "f16", whole));
+  for (const { name, ways } of choicesOf(parts)) {
+    for (const [value, part] of ways) add(`${name}: ${value}`, 60, part);
+  }
+  for (const [engine, dtype] of TRAINED.toReversed()) {
+    add(`train ${large.config} in ${dtype} on ${engine}`, 90, parts.training(engine, dtype, large));
+  }
+  for (const engine of ENGINES) add(`decode on ${engine}`, 60, parts.decoding(engine));
+  for (const [engine, dtype] of TRAINED.toReversed()) {
+    add(`products in ${dtype} on ${engine}`, 60, parts.products(engine, dtype));
+  }
+  return steps;
+}
+
+/**
+ * Runs the steps.
+ *
+ * @param options `leftS`: how much time is left, s; `onEnd`: called after each step with all that ended.
+ * @throws {InterruptedError} If the signal is aborted.
+ */
+export async function runQuick(
+  steps: readonly QuickStep[],
+  { signal, leftS, onStep, onEnd }: {
+    signal: AbortSignal;
+    leftS: () => number;
+    onStep: (index: number, name: string) => void;
+    onEnd: (ends: readonly QuickEnd[]) => void;
+  },
+): Promise<QuickEnd[]> {
+  const ends: QuickEnd[] = [];
+  const missing = new Map<EngineName, string>();
+  for (const [i, step] of steps.entries()) {
+    const { part, name } = step;
+    onStep(i, name);
+    const engine = "gpu" in part ? part.gpu.engine as EngineName : undefined;
+    const limitS = Math.min(step.limitS, leftS());
+    const startMs = performance.now();
+    const end: QuickEnd = { ...step, seconds: 0 };
+    if (limitS <= 0) end.reason = "the time was over";
+    else if (engine && missing.has(engine)) end.reason = `there is no adapter of ${engine}`;
+    else {
+      try {
+        const args = ["gpu", JSON.stringify(part)];
+        const { result } = await runChild(args, { label: name, signal, limitS }) as { result: unknown };
+        end.result = result;
+      } catch (error) {
+        signal.throwIfAborted();
+        end.reason = error instanceof UserError ? error.message : String(error);
+        if (engine && part.kind === "adapter") missing.set(engine, end.reason);
+      }
+    }
+    end.seconds = (performance.now() - startMs) / 1000;
+    ends.push(end);
+    onEnd(ends);
+  }
+  return ends;
+}
+
+/** The number of results that are wrong. */
+export function numWrongOf(ends: readonly QuickEnd[]): number {
+  return resultsOf(ends, "checks").flatMap(({ result }) => result).filter((row) => !isRight(row)).length;
+}
+
+/** The results of a kind, with their steps. */
+function resultsOf<K extends keyof PartResults>(
+  ends: readonly QuickEnd[],
+  kind: K,
+): { step: QuickEnd; part: GpuPart & { kind: K }; result: PartResults[K] }[] {
+  return ends.filter(({ part, result }) => part.kind === kind && result !== undefined).map((step) => ({
+    step,
+    part: step.part as GpuPart & { kind: K },
+    result: step.result as PartResults[K],
+  }));
+}
+
+/** The tables. */
+export function describeQuick(ends: readonly QuickEnd[], plan: QuickPlan): string {
+  const parts = [
+    describeSteps(ends),
+    describeChecks(ends),
+    ...describePeers(ends),
+    describeTraining(ends),
+    describeKernels(ends),
+    describeChoices(ends, plan),
+    describeDecoding(ends),
+    ...resultsOf(ends, "products").map(({ step, result }) => `${step.name}\n${describeWays(result)}`),
+  ];
+  return parts.filter((text) => text !== "").join("\n\n");
+}
+
+const format = (value: number) => value.toPrecision(3);
+
+function describeSteps(ends: readonly QuickEnd[]): string {
+  const adapters = new Map(
+    resultsOf(ends, "adapter").map(({ step, result }) => {
+      const { name, subgroupSize, matrix } = result;
+      const units = matrix ? `matrices of ${matrix.side} x ${matrix.side}` : "no matrix units";
+      return [step, `${name}, subgroups of ${subgroupSize ?? "no fixed size"}, ${units}`];
+    }),
+  );
+  const lines = ends.map((end) => [
+    end.name,
+    end.seconds.toFixed(1),
+    end.reason === undefined ? adapters.get(end) ?? "measured" : `NOT MEASURED: ${end.reason}`,
+  ]);
+  return formatTable([["step", "s", "result"], ...lines], { left: [0, 2] });
+}
+
+function describeChecks(ends: readonly QuickEnd[]): string {
+  const lines = resultsOf(ends, "checks").flatMap(({ step, result }) => {
+    const wrong = result.filter((row) => !isRight(row));
+    return [
+      `${step.name}: ${wrong.length} of ${result.length} results are wrong`,
+      ...wrong.map(({ name, error, allowedError }) =>
+        `  ${name}: found an error of ${error.toExponential(1)}, expected at most ${allowedError}`
+      ),
+    ];
+  });
+  return lines.join("\n");
+}
+
+function describePeers(ends: readonly QuickEnd[]): string[] {
+  const comparisons = resultsOf(ends, "peer").map(({ result }) => result);
+  return comparisons.length > 0 ? [describeComparisons(comparisons).join("\n")] : [];
+}
+
+function describeTraining(ends: readonly QuickEnd[]): string {
+  const lines = resultsOf(ends, "training").map(({ step, result: { row } }) => [
+    step.name,
+    formatCount(Math.round(row.tokensPerS)),
+    format(1000 * row.stepS),
+    format(row.gigaflopsPerS / 1000),
+    formatBytes(row.plannedMemoryBytes),
+    row.startS.toFixed(1),
+  ]);
+  const head = ["training", "tokens/s", "ms a step", "TFLOP/s", "memory", "start, s"];
+  return lines.length > 0 ? formatTable([head, ...lines], { left: [0] }) : "";
+}
+
+/** The times of a step of the first model, a column for each engine and dtype. */
+function describeKernels(ends: readonly QuickEnd[]): string {
+  const runs = resultsOf(ends, "training").filter(({ step }) => step.name.startsWith("train in"));
+  if (runs.length === 0) return "";
+  const labels = [...new Set(runs.flatMap(({ result }) => result.profile.map(({ label }) => label)))];
+  const head = [
+    "kernel",
+    ...runs.flatMap(({ part }) => [`${part.gpu.dtype} on ${part.gpu.engine}, ms`, "TFLOP/s"]),
+  ];
+  const lines = labels.map((label) => [
+    label,
+    ...runs.flatMap(({ result }) => {
+      const row = result.profile.find((row) => row.label === label);
+      if (!row) return ["", ""];
+      return [(1000 * row.seconds).toFixed(2), row.flops > 0 ? format(row.flops / row.seconds / 1e12) : ""];
+    }),
+  ]);
+  const totalOf = ({ result }: typeof runs[number]) =>
+    (1000 * result.profile.reduce((sum, { seconds }) => sum + seconds, 0)).toFixed(2);
+  return formatTable([head, ...lines, ["all", ...runs.flatMap((run) => [totalOf(run), ""])]], { left: [0] });
+}
+
+/** Speeds of the values of each choice, with the advice. */
+function describeChoices(ends: readonly QuickEnd[], plan: QuickPlan): string {
+  const lines = choicesOf(partsOf(plan)).map(({ name, ways }) => {
+    const speeds = ways.map(([, part]) => speedOf(ends, part));
+    const [present] = speeds;
+    const best = Math.max(...speeds.map((speed) => speed ?? 0));
+    const advice = present === undefined || speeds.some((speed) => speed === undefined)
+      ? "not measured"
+      : best > WORTH_A_CHANGE * present
+      ? `set to ${ways[speeds.indexOf(best)][0]}`
+      : "stays";
+    const found = ways.map(([value], i) => {
+      const speed = speeds[i];
+      const ratio = speed === undefined || present === undefined ? "?" : `${(speed / present).toFixed(2)} x`;
+      return `${value} ${ratio}`;
+    });
+    return [name, found.join(", "), advice];
+  });
+  return formatTable([["choice", "speed", "advice"], ...lines], { left: [0, 1, 2] });
+}
+
+/** A number that is larger for what is faster; undefined if a part was not measured. */
+function speedOf(ends: readonly QuickEnd[], part: GpuPart): number | undefined {
+  const key = JSON.stringify(part);
+  const end = ends.find((end) => JSON.stringify(end.part) === key);
+  if (end?.result === undefined) return undefined;
+  if (part.kind === "training") return (end.result as PartResults["training"]).row.tokensPerS;
+  const rows = end.result as PartResults["rows"];
+  return Math.exp(-rows.reduce((sum, { median }) => sum + Math.log(median), 0) / rows.length);
+}
+
+function describeDecoding(ends: readonly QuickEnd[]): string {
+  const lines = resultsOf(ends, "decoding").flatMap(({ step, result }) =>
+    result.map(({ kind, rows, rowsPerPrompt, seconds, tokensPerS }) => [
+      step.name,
+      kind,
+      String(rows),
+      format(rows / rowsPerPrompt / seconds),
+      format(tokensPerS),
+    ])
+  );
+  const head = ["decoding", "query", "rows", "queries/s", "tokens/s"];
+  return lines.length > 0 ? formatTable([head, ...lines], { left: [0, 1] }) : "";
+}
+
+/** For each product what is chosen, and the best way. */
+function describeWays(rows: readonly WayRow[]): string {
+  const lines = [...Map.groupBy(rows, ({ shape }) => shape)].map(([shape, rows]) => {
+    const best = rows.reduce((best, row) => row.gigaflopsPerS > best.gigaflopsPerS ? row : best);
+    const chosen = rows.find(({ way }) => way === CHOSEN)?.gigaflopsPerS ?? NaN;
+    const cells = [format(chosen / 1000), format(best.gigaflopsPerS / 1000)];
+    return [shape, ...cells, (best.gigaflopsPerS / chosen).toFixed(2), best.way];
+  });
+  const head = ["product", "TFLOP/s", "best", "ratio", "by"];
+  return formatTable([head, ...lines], { left: [0, 4] });
+}
