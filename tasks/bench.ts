@@ -36,7 +36,7 @@ import {
 } from "../lib/cli/bench/gpu_survey.ts";
 import {
   describeQuick,
-  numWrongOf,
+  hasFault,
   type QuickEnd,
   type QuickPlan,
   quickSteps,
@@ -258,7 +258,7 @@ async function surveyQuickly(plan: QuickPlan, { context, output, settings, leftS
   });
   await output.record(JSON_NAME);
   output.publish();
-  return { text: describeQuick(ends, plan), json: jsonOf(ends), exitCode: numWrongOf(ends) > 0 ? 1 : 0 };
+  return { text: describeQuick(ends, plan), json: jsonOf(ends), exitCode: hasFault(ends) ? 1 : 0 };
 }
 
 function describeTraining(preset: string, row: TrainingRow, peak: number): string {

@@ -26,9 +26,15 @@ const INITIAL_DEVIATION = 0.02;
  *
  * @param config The model.
  * @param seed The run's seed.
+ * @param options `period`: the elements after which a parameter repeats (never); for measurements of time, since drawing
+ *   takes seconds for each hundred million.
  * @returns name -> weights, row-major, of the shapes of `ModelShapes.entries`.
  */
-export function initialParameters(config: ModelConfig, seed: number): Map<string, Float32Array> {
+export function initialParameters(
+  config: ModelConfig,
+  seed: number,
+  { period = Infinity }: { period?: number } = {},
+): Map<string, Float32Array> {
   const weights = new Map<string, Float32Array>();
   const isOrdinal = config.byteVectors === "ordinal";
   for (const [name, [rows, columns]] of modelShapes(config).parameters) {
@@ -42,7 +48,9 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
       initializeSelectedRows(values, config, seed);
       continue;
     }
-    for (let i = 0; i < values.length; i++) values[i] = stream.normal() * deviation;
+    const numDrawn = Math.min(period, values.length);
+    for (let i = 0; i < numDrawn; i++) values[i] = stream.normal() * deviation;
+    for (let end = numDrawn; end < values.length; end *= 2) values.copyWithin(end, 0, end);
     if (isOrdinal && (name === "wte.weight" || name === "lm_head.weight")) {
       mixIn(values, byteFeatures(columns, seed), { firstRow: firstByteToken(config), deviation });
     }

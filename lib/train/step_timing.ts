@@ -50,7 +50,7 @@ export async function timeSteps(
   const model = await Transformer.create(registry, config.model, extent);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
-  const weights = initialParameters(config.model, 0);
+  const weights = timingWeights(config.model);
   const addresses = claimedAddresses(config.model, weights);
   model.load(weights);
   const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
@@ -84,6 +84,11 @@ export async function timeSteps(
   const ofModel = await model.profile(batch, 1 / tokensPerStep);
   const repeated = Array<ProfileRow[]>(microBatchesPerStep).fill(ofModel);
   return { startS, stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
+}
+
+/** Initial weights that repeat, which are made at once. */
+export function timingWeights(config: ModelConfig): Map<string, Float32Array> {
+  return initialParameters(config, 0, { period: 2 ** 16 });
 }
 
 /** The time of steps that are submitted together, about, and their number, at most. */

@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  attentionCases,
   type BenchRow,
   crossEntropyCase,
   gemmCase,
@@ -27,7 +28,7 @@ import { type GemmVariant, gemmVariants } from "../../tensor/ops/gemm.ts";
 import type { ProfileRow } from "../../tensor/program.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
-import { initialParameters } from "../../model/parameters.ts";
+import { timingWeights } from "../../train/step_timing.ts";
 import { loadConfig, type RunConfig } from "../../train/run_config.ts";
 
 /** How a part opens its device and compiles kernels. */
@@ -48,7 +49,12 @@ export type GpuPart =
   | PartOptions & { kind: "checks" }
   | NamedConfig & { kind: "peer"; peer: PeerName; dtype: DType; isSoftware: boolean; seconds: number }
   | PartOptions & NamedConfig & { kind: "training"; seconds: number }
-  | PartOptions & NamedConfig & { kind: "rows"; maxRows: number; seconds: number }
+  | PartOptions & NamedConfig & {
+    kind: "kernels";
+    of: "attention" | "rows";
+    maxRows: number;
+    seconds: number;
+  }
   | PartOptions & NamedConfig & { kind: "products"; maxRows: number; seconds: number; maxS: number }
   | PartOptions & NamedConfig & { kind: "decoding"; queries: { query: DecodedQuery; rows: number[] }[] };
 
@@ -70,7 +76,7 @@ export interface PartResults {
   checks: CheckRow[];
   peer: TrainingComparison;
   training: { row: TrainingRow; profile: ProfileRow[] };
-  rows: BenchRow[];
+  kernels: BenchRow[];
   products: WayRow[];
   decoding: DecodingRow[];
 }
@@ -97,8 +103,8 @@ export async function runGpuPart(
       return gpu.info;
     case "checks":
       return [...await checkKernels(registry, "f32"), ...await checkKernels(registry, "f16")];
-    case "rows":
-      return await measureRows(registry, part);
+    case "kernels":
+      return await measureKernels(registry, part);
     case "products":
       return await measureProducts(registry, part);
   }
@@ -112,22 +118,18 @@ function withDtype(config: RunConfig, dtype: DType = "f32"): RunConfig {
   return { ...config, train: { ...config.train, dtype } };
 }
 
-/** The rows of a micro-batch at most. */
-function numRowsOf({ model, train }: RunConfig, maxRows: number): number {
-  return Math.min(maxRows, train.microBatchSize * model.sequenceLength);
-}
-
-async function measureRows(
+/** Attention and its gradient, or the kernels that work row by row, for a micro-batch. */
+async function measureKernels(
   registry: KernelRegistry,
-  part: GpuPart & { kind: "rows" },
+  part: GpuPart & { kind: "kernels" },
 ): Promise<BenchRow[]> {
-  const config = configOf(part);
-  const numRows = numRowsOf(config, part.maxRows);
-  const cases = [
-    ...rowCases(config.model.width, numRows),
-    ...headCases(config.model, numRows),
-    crossEntropyCase(numRows),
-  ];
+  const { model, train } = configOf(part);
+  const { width, sequenceLength } = model;
+  const batchSize = Math.max(1, Math.min(train.microBatchSize, part.maxRows / sequenceLength));
+  const numRows = batchSize * sequenceLength;
+  const cases = part.of === "attention"
+    ? attentionCases({ ...model, batchSize }, part.gpu.dtype)
+    : [...rowCases(width, numRows), ...headCases(model, numRows), crossEntropyCase(numRows)];
   const rows: BenchRow[] = [];
   for (const benchCase of cases) rows.push(await measureCase(registry, benchCase, part));
   return rows;
@@ -170,7 +172,7 @@ async function measureProducts(
 
 async function measureDecoding(part: GpuPart & { kind: "decoding" }): Promise<DecodingRow[]> {
   const { model: config } = configOf(part);
-  const model = { config, weights: initialParameters(config, 0) };
+  const model = { config, weights: timingWeights(config) };
   const rows: DecodingRow[] = [];
   for (const { query, rows: counts } of part.queries) {
     for (const count of counts) rows.push(await timeDecoding(model, query, count, part.gpu));

@@ -88,6 +88,14 @@ function partsOf({ isSoftware, usual, queries }: QuickPlan) {
     products: (engine: EngineName, dtype: DType): GpuPart => {
       return { kind: "products", gpu: { engine, dtype }, ...usual, maxRows, seconds, maxS };
     },
+    kernels: (engine: EngineName, dtype: DType, of: "attention" | "rows") => ({
+      kind: "kernels" as const,
+      gpu: { engine, dtype },
+      ...usual,
+      of,
+      maxRows,
+      seconds,
+    }),
     decoding: (engine: EngineName): GpuPart => ({
       kind: "decoding",
       gpu: { engine, dtype: "f32" },
@@ -119,6 +127,9 @@ export function quickSteps(plan: QuickPlan): QuickStep[] {
   }
   for (const [engine, dtype] of TRAINED) {
     add(`train in ${dtype} on ${engine}`, 60, parts.training(engine, dtype, usual));
+  }
+  for (const [engine, dtype] of TRAINED) {
+    add(`attention in ${dtype} on ${engine}`, 30, parts.kernels(engine, dtype, "attention"));
   }
   add(`train with all micro-batches in f16 on dawn`, 60, parts.training("dawn", "f16", whole));
   for (const { name, ways } of choicesOf(parts)) {
@@ -178,9 +189,13 @@ export async function runQuick(
   return ends;
 }
 
-/** The number of results that are wrong. */
-export function numWrongOf(ends: readonly QuickEnd[]): number {
-  return resultsOf(ends, "checks").flatMap(({ result }) => result).filter((row) => !isRight(row)).length;
+/** Whether a result is wrong, or the checks of an engine that is there failed. */
+export function hasFault(ends: readonly QuickEnd[]): boolean {
+  const engines = new Set(resultsOf(ends, "adapter").map(({ part }) => part.gpu.engine));
+  return ends.some(({ part, reason }) =>
+    part.kind === "checks" && reason !== undefined && engines.has(part.gpu.engine)
+  ) ||
+    resultsOf(ends, "checks").some(({ result }) => !result.every(isRight));
 }
 
 /** The results of a kind, with their steps. */
@@ -203,6 +218,7 @@ export function describeQuick(ends: readonly QuickEnd[], plan: QuickPlan): strin
     ...describePeers(ends),
     describeTraining(ends),
     describeKernels(ends),
+    describeCases(ends),
     describeChoices(ends, plan),
     describeDecoding(ends),
     ...resultsOf(ends, "products").map(({ step, result }) => `${step.name}\n${describeWays(result)}`),
@@ -281,6 +297,21 @@ function describeKernels(ends: readonly QuickEnd[]): string {
   return formatTable([head, ...lines, ["all", ...runs.flatMap((run) => [totalOf(run), ""])]], { left: [0] });
 }
 
+/** Attention, and rows by each choice. */
+function describeCases(ends: readonly QuickEnd[]): string {
+  const lines = resultsOf(ends, "kernels").flatMap(({ step, result }) =>
+    result.map(({ name, median, unit, gigabytesPerSecond }) => [
+      step.name,
+      name,
+      format(median),
+      unit,
+      format(gigabytesPerSecond),
+    ])
+  );
+  const head = ["step", "kernel", "median", "", "GB/s"];
+  return lines.length > 0 ? formatTable([head, ...lines], { left: [0, 1, 3] }) : "";
+}
+
 /** Speeds of the values of each choice, with the advice. */
 function describeChoices(ends: readonly QuickEnd[], plan: QuickPlan): string {
   const lines = choicesOf(partsOf(plan)).map(({ name, ways }) => {
@@ -308,7 +339,7 @@ function speedOf(ends: readonly QuickEnd[], part: GpuPart): number | undefined {
   const end = ends.find((end) => JSON.stringify(end.part) === key);
   if (end?.result === undefined) return undefined;
   if (part.kind === "training") return (end.result as PartResults["training"]).row.tokensPerS;
-  const rows = end.result as PartResults["rows"];
+  const rows = end.result as PartResults["kernels"];
   return Math.exp(-rows.reduce((sum, { median }) => sum + Math.log(median), 0) / rows.length);
 }
 

@@ -24,8 +24,7 @@ import type { DType } from "../../tensor/tensor.ts";
 import { type ProfileRow, Program } from "../../tensor/program.ts";
 import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { Decoder } from "../../model/decoder.ts";
-import { initialParameters } from "../../model/parameters.ts";
-import { claimedAddresses, denseBatch, timeSteps } from "../../train/step_timing.ts";
+import { claimedAddresses, denseBatch, timeSteps, timingWeights } from "../../train/step_timing.ts";
 import { deriveConfig, loadConfig, PRESETS, type RunConfig } from "../../train/run_config.ts";
 import { planMemory } from "../../train/memory_plan.ts";
 import { medianOf } from "./throughput.ts";
@@ -378,7 +377,7 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
       rows.training.push((await timeTraining(stored, scale.trainS)).row);
     });
   }
-  const weights = initialParameters(config.model, 0);
+  const weights = timingWeights(config.model);
   for (const [i, numbers] of [scale.rowsOfOneStep, scale.rowsOfManySteps].entries()) {
     for (const count of numbers) {
       add(`decode ${count} rows by ${queries[i].kind}`, async () => {
@@ -478,7 +477,10 @@ function kernelsOf(configs: readonly RunConfig[], scale: SurveyScale): BenchCase
     return { batchSize: numRowsOf(config, scale) / sequenceLength, sequenceLength, numHeads, headDim };
   });
   const widths = configs.map(({ model }) => model.width);
-  return [...distinct(attentions).flatMap(attentionCases), ...distinct(widths).flatMap(rowCases)];
+  return [
+    ...distinct(attentions).flatMap((shape) => attentionCases(shape)),
+    ...distinct(widths).flatMap(rowCases),
+  ];
 }
 
 function distinct<T>(values: readonly T[]): T[] {

@@ -256,15 +256,17 @@ export function gemmCase(
  * Attention and its gradient, with one segment a sequence. The work counts the causal half of T x T: for each pair two
  * products of 2 D operations forward, five backward.
  */
-export function attentionCases(shape: AttentionShape): BenchCase[] {
+export function attentionCases(shape: AttentionShape, dtype: DType = "f32"): BenchCase[] {
   const { batchSize, sequenceLength, numHeads, headDim } = shape;
   const tokens = [batchSize, sequenceLength];
   const perHead = [...tokens, numHeads];
   const numPairs = batchSize * numHeads * sequenceLength * (sequenceLength + 1) / 2;
-  const name = `${batchSize} x ${sequenceLength}, ${numHeads} heads of ${headDim}`;
+  const name = `${batchSize} x ${sequenceLength}, ${numHeads} heads of ${headDim}${
+    dtype === "f16" ? " f16" : ""
+  }`;
   const inputs = (memory: BenchMemory) => {
     const [q, k, v, out] = ["q", "k", "v", "out"].map((label) =>
-      memory.float32(label, [...perHead, headDim])
+      memory.floats(label, [...perHead, headDim], dtype)
     );
     const segmentStart = memory.uint32("segmentStart", tokens, 1);
     return { ...shape, q, k, v, out, segmentStart, logSumExp: memory.float32("logSumExp", perHead) };
@@ -285,7 +287,7 @@ export function attentionCases(shape: AttentionShape): BenchCase[] {
       work: numPairs * 5 * 2 * headDim,
       prepare(memory) {
         const [dOut, dq, dk, dv] = ["dOut", "dq", "dk", "dv"].map((label) =>
-          memory.float32(label, [...perHead, headDim])
+          memory.floats(label, [...perHead, headDim], dtype)
         );
         const args = { ...inputs(memory), dOut, dq, dk, dv, delta: memory.float32("delta", perHead) };
         return (program) => addAttentionBackward(program, args);

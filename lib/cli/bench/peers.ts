@@ -14,13 +14,12 @@ import type { EngineName } from "../../tensor/engine.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
 import { modelShapes } from "../../model/model_config.ts";
-import { initialParameters } from "../../model/parameters.ts";
 import { Transformer } from "../../model/transformer.ts";
 import { groupOf } from "../../train/optim/optim_config.ts";
 import { momentumAt } from "../../train/optim/rules.ts";
 import { Optimizer } from "../../train/optim/optimizer.ts";
 import { weightDecayFactor, widthFactor } from "../../train/optim/schedule.ts";
-import { claimedAddresses, denseBatch } from "../../train/step_timing.ts";
+import { claimedAddresses, denseBatch, timingWeights } from "../../train/step_timing.ts";
 import type { RunConfig } from "../../train/run_config.ts";
 import type { JaxRule, JaxStepNumbers, PeerModel, PeerReply, PeerRequest } from "./peers_jax.ts";
 import { CHECKOUT } from "../own_program.ts";
@@ -150,7 +149,7 @@ async function startTraining(registry: KernelRegistry, peer: Peer, config: RunCo
   const model = await Transformer.create(registry, modelConfig, { batchSize, training: true, dtype });
   const optimizer = Optimizer.create(registry, model, optim, { totalSteps });
   await registry.ready();
-  const weights = initialParameters(modelConfig, 0);
+  const weights = timingWeights(modelConfig);
   model.load(weights);
   await sendModel(peer, config, { weights, tokens: batch.tokens });
   const steps = async (stepIndices: readonly number[]): Promise<Times> => {
