@@ -72,6 +72,14 @@ Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the r
   }
 });
 
+Deno.test("initialParameters() repeats what it drew, with a period", () => {
+  const [all, repeated] = [{}, { period: 100 }].map((options) => initialParameters(tinyConfig(), 1, options));
+  for (const [name, values] of repeated) {
+    assertEquals(values.slice(0, 100), all.get(name)?.slice(0, 100), name);
+    assertEquals(values.slice(100), values.slice(0, -100), name);
+  }
+});
+
 Deno.test("initialParameters() draws each parameter from its own stream, the same for the same seed", () => {
   const [a, b, c] = [1, 1, 2].map((seed) => initialParameters(tinyConfig(), seed));
   assertEquals(a, b);

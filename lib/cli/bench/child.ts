@@ -16,7 +16,7 @@ const ENDING_S = 5;
  * @param args Its arguments.
  * @param options `label`: the work, for errors; `signal`: stops it; `limitS`: the most time that it gets, s.
  * @returns The JSON of its last line.
- * @throws {UserError} If it failed; the message has the last line of its standard error. If its time was over.
+ * @throws {UserError} If it failed; the message has the reason by its standard error. If its time was over.
  */
 export async function runChild(
   args: readonly string[],
@@ -46,15 +46,20 @@ export async function runChild(
   timers.forEach(clearTimeout);
   signal.throwIfAborted();
   if (isOver) throw new UserError(`Cannot measure ${label}: it did not end within ${limitS} s`);
-  const lastLine = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd().split("\n").at(-1) ?? "";
+  const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd();
   if (!success) {
-    throw new UserError(
-      `Cannot measure ${label}: it ended with code ${code}: ${lastLine(stderr).replace(/^error: /, "")}`,
-    );
+    throw new UserError(`Cannot measure ${label}: it ended with code ${code}: ${reasonIn(textOf(stderr))}`);
   }
+  const lastLine = textOf(stdout).split("\n").at(-1) ?? "";
   try {
-    return JSON.parse(lastLine(stdout));
+    return JSON.parse(lastLine);
   } catch (cause) {
-    throw new Error(`Internal error: ${label} printed no JSON: ${lastLine(stdout).slice(0, 200)}`, { cause });
+    throw new Error(`Internal error: ${label} printed no JSON: ${lastLine.slice(0, 200)}`, { cause });
   }
+}
+
+/** The reason why a process ended, by its standard error. */
+export function reasonIn(text: string): string {
+  const lines = text.trimEnd().split("\n");
+  return (lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "").replace(/^error: /, "");
 }

@@ -146,8 +146,11 @@ async function measureProducts(
   const startMs = performance.now();
   const { dtype = "f32" } = part.gpu;
   const rows: WayRow[] = [];
-  const variants = gemmVariants(registry.gpu.info);
-  for (const { kind, m, n, k } of layersOf(configOf(part), part)) {
+  for (const shape of layersOf(configOf(part), part)) {
+    const { kind, m, n, k } = shape;
+    // Matrix units round f32 to f16.
+    const variants = gemmVariants(registry.gpu.info, shape)
+      .filter(({ kernel }) => dtype === "f16" || kernel !== "gemm_matrix");
     const ways: [string, { variant: GemmVariant; splits: number } | undefined][] = [[CHOSEN, undefined]];
     for (const variant of variants) {
       for (const splits of kind === "TN" ? SPLITS : [1]) {

@@ -8,6 +8,7 @@
 import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
 import { UserError } from "../../base/errors.ts";
 import type { EngineName } from "../../tensor/engine.ts";
+import { ROW_LAYOUTS, type RowLayout } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
 import { runChild } from "./child.ts";
 import { isRight } from "./gpu_checks.ts";
@@ -54,20 +55,39 @@ const WORTH_A_CHANGE = 1.03;
 
 /** What is tried. Add choices here: their values may differ in the options of the device and of the registry. */
 function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
-  const { training, usual } = parts;
+  const { training, kernels, usual, isSoftware } = parts;
+  const rows = kernels("deno", "f32", "rows");
+  const layout = ROW_LAYOUTS[isSoftware ? "software" : "gpu"];
+  const ofRows = (name: string, key: keyof RowLayout, values: readonly number[]): Choice => ({
+    name,
+    ways: [
+      [String(layout[key]), rows],
+      ...values.map((value): [string, GpuPart] => [
+        String(value),
+        { ...rows, registry: { rows: { [key]: value } } },
+      ]),
+    ],
+  });
   const robust = training("dawn", "f16", usual);
+  const boundsChecks: Choice = {
+    name: "bounds checks in kernels, f16 on Dawn",
+    ways: [
+      ["on", robust],
+      ["off", { ...robust, gpu: { ...robust.gpu, toggles: ["disable_robustness"] } }],
+    ],
+  };
   return [
-    {
-      name: "bounds checks in kernels, f16 on Dawn",
-      ways: [
-        ["on", robust],
-        ["off", { ...robust, gpu: { ...robust.gpu, toggles: ["disable_robustness"] } }],
-      ],
-    },
+    // Mesa's compiler then unrolls loops, for a minute and more.
+    ...(isSoftware ? [] : [boundsChecks]),
     {
       name: "dtype on Deno",
       ways: [["f32", training("deno", "f32", usual)], ["f16", training("deno", "f16", usual)]],
     },
+    ofRows("rows of a workgroup", "rowsPerGroup", isSoftware ? [4] : [1, 2, 8]),
+    ...(isSoftware ? [] : [
+      ofRows("most lanes of a head", "lanesPerHead", [4, 16]),
+      ofRows("most vec4 of a row in registers", "maxKept", [0]),
+    ]),
   ];
 }
 
@@ -75,26 +95,34 @@ function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
 function partsOf({ isSoftware, usual, queries }: QuickPlan) {
   const scale = isSoftware
     ? { trainS: 0.001, caseS: 0.001, maxRows: 256, maxS: 5, rows: [[132], [24]] }
-    : { trainS: 4, caseS: 0.03, maxRows: 2 ** 14, maxS: 20, rows: [[132, 1056, 8448], [24, 384]] };
-  const { trainS, caseS: seconds, maxRows, maxS } = scale;
+    : { trainS: 4, caseS: 0.05, maxRows: 2 ** 14, maxS: 40, rows: [[132, 1056, 8448], [24, 384]] };
+  const { trainS, caseS, maxRows, maxS } = scale;
+  // Dawn tells the end of a submit some 3 ms late, and a case is timed in 7 submits.
+  const secondsOn = (engine: EngineName) => engine === "dawn" ? 5 * caseS : caseS;
   return {
     usual,
+    isSoftware,
     training: (engine: EngineName, dtype: DType, named: NamedConfig) => ({
       kind: "training" as const,
       gpu: { engine, dtype },
       ...named,
       seconds: trainS,
     }),
-    products: (engine: EngineName, dtype: DType): GpuPart => {
-      return { kind: "products", gpu: { engine, dtype }, ...usual, maxRows, seconds, maxS };
-    },
+    products: (engine: EngineName, dtype: DType): GpuPart => ({
+      kind: "products",
+      gpu: { engine, dtype },
+      ...usual,
+      maxRows,
+      seconds: secondsOn(engine),
+      maxS,
+    }),
     kernels: (engine: EngineName, dtype: DType, of: "attention" | "rows") => ({
       kind: "kernels" as const,
       gpu: { engine, dtype },
       ...usual,
       of,
       maxRows,
-      seconds,
+      seconds: secondsOn(engine),
     }),
     decoding: (engine: EngineName): GpuPart => ({
       kind: "decoding",
@@ -218,7 +246,8 @@ export function describeQuick(ends: readonly QuickEnd[], plan: QuickPlan): strin
     ...describePeers(ends),
     describeTraining(ends),
     describeKernels(ends),
-    describeCases(ends),
+    describeCases(ends, "attention"),
+    describeCases(ends, "rows"),
     describeChoices(ends, plan),
     describeDecoding(ends),
     ...resultsOf(ends, "products").map(({ step, result }) => `${step.name}\n${describeWays(result)}`),
@@ -297,19 +326,19 @@ function describeKernels(ends: readonly QuickEnd[]): string {
   return formatTable([head, ...lines, ["all", ...runs.flatMap((run) => [totalOf(run), ""])]], { left: [0] });
 }
 
-/** Attention, and rows by each choice. */
-function describeCases(ends: readonly QuickEnd[]): string {
-  const lines = resultsOf(ends, "kernels").flatMap(({ step, result }) =>
-    result.map(({ name, median, unit, gigabytesPerSecond }) => [
-      step.name,
-      name,
-      format(median),
-      unit,
-      format(gigabytesPerSecond),
-    ])
-  );
-  const head = ["step", "kernel", "median", "", "GB/s"];
-  return lines.length > 0 ? formatTable([head, ...lines], { left: [0, 1, 3] }) : "";
+/** Attention, or kernels of rows, a column for each step. */
+function describeCases(ends: readonly QuickEnd[], of: "attention" | "rows"): string {
+  const runs = resultsOf(ends, "kernels").filter(({ part }) => part.of === of);
+  if (runs.length === 0) return "";
+  const cases = runs[0].result.map(({ name, unit }) => [
+    name,
+    unit,
+    ...runs.map(({ result }) => {
+      const row = result.find((row) => row.name === name);
+      return row ? format(row.median) : "";
+    }),
+  ]);
+  return formatTable([["kernel", "", ...runs.map(({ step }) => step.name)], ...cases], { left: [0, 1] });
 }
 
 /** Speeds of the values of each choice, with the advice. */

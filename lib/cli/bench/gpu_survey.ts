@@ -479,7 +479,7 @@ function kernelsOf(configs: readonly RunConfig[], scale: SurveyScale): BenchCase
   const widths = configs.map(({ model }) => model.width);
   return [
     ...distinct(attentions).flatMap((shape) => attentionCases(shape)),
-    ...distinct(widths).flatMap(rowCases),
+    ...distinct(widths).flatMap((width) => rowCases(width)),
   ];
 }
 

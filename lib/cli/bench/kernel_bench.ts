@@ -261,9 +261,7 @@ export function attentionCases(shape: AttentionShape, dtype: DType = "f32"): Ben
   const tokens = [batchSize, sequenceLength];
   const perHead = [...tokens, numHeads];
   const numPairs = batchSize * numHeads * sequenceLength * (sequenceLength + 1) / 2;
-  const name = `${batchSize} x ${sequenceLength}, ${numHeads} heads of ${headDim}${
-    dtype === "f16" ? " f16" : ""
-  }`;
+  const name = `${batchSize} x ${sequenceLength}, ${numHeads} heads of ${headDim}`;
   const inputs = (memory: BenchMemory) => {
     const [q, k, v, out] = ["q", "k", "v", "out"].map((label) =>
       memory.floats(label, [...perHead, headDim], dtype)

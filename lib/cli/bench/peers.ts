@@ -23,6 +23,7 @@ import { claimedAddresses, denseBatch, timingWeights } from "../../train/step_ti
 import type { RunConfig } from "../../train/run_config.ts";
 import type { JaxRule, JaxStepNumbers, PeerModel, PeerReply, PeerRequest } from "./peers_jax.ts";
 import { CHECKOUT } from "../own_program.ts";
+import { reasonIn } from "./child.ts";
 import { medianOf } from "./throughput.ts";
 import { timed, type Times } from "./usage.ts";
 import { fromFileUrl } from "@std/path";
@@ -350,18 +351,15 @@ export class PeerProcess implements Peer, Disposable {
       const { value, done } = await this.#replies.read();
       this.#signal?.throwIfAborted();
       if (done) {
-        throw new UserError(`Cannot compare with ${this.name}: its process ended: ${await this.#reason()}`);
+        throw new UserError(
+          `Cannot compare with ${this.name}: its process ended: ${reasonIn(await this.#errors)}`,
+        );
       }
       this.#received += value;
     }
     const [line, ...rest] = this.#received.split("\n");
     this.#received = rest.join("\n");
     return JSON.parse(line) as PeerReply;
-  }
-
-  async #reason(): Promise<string> {
-    const lines = (await this.#errors).trimEnd().split("\n");
-    return (lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "").replace(/^error: /, "");
   }
 
   [Symbol.dispose](): void {

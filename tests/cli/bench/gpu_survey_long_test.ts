@@ -3,6 +3,7 @@ import { join } from "@std/path";
 import { emptyRows, type ProductRow, type SurveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
 import { checkKernels, isRight } from "../../../lib/cli/bench/gpu_checks.ts";
 import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_report.ts";
+import { describeQuick, hasFault, quickSteps, runQuick } from "../../../lib/cli/bench/gpu_quick.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KERNEL_SOURCES, type KernelName } from "../../../lib/tensor/kernels.ts";
@@ -165,4 +166,51 @@ Deno.test("bench gpu writes what it measured and a line for each constant, and m
     const short = await run("--max-time", "0.001s", "--overwrite");
     assertEquals(short.products, []);
     assert(short.steps.every(({ reason }: { reason?: string }) => reason === "the time was over"));
+  }));
+
+Deno.test("bench gpu --quick measures all that is there, and writes it step by step", () =>
+  withFolder(async (folder) => {
+    const named = { config: "demo", set: ["train.batchSize=4", "train.microBatchSize=4"] };
+    const one = { kind: "one step", promptTokens: 20, rowsPerPrompt: 132, steps: 1 } as const;
+    const many = { kind: "many steps", promptTokens: 48, rowsPerPrompt: 24, steps: 2 } as const;
+    const plan = {
+      isSoftware: true,
+      usual: named,
+      large: named,
+      whole: named,
+      queries: [one, many] as const,
+    };
+    // Peers may need the network.
+    const steps = quickSteps(plan).filter(({ part }) => part.kind !== "peer");
+    const ends = await runQuick(steps, {
+      signal: new AbortController().signal,
+      leftS: () => 600,
+      onStep() {},
+      onEnd() {},
+    });
+    const hasDawn = ends.some(({ part, result }) =>
+      part.kind === "adapter" && part.gpu.engine === "dawn" && result
+    );
+    for (const { name, part, reason } of ends) {
+      if (hasDawn || "gpu" in part && part.gpu.engine !== "dawn") assertEquals(reason, undefined, name);
+    }
+    assert(!hasFault(ends));
+    const text = describeQuick(ends, plan);
+    for (
+      const part of [
+        "checks on deno: 0 of ",
+        "Newton-Schulz",
+        "queries/s",
+        "as chosen",
+        "rows of a workgroup",
+      ]
+    ) {
+      assertStringIncludes(text, part);
+    }
+    const output = join(folder, "gpu");
+    const args = ["--quick", "--output", output, "--scale", "small", "--quiet", "--max-time", "0.001s"];
+    const result = await gpuBench.run(args);
+    assertStringIncludes(result.text, "the time was over");
+    const json = JSON.parse(Deno.readTextFileSync(join(output, "gpu.json")));
+    assert(json.steps.every(({ reason }: { reason?: string }) => reason === "the time was over"));
   }));
