@@ -44,14 +44,14 @@ Deno.test("quickSteps() has checks of both engines first, PyTorch next, and no p
   assertEquals(peersOn({ isSoftware: false }).map(([, dtype]) => dtype), ["f32", "f16", "f16"]);
 });
 
-Deno.test("runQuick() reports a step that takes too long, the engine that is not there, and goes on", async () => {
+Deno.test("runQuick() reports a step that takes too long and one that fails, and goes on", async () => {
   const adapter = (engine: string): GpuPart => ({ kind: "adapter", gpu: { engine: engine as "deno" } });
   const step = (name: string, part: GpuPart, limitS: number) => ({ name, part, limitS });
   const checks: GpuPart = { kind: "checks", gpu: { engine: "deno" } };
   const written: number[] = [];
   const ends = await runQuick([
     step("too long", checks, 0.01),
-    step("no such engine", {
+    step("no such preset", {
       kind: "training",
       ...NAMED,
       gpu: { engine: "deno" },
@@ -61,7 +61,7 @@ Deno.test("runQuick() reports a step that takes too long, the engine that is not
     step("adapter", adapter("deno"), 60),
   ], { ...RUN, onEnd: (ends) => written.push(ends.length) });
   assertEquals(ends[0].reason, "Cannot measure too long: it did not end within 0.01 s");
-  assertStringIncludes(ends[1].reason ?? "", "Cannot measure no such engine: it ended with code");
+  assertStringIncludes(ends[1].reason ?? "", "Cannot measure no such preset: it ended with code");
   assertEquals(ends[2].reason, undefined);
   assertEquals((ends[2].result as { engine: string }).engine, "deno");
   assertEquals(written, [1, 2, 3]);
