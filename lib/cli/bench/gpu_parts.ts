@@ -158,7 +158,7 @@ async function measureProducts(
       }
     }
     for (const [way, how] of ways) {
-      // Of what was not measured before, the best is not known: the table says what was.
+      // The table has what was measured until then.
       if (performance.now() - startMs > 1000 * part.maxS) return rows;
       const special = { name: way, dtype, ...(how && { how }) };
       try {
