@@ -391,7 +391,9 @@ async function trainFrom(
   const { engine } = gpu.info;
   const earlier = resumed && engineOf(resumed.state);
   if (earlier && earlier !== engine) {
-    onLog(`the checkpoint was trained with the engine ${earlier}, going on with ${engine}: the last bits differ`);
+    onLog(
+      `the checkpoint was trained with the engine ${earlier}, going on with ${engine}: the last bits differ`,
+    );
   }
   const survey = () => options.survey ?? DataSurvey.of(rows.train);
   const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
