@@ -70,12 +70,18 @@ struct Words { w0: vec4u, w1: vec4u, w2: vec4u, w3: vec4u }
 struct Row { c0: Sum, c1: Sum }
 struct Sums { r0: Row, r1: Row, r2: Row, r3: Row }
 
-// 8 elements as f16.
+// 8 elements as f16, or what they exceed that by; all NaN if one is beyond f16's range. That is checked by bits, since WGSL
+// may assume that there is no NaN.
 fn half_word(x: vec4f, y: vec4f, is_low: bool) -> vec4u {
-  let high = vec4u(pack_half(x), pack_half(y));
-  if (!SPLIT) { return high; }
-  let low = vec4u(pack_half(x - unpack_half(high.xy)), pack_half(y - unpack_half(high.zw)));
-  return select(high, low, is_low);
+  let word = vec4u(pack2x16float(x.xy), pack2x16float(x.zw), pack2x16float(y.xy), pack2x16float(y.zw));
+  if (SPLIT && is_low) {
+    let x_rest = x - vec4f(unpack2x16float(word.x), unpack2x16float(word.y));
+    let y_rest = y - vec4f(unpack2x16float(word.z), unpack2x16float(word.w));
+    return vec4u(pack2x16float(x_rest.xy), pack2x16float(x_rest.zw), pack2x16float(y_rest.xy), pack2x16float(y_rest.zw));
+  }
+  let sizes = max(abs(x), abs(y));
+  let largest = max(max(sizes.x, sizes.y), max(sizes.z, sizes.w));
+  return select(word, vec4u(0x7fff7fffu), bitcast<u32>(largest) > bitcast<u32>(65504f));
 }
 
 // 8 elements from the vec4 `at` on, as f16.

@@ -38,7 +38,7 @@ import type { Tensor } from "./tensor.ts";
 //
 // Kernels for matrix units declare f16 operands themselves, as words of 8 elements: array<vec4u>.
 
-/** Appended to a kernel that calls them, so that its own lines keep their numbers. */
+/** Appended to a changed kernel, so that its own lines keep their numbers. */
 const FUNCTIONS = `
 fn unpack_half(x: vec2u) -> vec4f {
   return vec4f(unpack2x16float(x.x), unpack2x16float(x.y));
@@ -65,7 +65,7 @@ export function withHalfStorage(kernel: string, source: string, names: readonly 
   const changed = names.filter((name) =>
     !new RegExp(`var<storage[^>]*>\\s*${name}\\s*:\\s*array<vec4u>`).test(source)
   );
-  if (changed.length === 0) return source.includes("pack_half(") ? source + FUNCTIONS : source;
+  if (changed.length === 0) return source;
   const code = changed.reduce(
     (code, name) => changeAccesses(kernel, changeDeclaration(kernel, code, name), name),
     withoutComments(source),

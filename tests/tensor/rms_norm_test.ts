@@ -100,7 +100,8 @@ testOnEachDevice(
   async ({ gpu }) => {
     const [rows, width] = [9, 260];
     const [x, dy, before] = ["x", "dy", "before"].map((label) => randomNormal(label, rows * width));
-    let first: Float32Array[] | undefined;
+    // A GPU's compiler may fuse other operations where more of a row stays in registers.
+    const first = new Map<number, Float32Array[]>();
     for (const rowsPerGroup of [1, 2, 4]) {
       for (const maxKept of [0, 1, 5, 12]) {
         const bench = new KernelBench(gpu, { rowsPerGroup, maxKept });
@@ -113,9 +114,11 @@ testOnEachDevice(
           addRmsNormBackward(program, { ...inputs, scale, dy: ofDy, dx, accumulate: true });
         });
         const results = await bench.read(y, scale, dx);
-        first ??= results;
+        const of = gpu.info.isSoftware ? 0 : maxKept;
+        const expected = first.get(of) ?? results;
+        first.set(of, expected);
         results.forEach((result, i) =>
-          assertSameBits(result, first?.[i] ?? result, `${i}, ${rowsPerGroup} ${maxKept}`)
+          assertSameBits(result, expected[i], `${i}, ${rowsPerGroup} ${maxKept}`)
         );
         bench.clear();
       }
