@@ -1,20 +1,17 @@
 /** Stages that run with Dawn, in real processes: in a stage's thread and in the one file. */
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { fromFileUrl, join } from "@std/path";
-import { exists } from "../../lib/io/files/inputs.ts";
+import { join } from "@std/path";
 import { readManifest } from "../../lib/io/files/manifest.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { outputOf, type ProcessResult, runStageProcess, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { DAWN, isDawnMissing } from "./dawn.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 
-const DAWN = fromFileUrl(new URL("../../lib/tensor/dawn", import.meta.url));
 const FLAGS = [`--allow-ffi=${DAWN}`];
-
-const isMissing = !exists(join(DAWN, "node_modules/webgpu"));
-if (isMissing) console.log("skipped: Dawn was not found; deno task test:dawn installs it");
+const isMissing = isDawnMissing();
 
 /** The arguments of a query, and the numbers that it answers. */
 const queryOf = (checkpoint: string) =>

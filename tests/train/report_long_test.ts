@@ -31,6 +31,7 @@ async function reportOf(records: readonly MetricsRecord[], runDir = "runs/first"
     config: loadConfig(SMALL_RUN, ["train.steps=200"]),
     records,
     checkpoint: "runs/first/checkpoints/step-00000100",
+    engine: "dawn",
   });
   return Deno.readTextFileSync(path);
 }

@@ -14,6 +14,7 @@ import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const ADAPTER = {
   name: "a GPU",
+  engine: "deno" as const,
   vendor: "",
   subgroupSize: 32,
   enablesSubgroups: false,

@@ -10,8 +10,10 @@ import {
 import { join } from "@std/path";
 import { readMetrics } from "../../../lib/train/metrics.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
-import { type ProcessResult, runStageProcess, succeeded } from "../../cli/process.ts";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import { outputOf, type ProcessResult, runStageProcess, succeeded } from "../../cli/process.ts";
 import { copyFolder } from "../../io/files/temporary_folder.ts";
+import { isDawnMissing } from "../../tensor/dawn.ts";
 import {
   checkpointOf,
   metricsOf,
@@ -190,37 +192,47 @@ Deno.test({ name: "ranks that cannot train together are refused in one line", ig
   assertEquals(profiled.code, 2);
 });
 
+/** Trains with ranks that have each its own arguments. */
+async function trainEach(argumentsOfRanks: readonly string[][]): Promise<ProcessResult> {
+  const { launcher: [command, ...words] = [], flags = [], env = {} } = first.options(1);
+  const main = new URL("../../../tasks/main.ts", import.meta.url).pathname;
+  const program = [Deno.execPath(), "run", "--no-prompt", "--allow-read", "--allow-write", ...flags, main];
+  const args = argumentsOfRanks.flatMap((own, i) => [...(i > 0 ? [":"] : []), "-n", "1", ...program, ...own]);
+  const options = words.filter((word) => word !== "-n" && word !== "1");
+  return await outputOf(
+    new Deno.Command(command, {
+      args: [...options, ...args],
+      env: { NO_COLOR: "1", ...env },
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn(),
+  );
+}
+
 Deno.test({
   name: "ranks with other options or data are told apart by the first that differs",
   ignore: !first,
 }, async () => {
-  const [command, ...launcherArguments] = first.options(1).launcher ?? [];
-  const { flags = [], env = {} } = first.options(2);
-  const main = new URL("../../../tasks/main.ts", import.meta.url).pathname;
-  const program = (
-    args: string[],
-  ) => [
-    "-n",
-    "1",
-    Deno.execPath(),
-    "run",
-    "--no-prompt",
-    "--allow-read",
-    "--allow-write",
-    ...flags,
-    main,
-    ...args,
-  ];
   const run = join(folder, "differing");
-  const both = [runs.arguments(run, SETTINGS), runs.arguments(run, { "train.evalEverySteps": 9 })];
-  const options = launcherArguments.filter((word) => word !== "-n" && word !== "1");
-  const args = [...options, ...program(both[0]), ":", ...program(both[1])];
-  const { code, stderr } = await new Deno.Command(command, { args, env: { NO_COLOR: "1", ...env } }).output();
-  const text = new TextDecoder().decode(stderr);
-  assertEquals(code, 1, text);
-  assertEquals(text.split("\n").filter((line) => line.startsWith("error: ")), [
+  const { code, stderr } = await trainEach([
+    runs.arguments(run, SETTINGS),
+    runs.arguments(run, { "train.evalEverySteps": 9 }),
+  ]);
+  assertEquals(code, 1, stderr);
+  assertEquals(stderr.split("\n").filter((line) => line.startsWith("error: ")), [
     "error: Cannot train together: rank 1 has train.evalEverySteps 9, the first rank 2; start all ranks with the same program, options and data",
   ]);
+});
+
+Deno.test({
+  name: "ranks use the engine of the first one, without which their weights would differ",
+  ignore: !first || isDawnMissing(),
+}, async () => {
+  const run = join(folder, "engines");
+  const argumentsOf = (engine: string) =>
+    runs.arguments(run, SETTINGS, "--steps", "4", "--engine", engine, "--pool-measurements", "0");
+  await succeeded(trainEach([argumentsOf("dawn"), argumentsOf("deno")]));
+  assertEquals(loadCheckpoint(run).state.engine, "dawn");
 });
 
 /** The tensors of the last checkpoint of a run, but for what is no number of the training. */
