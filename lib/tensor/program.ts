@@ -225,8 +225,8 @@ export class Program {
     buffer.destroy();
     // Nanoseconds in the standard; Deno's WebGPU gives the device's own ticks (wgpu 29).
     const { engine } = this.#gpu.info;
-    const tickS = engine === "dawn" ? 1e-9 : totalS / Math.max(1, Number(ticks[count - 1] - ticks[0]));
-    return Array.from({ length: end - start }, (_, i) => tickS * Number(ticks[2 * i + 1] - ticks[2 * i]));
+    const ticksPerS = engine === "dawn" ? 1e9 : Math.max(1, Number(ticks[count - 1] - ticks[0])) / totalS;
+    return Array.from({ length: end - start }, (_, i) => Number(ticks[2 * i + 1] - ticks[2 * i]) / ticksPerS);
   }
 
   #kernelOf(dispatch: Dispatch): Kernel {

@@ -472,7 +472,9 @@ function countWorkgroups(gpu: Gpu): void {
     return results.map((result, i) => {
       if (tensors[i].label !== "timestamps") return result;
       const own = new BigUint64Array(result.length / 2);
-      for (const [index, at] of ticks) own[index] = at;
+      // Dawn's ticks are nanoseconds.
+      const ticksPerS = gpu.info.engine === "dawn" ? 10n ** 9n : 1n;
+      for (const [index, at] of ticks) own[index] = at * ticksPerS;
       return new Float32Array(own.buffer);
     });
   };
