@@ -146,7 +146,8 @@ export class Gpu {
       : await requestDevice(adapter, requiredLimits, []);
     if (!device) {
       throw new UserError(
-        "Cannot use WebGPU: the adapter gives no device; close other GPU programs and retry",
+        "Cannot use WebGPU: the adapter gives no device; close other GPU programs and retry" +
+          (engine === "dawn" ? ", or use --engine deno" : ""),
       );
     }
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);

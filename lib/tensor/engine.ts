@@ -148,13 +148,19 @@ async function matrixAdapter(
   }
 }
 
-/** An adapter of Dawn, which gives one device. @throws {DawnError} If Dawn is not installed or may not be loaded. */
+/** An adapter of Dawn, which gives one device. @throws {DawnError} If Dawn is not installed or cannot be loaded. */
 async function dawnAdapter(toggles: readonly DawnToggle[]): Promise<GPUAdapter | null> {
   const on = [...TOGGLES, ...toggles].join();
-  const gpu = created.get(on) ??
-    loadDawn().create([`enable-dawn-features=${on}`, `disable-dawn-features=${TOGGLES_OFF}`]);
-  created.set(on, gpu);
-  return await gpu.requestAdapter({ powerPreference: "high-performance" });
+  try {
+    const gpu = created.get(on) ??
+      loadDawn().create([`enable-dawn-features=${on}`, `disable-dawn-features=${TOGGLES_OFF}`]);
+    created.set(on, gpu);
+    return await gpu.requestAdapter({ powerPreference: "high-performance" });
+  } catch (error) {
+    if (error instanceof DawnError) throw error;
+    const [line] = String(error instanceof Error ? error.message : error).split("\n");
+    throw new DawnError(`Dawn's library cannot be loaded (${line})`, "use --engine deno", { cause: error });
+  }
 }
 
 function loadDawn(): Dawn {
@@ -177,12 +183,7 @@ function loadDawn(): Dawn {
   if (deno && deno.permissions.querySync({ name: "ffi", path: DAWN }).state !== "granted") {
     throw new DawnError("the permission to load Dawn's library is missing", "start Deno with --allow-ffi");
   }
-  try {
-    return require(path) as Dawn;
-  } catch (error) {
-    const [line] = String(error instanceof Error ? error.message : error).split("\n");
-    throw new DawnError(`Dawn's library cannot be loaded (${line})`, "use --engine deno", { cause: error });
-  }
+  return require(path) as Dawn;
 }
 
 /**

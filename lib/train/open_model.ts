@@ -56,8 +56,9 @@ export async function openGpu(
   const own = !ranks || ranks.rank === 0 ? await Gpu.open({ dtype, onLog }) : undefined;
   const engine = await ranks?.fromFirst(() => own?.info.engine);
   const gpu = own ?? await Gpu.open({ dtype, engine, onLog });
-  const { name, isSoftware } = gpu.info;
-  onLog(`GPU: ${name}${isSoftware ? " (a software adapter: every step runs on the processor)" : ""}`);
+  const { name, isSoftware, matrix } = gpu.info;
+  const units = matrix ? `, matrix units of ${matrix.side} x ${matrix.side}` : "";
+  onLog(`GPU: ${name}${units}${isSoftware ? " (a software adapter: every step runs on the processor)" : ""}`);
   return gpu;
 }
 

@@ -213,15 +213,13 @@ function scorersOf(
     const score = async (cases: ScoreCase[]) => (await scoreResults(model, cases, { seed })).scores;
     return { numAhead: 1, score, [Symbol.dispose]: () => {} };
   }
-  const pool = new WorkerPool<ScoreCase[], Score[]>(
-    { ...workers.model, engine: model.gpu.info.engine, seed },
-    {
-      name: "score",
-      module: WORKER,
-      numWorkers,
-      signal,
-    },
-  );
+  const { engine } = model.gpu.info;
+  const pool = new WorkerPool<ScoreCase[], Score[]>({ ...workers.model, engine, seed }, {
+    name: "score",
+    module: WORKER,
+    numWorkers,
+    signal,
+  });
   let numAsked = 0;
   return {
     numAhead: CHUNKS_PER_WORKER * numWorkers,
