@@ -33,10 +33,16 @@ import shift_keys from "../../kernels/shift_keys.wgsl" with { type: "text" };
 import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
+import attention_backward_key_matrix from "../../kernels/attention_backward_key_matrix.wgsl" with {
+  type: "text",
+};
 import attention_backward_key_subgroup8 from "../../kernels/attention_backward_key_subgroup8.wgsl" with {
   type: "text",
 };
 import attention_backward_key_tiled from "../../kernels/attention_backward_key_tiled.wgsl" with {
+  type: "text",
+};
+import attention_backward_query_matrix from "../../kernels/attention_backward_query_matrix.wgsl" with {
   type: "text",
 };
 import attention_backward_query_subgroup8 from "../../kernels/attention_backward_query_subgroup8.wgsl" with {
@@ -49,10 +55,13 @@ import attention_decode_subgroup8 from "../../kernels/attention_decode_subgroup8
   type: "text",
 };
 import attention_decode_tiled from "../../kernels/attention_decode_tiled.wgsl" with { type: "text" };
+import attention_forward_matrix from "../../kernels/attention_forward_matrix.wgsl" with { type: "text" };
 import attention_forward_subgroup8 from "../../kernels/attention_forward_subgroup8.wgsl" with {
   type: "text",
 };
 import attention_forward_tiled from "../../kernels/attention_forward_tiled.wgsl" with { type: "text" };
+import attention_gradients_matrix from "../../kernels/attention_gradients_matrix.wgsl" with { type: "text" };
+import attention_tiles_matrix from "../../kernels/attention_tiles_matrix.wgsl" with { type: "text" };
 import attention_tiles_tiled from "../../kernels/attention_tiles_tiled.wgsl" with { type: "text" };
 import attention_slots_subgroup8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
 import attention_softmax_subgroup8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
@@ -220,6 +229,9 @@ export const MATRIX_TYPES: string = markedSource("matrix_types", matrix_types);
 
 const GEMM_EPILOGUE = markedSource("gemm_epilogue", gemm_epilogue);
 const PRODUCTS_TILED = markedSource("products_tiled", products_tiled);
+const ATTENTION_TILES_MATRIX = markedSource("attention_tiles_matrix", attention_tiles_matrix);
+const ATTENTION_GRADIENTS_MATRIX = markedSource("attention_gradients_matrix", attention_gradients_matrix) +
+  ATTENTION_TILES_MATRIX;
 const ATTENTION_TILES_TILED = markedSource("attention_tiles_tiled", attention_tiles_tiled) + PRODUCTS_TILED;
 const ATTENTION_SLOTS_SUBGROUP8 = markedSource("attention_slots_subgroup8", attention_slots_subgroup8);
 const ATTENTION_SOFTMAX_SUBGROUP8 = markedSource("attention_softmax_subgroup8", attention_softmax_subgroup8);
@@ -229,12 +241,15 @@ export type KernelName =
   | "adamw"
   | "adamw_rows"
   | "add_rows"
+  | "attention_backward_key_matrix"
   | "attention_backward_key_subgroup8"
   | "attention_backward_key_tiled"
+  | "attention_backward_query_matrix"
   | "attention_backward_query_subgroup8"
   | "attention_backward_query_tiled"
   | "attention_decode_subgroup8"
   | "attention_decode_tiled"
+  | "attention_forward_matrix"
   | "attention_forward_subgroup8"
   | "attention_forward_tiled"
   | "clip_factor"
@@ -283,13 +298,16 @@ export const KERNEL_SOURCES: Readonly<Record<KernelName, string>> = {
   shift_keys,
   sum_splits,
   rms_norm_backward,
+  attention_backward_key_matrix: attention_backward_key_matrix + ATTENTION_GRADIENTS_MATRIX,
   attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
   attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_TILES_TILED,
+  attention_backward_query_matrix: attention_backward_query_matrix + ATTENTION_GRADIENTS_MATRIX,
   attention_backward_query_subgroup8: attention_backward_query_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
   attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_TILES_TILED,
   attention_decode_subgroup8: attention_decode_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
     ATTENTION_SOFTMAX_SUBGROUP8,
   attention_decode_tiled,
+  attention_forward_matrix: attention_forward_matrix + ATTENTION_TILES_MATRIX,
   attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
     ATTENTION_SOFTMAX_SUBGROUP8,
   attention_forward_tiled: attention_forward_tiled + ATTENTION_TILES_TILED,

@@ -2,7 +2,8 @@
  * Causal attention within segments, and its gradient, without storing anything of size T x T.
  *
  * Query t of a sequence attends to the keys from segmentStart[t] to t. Tiles of keys outside of that are skipped. There
- * are two sets of kernels: for subgroups of 8 lanes (Mesa's lavapipe), and for all other adapters.
+ * are three sets of kernels: for f16 tensors on matrix units, for subgroups of 8 lanes (Mesa's lavapipe), and for all other
+ * adapters.
  *
  * Measured on 2 cores of lavapipe (Mesa 25.0.7, LLVM 15, 2026-11), B = 8, T = 256, H = 4, D = 32, useful FLOPs of
  * visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward 27 GFLOP/s
@@ -42,6 +43,10 @@ interface AttentionTensors {
 }
 
 const HEAD_DIMS = [32, 64, 128];
+/** The widths of heads for matrix units, in matrices. */
+const HEAD_MATRICES = [4, 8];
+/** The subgroups of a workgroup there, each of which owns the rows of a matrix. */
+const SUBGROUPS = 4;
 /** The number of dims, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 64. */
 const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 4096 };
 /** The same in decoding: 8 lanes of 128, or 64 threads of 32. */
@@ -50,19 +55,23 @@ const DECODE_DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
 /**
  * Adds out = attention(q, k, v) to a program.
  *
- * @param args `q`, `k`, `v`, `out`: (B, T, H, D) f32; `logSumExp`: (B, T, H) f32, written for
+ * @param args `q`, `k`, `v`, `out`: (B, T, H, D); `logSumExp`: (B, T, H) f32, written for
  *   {@link addAttentionBackward}; `segmentStart`: (B, T) u32, the position in the sequence at which the
- *   segment of each token begins, at most its own position, never decreasing along the sequence.
+ *   segment of each token begins, at most its own position, never decreasing along the sequence. `variant`: by
+ *   default {@link attentionVariant}.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
-export function addAttention(program: Program, args: AttentionShape & AttentionTensors): void {
+export function addAttention(
+  program: Program,
+  args: AttentionShape & AttentionTensors & { variant?: AttentionVariant | undefined },
+): void {
   const { q, k, v, segmentStart, out, logSumExp } = args;
-  const variant = attentionVariant(program.registry.gpu.info);
+  const variant = args.variant ?? attentionVariant(program.registry.gpu.info, args.headDim, [q, k, v]);
   requireShape(`attention_forward_${variant}`, args, { q, k, v, out }, { logSumExp }, segmentStart);
   program.add({
     kernel: `attention_forward_${variant}`,
     bindings: { q, k, v, segment_start: segmentStart, out, log_sum_exp: logSumExp },
-    ...launch(program.registry.gpu.info, args),
+    ...launch(program.registry.gpu.info, variant, args),
   });
 }
 
@@ -70,8 +79,9 @@ export function addAttention(program: Program, args: AttentionShape & AttentionT
  * Adds dq, dk, dv = d(loss)/d(q, k, v) of out = attention(q, k, v), given dOut, to a program.
  *
  * @param args Those of {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
- *   (B, T, H, D) f32; `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
- *   No tensor that is written shares its buffer with one that is read.
+ *   (B, T, H, D); `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
+ *   No tensor that is written shares its buffer with one that is read. `variant`: by default
+ *   {@link attentionVariant}.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttentionBackward(
@@ -82,10 +92,12 @@ export function addAttentionBackward(
     dk: Tensor;
     dv: Tensor;
     delta: Tensor;
+    variant?: AttentionVariant | undefined;
   },
 ): void {
   const { q, k, v, out, dOut, logSumExp, segmentStart, dq, dk, dv, delta } = args;
-  const variant = attentionVariant(program.registry.gpu.info);
+  const { info } = program.registry.gpu;
+  const variant = args.variant ?? attentionVariant(info, args.headDim, [q, k, v, out, dOut]);
   requireShape(
     `attention_backward_query_${variant}`,
     args,
@@ -97,20 +109,33 @@ export function addAttentionBackward(
   program.add({
     kernel: `attention_backward_query_${variant}`,
     bindings: { ...inputs, out, dq },
-    ...launch(program.registry.gpu.info, args),
+    ...launch(info, variant, args),
   });
   program.add({
     kernel: `attention_backward_key_${variant}`,
     bindings: { ...inputs, dk, dv },
-    ...launch(program.registry.gpu.info, args),
+    ...launch(info, variant, args),
   });
 }
 
-/** One of the two sets of kernels. */
-type AttentionVariant = keyof typeof DIMS_PER_GROUP;
+/** One of the sets of kernels. */
+export type AttentionVariant = "matrix" | VectorVariant;
 
-/** The set of kernels for an adapter. */
-function attentionVariant(info: Pick<GpuInfo, "subgroupSize">): AttentionVariant {
+/** Those that need no matrix units. */
+type VectorVariant = keyof typeof DIMS_PER_GROUP;
+
+/** The set of kernels for an adapter, heads of a width, and the tensors that are read. */
+export function attentionVariant(
+  info: Pick<GpuInfo, "subgroupSize" | "matrix">,
+  headDim: number,
+  inputs: readonly Pick<Tensor, "dtype">[],
+): AttentionVariant {
+  const suits = info.matrix && HEAD_MATRICES.includes(headDim / info.matrix.side) &&
+    inputs.every(({ dtype }) => dtype === "f16");
+  return suits ? "matrix" : vectorVariant(info);
+}
+
+function vectorVariant(info: Pick<GpuInfo, "subgroupSize">): VectorVariant {
   return info.subgroupSize === 8 ? "subgroup8" : "tiled";
 }
 
@@ -123,14 +148,21 @@ function requireHeadDim(kernel: string, headDim: number): void {
 
 function launch(
   info: GpuInfo,
+  variant: AttentionVariant,
   { batchSize, sequenceLength, numHeads, headDim }: AttentionShape,
 ): { overrides: Record<string, number>; params: Record<string, number>; grid: [number, number, number] } {
-  const variant = attentionVariant(info);
-  const loops = variant === "tiled" ? productLoops(info) : { overrides: {}, params: { slot_parts: 32 } };
+  const { overrides, params } = {
+    matrix: { overrides: { SUBGROUPS }, params: {} },
+    subgroup8: { overrides: {}, params: { slot_parts: 32 } },
+    tiled: productLoops(info),
+  }[variant];
+  const ownRows = variant === "matrix"
+    ? SUBGROUPS * (info.matrix?.side ?? 0)
+    : DIMS_PER_GROUP[variant] / headDim;
   return {
-    overrides: { HEAD_DIM: headDim, ...loops.overrides },
-    params: { sequence_length: sequenceLength, num_heads: numHeads, ...loops.params },
-    grid: [Math.ceil(sequenceLength * headDim / DIMS_PER_GROUP[variant]), numHeads, batchSize],
+    overrides: { HEAD_DIM: headDim, ...overrides },
+    params: { sequence_length: sequenceLength, num_heads: numHeads, ...params },
+    grid: [Math.ceil(sequenceLength / ownRows), numHeads, batchSize],
   };
 }
 
@@ -180,7 +212,7 @@ export interface DecodeTile {
 
 /** The largest number of rows of a tile on an adapter. */
 export function decodeTileRows(info: Pick<GpuInfo, "subgroupSize">, headDim: number): number {
-  return DECODE_DIMS_PER_GROUP[attentionVariant(info)] / headDim;
+  return DECODE_DIMS_PER_GROUP[vectorVariant(info)] / headDim;
 }
 
 /**
@@ -231,7 +263,7 @@ export function addAttentionDecode(
 ): void {
   const { q, promptK, promptV, suffixK, suffixV, rowKeys, tiles, out } = args;
   const { numRows, numSteps, numHeads, headDim, numTiles } = args;
-  const variant = attentionVariant(program.registry.gpu.info);
+  const variant = vectorVariant(program.registry.gpu.info);
   const kernel = `attention_decode_${variant}` as const;
   requireHeadDim(kernel, headDim);
   const rowLength = numHeads * headDim;
