@@ -66,21 +66,42 @@ export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
  */
 export const HALF_STORAGE: Tolerance = { relative: 2 ** -10, absolute: 2 ** -14 };
 
+/** For an error that is not there. */
+export const EXACT: Tolerance = { relative: 0, absolute: 0 };
+
 /**
  * For attention's gradients by q and k where the output is stored as f16: its error is one of delta = dOut . out, which
  * is taken from every gradient of a probability before that is multiplied with a key or query and summed.
  *
- * @param shape The extents.
  * @param inner A bound on |dOut| |out| of a row.
+ * @param weights A bound on the sum of the probabilities of a query, or of a key.
  * @param largest The largest absolute value of the keys, or of the queries.
  */
 export function halfDeltaTolerance(
-  { headDim, sequenceLength }: { headDim: number; sequenceLength: number },
+  headDim: number,
   inner: number,
+  weights: number,
   largest: number,
 ): Tolerance {
   const deltaError = inner * HALF_STORAGE.relative;
-  return { relative: 0, absolute: sequenceLength * deltaError * largest / Math.sqrt(headDim) };
+  return { relative: 0, absolute: weights * deltaError * largest / Math.sqrt(headDim) };
+}
+
+/**
+ * For sums over positions whose weights are rounded to f16, some of which are below its normal range.
+ *
+ * @param weights A bound on the sum of the weights' absolute values.
+ * @param largest The largest absolute value of what they weigh.
+ */
+export function halfWeightsTolerance(
+  { sequenceLength }: { sequenceLength: number },
+  weights: number,
+  largest: number,
+): Tolerance {
+  return {
+    relative: 0,
+    absolute: (weights * HALF_STORAGE.relative + sequenceLength * 2 ** -24) * largest,
+  };
 }
 
 /** The tolerance of two errors on top of each other. */

@@ -1,14 +1,16 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import {
   addAttention,
   addAttentionBackward,
   addAttentionDecode,
+  attentionVariant,
   type DecodeShape,
   type DecodeTile,
   decodeTileRows,
   decodeTiles,
 } from "../../lib/tensor/ops/attention.ts";
+import type { GpuInfo } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import type { DType, Tensor } from "../../lib/tensor/tensor.ts";
 import { RandomStream } from "../../lib/base/random.ts";
@@ -17,14 +19,14 @@ import {
   attentionBackward,
   attentionDecode,
   type AttentionInputs,
-  type AttentionProblem,
   type DecodeInputs,
 } from "../reference/attention.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { addTolerances, attentionTolerance, halfDeltaTolerance } from "../tolerances.ts";
+import { attentionTolerance } from "../tolerances.ts";
 import {
   assertClose,
   assertSameBits,
+  DTYPES,
   type KernelBench,
   largestNorm,
   largestOf,
@@ -32,7 +34,9 @@ import {
   randomNormal,
   storedIn,
   testOnEachDevice,
+  testWithMatrices,
 } from "./support.ts";
+import { checkHalf, inputsOf, maxScore, problemOf, tensorsOf } from "./attention_problem.ts";
 
 /**
  * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 128, 64 or 32 (64 threads); tiles
@@ -53,50 +57,6 @@ const SHAPES = [
   [1, 9, 2, 128],
   [1, 140, 1, 128],
 ];
-
-/** A problem whose sequences are cut into segments of 1 to `maxLength` tokens. */
-function problemOf([B, T, H, D]: number[], maxLength: number): AttentionProblem {
-  const random = new RandomStream(0, "segments", B, T, maxLength);
-  const segmentStart = new Uint32Array(B * T);
-  for (let b = 0; b < B; b++) {
-    for (let t = 0, start = 0, end = 0; t < T; t++) {
-      if (t === end) [start, end] = [t, t + 1 + random.below(maxLength)];
-      segmentStart[b * T + t] = start;
-    }
-  }
-  return { batchSize: B, sequenceLength: T, numHeads: H, headDim: D, segmentStart };
-}
-
-function inputsOf({ batchSize, sequenceLength, numHeads, headDim }: AttentionProblem): AttentionInputs {
-  const length = batchSize * sequenceLength * numHeads * headDim;
-  return { q: randomNormal("q", length), k: randomNormal("k", length), v: randomNormal("v", length) };
-}
-
-/** The tensors of a problem; the outputs start as NaN. */
-function tensorsOf(
-  bench: KernelBench,
-  problem: AttentionProblem,
-  inputs: AttentionInputs,
-  dtype: DType = "f32",
-) {
-  const perToken = [problem.batchSize, problem.sequenceLength];
-  const perHead = [...perToken, problem.numHeads];
-  const perElement = [...perHead, problem.headDim];
-  return {
-    ...problem,
-    q: bench.input("q", perElement, inputs.q, dtype),
-    k: bench.input("k", perElement, inputs.k, dtype),
-    v: bench.input("v", perElement, inputs.v, dtype),
-    segmentStart: bench.inputUint32("segmentStart", perToken, problem.segmentStart),
-    out: bench.output("out", perElement, undefined, dtype),
-    logSumExp: bench.output("logSumExp", perHead),
-  };
-}
-
-/** A bound on |q . k| / sqrt(D). */
-function maxScore({ headDim }: AttentionProblem, { q, k }: AttentionInputs): number {
-  return largestNorm(q, headDim) * largestNorm(k, headDim) / Math.sqrt(headDim);
-}
 
 testOnEachDevice("addAttention() equals the float64 reference", async (bench) => {
   for (const shape of SHAPES) {
@@ -120,13 +80,15 @@ testOnEachDevice(
   "addAttention() neither overflows nor forgets where scores are in the thousands",
   async (bench) => {
     const problem = problemOf([1, 40, 1, 32], 1000);
-    const inputs = inputsOf(problem);
-    inputs.q = inputs.q.map((value) => value * 1024);
-    const tensors = tensorsOf(bench, problem, inputs);
-    await bench.run((program) => addAttention(program, tensors));
-    const [out] = await bench.read(tensors.out);
-    const tolerance = attentionTolerance(problem, maxScore(problem, inputs), largestOf(inputs.v));
-    assertClose(out, attention(problem, inputs).out, tolerance, "out");
+    const [q, k, v] = ["q", "k", "v"].map((label) => randomIn("f16", label, 40 * 32));
+    const inputs = { q: q.map((value) => value * 1024), k, v };
+    for (const dtype of DTYPES) {
+      const tensors = tensorsOf(bench, problem, inputs, dtype);
+      await bench.run((program) => addAttention(program, tensors));
+      const [out] = await bench.read(tensors.out);
+      const tolerance = attentionTolerance(problem, maxScore(problem, inputs), largestOf(v));
+      assertClose(out, attention(problem, inputs).out, storedIn(dtype, tolerance), `out of ${dtype}`);
+    }
   },
 );
 
@@ -136,23 +98,22 @@ testOnEachDevice(
     const problem = problemOf([1, 96, 2, 32], 1000);
     problem.segmentStart.fill(0, 0, 45).fill(45, 45);
     const inputs = inputsOf(problem);
-    const before = tensorsOf(bench, problem, inputs);
     // Head 1, the first segment and the last 20 tokens change; head 0 of the tokens between must not.
     const changed = (x: Float64Array) =>
       x.map((value, i) => i % 64 >= 32 || i < 45 * 64 || i >= 76 * 64 ? value + 1 : value);
-    const after = tensorsOf(bench, problem, {
-      q: changed(inputs.q),
-      k: changed(inputs.k),
-      v: changed(inputs.v),
-    });
-    await bench.run((program) => {
-      addAttention(program, before);
-      addAttention(program, after);
-    });
-    const outs = await bench.read(before.out, after.out);
-    const [a, b] = outs.map((out) => out.filter((_, i) => i % 64 < 32 && i >= 45 * 64 && i < 76 * 64));
-    assertSameBits(a, b, "out");
-    assert(outs[0].some((value, i) => value !== outs[1][i]), "the change had no effect at all");
+    const others = { q: changed(inputs.q), k: changed(inputs.k), v: changed(inputs.v) };
+    for (const dtype of DTYPES) {
+      const before = tensorsOf(bench, problem, inputs, dtype);
+      const after = tensorsOf(bench, problem, others, dtype);
+      await bench.run((program) => {
+        addAttention(program, before);
+        addAttention(program, after);
+      });
+      const outs = await bench.read(before.out, after.out);
+      const [a, b] = outs.map((out) => out.filter((_, i) => i % 64 < 32 && i >= 45 * 64 && i < 76 * 64));
+      assertSameBits(a, b, "out");
+      assert(outs[0].some((value, i) => value !== outs[1][i]), "the change had no effect at all");
+    }
   },
 );
 
@@ -231,54 +192,82 @@ testOnEachDevice(
   "addAttention() and its backward of f16 tensors equal the float64 reference",
   async (bench) => {
     for (const shape of [[2, 65, 1, 32], [1, 33, 2, 32], [1, 17, 2, 128]]) {
-      const problem = problemOf(shape, 11);
-      const { headDim } = problem;
-      const length = shape.reduce((product, extent) => product * extent);
-      const [q, k, v, dOut] = ["q", "k", "v", "dOut"].map((label) => randomIn("f16", label, length));
-      const written = (label: string) => bench.output(label, shape, undefined, "f16");
-      const forward = tensorsOf(bench, problem, { q, k, v }, "f16");
-      const tensors = {
-        ...forward,
-        dOut: bench.input("dOut", shape, dOut, "f16"),
-        dq: written("dq"),
-        dk: written("dk"),
-        dv: written("dv"),
-        delta: bench.output("delta", shape.slice(0, 3)),
-      };
-      await bench.run((program) => {
-        addAttention(program, tensors);
-        addAttentionBackward(program, tensors);
-      });
-      const [out, logSumExp, dq, dk, dv] = await bench.read(
-        tensors.out,
-        tensors.logSumExp,
-        tensors.dq,
-        tensors.dk,
-        tensors.dv,
-      );
-      const expected = attention(problem, { q, k, v });
-      const gradients = attentionBackward(problem, { q, k, v }, dOut);
-      const bound = maxScore(problem, { q, k, v });
-      const inner = largestNorm(dOut, headDim) * largestNorm(v, headDim);
-      const tolerance = (magnitude: number) => attentionTolerance(problem, bound, magnitude);
-      const withDelta = (largest: number) =>
-        addTolerances(
-          tolerance(inner / Math.sqrt(headDim)),
-          halfDeltaTolerance(
-            problem,
-            largestNorm(dOut, headDim) * largestNorm(expected.out, headDim),
-            largest,
-          ),
-        );
-      assertClose(out, expected.out, storedIn("f16", tolerance(largestOf(v))), `out of ${shape}`);
-      assertClose(logSumExp, expected.logSumExp, tolerance(1), `logSumExp of ${shape}`);
-      assertClose(dq, gradients.q, storedIn("f16", withDelta(largestOf(k))), `dq of ${shape}`);
-      assertClose(dk, gradients.k, storedIn("f16", withDelta(largestOf(q))), `dk of ${shape}`);
-      assertClose(dv, gradients.v, storedIn("f16", tolerance(largestOf(gradients.v))), `dv of ${shape}`);
-      bench.clear();
+      await checkHalf(bench, shape, 11, [undefined]);
     }
   },
 );
+
+/** The norm of the difference of two vectors, relative to that of the second. */
+function distance(a: Float32Array, b: Float32Array): number {
+  const norm = (x: Float32Array) => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
+  return norm(a.map((value, i) => value - b[i])) / norm(b);
+}
+
+/** Four independent roundings to f16. */
+const HALF_DISTANCE = 4 * 2 ** -11;
+
+testWithMatrices(
+  "addAttention() and its backward by matrix units equal the float64 reference and the tiled kernels, the same at each run",
+  async (bench, { side }) => {
+    for (const headDim of [4 * side, 8 * side]) {
+      // A workgroup owns 4 side rows; tiles have as many, or half of them.
+      for (const [B, T, H] of [[1, 1, 1], [2, 2 * side, 1], [1, 4 * side + 1, 3], [2, 100, 2], [1, 300, 1]]) {
+        for (const maxLength of [1, 11, 1000]) {
+          const shape = [B, T, H, headDim];
+          const [first, second, tiled] = await checkHalf(bench, shape, maxLength, [
+            "matrix",
+            "matrix",
+            "tiled",
+          ]);
+          for (const [i, name] of ["out", "dq", "dk", "dv"].entries()) {
+            assertSameBits(first[i], second[i], name);
+            // Of one key, dq and dk are 0 but for rounding.
+            if (T === 1 || (maxLength === 1 && /q|k/.test(name))) continue;
+            assertLess(distance(first[i], tiled[i]), HALF_DISTANCE, `${name} of [${shape}]`);
+          }
+        }
+      }
+    }
+  },
+);
+
+testWithMatrices(
+  "attention by matrix units has no finite gradient of a score beyond f16",
+  async (bench, { side }) => {
+    const problem = problemOf([1, 40, 1, 4 * side], 1000);
+    const inputs = inputsOf(problem);
+    const dOut = randomNormal("dOut", inputs.q.length, 2 ** 13);
+    const tensors = tensorsOf(bench, problem, inputs, "f16");
+    const [dq, dk, dv] = ["dq", "dk", "dv"].map((label) =>
+      bench.output(label, tensors.q.shape, undefined, "f16")
+    );
+    const delta = bench.output("delta", tensors.logSumExp.shape);
+    await bench.run((program) => {
+      addAttention(program, tensors);
+      addAttentionBackward(program, {
+        ...tensors,
+        dOut: bench.input("dOut", tensors.q.shape, dOut, "f16"),
+        dq,
+        dk,
+        dv,
+        delta,
+      });
+    });
+    for (const gradient of await bench.read(dq, dk)) assert(!gradient.every(Number.isFinite));
+  },
+);
+
+Deno.test("attentionVariant() chooses by the adapter, the width of heads and the storage of the inputs", () => {
+  const matrix = { side: 16, lanes: 32 };
+  const of = (info: Partial<GpuInfo>, headDim: number, ...dtypes: DType[]) =>
+    attentionVariant({ subgroupSize: 32, ...info }, headDim, dtypes.map((dtype) => ({ dtype })));
+  assertEquals(of({}, 64, "f16", "f16"), "tiled");
+  assertEquals(of({ subgroupSize: 8 }, 64, "f16", "f16"), "subgroup8");
+  assertEquals(of({ matrix }, 64, "f16", "f16"), "matrix");
+  assertEquals(of({ matrix }, 128, "f16"), "matrix");
+  assertEquals(of({ matrix }, 32, "f16"), "tiled");
+  assertEquals(of({ matrix }, 64, "f16", "f32"), "tiled");
+});
 
 testOnEachDevice("addAttention() refuses a head of another size and tensors that are too small", (bench) => {
   const program = new Program(bench.registry, "refused");

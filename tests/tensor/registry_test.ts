@@ -27,12 +27,15 @@ const HEAD_DIMS = [{ HEAD_DIM: 64 }, { HEAD_DIM: 128 }];
 
 /** Values to compile besides the defaults; of a `bool` override both values are compiled anyway. */
 const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
+  attention_backward_key_matrix: [{ HEAD_DIM: 32 }],
   attention_backward_key_subgroup8: HEAD_DIMS,
   attention_backward_key_tiled: HEAD_DIMS,
+  attention_backward_query_matrix: [{ HEAD_DIM: 32 }],
   attention_backward_query_subgroup8: HEAD_DIMS,
   attention_backward_query_tiled: HEAD_DIMS,
   attention_decode_subgroup8: HEAD_DIMS,
   attention_decode_tiled: HEAD_DIMS,
+  attention_forward_matrix: [{ HEAD_DIM: 32 }],
   attention_forward_subgroup8: HEAD_DIMS,
   attention_forward_tiled: HEAD_DIMS,
   embedding_backward: [{ COLUMNS: 4, LOADS: 8 }],
@@ -150,7 +153,7 @@ testOnEachDevice(
   "KernelRegistry names file and line of an error in each part of a kernel",
   async ({ gpu }) => {
     const assembled = assembledKernels();
-    assertEquals(assembled.length, 10);
+    assertEquals(assembled.length, 13);
     for (const { name, files } of assembled) {
       if (!runsOn(gpu, name)) continue;
       for (const [file, text] of files) {

@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { Gpu } from "../../lib/tensor/device.ts";
+import type { MatrixUnits } from "../../lib/tensor/engine.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry, ROW_LAYOUTS, type RowLayout } from "../../lib/tensor/registry.ts";
 import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
@@ -46,6 +47,19 @@ export function testOnEachDevice(name: string, body: (bench: KernelBench) => Pro
       }
     });
   }
+}
+
+/** Runs a test on a device with matrix units; without one it says so. */
+export function testWithMatrices(
+  name: string,
+  body: (bench: KernelBench, units: MatrixUnits) => Promise<void>,
+): void {
+  Deno.test(name, async () => {
+    using gpu = await Gpu.open();
+    const { matrix, name: adapter, engine } = gpu.info;
+    if (matrix) await body(new KernelBench(gpu), matrix);
+    else console.log(`not run: ${adapter} has no matrix units on the engine ${engine}`);
+  });
 }
 
 /** A device with tensors that lie between guard words. */
