@@ -212,7 +212,7 @@ testWithMatrices(
     for (const headDim of [4 * side, 8 * side]) {
       // A workgroup owns 4 side rows; tiles have as many, or half of them.
       for (const [B, T, H] of [[1, 1, 1], [2, 2 * side, 1], [1, 4 * side + 1, 3], [2, 100, 2], [1, 300, 1]]) {
-        for (const maxLength of [1, 11, 1000]) {
+        for (const maxLength of [1, 11, 150, 1000]) {
           const shape = [B, T, H, headDim];
           const [first, second, tiled] = await checkHalf(bench, shape, maxLength, [
             "matrix",
