@@ -161,9 +161,11 @@ testOnEachDevice("the head's added rows stay zero, and are in no checkpoint", as
   }
   const head = model.parameters.get("lm_head.weight");
   assert(head);
-  const size = modelShapes(model.config).vocabSize * model.config.width;
+  const { vocabSize, paddedVocabSize } = modelShapes(model.config);
+  const { width } = model.config;
+  const size = vocabSize * width;
   const added = (await gpu.read(head))[0].slice(size);
-  assertEquals(added, new Float32Array(model.config.width));
+  assertEquals(added, new Float32Array((paddedVocabSize - vocabSize) * width));
   assertEquals((await model.weights()).get("lm_head.weight")?.length, size);
   assertEquals((await optimizer.readState()).get("lm_head.weight.exp_avg")?.length, size);
   assertEquals(optimizer.stateShapes.get("lm_head.weight.exp_avg"), [267, 16]);
@@ -317,7 +319,7 @@ async function stepOf(bench: KernelBench, perBuffer: number): Promise<Float32Arr
   const members = parameters.map((parameter, i) => ({ name: `${i}`, parameter, gradient: gradients[i] }));
   const rule = new MuonRule(bench.gpu, MUON_RULE, members);
   const program = new Program(bench.registry, "Muon");
-  rule.add(program, bench.input("clip", [4], [1, 1, 0, 0]));
+  rule.add(program, bench.input("clip", [4], [1, 1, 0, 0]), 1);
   rule.prepare(3, { learningRate: 1, weightDecay: 1 });
   program.run();
   return await bench.read(...parameters);
