@@ -8,7 +8,7 @@ import { ensure, KernelError } from "../base/errors.ts";
 import type { Gpu } from "./device.ts";
 import type { KernelName } from "./kernels.ts";
 import type { Kernel, KernelRegistry } from "./registry.ts";
-import { type Tensor, tensorSizeBytes } from "./tensor.ts";
+import { allocationSizeBytes, type Tensor, tensorSizeBytes } from "./tensor.ts";
 import { formatTable } from "../base/text.ts";
 
 /** One kernel with everything it needs. */
@@ -269,7 +269,8 @@ function bindGroup(device: GPUDevice, step: Step, uniforms: GPUBuffer): GPUBindG
         return { binding: index, resource: { buffer: uniforms, offset: step.paramsOffsetBytes, size } };
       }
       const tensor = dispatch.bindings[name];
-      return { binding: index, resource: { buffer: tensor.buffer, offset: tensor.offsetBytes } };
+      const size = allocationSizeBytes(tensor.shape, tensor.dtype);
+      return { binding: index, resource: { buffer: tensor.buffer, offset: tensor.offsetBytes, size } };
     }),
   });
 }

@@ -11,6 +11,7 @@ import { KernelRegistry, ROW_LAYOUTS, type RowLayout } from "../../lib/tensor/re
 import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
 import { previousRows } from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { RandomStream } from "../../lib/base/random.ts";
+import { type BoundsWatch, watchBounds } from "./bounds.ts";
 import { addTolerances, HALF_STORAGE, type Tolerance } from "../tolerances.ts";
 
 /** Words before and after each tensor; 64 words keep its offset a multiple of 256 bytes. */
@@ -40,13 +41,19 @@ export function testOnEachDevice(name: string, body: (bench: KernelBench) => Pro
       const gpu = shared.get(subgroups) ?? await Gpu.open({ subgroups });
       shared.delete(subgroups);
       try {
-        await body(new KernelBench(gpu));
+        await checked(new KernelBench(gpu), body);
       } finally {
         if (gpu.info.isSoftware || gpu.fault) gpu.close();
         else shared.set(subgroups, gpu);
       }
     });
   }
+}
+
+/** Runs a test, and {@link KernelBench.check} if it did not. */
+async function checked(bench: KernelBench, body: (bench: KernelBench) => Promise<void>): Promise<void> {
+  await body(bench);
+  await bench.check();
 }
 
 /** Runs a test on a device with matrix units; without one it says so. */
@@ -57,7 +64,7 @@ export function testWithMatrices(
   Deno.test(name, async () => {
     using gpu = await Gpu.open();
     const { matrix, name: adapter, engine } = gpu.info;
-    if (matrix) await body(new KernelBench(gpu), matrix);
+    if (matrix) await checked(new KernelBench(gpu), (bench) => body(bench, matrix));
     else console.log(`not run: ${adapter} has no matrix units on the engine ${engine}`);
   });
 }
@@ -67,8 +74,11 @@ export class KernelBench {
   readonly registry: KernelRegistry;
   readonly #tensors: { tensor: Tensor; whole: Tensor; input: Uint32Array | undefined }[] = [];
 
+  readonly #bounds: BoundsWatch;
+
   /** @param rows Replaces the adapter's own. */
   constructor(readonly gpu: Gpu, rows?: Partial<RowLayout>) {
+    this.#bounds = watchBounds(gpu);
     this.registry = new KernelRegistry(gpu, rows && { rows });
   }
 
@@ -102,9 +112,13 @@ export class KernelBench {
     return await this.gpu.read(...tensors);
   }
 
-  /** Asserts that all guard words and all inputs are as they were. */
+  /** Asserts that no kernel left its arrays, and that all guard words and all inputs are as they were. */
   async check(): Promise<void> {
-    const contents = await this.gpu.read(...this.#tensors.map(({ whole }) => whole));
+    const [faults, ...contents] = await this.gpu.read(
+      this.#bounds.faults,
+      ...this.#tensors.map(({ whole }) => whole),
+    );
+    this.#bounds.check(faults);
     this.#tensors.forEach(({ tensor, input }, i) => {
       // The bytes may lie in a longer buffer.
       const words = new Uint32Array(contents[i].buffer, contents[i].byteOffset, contents[i].length);

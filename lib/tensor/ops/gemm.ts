@@ -232,7 +232,7 @@ export function addGemm(
     bindings: {
       a,
       b,
-      d: read ?? { ...a, dtype: c.dtype },
+      d: read ?? { ...a, shape: [4], dtype: c.dtype },
       c: product,
       e: written ?? { ...program.registry.unusedOutput, dtype: c.dtype },
     },
