@@ -418,6 +418,10 @@ export function writeInputs(
     if (name === "tokens" || name === "targets") {
       ensure(values.every((token) => token < limit), `${name} has a token that is not below ${limit}`);
     }
+    if (name === "segmentStart") {
+      const isBegun = values.every((start, row) => start <= row % sequenceLength);
+      ensure(isBegun, "segmentStart has a position after its token");
+    }
     gpu.write(inputs[name], values);
   }
   if (inputs.previous) gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));

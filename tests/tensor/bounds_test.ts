@@ -1,8 +1,9 @@
 import { assertRejects, assertThrows } from "@std/assert";
+import { Gpu } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { withBoundsChecks } from "./bounds.ts";
-import { testOnEachDevice } from "./support.ts";
+import { KernelBench } from "./support.ts";
 
 /** A thread for each of x and y, which have 8 vec4. */
 const kernel = (statement: string) => `
@@ -61,8 +62,11 @@ fn main(@builtin(local_invocation_index) i: u32) {
 }
 `;
 
-testOnEachDevice("a watched device finds each access outside of an array", async (bench) => {
-  const { matrix } = bench.gpu.info;
+/** On a device that clamps indexes. */
+async function findsFaults(subgroups: boolean): Promise<void> {
+  using gpu = await Gpu.open({ subgroups, toggles: [] });
+  const bench = new KernelBench(gpu);
+  const { matrix } = gpu.info;
   const side = matrix?.side ?? 0;
   const ofMatrices: typeof CASES = [
     [matrixKernel("u32(x[0].x)")],
@@ -70,16 +74,22 @@ testOnEachDevice("a watched device finds each access outside of an array", async
   ];
   const sources = CASES.map(([statement, fault]): typeof CASES[0] => [kernel(statement), fault]);
   for (const [source, fault] of [...sources, ...matrix ? ofMatrices : []]) {
-    const registry = new KernelRegistry(bench.gpu, { sources: { copy: source } });
+    const registry = new KernelRegistry(gpu, { sources: { copy: source } });
     const program = new Program(registry, "test");
-    const [x, y] = ["x", "y"].map((label) => bench.gpu.tensor(label, [32]));
+    const [x, y] = ["x", "y"].map((label) => gpu.tensor(label, [32]));
     program.add({ kernel: "copy", bindings: { x, y }, grid: [1] });
     program.run();
     await registry.ready();
     if (fault) await assertRejects(() => bench.check(), Error, `copy: ${fault}`, source);
     else await bench.check();
   }
-});
+}
+
+for (const subgroups of [true, false]) {
+  const on = subgroups ? "with" : "without";
+  Deno.test(`a watched device finds each access outside of an array (${on} subgroups)`, () =>
+    findsFaults(subgroups));
+}
 
 Deno.test("withBoundsChecks() refuses what it cannot check: a pointer to an array", () => {
   const fault = "&x is a pointer to an array, expected only x[i]";

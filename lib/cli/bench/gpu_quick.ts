@@ -68,12 +68,12 @@ function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
       ]),
     ],
   });
-  const robust = training("dawn", "f16", usual);
+  const unchecked = training("dawn", "f16", usual);
   const boundsChecks: Choice = {
     name: "bounds checks in kernels, f16 on Dawn",
     ways: [
-      ["on", robust],
-      ["off", { ...robust, gpu: { ...robust.gpu, toggles: ["disable_robustness"] } }],
+      ["off", unchecked],
+      ["on", { ...unchecked, gpu: { ...unchecked.gpu, toggles: [] } }],
     ],
   };
   return [

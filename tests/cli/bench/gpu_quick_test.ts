@@ -88,17 +88,17 @@ Deno.test("describeQuick() names wrong results, and hasFault() is true with them
 });
 
 Deno.test("describeQuick() advises what is faster by more than noise, and a step by kernel beside the other", () => {
-  const training = (offSpeed: number) => (part: GpuPart) => {
+  const training = (checkedSpeed: number) => (part: GpuPart) => {
     if (part.kind !== "training") return undefined;
-    const tokensPerS = part.gpu.toggles ? offSpeed : 1000;
+    const tokensPerS = part.gpu.toggles ? checkedSpeed : 1000;
     const row = { tokensPerS, stepS: 1, gigaflopsPerS: 1, plannedMemoryBytes: 1, startS: 1 };
     const seconds = part.gpu.engine === "dawn" ? 0.01 : 0.02;
     return { row, profile: [{ label: "up_proj", calls: 1, seconds, flops: 1e12, bytes: 1 }] };
   };
   const text = describeQuick(endsOf(training(1100)), PLAN);
-  assertStringIncludes(text, "off 1.10 x   set to off");
+  assertStringIncludes(text, "on 1.10 x   set to on");
   assert(/up_proj +20\.00 +50\.0 +10\.00 +100\n/.test(text), text);
-  assertStringIncludes(describeQuick(endsOf(training(1020)), PLAN), "off 1.02 x   stays");
+  assertStringIncludes(describeQuick(endsOf(training(1020)), PLAN), "on 1.02 x   stays");
 });
 
 Deno.test("describeComparisons() gives the ratio to compiled bf16 on a GPU, and rates by core in software", () => {
