@@ -117,7 +117,10 @@ function numberOf({ arrays }: Scope, name: string, length: string): number {
   return known.number;
 }
 
-/** The text with the functions that it calls, and with an entry point that stores a fault when it ends. */
+/**
+ * The text with the functions that it calls, and with an entry point that fills workgroup memory with NaN, of f32 and of f16,
+ * and stores a fault when it ends.
+ */
 function withReport(code: string, arrays: Scope["arrays"], placeOf: (array: string) => number): string {
   const [entry, attributes, parameters] = /(@compute[^{]*?)fn main\(([^{]*)\) *(?={)/.exec(code) ?? [];
   assert(entry && attributes !== undefined && parameters !== undefined, "there is no entry point main");
@@ -126,6 +129,9 @@ function withReport(code: string, arrays: Scope["arrays"], placeOf: (array: stri
     parameters.replaceAll(/@builtin\(\w+\)/g, "")
   }) `;
   const names = parameters.split(",").map((parameter) => /(\w+) *:/.exec(parameter)?.[1]).join();
+  const ofThread = /@builtin\(local_invocation_index\)\s*(\w+)/.exec(parameters)?.[1];
+  const thread = ofThread ?? "thread_of_watch";
+  const threads = /@workgroup_size\(([^)]*)\)/.exec(attributes)?.[1].replaceAll(",", " *") ?? "1";
   const all = [...arrays, ["a vec4", { length: "4u", number: 0 }] as const];
   const functions = all.map(([, { number }]) => `
 var<private> largest_${number}: u32;
@@ -139,13 +145,34 @@ fn seen_${number}(i: u32) -> u32 {
   return `${code.replace(entry, inner)}${functions.join("")}
 fn seen_in_vec4(i: u32, is_vec4: vec4<bool>) -> u32 { return seen_0(i); }
 @group(0) @binding(${BINDING}) var<storage, read_write> faults: array<atomic<u32>>;
-${attributes}fn main(${parameters}) {
+var<private> zero: u32;
+${attributes}fn main(${parameters}${ofThread ? "" : `, @builtin(local_invocation_index) ${thread}: u32`}) {
+  let nan = zero + 0x7fc07fc1u;
+${
+    [...code.matchAll(/^var<workgroup> (\w+): (.*);/gm)].map(([, name, type]) =>
+      filled(name, type, thread, threads)
+    ).join("")
+  }  workgroupBarrier();
   checked_main(${names});
   var fault = vec2u();
 ${comparisons.join("\n")}
   if (fault.x > 0u) { atomicMax(&faults[fault.x], fault.y); }
 }
 `;
+}
+
+/** Fills a variable of workgroup memory with `nan`, so that what is read before it is written spoils a result. */
+function filled(name: string, type: string, thread: string, threads: string): string {
+  if (type.startsWith("atomic")) return `  atomicStore(&${name}, nan);\n`;
+  let element = type;
+  const lengths: string[] = [];
+  for (; element.startsWith("array"); element = elementOf(element)) lengths.push(lengthOf(name, element));
+  const place = lengths.map((length, i) => `[${["i", ...lengths.slice(i + 1)].join(" / ")} % ${length}]`)
+    .join("");
+  const [, width] = /^vec(\d)/.exec(element) ?? [];
+  const value = `bitcast<${element}>(${width ? `vec${width}u(nan)` : "nan"})`;
+  const length = ["1u", ...lengths].join(" * ");
+  return `  for (var i = ${thread}; i < ${length}; i += u32(${threads})) { ${name}${place} = ${value}; }\n`;
 }
 
 /** The types of arrays, vectors and matrices by the names of variables, parameters and fields. */

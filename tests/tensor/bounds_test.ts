@@ -1,4 +1,4 @@
-import { assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
@@ -85,10 +85,25 @@ async function findsFaults(subgroups: boolean): Promise<void> {
   }
 }
 
+async function findsUnwritten(subgroups: boolean): Promise<void> {
+  using gpu = await Gpu.open({ subgroups, toggles: [] });
+  const unwritten = kernel("y[i].x = spare[i / 4u][i % 4u];");
+  const sources = { copy: `${unwritten}var<workgroup> spare: array<array<f32, 4>, 2>;\n` };
+  const bench = new KernelBench(gpu);
+  const program = new Program(new KernelRegistry(gpu, { sources }), "test");
+  const [x, y] = ["x", "y"].map((label) => gpu.tensor(label, [32]));
+  program.add({ kernel: "copy", bindings: { x, y }, grid: [1] });
+  program.run();
+  const [values] = await bench.read(y);
+  assertEquals(values.filter((_, i) => i % 4 === 0), new Float32Array(8).fill(NaN));
+}
+
 for (const subgroups of [true, false]) {
   const on = subgroups ? "with" : "without";
   Deno.test(`a watched device finds each access outside of an array (${on} subgroups)`, () =>
     findsFaults(subgroups));
+  Deno.test(`on a watched device workgroup memory begins as NaN (${on} subgroups)`, () =>
+    findsUnwritten(subgroups));
 }
 
 Deno.test("withBoundsChecks() refuses what it cannot check: a pointer to an array", () => {
