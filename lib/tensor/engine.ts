@@ -23,8 +23,9 @@ export interface MatrixUnits {
 }
 
 /**
- * What Dawn leaves out of kernels: clamps of all indexes (with them products have half the speed on an H100), and zeros in
- * workgroup memory. tests/tensor/bounds.ts shows for every kernel that it needs neither.
+ * What Dawn leaves out of kernels on a GPU: clamps of all indexes (with them products have half the speed on an H100), and
+ * zeros in workgroup memory. tests/tensor/bounds.ts shows for every kernel that it needs neither. Mesa, the software one,
+ * unrolls loops without them, for minutes.
  */
 const UNCHECKED = ["disable_robustness", "disable_workgroup_init"] as const;
 
@@ -37,7 +38,7 @@ export interface EngineOptions {
   engine?: EngineChoice | undefined;
   /** The storage format of a model that is trained; undefined for answers, which are always of f32. */
   dtype?: DType | undefined;
-  /** What Dawn leaves out of kernels (all that it can). */
+  /** What Dawn leaves out of kernels (all that it can on a GPU, nothing in software). */
   toggles?: readonly DawnToggle[] | undefined;
   /** Takes one line that says which engine runs and why, if there was a choice and the line is a new one. */
   onLog?: ((line: string) => void) | undefined;
@@ -110,7 +111,7 @@ class DawnError extends UserError {
  * @throws {UserError} If the engine is `dawn`, which is not installed or may not be loaded.
  */
 export async function requestAdapter(options: EngineOptions): Promise<ChosenAdapter> {
-  const { engine = usual.engine ?? "auto", dtype, toggles = UNCHECKED, onLog = usual.onLog } = options;
+  const { engine = usual.engine ?? "auto", dtype, toggles, onLog = usual.onLog } = options;
   const log = (line: string) => {
     if (line !== lastLine) onLog?.(line);
     lastLine = line;
@@ -138,7 +139,7 @@ export async function requestAdapter(options: EngineOptions): Promise<ChosenAdap
 async function matrixAdapter(
   other: GPUAdapter | null,
   dtype: DType,
-  toggles: readonly DawnToggle[],
+  toggles: readonly DawnToggle[] | undefined,
 ): Promise<GPUAdapter | string> {
   const noGpu = "the adapter is a software one";
   if (dtype !== "f16") return `the model is stored in ${dtype}`;
@@ -155,18 +156,20 @@ async function matrixAdapter(
 }
 
 /** An adapter of Dawn, which gives one device. @throws {DawnError} If Dawn is not installed or cannot be loaded. */
-async function dawnAdapter(toggles: readonly DawnToggle[]): Promise<GPUAdapter | null> {
-  const on = [...TOGGLES, ...toggles].join();
+async function dawnAdapter(toggles?: readonly DawnToggle[]): Promise<GPUAdapter | null> {
+  const on = [...TOGGLES, ...toggles ?? []].join();
+  let adapter;
   try {
     const gpu = created.get(on) ??
       loadDawn().create([`enable-dawn-features=${on}`, `disable-dawn-features=${TOGGLES_OFF}`]);
     created.set(on, gpu);
-    return await gpu.requestAdapter({ powerPreference: "high-performance" });
+    adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
   } catch (error) {
     if (error instanceof DawnError) throw error;
     const [line] = String(error instanceof Error ? error.message : error).split("\n");
     throw new DawnError(`Dawn's library cannot be loaded (${line})`, "use --engine deno", { cause: error });
   }
+  return adapter && !toggles && !isSoftware(adapter) ? await dawnAdapter(UNCHECKED) : adapter;
 }
 
 function loadDawn(): Dawn {
