@@ -131,6 +131,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let strip = STRIPS + subgroup * MATRIX * STRIP_ROW;
   let weights_at = subgroup * MATRIX * WEIGHT_ROW;
   let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
+  if (thread == 0u) { atomicStore(&changed, 0u); }
   let queries = own_lefts(0u, head, first, thread, subgroup);
   let key_begin = segment_start[row0 + first];
   var at = places(head, key_begin, thread);

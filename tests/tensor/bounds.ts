@@ -146,7 +146,7 @@ fn seen_${number}(i: u32) -> u32 {
 fn seen_in_vec4(i: u32, is_vec4: vec4<bool>) -> u32 { return seen_0(i); }
 @group(0) @binding(${BINDING}) var<storage, read_write> faults: array<atomic<u32>>;
 var<private> zero: u32;
-${attributes}fn main(${parameters}${ofThread ? "" : `, @builtin(local_invocation_index) ${thread}: u32`}) {
+${attributes}fn main(${ofThread ? "" : `@builtin(local_invocation_index) ${thread}: u32, `}${parameters}) {
   let nan = zero + 0x7fc07fc1u;
 ${
     [...code.matchAll(/^var<workgroup> (\w+): (.*);/gm)].map(([, name, type]) =>
