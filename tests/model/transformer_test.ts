@@ -189,6 +189,22 @@ testOnEachDevice("load() refuses weights of another model", async ({ registry })
   );
 });
 
+testOnEachDevice("a batch with an index outside of a tensor is not uploaded", async ({ registry }) => {
+  const config = tinyConfig();
+  const model = await tinyModel(registry, config);
+  const batch = tinyBatch(config, BATCH_SIZE);
+  const { vocabSize } = modelShapes(config);
+  const cases = [
+    ["tokens", vocabSize, "a token that is not below"],
+    ["targets", vocabSize, "a token that is not below"],
+    ["segmentStart", config.sequenceLength, "a position after its token"],
+  ] as const;
+  for (const [name, value, fault] of cases) {
+    const values = batch[name].with(5, value);
+    await assertRejects(() => model.evaluateLosses({ ...batch, [name]: values }), Error, fault);
+  }
+});
+
 testOnEachDevice("create() refuses a model that the adapter's buffers cannot hold", async ({ registry }) => {
   const config = tinyConfig({ sequenceLength: 65535, mlpWidth: 65536 });
   const options = { batchSize: 4096, training: false };

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   addEmbedding,
   addEmbeddingBackward,
@@ -91,6 +91,11 @@ Deno.test("tokenRows() puts the rows of each token together, ascending", () => {
     const rows = places.subarray(places[token], places[token + 1]);
     assertEquals([...rows], [...tokens.keys()].filter((row) => tokens[row] === token));
   }
+  assertThrows(
+    () => tokenRows([1, 0, 1], 2, { numUses: 2 }),
+    Error,
+    "3 tokens have rows, expected at most 2",
+  );
 });
 
 Deno.test("embeddingBackward() of the reference is the derivative of embedding()", () => {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ensure } from "../../base/errors.ts";
 import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./common.ts";
@@ -54,6 +55,7 @@ export function tokenRows(
     places[token + 1] = start;
     start += count;
   }
+  ensure(start <= places.length, `${start - vocabSize - 1} tokens have rows, expected at most ${numUses}`);
   for (let i = 0; i < tokens.length; i++) {
     if (tokens[i] < vocabSize) places[places[tokens[i] + 1]++] = Math.floor(i / perRow);
   }
