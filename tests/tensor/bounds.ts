@@ -1,6 +1,6 @@
 /**
- * Finds accesses of kernels outside of their arrays: a watched device compiles each kernel with a check of every index that
- * its compiler does not know, on the very text that the program gives it, and records what is outside.
+ * Finds accesses of kernels outside of their arrays: a watched device compiles each kernel, from the text that the program
+ * gives it, with a check of every index that its compiler does not know. Its workgroup memory begins as NaN.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const BINDING = 99;
 /** The most places of all kernels of a device. */
 const MAX_PLACES = 4096;
 
-/** A type by its WGSL text: `array<vec4f, 8>`. Types without an index are not needed. */
+/** The WGSL text of the types that can be indexed, such as `array<vec4f, 8>`, by name; a field's name begins with a dot. */
 type Types = ReadonlyMap<string, string>;
 
 /**
@@ -31,7 +31,7 @@ export function withBoundsChecks(source: string, placeOf: (array: string) => num
   const typesIn = (start: RegExp) => typesOf(parts.filter((part) => start.test(part)).join(""));
   const variables = typesIn(/^@group|^var/);
   const fields = new Map([...typesIn(/^struct/)].map(([name, type]) => [`.${name}`, type]));
-  const constants = new Set([...code.matchAll(/\bconst (\w+)/g)].map(([, name]) => name));
+  const constants = new Set([...code.matchAll(/^const (\w+)/gm)].map(([, name]) => name));
   const unknown = code.replaceAll(/(?:arrayLength|subgroupMatrix(?:Load|Store)(?:<[^>]*>)?)\(&/g, "");
   for (const [, name] of unknown.matchAll(/[(,=] *&(\w+)\b(?! *\[)/g)) {
     assert(
@@ -41,7 +41,10 @@ export function withBoundsChecks(source: string, placeOf: (array: string) => num
   }
   const arrays = new Map<string, { length: string; number: number }>();
   const checked = parts.map((part) => {
-    if (!part.startsWith("fn ")) return part;
+    if (!part.startsWith("fn ")) {
+      assert(!/\bfn \w/.test(part), `a function does not begin a line: ${part}`);
+      return part;
+    }
     return withChecks(part, {
       types: new Map([...fields, ...variables, ...typesOf(part)]),
       constants,
@@ -133,6 +136,8 @@ function withReport(code: string, arrays: Scope["arrays"], placeOf: (array: stri
   const thread = ofThread ?? "thread_of_watch";
   const threads = /@workgroup_size\(([^)]*)\)/.exec(attributes)?.[1].replaceAll(",", " *") ?? "1";
   const all = [...arrays, ["a vec4", { length: "4u", number: 0 }] as const];
+  const workgroup = [...code.matchAll(/^var<workgroup> (\w+): (.*);/gm)];
+  assertEquals(workgroup.length, code.split("var<workgroup>").length - 1, "variables of workgroup memory");
   const functions = all.map(([, { number }]) => `
 var<private> largest_${number}: u32;
 fn seen_${number}(i: u32) -> u32 {
@@ -148,11 +153,7 @@ fn seen_in_vec4(i: u32, is_vec4: vec4<bool>) -> u32 { return seen_0(i); }
 var<private> zero: u32;
 ${attributes}fn main(${ofThread ? "" : `@builtin(local_invocation_index) ${thread}: u32, `}${parameters}) {
   let nan = zero + 0x7fc07fc1u;
-${
-    [...code.matchAll(/^var<workgroup> (\w+): (.*);/gm)].map(([, name, type]) =>
-      filled(name, type, thread, threads)
-    ).join("")
-  }  workgroupBarrier();
+${workgroup.map(([, name, type]) => filled(name, type, thread, threads)).join("")}  workgroupBarrier();
   checked_main(${names});
   var fault = vec2u();
 ${comparisons.join("\n")}
@@ -188,7 +189,7 @@ function typesOf(code: string): Types {
 }
 
 function typeAtStart(text: string): string {
-  const [name] = /^\w+/.exec(text)!;
+  const name = /^\w+/.exec(text)?.[0] ?? "";
   if (text[name.length] !== "<") return name;
   let end = name.length;
   for (let depth = 0; end < text.length;) {

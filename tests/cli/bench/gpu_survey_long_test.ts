@@ -19,7 +19,6 @@ const ADAPTER = {
   subgroupSize: 32,
   enablesSubgroups: false,
   isSoftware: false,
-  engine: "deno" as const,
   features: [],
   limits: {},
 };
