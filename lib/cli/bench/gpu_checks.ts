@@ -83,7 +83,7 @@ async function productError(
   using memory = new BenchMemory(registry.gpu);
   const [a, b, c] = [m * k, k * n, m * n].map((length, i) => memory.floats("abc"[i], [length], dtype));
   const program = new Program(registry, "check");
-  addGemm(program, { kind, m, n, k, a, b, c, ...(variant ? { variant } : { exponents: { a: 0, b: 0 } }) });
+  addGemm(program, { kind, m, n, k, a, b, c, ...(variant ? { variant } : { exponents: { a: 15, b: 15 } }) });
   program.run();
   await registry.ready();
   const [aValues, bValues, found] = await registry.gpu.read(a, b, c);

@@ -135,9 +135,20 @@ export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 2048, minSplitK: 64, ma
  * rounds differently.
  *
  * @param shape The product's extents, of a batch those of its products together.
+ * @param tileK The steps of k that the kernel computes at a time.
  */
-export function gemmSplits({ isSoftware }: Pick<GpuInfo, "isSoftware">, shape: GemmShape): number {
-  return isSoftware || shape.kind !== "TN" ? 1 : splitsOf(shape);
+export function gemmSplits(
+  { isSoftware }: Pick<GpuInfo, "isSoftware">,
+  shape: GemmShape,
+  tileK: number,
+): number {
+  const splits = isSoftware || shape.kind !== "TN" ? 1 : splitsOf(shape);
+  return Math.ceil(shape.k / stepsOfSplit(shape.k, splits, tileK));
+}
+
+/** The steps of k of each split but the last, which may have fewer. */
+function stepsOfSplit(k: number, splits: number, tileK: number): number {
+  return Math.ceil(k / splits / tileK) * tileK;
 }
 
 /** The splits of a product by a rule, for an adapter and kind with splits. */
@@ -160,8 +171,8 @@ export function splitsOf(
  *   batch do, without one; then k is a multiple of the variant's `tileK`. `label`: the name in profiles.
  *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
  *   is possible for "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
- *   symmetric (no), which saves almost half of the work. `exponents`: matrix units may multiply f32 operands, which times
- *   these powers of two are at most 65504 in magnitude, as sums of two f16 each: 22 bits of an operand count then.
+ *   symmetric (no), which saves almost half of the work. `exponents`: matrix units may multiply f32 operands as sums of
+ *   two f16 each, times these powers of two: at most 65504 in magnitude, of what is above 2^8 20 bits count.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -207,8 +218,9 @@ export function addGemm(
     }
   }
   const canSplit = typeof epilogue === "string" && terms === 1 && kernel !== SUBGROUP8.kernel;
-  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, { ...args, m: batch * m }) : 1);
-  const splitK = Math.ceil(terms * k / splits / tileK) * tileK;
+  const whole = { ...args, m: batch * m, k: terms * k };
+  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, whole, tileK) : 1);
+  const splitK = stepsOfSplit(whole.k, splits, tileK);
   if (splits > 1 && !(canSplit && splitK * (splits - 1) < k)) {
     throw new KernelError(kernel, `cannot divide k into ${splits} splits here`);
   }

@@ -23,11 +23,11 @@ export const NEWTON_SCHULZ_STEPS = 5;
 // the largest eigenvalue.
 
 /** Of Gram matrices, at most 1.5, and polynomials, at most 3.4445. */
-const POLYNOMIAL_EXPONENT = 12;
+const POLYNOMIAL_EXPONENT = 13;
 /** Of products of all polynomials, at most 3.4445^5 = 485. */
 const PRODUCT_EXPONENT = 6;
 /** The largest magnitude of scaled momenta, with room for those that were made under a larger bound. */
-const LARGEST_MOMENTUM = 2 ** 12;
+const LARGEST_MOMENTUM = 2 ** 14;
 
 /** The hyperparameters of Muon for a step. */
 export interface MuonStep {
