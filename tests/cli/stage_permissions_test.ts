@@ -77,7 +77,7 @@ demo --fetch 1001 --start 2020-01-01 --output dir --url=http://127.0.0.1:8080 | 
 bench kernels --compare in/b.parquet | in/b.parquet
 bench train --config in/b.parquet | in/b.parquet
 bench changes --input in/b.parquet --output out/f.parquet | in/b.parquet out/ | FILE
-bench gpu --output dir --config in/b.parquet | in/b.parquet dir/report.json | DIR
+bench gpu --output dir --config in/b.parquet | in/b.parquet dir/report.json | DIR | deno
 bench loader --folder dir | dir/report.json | DIR | deno
 compile --output out/f.parquet | out/ | FILE | deno
 completion bash
