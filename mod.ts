@@ -163,7 +163,7 @@ export type { Gpu, GpuInfo } from "./lib/tensor/device.ts";
 export type { EngineChoice, EngineName, MatrixUnits } from "./lib/tensor/engine.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernels.ts";
 export type { ProfileRow } from "./lib/tensor/program.ts";
-export type { Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
+export type { Kernel, KernelRegistry, RowLayout } from "./lib/tensor/registry.ts";
 export type { DType, Tensor } from "./lib/tensor/tensor.ts";
 export type { EmbeddingsConfig, ModelConfig, PairEmbeddingsConfig } from "./lib/model/model_config.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";

@@ -19,8 +19,6 @@ export interface ProcessOptions {
   stdin?: Uint8Array<ArrayBuffer>;
   /** A program that starts it, and that one's arguments; none by default. */
   launcher?: readonly string[];
-  /** The command that starts Deno, if not the running one. */
-  deno?: readonly string[];
   /** Flags of `deno run` beside those for files. */
   flags?: readonly string[];
 }
@@ -33,9 +31,10 @@ export function spawnStage(args: readonly string[], options: ProcessOptions = {}
   return spawnDeno([...FILES, ...options.flags ?? [], MAIN, ...args], options);
 }
 
-/** Starts Deno. @param args Flags of `deno run`, a program's path, its arguments. */
+/** Starts Deno, as tests/tensor/newer_mesa.sh says if that runs the tests. @param args Flags of `deno run`, a program's path, its arguments. */
 export function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {
-  const [program, ...rest] = [...options.launcher ?? [], ...options.deno ?? [Deno.execPath()], "run"];
+  const deno = Deno.env.get("MATRIX_DENO")?.split(" ") ?? [Deno.execPath()];
+  const [program, ...rest] = [...options.launcher ?? [], ...deno, "run"];
   return new Deno.Command(program, {
     args: [...rest, "--no-prompt", ...args],
     env: { NO_COLOR: "1", ...options.env },
