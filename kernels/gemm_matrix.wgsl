@@ -1,16 +1,17 @@
 // C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not, by the matrix units of an
-// adapter's subgroups: f16 operands, f32 sums. Of Chromium's experimental subgroup matrices (Dawn; below them
-// VK_KHR_cooperative_matrix).
+// adapter's subgroups: f16 operands, f32 sums. Source of the built-ins: Chromium's experimental subgroup matrices, which
+// Dawn maps to VK_KHR_cooperative_matrix.
 // A workgroup is 2 x 4 subgroups, each with 4 x 2 matrices of sums: a tile of 8 MATRIX rows and columns, 128 where matrices
 //   are 16 x 16 (NVIDIA, 32 lanes), 64 where they are 8 x 8 (lavapipe, 8 lanes). TILE_K = 4 MATRIX steps of k at a time go
-//   through workgroup memory as words of 8 f16; a thread carries 4 words of each operand, which it fetches while the present
+//   through workgroup memory as words of 8 f16. A thread carries 4 words of each operand, which it fetches while the present
 //   ones are multiplied. A row of the tile has one word more, an odd number, so that the 8 rows that a matrix load reads
 //   together lie in different banks.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read; both
 //   f16, or f32 if A_F32, B_F32, then rounded to f16 when they are fetched (NaN beyond f16's range); d, c, e as in
-//   gemm_tiled. With SPLIT both are f32: each times its scale is the sum of two f16, high and low, of whose four products
-//   the three largest are added and divided by the scales: 20 bits of an operand count instead of 11. Of a batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is
-//   the sum of the products of `terms` matrices of a and of b: step k is one of term k / params.k.
+//   gemm_tiled. With SPLIT both are f32: each times its scale is the sum of two f16, high and low. The three largest of
+//   their four products are added and divided by the scales, so 20 bits of an operand count instead of 11. Of a batch,
+//   matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products
+//   of `terms` matrices of a and of b: step k is one of term k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
 // Grid: x = ceil(n / TILE), y = ceil(m / TILE), z = splits of the matrices of the batch, where split s of matrix i is
 //   z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; 8 LANES threads.
@@ -70,8 +71,8 @@ struct Words { w0: vec4u, w1: vec4u, w2: vec4u, w3: vec4u }
 struct Row { c0: Sum, c1: Sum }
 struct Sums { r0: Row, r1: Row, r2: Row, r3: Row }
 
-// 8 elements as f16, or what they exceed that by; all NaN if one is beyond f16's range. That is checked by bits, since WGSL
-// may assume that there is no NaN.
+// 8 elements as f16, or with `is_low` their difference from that; all NaN if one is beyond f16's range, which is checked by
+// bits, since WGSL may assume that there is no NaN.
 fn half_word(x: vec4f, y: vec4f, is_low: bool) -> vec4u {
   let word = vec4u(pack2x16float(x.xy), pack2x16float(x.zw), pack2x16float(y.xy), pack2x16float(y.zw));
   if (SPLIT && is_low) {
