@@ -89,7 +89,7 @@ const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 
 /** What `create()` returned, by its toggles: when one is collected as garbage, the process ends by a fault. */
 const created = new Map<string, GPU>();
-let usual: Required<Pick<EngineOptions, "engine" | "onLog">> = { engine: undefined, onLog: undefined };
+let usual: Pick<EngineOptions, "engine" | "onLog"> = {};
 let lastLine: string | undefined;
 
 /** Sets the engine of devices for which none is named, in this thread. @param onLog As in {@link EngineOptions}. */
