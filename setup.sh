@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages.
+# Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages, and
+# makes the page of `serve`.
 # It keeps existing installations, prints its steps, and can run any number of times, as root or with sudo.
 # With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
 # two MPIs, with which they train in several processes; with --tools also other ping tools, whose outputs tests read, and
@@ -180,6 +181,9 @@ fi
 
 say "fetching the locked packages"
 deno install --quiet --frozen || fail "deno install failed; check the network and run this again"
+
+say "making the page of serve, unless it is up to date"
+deno task --quiet bundle || fail "the page could not be made; see above, and run this again"
 
 if [ -n "$wants_dawn" ]; then
   say "fetching Dawn, 51 MB; the files of other systems are deleted"

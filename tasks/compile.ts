@@ -25,6 +25,7 @@ import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
+import { readPage } from "../lib/serve/page_files.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
 
@@ -61,6 +62,7 @@ export const compileStage: Stage = defineStage(
         "Cannot compile: found no sources of this program, expected a checkout; run deno task compile in one",
       );
     }
+    await readPage("compile");
     const startMs = performance.now();
     const { path } = placeOfFile(output);
     const start = {

@@ -11,7 +11,7 @@ import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { npmPackage } from "../lib/serve/site/npm_package.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
-import { readSitePage } from "../lib/serve/page_files.ts";
+import { readPage, siteFiles } from "../lib/serve/page_files.ts";
 import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
 import { STAGES } from "./stages.ts";
@@ -22,6 +22,7 @@ export const exportStage: Stage = defineStage(
     { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },
     stage,
   ): Promise<StageResult> => {
+    const bundled = await readPage("export");
     refuseOverlap(output, [checkpointDirectory(path)]);
     const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     if (described.checkpoint.config.model.places) stage.log("fitting where addresses are into 4 MiB");
@@ -35,7 +36,7 @@ export const exportStage: Stage = defineStage(
       dtype,
       names: await openNames(names),
     };
-    const page = form === "npm" ? npmPackage(info) : readSitePage();
+    const page = form === "npm" ? npmPackage(info, bundled) : siteFiles(bundled);
     using staged = StagedOutput.openFolder(output, {
       stage: "export",
       inputs: modelFilesOf(checkpoint.directory).map((file) => fingerprint(file)),

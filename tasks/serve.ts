@@ -17,7 +17,7 @@ import { type AnswerOptions, hashOf } from "../lib/serve/answers.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../lib/serve/app.ts";
 import { McpTools } from "../lib/serve/mcp.ts";
-import { readPageFiles } from "../lib/serve/page_files.ts";
+import { pageFiles, readPage } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/metrics.ts";
@@ -39,6 +39,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   requireHost(options.host);
   requireOrigins(options.allowOrigin);
   if (options.mcp) requireNoPort(options);
+  const page = options.mcp ? new Map() : await readPage("serve");
   const metrics = new ServerMetrics();
   const load = () => loadServed(options, metrics, log);
   const files = [calibration, report, ...options.names].filter((path) => path !== undefined);
@@ -57,7 +58,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
     log: printLog,
   };
   if (options.mcp) await new McpTools(answering).serveLines();
-  else await serveHttp(options, answering, metrics, asJson);
+  else await serveHttp(options, answering, { page, metrics, asJson });
   ended.abort();
   await checkpoints;
   stage.signal.throwIfAborted();
@@ -68,8 +69,11 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
 async function serveHttp(
   options: Options,
   answering: AnswerOptions,
-  metrics: ServerMetrics,
-  asJson: boolean,
+  { page, metrics, asJson }: {
+    page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+    metrics: ServerMetrics;
+    asJson: boolean;
+  },
 ): Promise<void> {
   const { host, port, maxRequestS } = options;
   const watched = {
@@ -90,7 +94,7 @@ async function serveHttp(
     metrics,
     host,
     allowOrigins: options.allowOrigin,
-    pageFiles: readPageFiles(),
+    pageFiles: pageFiles(page),
   });
   const server = await HttpServer.listen({
     host,

@@ -1211,7 +1211,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: { unless: "mcp" } },
+    needs: { files: pageSources, listens: { unless: "mcp" } },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",
@@ -1241,6 +1241,7 @@ export const STAGES = named({
       report,
       overwrite: overwriteFolder,
     },
+    needs: { files: pageSources },
   }),
   "slurm": command({
     summary: "write the chain as jobs of a SLURM cluster, and submit them",
@@ -1544,6 +1545,11 @@ export function moduleOf(
 export const STAGE_MODULES: readonly string[] = [
   ...new Set(leavesOf(STAGES).map((command) => `tasks/${moduleOf(command).pathname.split("/").at(-1)}`)),
 ];
+
+/** The sources of the page outside of lib/, from which serve and export learn whether its bundle is outdated. */
+function pageSources(): URL[] {
+  return ["deno.lock", "kernels"].map((name) => new URL(`../${name}`, import.meta.url));
+}
 
 /** The inputs of the one file. */
 function programFiles(): (string | URL)[] {

@@ -1,43 +1,67 @@
 /**
- * The files of the page, which `deno task bundle` makes, and as the server sends them.
+ * The files of the page from its bundle, and as the server sends them.
  *
  * @module
  */
 import { createHash } from "node:crypto";
-import { ensure } from "../base/errors.ts";
-import docsHtml from "./bundle/docs.html" with { type: "text" };
-import docsJs from "./bundle/docs.js.txt" with { type: "text" };
-import iconSvg from "./bundle/icon.svg" with { type: "text" };
-import indexHtml from "./bundle/index.html" with { type: "text" };
-import pageCss from "./bundle/page.css" with { type: "text" };
-import pageJs from "./bundle/page.js.txt" with { type: "text" };
-import workerJs from "./bundle/worker.js.txt" with { type: "text" };
+import { fromFileUrl, join } from "@std/path";
+import { ensure, UserError } from "../base/errors.ts";
+import { exists } from "../io/files/inputs.ts";
+import { hashOfFiles } from "../io/files/manifest.ts";
 
 /** The file that a browser opens. */
 export const PAGE = "index.html";
-/**
- * Files in `bundle/`, imported, since programs of a registry have no files beside them. Scripts have another ending there,
- * since `deno publish` rewrites the imports of modules.
- */
-const TEXTS = {
-  "docs.html": docsHtml,
-  "docs.js": docsJs,
-  "icon.svg": iconSvg,
-  [PAGE]: indexHtml,
-  "page.css": pageCss,
-  "page.js": pageJs,
-  "worker.js": workerJs,
-};
+const ROOT = new URL("../../", import.meta.url);
 
-/** The files of the page: the bytes of each by its name. */
-export function readPage(): Map<string, Uint8Array<ArrayBuffer>> {
-  const encoder = new TextEncoder();
-  return new Map(Object.entries(TEXTS).map(([name, text]) => [name, encoder.encode(text)]));
+/** The content of `page_bundle.json`, which `deno task bundle` makes: the page as browsers load it. */
+export interface PageBundle {
+  /** The files that it was made from, from the root of the checkout. */
+  readonly sources: readonly string[];
+  /** Their {@link hashOfFiles}. */
+  readonly hash: string;
+  /** The text of each file of the page by its name. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
-/** The files of the page for an exported site: without the description of the HTTP API, which a site does not have. */
-export function readSitePage(): Map<string, Uint8Array<ArrayBuffer>> {
-  return new Map([...readPage()].filter(([name]) => !name.startsWith("docs.")));
+/** The bundle, or what is wrong with it: in a checkout it must be made from the present sources. */
+export async function loadBundle(): Promise<PageBundle | "missing" | "outdated"> {
+  let bundle: PageBundle;
+  try {
+    // Imported, since a program from a registry has no files beside it.
+    bundle = (await import("./page_bundle.json", { with: { type: "json" } })).default as PageBundle;
+  } catch { // Not there, or cut short.
+    return "missing";
+  }
+  // Packages and executables contain the bundle but not all of its sources.
+  if (ROOT.protocol !== "file:" || Deno.build.standalone) return bundle;
+  const root = fromFileUrl(ROOT);
+  if (!exists(join(root, "deno.lock"))) return bundle;
+  const isCurrent = bundle.sources.every((name) => exists(join(root, name))) &&
+    hashOfFiles(root, bundle.sources) === bundle.hash;
+  return isCurrent ? bundle : "outdated";
+}
+
+/**
+ * Reads the page.
+ *
+ * @param action The caller's action, for the error.
+ * @returns The bytes of each file by its name.
+ * @throws {UserError} If the bundle is missing or was made from other sources.
+ */
+export async function readPage(action: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
+  const bundle = await loadBundle();
+  if (typeof bundle === "string") {
+    throw new UserError(
+      `Cannot ${action}: the bundle of the page is ${bundle}, expected one of the present sources; run deno task bundle`,
+    );
+  }
+  const encoder = new TextEncoder();
+  return new Map(Object.entries(bundle.files).map(([name, text]) => [name, encoder.encode(text)]));
+}
+
+/** The files of an exported site: all but the description of the HTTP API, which a site does not have. */
+export function siteFiles<T>(page: ReadonlyMap<string, T>): Map<string, T> {
+  return new Map([...page].filter(([name]) => !name.startsWith("docs.")));
 }
 
 /**
@@ -69,8 +93,8 @@ const TYPES: Record<string, string> = {
 };
 
 /** The files of the page by path, such as `/page.js`; the page itself is at `/`, the description of the API at `/docs`. */
-export function readPageFiles(): Map<string, PageFile> {
-  return new Map([...readPage()].map(([name, body]) => {
+export function pageFiles(page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): Map<string, PageFile> {
+  return new Map([...page].map(([name, body]) => {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     ensure(type, `the page has ${name}, whose media type is not known`);
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;

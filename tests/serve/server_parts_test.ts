@@ -7,7 +7,7 @@ import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { Counter, exposition, Histogram, Reading, ServerMetrics } from "../../lib/serve/metrics.ts";
-import { readPageFiles } from "../../lib/serve/page_files.ts";
+import { pageFiles, readPage } from "../../lib/serve/page_files.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../../lib/serve/app.ts";
 import { ServedModels } from "../../lib/serve/served_models.ts";
@@ -126,19 +126,12 @@ Deno.test("exposition() writes counters, readings and cumulative histograms, and
   );
 });
 
-Deno.test("readPageFiles() has every file of the bundle, with its type and tag", () => {
-  const files = readPageFiles();
-  const names = [...Deno.readDirSync("lib/serve/bundle")].map(({ name }) => name.replace(".txt", "")).sort();
-  const pathOf = (name: string) => name === "index.html" ? "/" : `/${name.replace(/\.html$/, "")}`;
-  assertEquals([...files.keys()], names.map(pathOf));
-  for (const name of names) {
-    const path = `lib/serve/bundle/${name.replace(/\.js$/, ".js.txt")}`;
-    assertEquals(
-      new TextDecoder().decode(files.get(pathOf(name))?.body) === Deno.readTextFileSync(path),
-      true,
-      name,
-    );
-  }
+Deno.test("pageFiles() has every file of the page at its path, with its type and tag", async () => {
+  const page = await readPage("test");
+  const files = pageFiles(page);
+  const scripts = ["/page.js", "/docs.js", "/worker.js"];
+  assertEquals([...files.keys()].sort(), ["/", "/docs", "/icon.svg", "/page.css", ...scripts].sort());
+  assertEquals([...files.values()].map(({ body }) => body), [...page.values()]);
   assertEquals(files.get("/page.js")?.type, "text/javascript; charset=utf-8");
   assertEquals(new Set([...files.values()].map(({ etag }) => etag)).size, files.size);
 });

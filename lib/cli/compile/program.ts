@@ -9,6 +9,7 @@ import { arch, platform } from "node:process";
 import { join, toFileUrl } from "@std/path";
 import * as z from "zod";
 import { exists, readText } from "../../io/files/inputs.ts";
+import { hashOfFiles } from "../../io/files/manifest.ts";
 import { UserError } from "../../base/errors.ts";
 import { embedCommit, programCommit } from "../version.ts";
 import type { TarEntry } from "./launcher.ts";
@@ -61,12 +62,8 @@ export function threadModules(program: Program): string[] {
 
 /** A hash of the code, the locked packages and the runtime. */
 export function hashOfProgram(program: Program): string {
-  const hash = createHash("sha256").update(`${Deno.version.deno} ${Deno.build.target}`);
-  for (const name of [...codeFiles(program), "deno.lock"]) {
-    const content = Deno.readFileSync(join(program.root, name));
-    hash.update(`\n${name} ${content.length}\n`).update(content);
-  }
-  return hash.digest("hex");
+  const files = hashOfFiles(program.root, [...codeFiles(program), "deno.lock"]);
+  return createHash("sha256").update(`${Deno.version.deno} ${Deno.build.target} ${files}`).digest("hex");
 }
 
 /**

@@ -150,6 +150,16 @@ export function hashOfEnds(path: string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
+/** A hash of files: of their names, sizes and bytes. @param folder The folder that the names are in. */
+export function hashOfFiles(folder: string, names: Iterable<string>): string {
+  const hash = createHash("sha256");
+  for (const name of names) {
+    const content = Deno.readFileSync(join(folder, name));
+    hash.update(`${name} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
 /** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes and of its ends. Reads it once. */
 export async function describeOutput(
   folder: string,

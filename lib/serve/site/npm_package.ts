@@ -8,15 +8,17 @@ import { ensure } from "../../base/errors.ts";
 import { placeCredits } from "../../data/addresses/place_credits.ts";
 import type { ModelInfo } from "../api/schemas.ts";
 import { openApiDocument } from "../openapi.ts";
-import { readPage } from "../page_files.ts";
 
 type Json = Record<string, unknown>;
 
 const OLDEST_NODE = 22;
 
-/** The files of the package besides those of the model. @throws {UserError} If the worker's is missing. */
-export function npmPackage({ version, step, config }: ModelInfo): Map<string, Uint8Array<ArrayBuffer>> {
-  const module = readPage().get("worker.js");
+/** The files of the package besides those of the model. @param page The files of the page. */
+export function npmPackage(
+  { version, step, config }: ModelInfo,
+  page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+): Map<string, Uint8Array<ArrayBuffer>> {
+  const module = page.get("worker.js");
   ensure(module, "the page has a worker");
   const { places } = config.model as { places?: { sources: string[] } };
   const credits = placeCredits(places?.sources ?? []).map(({ text, url }) => `- ${text}: ${url}\n`);

@@ -1,29 +1,84 @@
+/** The bundle of the page, and who refuses one that is missing or outdated. */
 import { assertEquals } from "@std/assert";
-import { bundleFiles } from "../../../lib/serve/site/bundle.ts";
+import { dirname, fromFileUrl, join } from "@std/path";
+import { codeFiles } from "../../../lib/cli/compile/program.ts";
+import { readPage } from "../../../lib/serve/page_files.ts";
+import { PROGRAM } from "../../../tasks/compile.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { type ProcessResult, refused, runDeno, succeeded } from "../../cli/process.ts";
 
-const BUNDLE = "lib/serve/bundle";
+const BUNDLE = "lib/serve/page_bundle.json";
+const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-Deno.test("the committed bundle is what deno task bundle makes of the sources", async () => {
-  const files = await bundleFiles();
-  const committed = [...Deno.readDirSync(BUNDLE)].map(({ name }) => name);
-  assertEquals(committed.sort(), [...files.keys()].sort());
-  for (const [name, text] of files) {
-    const isEqual = Deno.readTextFileSync(`${BUNDLE}/${name}`) === text;
-    assertEquals(
-      isEqual,
-      true,
-      `${BUNDLE}/${name} is another one; run deno task bundle and commit what it makes`,
-    );
+Deno.test("serve, export and compile refuse a page that is missing or outdated, and deno task bundle makes it", async (test) => {
+  using folder = new TemporaryFolder();
+  for (const name of [...codeFiles(PROGRAM), "deno.lock"]) {
+    if (name === BUNDLE) continue;
+    Deno.mkdirSync(dirname(folder.at(name)), { recursive: true });
+    Deno.copyFileSync(join(ROOT, name), folder.at(name));
   }
+  const run = (name: string, ...flags: string[]) => (...args: string[]): Promise<ProcessResult> =>
+    runDeno(["--allow-read", ...flags, folder.at(name), ...args]);
+  const main = run("tasks/main.ts", "--allow-write", "--allow-run");
+  const checkpoint = ["--checkpoint", folder.at("none")];
+  const asking = {
+    serve: ["serve", ...checkpoint],
+    export: ["export", ...checkpoint, "--output", folder.at("site")],
+    compile: ["compile", "--output", folder.at("one")],
+  };
+  const refuse = async (state: string) => {
+    for (const [action, args] of Object.entries(asking)) {
+      const message = `Cannot ${action}: the bundle of the page is ${state}, expected one of the present ` +
+        "sources; run deno task bundle\n";
+      await refused(main(...args), 1, message);
+    }
+  };
+  const make = () =>
+    succeeded(run("lib/serve/site/bundle.ts", `--allow-write=${folder.at("lib/serve")}`, "--allow-run")());
+
+  await test.step("missing", async () => {
+    await refuse("missing");
+    // An assistant is shown no page.
+    await refused(main(...asking.serve, "--mcp"), 1, checkpoint[1]);
+  });
+
+  await test.step("cut short", async () => {
+    Deno.writeTextFileSync(folder.at(BUNDLE), '{"sources":');
+    await refuse("missing");
+  });
+
+  await test.step("made, and kept while its sources are the same, without a permission to do anything", async () => {
+    await make();
+    await refused(main(...asking.serve), 1, checkpoint[1]);
+    assertEquals((await succeeded(run("lib/serve/site/bundle.ts")())).stdout, "");
+  });
+
+  await test.step("outdated: a kernel has changed", async () => {
+    Deno.writeTextFileSync(folder.at("kernels/copy.wgsl"), "\n", { append: true });
+    await refuse("outdated");
+    await make();
+    await refused(main(...asking.serve), 1, checkpoint[1]);
+  });
+
+  await test.step("outdated: a source is gone", async () => {
+    Deno.removeSync(folder.at("lib/serve/page/icon.svg"));
+    await refuse("outdated");
+  });
+
+  await test.step("a package has no sources to compare, and its bundle is used", async () => {
+    Deno.removeSync(folder.at("deno.lock"));
+    await refused(run("tasks/main.ts", "--no-lock")(...asking.serve), 1, checkpoint[1]);
+  });
 });
 
-Deno.test("the page needs nothing but its own files, and has no scripts or styles in its HTML", () => {
-  const html = Deno.readTextFileSync(`${BUNDLE}/index.html`);
+Deno.test("the page needs nothing but its own files, and has no scripts or styles in its HTML", async () => {
+  const page = await readPage("test");
+  const text = (name: string) => new TextDecoder().decode(page.get(name));
+  const html = text("index.html");
   const asked = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, name]) => name);
   assertEquals(asked, ["icon.svg", "page.css", "page.js"]);
   assertEquals(/<style|style=|<script[^>]*>[^<]| on\w+=/.exec(html), null);
   // zod compiles code, which the page's policy forbids: only the worker may have it.
-  assertEquals(Deno.readTextFileSync(`${BUNDLE}/page.js.txt`).includes("ZodError"), false);
-  const css = Deno.readTextFileSync(`${BUNDLE}/page.css`);
-  assertEquals(/@import|url\(/.exec(css), null);
+  assertEquals(text("page.js").includes("ZodError"), false);
+  assertEquals(/@import|url\(/.exec(text("page.css")), null);
 });
