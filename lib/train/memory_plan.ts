@@ -4,10 +4,10 @@
  * @module
  */
 import { numPartialSums } from "../tensor/ops/reduce.ts";
-import { tensorLength } from "../tensor/tensor.ts";
+import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes, plannedTensor } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim/optim_config.ts";
-import { adamWRowsTensors, adamWTensors, muonTensors } from "./optim/rules.ts";
+import { adamWRowsTensors, ruleOf } from "./optim/rules.ts";
 import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
@@ -25,7 +25,7 @@ import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { deriveConfig, type RunConfig, teacherExtent, trainingExtent } from "./run_config.ts";
 
 /** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
-export function optimizerTensors(
+function optimizerTensors(
   { parameters, gradients }: Pick<ModelTensors, "parameters" | "gradients">,
   config: OptimConfig,
   make: MakeTensor,
@@ -35,26 +35,30 @@ export function optimizerTensors(
   for (const length of [2, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
     make("of the norm", [length]);
   }
-  const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));
-  for (const group of Object.keys(config.groups) as GroupName[]) {
-    const tensors = group === "rows"
-      ? adamWRowsTensors
-      : config.groups[group].kind === "muon"
-      ? muonTensors
-      : adamWTensors;
-    tensors(members.filter(({ name }) => groupOf(name) === group), make);
-  }
+  makeStates(parameters, config, make);
 }
 
-/** The 4-byte numbers of the optimizer's state in a checkpoint. @param shapes See {@link optimizerTensors}. */
-function numStateValues(
-  shapes: ReadonlyMap<string, readonly number[]>,
-  config: OptimConfig,
-): number {
-  return [...shapes].reduce((sum, [name, [rows, columns]]) => {
-    const numMoments = config.groups[groupOf(name)].kind === "muon" ? 1 : 2;
-    return sum + numMoments * rows * columns + (groupOf(name) === "rows" ? rows : 0);
-  }, 0);
+/** Makes what the rules of all groups allocate; returns the tensors of their states. */
+function makeStates(
+  parameters: ReadonlyMap<string, Tensor>,
+  { groups }: OptimConfig,
+  make: MakeTensor,
+): Tensor[] {
+  const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));
+  return (Object.keys(groups) as GroupName[]).flatMap((group) => {
+    const tensors = group === "rows" ? adamWRowsTensors : ruleOf(groups[group]).tensors;
+    return [...tensors(members.filter(({ name }) => groupOf(name) === group), make).state.values()];
+  });
+}
+
+/** The 4-byte numbers of the parameters and the optimizer's state in a checkpoint. */
+function numSavedValues({ model, optim }: RunConfig): number {
+  const { numParameters, parameters } = modelShapes(model);
+  const planned = new Map([...parameters].map(([name, shape]) => [name, plannedTensor(name, shape)]));
+  return makeStates(planned, optim, plannedTensor).reduce(
+    (sum, state) => sum + tensorLength(state),
+    numParameters,
+  );
 }
 
 // The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
@@ -92,11 +96,10 @@ export function planMemory(config: RunConfig, teacher?: ModelConfig): MemoryPlan
 }
 
 export function planHostMemory(config: RunConfig): HostMemoryPlan {
-  const { model, optim, train } = config;
+  const { model, train } = config;
   const numTokens = 2 * deriveConfig(config).tokensPerStep + train.evalSequences * model.sequenceLength;
   const batchesBytes = BATCH_BYTES_PER_TOKEN * numTokens;
-  const checkpointBytes = 4 *
-    (modelShapes(model).numParameters + numStateValues(modelShapes(model).parameters, optim));
+  const checkpointBytes = 4 * numSavedValues(config);
   return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 

@@ -18,8 +18,8 @@ import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
 import { readParameterLike } from "../../model/parameters.ts";
 import type { Transformer } from "../../model/transformer.ts";
-import { AdamWRowsRule, AdamWRule, MuonRule, type TrainedParameter, type UpdateRule } from "./rules.ts";
-import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
+import { AdamWRowsRule, ruleOf, type TrainedParameter, type UpdateRule } from "./rules.ts";
+import { type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
 /** The entry of the state with the loss scale, the only one without a parameter. */
@@ -66,7 +66,7 @@ export class Optimizer {
       const ofGroup = members.filter(({ name }) => groupOf(name) === group);
       const rule = group === "rows"
         ? new AdamWRowsRule(this.#gpu, config.groups.rows, ofGroup, model.slotRows)
-        : makeRule(this.#gpu, config.groups[group], ofGroup);
+        : ruleOf(config.groups[group]).create(this.#gpu, ofGroup);
       rule.add(this.#program, clip, config.maxGradientNorm);
       for (const [name, tensor] of rule.state) this.state.set(name, tensor);
       this.#rules.push(rule);
@@ -163,15 +163,6 @@ export class Optimizer {
 
   #scaledFactor(stepIndex: number): number {
     return this.learningRateFactor(stepIndex) * widthFactor(this.#modelConfig.width);
-  }
-}
-
-function makeRule(gpu: Gpu, config: GroupConfig, members: TrainedParameter[]): UpdateRule {
-  switch (config.kind) {
-    case "adamw":
-      return new AdamWRule(gpu, config, members);
-    case "muon":
-      return new MuonRule(gpu, config, members);
   }
 }
 

@@ -11,7 +11,7 @@ import { byBuffer, firstElement, partOf, spanOf, type Tensor, tensorLength } fro
 import { ensure, named } from "../../base/errors.ts";
 import { adamWHyper, addAdamW, addAdamWRows, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
 import type { Gpu } from "../../tensor/device.ts";
-import type { AdamWConfig, MuonConfig } from "./optim_config.ts";
+import type { AdamWConfig, GroupConfig, MuonConfig } from "./optim_config.ts";
 import {
   addMuon,
   makeMuonScratch,
@@ -69,7 +69,7 @@ export interface UpdateRule {
 }
 
 /** Makes the hyperparameters of a step, which {@link AdamWRule.prepare} uploads, and the state. */
-export function adamWTensors(
+function adamWTensors(
   members: readonly NamedParameter[],
   make: MakeTensor,
 ): { hyper: Tensor; state: Map<string, Tensor> } {
@@ -90,7 +90,7 @@ export function adamWRowsTensors(
 }
 
 /** The rule `adamw`. */
-export class AdamWRule implements UpdateRule {
+class AdamWRule implements UpdateRule {
   readonly state: Map<string, Tensor>;
   protected readonly hyper: Tensor;
 
@@ -192,7 +192,7 @@ export function momentumAt(stepIndex: number, config: MuonConfig): number {
 }
 
 /** Makes the hyperparameters of a step, which {@link MuonRule.prepare} uploads, the state, and scratch memory. */
-export function muonTensors(
+function muonTensors(
   members: readonly NamedParameter[],
   make: MakeTensor,
 ): { hyper: Tensor; state: Map<string, Tensor>; scratch: MuonScratch } {
@@ -203,7 +203,7 @@ export function muonTensors(
   };
 }
 
-export class MuonRule implements UpdateRule {
+class MuonRule implements UpdateRule {
   readonly state: Map<string, Tensor>;
   readonly #hyper: Tensor;
   readonly #scratch: MuonScratch;
@@ -235,5 +235,18 @@ export class MuonRule implements UpdateRule {
       weightDecay: weightDecay * factors.weightDecay,
     };
     this.gpu.write(this.#hyper, muonHyper(at, this.members.map(({ parameter }) => parameter)));
+  }
+}
+
+/** The rule of a group: the tensors that it makes, and how it is made. */
+export function ruleOf(config: GroupConfig): {
+  tensors: typeof adamWTensors;
+  create(gpu: Gpu, members: readonly TrainedParameter[]): UpdateRule;
+} {
+  switch (config.kind) {
+    case "adamw":
+      return { tensors: adamWTensors, create: (gpu, members) => new AdamWRule(gpu, config, members) };
+    case "muon":
+      return { tensors: muonTensors, create: (gpu, members) => new MuonRule(gpu, config, members) };
   }
 }

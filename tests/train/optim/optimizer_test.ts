@@ -20,7 +20,7 @@ import { referenceBackward, referenceForward, type Weights } from "../../referen
 import { ReferenceOptimizer } from "../../reference/optimizer.ts";
 import { expressionTolerance, type Tolerance } from "../../tolerances.ts";
 import { type DType, partOf } from "../../../lib/tensor/tensor.ts";
-import { MuonRule } from "../../../lib/train/optim/rules.ts";
+import { ruleOf } from "../../../lib/train/optim/rules.ts";
 import { Program } from "../../../lib/tensor/program.ts";
 
 const BATCH_SIZE = 2;
@@ -317,7 +317,7 @@ async function stepOf(bench: KernelBench, perBuffer: number): Promise<Float32Arr
   };
   const [parameters, gradients] = [place("output", data[0]), place("input", data[1])];
   const members = parameters.map((parameter, i) => ({ name: `${i}`, parameter, gradient: gradients[i] }));
-  const rule = new MuonRule(bench.gpu, MUON_RULE, members);
+  const rule = ruleOf(MUON_RULE).create(bench.gpu, members);
   const program = new Program(bench.registry, "Muon");
   rule.add(program, bench.input("clip", [4], [1, 1, 0, 0]), 1);
   rule.prepare(3, { learningRate: 1, weightDecay: 1 });
