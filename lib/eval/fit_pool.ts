@@ -19,7 +19,7 @@ import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { PLACE_TABLE } from "../model/model_config.ts";
-import type { PairForest } from "../model/pool/pair_forest.ts";
+import type { KnownOfQuestion } from "../model/pool/forecast.ts";
 import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
 import { indexOfCode } from "../model/pool/kernel_mixture.ts";
@@ -103,12 +103,17 @@ export async function fitPoolOf(
   const hidden = ofUnknownEnds(all, checkpoint, places, options.seed);
   const asked = [...asMeasured(all, checkpoint.trainingData?.known), ...hidden.asked];
   using model = await PingModel.from(hidden.checkpoint, { noPool: true });
-  const unfitted = new Pool(model.config, { weights: model.weights, pool: tables.save(fitPool([])) });
-  const forests = new Map<string, PairForest>();
-  const forestOf = (hidden: Fold) =>
-    getOrMake(forests, `${hidden.role} ${hidden.number}`, () => unfitted.forestOf(tables.forest(hidden)));
+  const remembered = tables.save(fitPool([]));
+  const unfitted = new Pool(model.config, { weights: model.weights, pool: remembered });
+  const recalls = new Map<string, KnownOfQuestion["recall"]>();
+  const recallWithout = (fold: Fold) =>
+    getOrMake(
+      recalls,
+      `${fold.role} ${fold.number}`,
+      () => unfitted.recallOf(new Map([...remembered, ...tables.learned(fold)])),
+    );
   const { cases, failures } = await casesOf(model, unfitted, asked, {
-    forestOf,
+    recallWithout,
     onProgress: during("fitting the pool"),
     signal: hooks.signal,
   });
@@ -346,8 +351,8 @@ async function casesOf(
   model: PingModel,
   pool: Pool,
   asked: readonly Asked[],
-  { forestOf, onProgress, signal }: {
-    forestOf: (hidden: Fold) => PairForest;
+  { recallWithout, onProgress, signal }: {
+    recallWithout: (fold: Fold) => KnownOfQuestion["recall"];
     onProgress: (done: number, total: number) => void;
     signal: AbortSignal | undefined;
   },
@@ -375,9 +380,8 @@ async function casesOf(
         weight: weightOf(`tried ${subject}`),
       });
       if (rttCode !== null) {
-        const forest = fold && forestOf(fold);
         cases.push({
-          ...pool.caseOf(question, probabilities, rttCode, forest),
+          ...pool.caseOf(question, probabilities, rttCode, fold && recallWithout(fold)),
           weight: weightOf(subject),
           probability: probabilities[indexOfCode(rttCode)],
         });

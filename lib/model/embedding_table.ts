@@ -155,6 +155,13 @@ export function advance(state: AddressState, byte: number): void {
   state.isWhole = ++state.numBytes === state.length;
 }
 
+/** The hashes of a whole address with seed 0. */
+export function hashesOf(address: Uint8Array): Hashes {
+  const state = beginAddress(0, address.length === 4 ? 4 : 16);
+  for (const byte of address) advance(state, byte);
+  return state;
+}
+
 /**
  * The hashes of a pair. They are the same in both directions, since sums and products are.
  *

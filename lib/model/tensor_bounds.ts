@@ -5,77 +5,39 @@
  *
  * @module
  */
-import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
-import { isCanonicalRttCode } from "../data/tokens/rtt_code.ts";
-import { named } from "../base/errors.ts";
 import { LOSS_SCALE } from "../tensor/ops/clip.ts";
-import { keyOfHashes } from "./embedding_table.ts";
 import { numbersPerNode } from "./embedding_update.ts";
 import { faultOfTensors } from "./finite.ts";
 import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH, TIME_PART } from "./pair_history.ts";
-import { indexOfCode, NUM_CODES } from "./pool/kernel_mixture.ts";
-import { FACTORS_WIDTH } from "./pool/pair_factors.ts";
-import { FOREST_TENSORS } from "./pool/pair_forest.ts";
-import { NUM_FEATURES, SAVED_WIDTH } from "./pool/placed_pairs.ts";
-import { POOL_ROWS, POOL_TENSORS, POOL_WIDTHS } from "./pool/pool.ts";
-import { LEAF } from "./pool/random_forest.ts";
-import { NUM_COMPONENTS, NUM_KINDS } from "./pool/simple_forecasts.ts";
+import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
+import { indexOfCode } from "./pool/kernel_mixture.ts";
+import { NUM_FAILURE_KINDS } from "./pool/no_reply.ts";
+import { POOL_COLUMNS, POOL_TENSORS } from "./pool/pool.ts";
+import { NUM_KINDS } from "./pool/question_kinds.ts";
+import {
+  type Allowed,
+  ANY,
+  CODE,
+  END_S,
+  faultAt,
+  HALF,
+  HASHES,
+  LEAST_S,
+  LOG,
+  MOST_LOG,
+  orNone,
+  real,
+  Rows,
+  TIME,
+  whole,
+} from "./possible_numbers.ts";
 
-/** The numbers that are possible in a place. */
-interface Allowed {
-  /** For people, after "expected". */
-  readonly wanted: string;
-  readonly least: number;
-  readonly most: number;
-  readonly isWhole: boolean;
-  /** Whether 0 is possible besides: it stands for none. */
-  readonly hasNone: boolean;
-  /** A further condition. */
-  readonly also: ((value: number) => boolean) | undefined;
-}
-
-function real(least: number, most: number): Allowed {
-  const wanted = most === Infinity ? `a number of at least ${least}` : `a number from ${least} to ${most}`;
-  return { wanted, least, most, isWhole: false, hasNone: false, also: undefined };
-}
-
-function whole(least: number, most: number): Allowed {
-  return { ...real(least, most), wanted: `a whole number from ${least} to ${most}`, isWhole: true };
-}
-
-function orNone(allowed: Allowed): Allowed {
-  return { ...allowed, wanted: `0 or ${allowed.wanted}`, hasNone: true };
-}
-
-const ANY = real(-Infinity, Infinity);
-const HALF = whole(0, 2 ** 16 - 1);
-const HASHES = [HALF, HALF, HALF, HALF];
-const COUNT = whole(0, 2 ** 32);
-const SHARE = real(0, 1);
-const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
-const [LEAST_S, END_S] = [MIN_TIME_US, END_TIME_US].map((us) => us / 1e6);
-/** Unix seconds in two parts, see {@link TIME_PART}. */
-const TIME = [
-  orNone(whole(Math.floor(LEAST_S / TIME_PART), Math.floor(END_S / TIME_PART))),
-  whole(0, TIME_PART - 1),
-];
-/** Logarithms of RTTs, ln ms, and their differences: codes span 29. */
-const LOG = real(-64, 64);
-const MOST_LOG = 1024;
-const DIFFERENCE = real(-MOST_LOG, MOST_LOG);
 /** Errors of logarithms; those of a located node are squared. */
 const ERROR = real(0, MOST_LOG ** 2);
 /** The numbers of a fit of coordinates: three logarithms, two settings, the usual error. */
 const FIT = [LOG, LOG, LOG, real(0, MOST_LOG), real(0, MOST_LOG), ERROR];
-const ADDRESS_LENGTH: Allowed = {
-  ...whole(4, 16),
-  wanted: "4 or 16",
-  also: (value) => value === 4 || value === 16,
-};
-const SLOPE = real(0, 1);
-const BYTES = Array.from({ length: 16 }, () => whole(0, 255));
 
 /** The possible numbers of a tensor, column by column in turn. */
 interface Bounds {
@@ -102,28 +64,7 @@ const BOUNDS: Readonly<Record<string, readonly Allowed[]>> = {
   exp_avg_sq: [real(0, Infinity)],
   num_updates: [whole(0, 2 ** 32)],
   loss_scale: [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)],
-  [POOL_TENSORS.weights]: [SHARE],
-  [POOL_TENSORS.range]: [whole(0, NUM_CODES - 1), whole(1, NUM_CODES), ...TIME],
-  [POOL_TENSORS.pairs]: [...HASHES, COUNT],
-  [POOL_TENSORS.rtts]: [CODE, whole(0, END_S)],
-  [POOL_TENSORS.ends]: [...HASHES, COUNT, COUNT],
-  [POOL_TENSORS.usual]: [CODE],
-  [POOL_TENSORS.all]: [CODE],
-  [POOL_TENSORS.failureWeights]: [SHARE],
-  [POOL_TENSORS.endTries]: [...HASHES, COUNT, COUNT, COUNT, COUNT],
-  [POOL_TENSORS.pairTries]: [...HASHES, COUNT, COUNT],
-  [POOL_TENSORS.factors]: [
-    ...HASHES,
-    ...Array.from({ length: FACTORS_WIDTH - 4 }, () => real(0, 2 ** 32)),
-  ],
-  [FOREST_TENSORS.regression[0]]: [LOG, SLOPE, LOG],
-  [FOREST_TENSORS.excesses[0]]: [...HASHES, ANY, whole(1, 2 ** 32)],
-  [FOREST_TENSORS.roots[0]]: [COUNT],
-  [FOREST_TENSORS.nodes[0]]: [whole(LEAF, NUM_FEATURES - 1), ANY, COUNT],
-  [FOREST_TENSORS.targets[0]]: [DIFFERENCE],
-  [FOREST_TENSORS.kernel[0]]: [real(0, 2 ** 20)],
-  [FOREST_TENSORS.ends[0]]: [ADDRESS_LENGTH, ...BYTES],
-  [FOREST_TENSORS.pairs[0]]: [COUNT, COUNT, ANY],
+  ...Object.fromEntries(POOL_COLUMNS),
 };
 
 /** How names of the tensors of an adaptation begin. */
@@ -194,10 +135,6 @@ function indexOfOther(values: Float32Array, { columns, run = 1 }: Bounds): numbe
   return -1;
 }
 
-function faultAt(name: string, values: ArrayLike<number>, index: number, wanted: string): string {
-  return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
-}
-
 /** The rules between numbers, each of which is within its bounds. */
 function* faultsBetween(tensors: ReadonlyMap<string, Float32Array>): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
@@ -205,78 +142,18 @@ function* faultsBetween(tensors: ReadonlyMap<string, Float32Array>): Generator<s
   const history = tensors.get(PAIR_HISTORY);
   if (history) yield* faultsOfTimes(new Rows(PAIR_HISTORY, history, HISTORY_LENGTH));
   // `Pool` refuses one with other weights: another version fitted it.
-  if (tensors.get(POOL_TENSORS.weights)?.length !== NUM_KINDS * NUM_COMPONENTS) return;
-  for (const [name, width] of POOL_ROWS) {
+  if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
+  for (const [name, { length: width }] of POOL_COLUMNS) {
     const length = tensors.get(name)?.length;
     if (length === undefined || length % width !== 0) {
       yield `tensor ${name} has ${length ?? "no"} numbers, expected rows of ${width}`;
     }
   }
-  const rowsOf = (name: string, width: number) => new Rows(name, named(tensors, name), width);
-  const rows = (part: keyof typeof POOL_TENSORS) => rowsOf(POOL_TENSORS[part], POOL_WIDTHS[part]);
-  const ofForest = (part: keyof typeof FOREST_TENSORS) =>
-    rowsOf(FOREST_TENSORS[part][0], FOREST_TENSORS[part][1]);
+  yield* faultsOfPoolWeights(weightsOf(tensors));
+  const rows = (part: keyof typeof POOL_TENSORS) => Rows.of(tensors, POOL_TENSORS[part]);
   yield* faultsOfMemory(rows);
   yield* faultsOfTries(rows("endTries"), rows("pairTries"));
-  yield* faultsOfForest(ofForest);
-  yield* faultsOfKriging(ofForest("ends"), ofForest("pairs"));
-}
-
-/** A tensor's rows. */
-class Rows {
-  readonly count: number;
-
-  constructor(readonly name: string, readonly values: Float32Array, readonly width: number) {
-    this.count = values.length / width;
-  }
-
-  at(row: number, column: number): number {
-    return this.values[row * this.width + column];
-  }
-
-  /** The numbers of a column. */
-  column(column: number): Float32Array {
-    return Float32Array.from({ length: this.count }, (_, row) => this.at(row, column));
-  }
-
-  fault(row: number, column: number, wanted: string): string {
-    return faultAt(this.name, this.values, row * this.width + column, wanted);
-  }
-
-  /** The first row of which something is not as it must be. */
-  *where(
-    column: number,
-    wanted: string | ((row: number) => string),
-    isWrong: (row: number) => boolean,
-  ): Generator<string> {
-    for (let row = 0; row < this.count; row++) {
-      if (!isWrong(row)) continue;
-      return yield this.fault(row, column, typeof wanted === "string" ? wanted : wanted(row));
-    }
-  }
-
-  /** Rows are found by the hashes that they begin with. */
-  *ascending(): Generator<string> {
-    const { values, width } = this;
-    const hash = (at: number) => values[at] * 2 ** 16 + values[at + 1];
-    let before = -1;
-    yield* this.where(0, "rows in ascending order of their hashes", (row) => {
-      const key = keyOfHashes({ hash1: hash(row * width), hash2: hash(row * width + 2) });
-      const isWrong = key <= before;
-      before = key;
-      return isWrong;
-    });
-  }
-
-  /** Counts of the rows of another tensor. */
-  *counting(first: number, others: Rows): Generator<string> {
-    let sum = 0;
-    for (let row = 0; row < this.count; row++) {
-      for (let column = first; column < this.width; column++) sum += this.at(row, column);
-    }
-    if (sum === others.count) return;
-    yield `the counts of tensor ${this.name} add up to ${sum}, expected ${others.count}, the rows of ${others.name}`;
-  }
+  for (const { faults } of MEMORIES) yield* faults?.(tensors) ?? [];
 }
 
 /** The last two columns are {@link TIME}. */
@@ -297,18 +174,23 @@ function* faultsOfFits(values: Float32Array): Generator<string> {
   yield* fits.where(5, "a number above 0", (i) => fits.at(i, 5) <= 0);
 }
 
-/** Weights, and what is remembered of pairs and addresses. */
-function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Generator<string> {
-  const [weights, range, pairs, rtts, ends, usual, all] =
-    (["weights", "range", "pairs", "rtts", "ends", "usual", "all"] as const).map(rows);
-  for (let kind = 0; kind < weights.count; kind++) {
-    let sum = 0;
-    for (let k = 0; k < weights.width; k++) sum += weights.at(kind, k);
+function* faultsOfPoolWeights(weights: Float64Array): Generator<string> {
+  for (let kind = 0; kind < NUM_KINDS; kind++) {
+    const own = weights.subarray(kind * NUM_COMPONENTS, (kind + 1) * NUM_COMPONENTS);
+    const sum = own.reduce((a, b) => a + b, 0);
     if (Math.abs(sum - 1) > MOST_ROUNDING) {
-      yield `row ${kind} of tensor ${weights.name} adds up to ${sum}, expected 1`;
+      yield `pool.weights of kind ${kind} add up to ${sum}, expected 1`;
     }
   }
-  if (range.count !== 1) yield `tensor ${range.name} has ${range.count} rows, expected 1`;
+}
+
+/** What is remembered of pairs and addresses. */
+function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Generator<string> {
+  const [range, pairs, rtts, ends, usual, all, failureWeights] =
+    (["range", "pairs", "rtts", "ends", "usual", "all", "failureWeights"] as const).map(rows);
+  for (const [{ name, count }, expected] of [[range, 1], [failureWeights, NUM_FAILURE_KINDS]] as const) {
+    if (count !== expected) yield `tensor ${name} has ${count} rows, expected ${expected}`;
+  }
   if (all.count === 0) yield `tensor ${all.name} is empty, expected at least an RTT code`;
   yield* faultsOfTimes(range);
   const [first, end, startParts, startS] = range.values;
@@ -353,58 +235,5 @@ function* faultsOfTries(ends: Rows, pairs: Rows): Generator<string> {
     first,
     `at most ${total}, the measurements of all`,
     (row) => pairs.at(row, first) > most,
-  );
-}
-
-/** Trees whose nodes lead to later ones, so that each walk ends at a leaf. */
-function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Generator<string> {
-  const [excesses, roots, nodes, targets] = (["excesses", "roots", "nodes", "targets"] as const).map(of);
-  const [sum, count] = [SAVED_WIDTH - 2, SAVED_WIDTH - 1];
-  yield* excesses.where(
-    sum,
-    `at most ${MOST_LOG} times its count`,
-    (row) => Math.abs(excesses.at(row, sum)) > MOST_LOG * excesses.at(row, count),
-  );
-  if (of("regression").count !== 1) {
-    yield `tensor ${of("regression").name} has more or less than a row, expected 1`;
-  }
-  if ((roots.count === 0) !== (nodes.count === 0)) {
-    yield `tensor ${roots.name} has ${roots.count} rows and ${nodes.name} ${nodes.count}, expected both or none`;
-  }
-  yield* roots.where(
-    0,
-    `below ${nodes.count}, the number of nodes`,
-    (row) => roots.at(row, 0) >= nodes.count,
-  );
-  const isLeaf = (row: number) => nodes.at(row, 0) === LEAF;
-  const numLeaves = nodes.column(0).filter((feature) => feature === LEAF).length;
-  if (targets.count !== numLeaves) {
-    yield `tensor ${nodes.name} has ${numLeaves} leaves, expected ${targets.count}, the rows of ${targets.name}`;
-  }
-  yield* nodes.where(
-    1,
-    `a whole number from 0 to ${numLeaves - 1}, a row of ${targets.name}`,
-    (row) =>
-      isLeaf(row) &&
-      !(Number.isInteger(nodes.at(row, 1)) && nodes.at(row, 1) >= 0 && nodes.at(row, 1) < numLeaves),
-  );
-  yield* nodes.where(
-    2,
-    (row) => `a node from ${row + 2} to ${nodes.count - 1}`,
-    (row) => !isLeaf(row) && !(nodes.at(row, 2) > row + 1 && nodes.at(row, 2) < nodes.count),
-  );
-  const { values, width } = targets;
-  const isLess = (i: number) => i % width > 0 && values[i] < values[i - 1];
-  yield* new Rows(targets.name, values, 1).where(0, "numbers in ascending order", isLess);
-}
-
-/** Pairs of a source, and a destination, whose rows follow those of sources. */
-function* faultsOfKriging(ends: Rows, pairs: Rows): Generator<string> {
-  const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
-  yield* pairs.where(0, `below ${ends.count}, the number of ends`, (row) => pairs.at(row, 0) >= ends.count);
-  yield* pairs.where(
-    1,
-    `from ${numSources} to ${ends.count - 1}, an end after the sources`,
-    (row) => pairs.at(row, 1) < numSources || pairs.at(row, 1) >= ends.count,
   );
 }

@@ -37,6 +37,7 @@ import type { DataPosition } from "../data/loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
 import { decodeTrainingData, TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
+import { presentPool } from "../model/pool/forecasts.ts";
 import { poolShapes } from "../model/pool/pool.ts";
 
 /** The content to save; the checksums are added when it is written. */
@@ -349,16 +350,17 @@ export function writePool(
  * @returns Undefined if it has none.
  * @throws {FormatError} If the file is damaged or of another checkpoint.
  */
-export function readPool(folder: string, modelSha256: string): Map<string, Float32Array> | undefined {
+export function readPool(folder: string, modelSha256: string): ReadonlyMap<string, Float32Array> | undefined {
   const path = join(folder, POOL_FILE);
   if (!exists(path)) return undefined;
   const { tensors, metadata } = readSafetensors(path);
   checkFormatVersion(metadata.format_version, path);
+  const pool = presentPool(tensors);
   const fault = metadata.sha256 !== sha256OfTensors(tensors)
     ? "its checksum does not match, it was damaged or cut short"
     : metadata.model_sha256 !== modelSha256
     ? "it is of another checkpoint"
-    : faultOfNumbers(tensors);
-  if (fault === undefined) return tensors;
+    : faultOfNumbers(pool);
+  if (fault === undefined) return pool;
   throw new FormatError(`${fault}; delete it, the model answers without it`, { path });
 }

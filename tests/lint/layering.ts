@@ -14,7 +14,8 @@ export const LAYERS = ["base", "io", "data", "tensor", "model", "train", "query"
 export const IN_BROWSER: readonly string[] = [
   ...["base", "base/report"],
   ...["data/addresses", "data/formats", "data/tokens"],
-  ...["tensor", "tensor/ops", "model", "model/coordinates", "model/pool", "train/optim"],
+  ...["tensor", "tensor/ops", "train/optim"],
+  ...["model", "model/coordinates", "model/pool", "model/pool/forecasts"],
   ...[
     "query",
     "query/adapt",

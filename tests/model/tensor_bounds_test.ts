@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { named } from "../../lib/base/errors.ts";
-import { POOL_ROWS, POOL_TENSORS } from "../../lib/model/pool/pool.ts";
+import { POOL_COLUMNS } from "../../lib/model/pool/pool.ts";
 import { faultOfNumbers } from "../../lib/model/tensor_bounds.ts";
 import { poolOfMesh } from "./pool/mesh_pool.ts";
 import { VALUES } from "../fuzz/forged_checkpoints.ts";
@@ -11,7 +11,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
   let numTried = 0;
   // Without zeros, which are possible in most places.
   const accepted = new Map<string, Set<number>>();
-  for (const [name, width] of POOL_ROWS) {
+  for (const [name, { length: width }] of POOL_COLUMNS) {
     const values = named(pool, name);
     for (let column = 0; column < width; column++) {
       const kept = values[column];
@@ -45,29 +45,29 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
 
 Deno.test("a pool whose numbers do not fit each other is refused by the first that does not", () => {
   const cases: [tensor: string, index: number, value: number, fault: string][] = [
-    [POOL_TENSORS.weights, 7, 0.5, "row 0 of tensor pool.weights adds up to"],
+    ["pool.weights.pair_medians", 1, 0.5, "pool.weights of kind 0 add up to"],
     [
-      POOL_TENSORS.range,
+      "pool.range",
       1,
       20,
       "element 0 of tensor pool.rtts is 10067, expected a code within the range of pool.range",
     ],
-    [POOL_TENSORS.range, 2, 0, "element 2 of tensor pool.range is 0, expected 0 or a time from 1990 on"],
-    [POOL_TENSORS.pairs, 5, 0, "element 5 of tensor pool.pairs is 0, expected rows in ascending order"],
+    ["pool.range", 2, 0, "element 2 of tensor pool.range is 0, expected 0 or a time from 1990 on"],
+    ["pool.pairs", 5, 0, "element 5 of tensor pool.pairs is 0, expected rows in ascending order"],
     [
-      POOL_TENSORS.pairs,
+      "pool.pairs",
       4,
       9,
       "the counts of tensor pool.pairs add up to 37, expected 30, the rows of pool.rtts",
     ],
-    [POOL_TENSORS.ends, 4, 3, "the rows of pool.usual"],
+    ["pool.ends", 4, 3, "the rows of pool.usual"],
     [
-      POOL_TENSORS.endTries,
+      "pool.end_tries",
       5,
       11,
       "element 5 of tensor pool.end_tries is 11, expected at most the measurements",
     ],
-    [POOL_TENSORS.endTries, 4, 11, "add up to 61 of sources and 60 of destinations, expected equal sums"],
+    ["pool.end_tries", 4, 11, "add up to 61 of sources and 60 of destinations, expected equal sums"],
     ["pool.roots", 3, 1e6, "element 3 of tensor pool.roots is 1000000, expected below"],
     ["pool.nodes", 2, 0, "element 2 of tensor pool.nodes is 0, expected a node from 2 to"],
     [
@@ -85,4 +85,6 @@ Deno.test("a pool whose numbers do not fit each other is refused by the first th
     named(pool, tensor)[index] = value;
     assertStringIncludes(faultOfNumbers(pool) ?? "none", fault);
   }
+  const pool = poolOfMesh().set("pool.failure_weights", new Float32Array(4));
+  assertEquals(faultOfNumbers(pool), "tensor pool.failure_weights has 4 rows, expected 5");
 });

@@ -30,12 +30,12 @@ import {
   readSafetensors,
   readSafetensorsHeader,
   type SafetensorsFile,
+  sha256OfTensors,
   writeSafetensors,
 } from "../../lib/io/safetensors.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { SMALL_RUN } from "./small_run.ts";
-import { fitPool } from "../../lib/model/pool/pool_fit.ts";
-import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
+import { poolOfMesh } from "../model/pool/mesh_pool.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { inspectAdapted, inspectCheckpoint } from "../../lib/cli/inspect/checkpoint.ts";
 import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
@@ -370,29 +370,37 @@ Deno.test("loadCheckpoint() says of a path that is no run what it holds, and wha
   }
 });
 
-/** The pool of one measurement. */
-function poolOfOne(): Map<string, Float32Array> {
-  const tables = new PoolTables();
-  const [a, b] = [1, 2].map((last) => PoolTables.endOf(Uint8Array.of(192, 0, 2, last)));
-  tables.add(a, b, 12_000, 1_700_000_000);
-  return tables.save(fitPool([]));
-}
-
 Deno.test("a checkpoint is read with its pool, which counts among its files; an older one has none", () =>
   withCheckpoint((_, run) => {
     const { directory, pool, state } = loadCheckpoint(run);
     assertEquals([pool, checkpointFiles(directory).length, modelFilesOf(run).length], [undefined, 3, 1]);
-    writePool(directory, poolOfOne(), state.files.model.sha256);
-    assertEquals(loadCheckpoint(run).pool, poolOfOne());
+    writePool(directory, poolOfMesh(), state.files.model.sha256);
+    assertEquals(loadCheckpoint(run).pool, poolOfMesh());
     assertEquals(checkpointFiles(directory).includes(join(directory, POOL_FILE)), true);
     assertEquals(modelFilesOf(run)[1], join(directory, POOL_FILE));
+    return Promise.resolve();
+  }));
+
+Deno.test("a pool with weights by position is read with weights by name", () =>
+  withCheckpoint((_, run) => {
+    const { directory, state } = loadCheckpoint(run);
+    const tensors = new Map([...poolOfMesh()].filter(([name]) => !name.startsWith("pool.weights")));
+    tensors.set("pool.weights", new Float32Array(101 * 42).fill(1 / 42));
+    const sha256 = sha256OfTensors(tensors);
+    writeSafetensors(join(directory, POOL_FILE), {
+      tensors,
+      shapes: new Map([...tensors].map(([name, { length }]) => [name, [length]])),
+      metadata: { format_version: "2", model_sha256: state.files.model.sha256, sha256 },
+    });
+    const { pool } = loadCheckpoint(run);
+    assertEquals(pool?.get("pool.weights.forest"), new Float32Array(101 * 2).fill(1 / 42));
     return Promise.resolve();
   }));
 
 Deno.test("a pool that is damaged or of another checkpoint is refused in one line that says what to do", () =>
   withCheckpoint((_, run) => {
     const { directory } = loadCheckpoint(run);
-    writePool(directory, poolOfOne(), "0".repeat(64));
+    writePool(directory, poolOfMesh(), "0".repeat(64));
     const remedy = "delete it, the model answers without it";
     assertThrows(() => loadCheckpoint(directory), FormatError, `it is of another checkpoint; ${remedy}`);
     const path = join(directory, POOL_FILE);

@@ -7,10 +7,13 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { RandomStream } from "../../base/random.ts";
+import { named } from "../../base/errors.ts";
+import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { dot } from "../coordinates/ridge.ts";
-import { halvesOf, type Hashes, keyOfHashes, ofHalves } from "../embedding_table.ts";
+import { halvesOf, type Hashes, keyOfHashes, ofHalves, pairHashes } from "../embedding_table.ts";
+import { HASHES, real, type Tensor } from "../possible_numbers.ts";
+import type { Memory, TrainingPair } from "./forecast.ts";
 
 /**
  * One step of both vectors of a measured pair (the paper's equations of its algorithm 2, L1 loss).
@@ -32,16 +35,15 @@ export function descend(
   }
 }
 
-/** A pair, and some of its RTTs, at least one. */
-interface FactoredPair {
-  readonly ends: readonly [Hashes, Hashes];
-  readonly rttsMs: readonly number[];
-}
+type FactoredPair = Pick<TrainingPair, "hashes" | "rttsMs">;
 
 /** The paper's length of a vector. */
 const RANK = 10;
-/** Four halves of the hashes of an address, X, Y. */
-export const FACTORS_WIDTH: number = 4 + 2 * RANK;
+/** The hashes of an address, X, Y. */
+const FACTORS: Tensor = ["pool.factors", [...HASHES, ...Array(2 * RANK).fill(real(0, 2 ** 32))]];
+const WIDTH = FACTORS[1].length;
+/** Pairs that vectors are fitted to at most. */
+const MAX_FACTORED = 2 ** 16;
 /** Addresses of fewer pairs have no vectors; of more than so many addresses those of the most pairs: 1.6 MB. */
 const LEAST_PAIRS = 4;
 const MAX_ADDRESSES = 2 ** 14;
@@ -60,10 +62,10 @@ type Factor = readonly [x: Float64Array, y: Float64Array];
 export class PairFactors {
   readonly #factors = new Map<number, Factor>();
 
-  /** @param tensor (addresses, {@link FACTORS_WIDTH}). */
+  /** @param tensor (addresses, {@link WIDTH}). */
   constructor(tensor: Float32Array) {
-    for (let at = 0; at < tensor.length; at += FACTORS_WIDTH) {
-      const row = Float64Array.from(tensor.subarray(at, at + FACTORS_WIDTH));
+    for (let at = 0; at < tensor.length; at += WIDTH) {
+      const row = Float64Array.from(tensor.subarray(at, at + WIDTH));
       const [hash1, hash2] = ofHalves(tensor.subarray(at, at + 4));
       this.#factors.set(keyOfHashes({ hash1, hash2 }), [row.subarray(4, 4 + RANK), row.subarray(4 + RANK)]);
     }
@@ -77,7 +79,7 @@ export class PairFactors {
     const errors = REGULARISATIONS.map((regularisation) => {
       const tried = fitFactors(others, regularisation, seed);
       return quantileOfSample(
-        heldOut.flatMap(({ ends: [a, b], rttsMs }) => {
+        heldOut.flatMap(({ hashes: [a, b], rttsMs }) => {
           const ms = estimateMs(tried.get(keyOfHashes(a)), tried.get(keyOfHashes(b)));
           return ms === undefined ? [] : [Math.abs(ms - quantileOfSample(rttsMs, 0.5))];
         }),
@@ -86,7 +88,7 @@ export class PairFactors {
     });
     const best = REGULARISATIONS[errors.indexOf(Math.min(...errors))] ?? REGULARISATIONS[0];
     const factors = fitFactors(learned, best, seed);
-    const ends = new Map(learned.flatMap(({ ends }) => ends.map((end) => [keyOfHashes(end), end])));
+    const ends = new Map(learned.flatMap(({ hashes }) => hashes.map((end) => [keyOfHashes(end), end])));
     return Float32Array.from(
       [...ends].sort(([a], [b]) => a - b).flatMap(([key, { hash1, hash2 }]) => [
         ...halvesOf(Uint32Array.of(hash1, hash2)),
@@ -103,6 +105,22 @@ export class PairFactors {
   }
 }
 
+/** The vectors of the addresses of all pairs, or of {@link MAX_FACTORED} some. */
+export const PAIR_FACTORS: Memory<PairFactors> = {
+  tensors: { factors: FACTORS },
+  knowsUnknown: false,
+  learn(directed, { seed }) {
+    const keyOf = ({ hashes: [a, b] }: TrainingPair) => keyOfHashes(pairHashes(a, b));
+    const sorted = directed.toSorted((a, b) => keyOf(a) - keyOf(b));
+    // Both directions have the same key.
+    const pairs = sorted.filter((pair, i) => i === 0 || keyOf(pair) !== keyOf(sorted[i - 1]));
+    const random = new RandomStream(seed, "pool/pairs of vectors");
+    const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_FACTORED), random).sort();
+    return new Map([[FACTORS[0], PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed)]]);
+  },
+  open: (tensors) => new PairFactors(named(tensors, FACTORS[0])),
+};
+
 /** The mean of both directions; undefined if an end is unknown or the vectors have nothing in common. */
 function estimateMs(a: Factor | undefined, b: Factor | undefined): number | undefined {
   const ms = a && b ? (dot(a[0], b[1]) + dot(b[0], a[1])) / 2 : 0;
@@ -112,14 +130,14 @@ function estimateMs(a: Factor | undefined, b: Factor | undefined): number | unde
 /** The pairs of addresses that have pairs enough. */
 function usablePairs(pairs: readonly FactoredPair[]): FactoredPair[] {
   const counts = new Map<number, number>();
-  for (const { ends } of pairs) {
-    for (const key of ends.map(keyOfHashes)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const { hashes } of pairs) {
+    for (const key of hashes.map(keyOfHashes)) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const kept = new Set(
     [...counts].filter(([, count]) => count >= LEAST_PAIRS).sort(([a, x], [b, y]) => y - x || a - b)
       .slice(0, MAX_ADDRESSES).map(([key]) => key),
   );
-  return pairs.filter(({ ends }) => ends.every((end) => kept.has(keyOfHashes(end))));
+  return pairs.filter(({ hashes }) => hashes.every((end) => kept.has(keyOfHashes(end))));
 }
 
 function fitFactors(
@@ -130,8 +148,8 @@ function fitFactors(
   const random = new RandomStream(seed, "pool/factors");
   const vector = () => Float64Array.from({ length: RANK }, () => random.float64());
   const factors = new Map<number, Factor>();
-  const ofPairs = pairs.map(({ ends, rttsMs }) => {
-    const [a, b] = ends.map((end) =>
+  const ofPairs = pairs.map(({ hashes, rttsMs }) => {
+    const [a, b] = hashes.map((end) =>
       getOrMake(factors, keyOfHashes(end), (): Factor => [vector(), vector()])
     );
     return { directions: [[a[0], b[1]], [b[0], a[1]]] as const, rttsMs };

@@ -8,40 +8,38 @@ import { named } from "../../base/errors.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
+import { ANY, COUNT, HASHES, LOG, MOST_LOG, real, Rows, type Tensor, whole } from "../possible_numbers.ts";
+import type { Memory, TrainingPair } from "./forecast.ts";
 import { KRIGING_TENSORS, MAX_KRIGED, PairKriging } from "./pair_kriging.ts";
 import {
   NEW_PAIRS,
+  NUM_FEATURES,
   type PairEnds,
   type PairMeasurement,
   PlacedPairs,
   type PlaceOf,
-  SAVED_WIDTH,
 } from "./placed_pairs.ts";
-import {
-  FeatureRows,
-  type ForestArrays,
-  type ForestSize,
-  NODE_WIDTH,
-  RandomForest,
-} from "./random_forest.ts";
+import { FeatureRows, type ForestArrays, type ForestSize, LEAF, RandomForest } from "./random_forest.ts";
 
-/** A pair and some of its RTTs, at least one. */
-export interface MeasuredPair extends PairEnds {
-  readonly rttsMs: readonly number[];
-}
-
-/** The names of the tensors of a forest and of the kriging beside it, and the numbers of a row of each. */
-export const FOREST_TENSORS = {
-  regression: ["pool.regression", 3],
-  excesses: ["pool.excesses", SAVED_WIDTH],
-  roots: ["pool.roots", 1],
-  nodes: ["pool.nodes", NODE_WIDTH],
-  targets: ["pool.leaves", 8],
-  ...KRIGING_TENSORS,
-} as const;
+/** A pair and some of its RTTs. */
+export type MeasuredPair = Omit<TrainingPair, "hashes">;
 
 /** At most 1,024 leaves a tree: 1 MB. */
-const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: FOREST_TENSORS.targets[1] };
+const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: 8 };
+
+/** The tensors of a forest and of the kriging beside it. */
+const FOREST_TENSORS = {
+  regression: ["pool.regression", [LOG, real(0, 1), LOG]],
+  /** Hashes, the sum, the count. */
+  excesses: ["pool.excesses", [...HASHES, ANY, whole(1, 2 ** 32)]],
+  roots: ["pool.roots", [COUNT]],
+  nodes: ["pool.nodes", [whole(LEAF, NUM_FEATURES - 1), ANY, COUNT]],
+  targets: ["pool.leaves", Array(SIZE.numKept).fill(real(-MOST_LOG, MOST_LOG))],
+  ...KRIGING_TENSORS,
+} as const satisfies Record<string, Tensor>;
+
+/** Pairs that a forest learns from at most, each direction counted. */
+const MAX_LEARNED = 2 ** 15;
 /** Pairs whose rows a forest has at most. */
 const MAX_ROWS = 5000;
 /** The levels of the quantiles that stand for a forecast. */
@@ -84,8 +82,9 @@ export class PairForest {
       }
     }
     const kriged = Array.from(drawDistinct(pairs.length, Math.min(pairs.length, MAX_KRIGED), random), (i) => {
-      const { rttsMs, ...ends } = pairs[i];
+      const { rttsMs, source, destination } = pairs[i];
       const log = quantileOfSample(rttsMs.map(logOfRtt), 0.5);
+      const ends = { source, destination };
       return { ...ends, excess: log - known.expectedLog(known.pairOf(ends)) };
     });
     const arrays = {
@@ -93,10 +92,7 @@ export class PairForest {
       ...rows.forest(SIZE, seed)?.arrays ?? NO_FOREST,
       ...PairKriging.fit(kriged, placeOf, kernel),
     };
-    const parts = Object.entries(FOREST_TENSORS) as [
-      keyof typeof FOREST_TENSORS,
-      readonly [string, number],
-    ][];
+    const parts = Object.entries(FOREST_TENSORS) as [keyof typeof FOREST_TENSORS, Tensor][];
     return new Map(parts.map(([part, [name]]) => [name, arrays[part]]));
   }
 
@@ -119,6 +115,80 @@ export class PairForest {
   }
 }
 
+/** A forest of all pairs, or of {@link MAX_LEARNED} some, and the kriging beside it. */
+export const PAIR_FOREST: Memory<PairForest> = {
+  tensors: FOREST_TENSORS,
+  knowsUnknown: true,
+  learn(pairs, { placeOf, seed, earlier }) {
+    const random = new RandomStream(seed, "pool/pairs of a forest");
+    const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_LEARNED), random).sort();
+    // The weights of similarities are chosen once, by all pairs.
+    const kernel = earlier?.get(KRIGING_TENSORS.kernel[0]);
+    return PairForest.fit(Array.from(chosen, (i) => pairs[i]), placeOf, seed, kernel);
+  },
+  open: (tensors, placeOf) => new PairForest(tensors, placeOf),
+  *faults(tensors) {
+    const of = (part: keyof typeof FOREST_TENSORS) => Rows.of(tensors, FOREST_TENSORS[part]);
+    yield* faultsOfForest(of);
+    yield* faultsOfKriging(of("ends"), of("pairs"));
+  },
+};
+
 function* measurementsOf(pairs: readonly MeasuredPair[]): Generator<PairMeasurement> {
-  for (const { rttsMs, ...ends } of pairs) for (const rttMs of rttsMs) yield { ...ends, rttMs };
+  for (const { rttsMs, source, destination } of pairs) {
+    for (const rttMs of rttsMs) yield { source, destination, rttMs };
+  }
+}
+
+/** Trees whose nodes lead to later ones, so that each walk ends at a leaf. */
+function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Generator<string> {
+  const [excesses, roots, nodes, targets] = (["excesses", "roots", "nodes", "targets"] as const).map(of);
+  const [sum, count] = [HASHES.length, HASHES.length + 1];
+  yield* excesses.where(
+    sum,
+    `at most ${MOST_LOG} times its count`,
+    (row) => Math.abs(excesses.at(row, sum)) > MOST_LOG * excesses.at(row, count),
+  );
+  if (of("regression").count !== 1) {
+    yield `tensor ${of("regression").name} has more or less than a row, expected 1`;
+  }
+  if ((roots.count === 0) !== (nodes.count === 0)) {
+    yield `tensor ${roots.name} has ${roots.count} rows and ${nodes.name} ${nodes.count}, expected both or none`;
+  }
+  yield* roots.where(
+    0,
+    `below ${nodes.count}, the number of nodes`,
+    (row) => roots.at(row, 0) >= nodes.count,
+  );
+  const isLeaf = (row: number) => nodes.at(row, 0) === LEAF;
+  const numLeaves = nodes.column(0).filter((feature) => feature === LEAF).length;
+  if (targets.count !== numLeaves) {
+    yield `tensor ${nodes.name} has ${numLeaves} leaves, expected ${targets.count}, the rows of ${targets.name}`;
+  }
+  yield* nodes.where(
+    1,
+    `a whole number from 0 to ${numLeaves - 1}, a row of ${targets.name}`,
+    (row) =>
+      isLeaf(row) &&
+      !(Number.isInteger(nodes.at(row, 1)) && nodes.at(row, 1) >= 0 && nodes.at(row, 1) < numLeaves),
+  );
+  yield* nodes.where(
+    2,
+    (row) => `a node from ${row + 2} to ${nodes.count - 1}`,
+    (row) => !isLeaf(row) && !(nodes.at(row, 2) > row + 1 && nodes.at(row, 2) < nodes.count),
+  );
+  const { values, width } = targets;
+  const isLess = (i: number) => i % width > 0 && values[i] < values[i - 1];
+  yield* new Rows(targets.name, values, 1).where(0, "numbers in ascending order", isLess);
+}
+
+/** Pairs of a source, and a destination, whose rows follow those of sources. */
+function* faultsOfKriging(ends: Rows, pairs: Rows): Generator<string> {
+  const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
+  yield* pairs.where(0, `below ${ends.count}, the number of ends`, (row) => pairs.at(row, 0) >= ends.count);
+  yield* pairs.where(
+    1,
+    `from ${numSources} to ${ends.count - 1}, an end after the sources`,
+    (row) => pairs.at(row, 1) < numSources || pairs.at(row, 1) >= ends.count,
+  );
 }

@@ -12,6 +12,7 @@ import { named } from "../../base/errors.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import { factorize, substituteBack, substituteForward } from "../coordinates/ridge.ts";
+import { type Allowed, ANY, COUNT, real, type Tensor, whole } from "../possible_numbers.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** A pair, and how much longer its RTT is than its distance says, ln. */
@@ -43,14 +44,20 @@ const [TUNING_FACTOR, MAX_STEPS, NUM_ROUNDS] = [4, 3, 2];
 /** Ends whose similarities are kept, for each role: 8 MB at most. */
 const MAX_KNOWN = 1024;
 
-/** The names of the tensors, and the numbers of a row of each. */
+const ADDRESS_LENGTH: Allowed = {
+  ...whole(4, 16),
+  wanted: "4 or 16",
+  also: (length) => length === 4 || length === 16,
+};
+
+/** The tensors of a process. */
 export const KRIGING_TENSORS = {
-  kernel: ["pool.kriging_kernel", KERNEL_LENGTH],
+  kernel: ["pool.kriging_kernel", Array(KERNEL_LENGTH).fill(real(0, 2 ** 20))],
   /** The length of the address and its bytes. */
-  ends: ["pool.kriging_ends", 17],
+  ends: ["pool.kriging_ends", [ADDRESS_LENGTH, ...Array(16).fill(whole(0, 255))]],
   /** The rows of the source and the destination, whose rows follow those of sources; the weight of its covariance. */
-  pairs: ["pool.kriging_pairs", 3],
-} as const;
+  pairs: ["pool.kriging_pairs", [COUNT, COUNT, ANY]],
+} as const satisfies Record<string, Tensor>;
 
 /** An end of a pair. */
 interface End {
@@ -69,7 +76,7 @@ export class PairKriging {
     readonly tensors: Readonly<Record<keyof typeof KRIGING_TENSORS, Float32Array>>,
     readonly placeOf: PlaceOf,
   ) {
-    const width = KRIGING_TENSORS.ends[1];
+    const width = KRIGING_TENSORS.ends[1].length;
     const ends = Array.from({ length: tensors.ends.length / width }, (_, i) => {
       const [length, ...bytes] = tensors.ends.subarray(i * width, (i + 1) * width);
       return endOf(formatAddress(Uint8Array.from(bytes.slice(0, length))), placeOf);

@@ -5,85 +5,57 @@
  *
  * @module
  */
-import { isSameBytes, partitionPoint } from "../../base/collections.ts";
-import { FormatError, named } from "../../base/errors.ts";
+import { getOrMake, isSameBytes, partitionPoint } from "../../base/collections.ts";
+import { named } from "../../base/errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
-import {
-  advance,
-  beginAddress,
-  type Hashes,
-  keyOfHashes,
-  NO_ROW,
-  ofHalves,
-  pairHashes,
-} from "../embedding_table.ts";
+import { type Hashes, hashesOf, keyOfHashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
 import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
+import {
+  type Allowed,
+  CODE,
+  COUNT,
+  END_S,
+  HASHES,
+  SHARE,
+  type Tensor,
+  TIME,
+  whole,
+} from "../possible_numbers.ts";
+import { type KnownOfQuestion, MAX_PAIR_RTTS, type Memory } from "./forecast.ts";
+import { EVEN, kernelsOf, MEMORIES, NUM_COMPONENTS, WEIGHT_TENSORS, weightsOf } from "./forecasts.ts";
 import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
-import {
-  type FailureCase,
-  failureKind,
-  failureShare,
-  type KnownTries,
-  NUM_FAILURE_KINDS,
-  type Tried,
-} from "./no_reply.ts";
+import { type FailureCase, failureKind, failureShare, type KnownTries, type Tried } from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
-import { FACTORS_WIDTH, PairFactors } from "./pair_factors.ts";
-import { FOREST_TENSORS, PairForest } from "./pair_forest.ts";
-import {
-  EVEN,
-  kernelsOf,
-  kindOf,
-  type KnownOfQuestion,
-  MAX_PAIR_RTTS,
-  NUM_COMPONENTS,
-  NUM_KINDS,
-} from "./simple_forecasts.ts";
+import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
-/** The names of the tensors of a pool, see lib/model/EXACT.md. */
+/** The tensors of a pool besides those of its weights and its forecasts, see lib/model/EXACT.md. */
 export const POOL_TENSORS = {
-  weights: "pool.weights",
-  range: "pool.range",
-  pairs: "pool.pairs",
-  rtts: "pool.rtts",
-  ends: "pool.ends",
-  usual: "pool.usual",
-  all: "pool.all",
-  failureWeights: "pool.failure_weights",
-  endTries: "pool.end_tries",
-  pairTries: "pool.pair_tries",
-  factors: "pool.factors",
-} as const;
-/** The numbers of a row of each tensor. */
-export const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
-  weights: NUM_COMPONENTS,
-  range: 4,
-  pairs: 5,
-  rtts: 2,
-  ends: 6,
-  usual: 1,
-  all: 1,
-  failureWeights: 1,
-  endTries: 8,
-  pairTries: 6,
-  factors: FACTORS_WIDTH,
-};
+  range: ["pool.range", [whole(0, NUM_CODES - 1), whole(1, NUM_CODES), ...TIME]],
+  pairs: ["pool.pairs", [...HASHES, COUNT]],
+  rtts: ["pool.rtts", [CODE, whole(0, END_S)]],
+  ends: ["pool.ends", [...HASHES, COUNT, COUNT]],
+  usual: ["pool.usual", [CODE]],
+  all: ["pool.all", [CODE]],
+  failureWeights: ["pool.failure_weights", [SHARE]],
+  endTries: ["pool.end_tries", [...HASHES, COUNT, COUNT, COUNT, COUNT]],
+  pairTries: ["pool.pair_tries", [...HASHES, COUNT, COUNT]],
+} as const satisfies Record<string, Tensor>;
 
-/** The names of all tensors of a pool, and the numbers of a row of each. */
-export const POOL_ROWS: ReadonlyMap<string, number> = new Map([
-  ...Object.entries(POOL_TENSORS).map(([part, name]) =>
-    [name, POOL_WIDTHS[part as keyof typeof POOL_TENSORS]] as const
-  ),
-  ...Object.values(FOREST_TENSORS),
+/** The names of all tensors of a pool, and the possible numbers of a row of each. */
+export const POOL_COLUMNS: ReadonlyMap<string, readonly Allowed[]> = new Map([
+  ...WEIGHT_TENSORS,
+  ...[POOL_TENSORS, ...[...MEMORIES].map(({ tensors }) => tensors)].flatMap(Object.values<Tensor>),
 ]);
 
 /** The shapes of a pool's tensors. */
 export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
-  return new Map([...POOL_ROWS].map(([name, width]) => [name, [named(tensors, name).length / width, width]]));
+  return new Map(
+    [...POOL_COLUMNS].map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]),
+  );
 }
 
 /** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */
@@ -93,9 +65,6 @@ const LEAST_MASS = 1e-6;
 export function pooledProbability(mixed: number, numCodes: number): number {
   return (1 - LEAST_MASS) * mixed + LEAST_MASS * numCodes / NUM_CODES;
 }
-
-type OfOtherPairs = Pick<KnownOfQuestion, "ofForest" | "ofSimilarPairs" | "ofFactors">;
-const OF_NO_PAIRS: OfOtherPairs = { ofForest: [], ofSimilarPairs: [], ofFactors: [] };
 
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
@@ -126,6 +95,8 @@ export interface PooledForecast {
   addTo(out: Float64Array): void;
 }
 
+type Recall = KnownOfQuestion["recall"];
+
 /** A pool of one checkpoint. */
 export class Pool {
   readonly #tensors: ReadonlyMap<string, Float32Array>;
@@ -143,9 +114,7 @@ export class Pool {
   readonly #ends: HashedRows;
   readonly #usual: Float32Array;
   readonly #all: readonly number[];
-  /** Read at the first question that needs them. */
-  #forest: PairForest | undefined;
-  #factors: PairFactors | undefined;
+  readonly #recall: Recall;
   readonly #failureWeights: Float32Array;
   readonly #endTries: HashedRows;
   readonly #pairTries: HashedRows;
@@ -160,19 +129,12 @@ export class Pool {
     { weights, pool }: Record<"weights" | "pool", ReadonlyMap<string, Float32Array>>,
   ) {
     this.#tensors = pool;
-    const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part]);
-    const numbers = of("weights");
-    const found = numbers.length + (pool.get(POOL_TENSORS.failureWeights)?.length ?? 0);
-    const expected = NUM_KINDS * NUM_COMPONENTS + NUM_FAILURE_KINDS;
-    if (found !== expected) {
-      throw new FormatError(
-        `the pool has ${found} weights, expected ${expected}; delete pool.safetensors and run train again with the ` +
-          "same options, which fits it again",
-        { path: POOL_TENSORS.weights },
-      );
-    }
+    const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part][0]);
+    const rowsOf = (part: keyof typeof POOL_TENSORS) =>
+      new HashedRows(of(part), POOL_TENSORS[part][1].length);
+    this.#recall = this.recallOf(pool);
+    this.#weights = weightsOf(pool);
     // Rounded to float32 they do not.
-    this.#weights = Float64Array.from(numbers);
     for (let kind = 0; kind < NUM_KINDS; kind++) {
       const own = this.#weights.subarray(kind * NUM_COMPONENTS, (kind + 1) * NUM_COMPONENTS);
       const sum = own.reduce((a, b) => a + b, 0);
@@ -181,16 +143,16 @@ export class Pool {
     const [first, end, startParts, startS] = of("range");
     this.#range = [first, end];
     this.#startS = startParts * TIME_PART + startS;
-    this.#pairs = new HashedRows(of("pairs"), POOL_WIDTHS.pairs);
+    this.#pairs = rowsOf("pairs");
     this.#rtts = of("rtts");
-    this.#ends = new HashedRows(of("ends"), POOL_WIDTHS.ends);
+    this.#ends = rowsOf("ends");
     this.#usual = of("usual");
     const greatest = this.#usual.reduce((greatest, code) => Math.max(greatest, code), 0);
     this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
     this.#all = Array.from(of("all"), logOfCode);
     this.#failureWeights = of("failureWeights");
-    this.#endTries = new HashedRows(of("endTries"), POOL_WIDTHS.endTries);
-    this.#pairTries = new HashedRows(of("pairTries"), POOL_WIDTHS.pairTries);
+    this.#endTries = rowsOf("endTries");
+    this.#pairTries = rowsOf("pairTries");
     const each = HASH_HALVES + 4;
     const total = (at: number) =>
       of("endTries").reduce((sum, tried, i) => sum + (i % each === at ? tried : 0), 0);
@@ -207,9 +169,11 @@ export class Pool {
     this.#embeddings.load(weights);
   }
 
-  /** A forest that knows the places of the checkpoint. @param tensors See `PairForest`. */
-  forestOf(tensors: ReadonlyMap<string, Float32Array>): PairForest {
-    return new PairForest(tensors, (address) => this.#embeddings?.placeOf(addressBytes(address)));
+  /** Opens memories when they are first needed, with the places of the checkpoint. @param tensors Those of a pool. */
+  recallOf(tensors: ReadonlyMap<string, Float32Array>): Recall {
+    const opened = new Map<unknown, unknown>();
+    const placeOf = (address: string) => this.#embeddings?.placeOf(addressBytes(address));
+    return <T>(memory: Memory<T>) => getOrMake(opened, memory, () => memory.open(tensors, placeOf)) as T;
   }
 
   /** The same pool of a model that was adapted. */
@@ -223,7 +187,7 @@ export class Pool {
     const { number } = kindOf(known);
     const weights = this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
     const range = this.#rangeOf(known);
-    const mixture = new KernelMixture(kernelsOf(known, weights), range, weights[EVEN]);
+    const mixture = new KernelMixture(kernelsOf(known)(weights), range, weights[EVEN]);
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
@@ -243,20 +207,21 @@ export class Pool {
    *
    * @param ofModel The model's distribution, (codes).
    * @param rttCode The measured code.
-   * @param forest Where an end is another, unknown address in the question: a forest that did not learn of the end. Of the
+   * @param recall Where an end is another, unknown address in the question: memories that did not learn of the end. Of the
    *   other end's usual RTTs the pair's own does not count.
    */
-  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, forest?: PairForest): PoolCase {
+  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, recall?: Recall): PoolCase {
     const index = indexOfCode(rttCode);
-    const found = this.known(question, forest);
-    const others = (logs: readonly number[]) => forest ? withoutNearest(logs, logOfCode(rttCode)) : logs;
+    const found = this.known(question, recall);
+    const others = (logs: readonly number[]) => recall ? withoutNearest(logs, logOfCode(rttCode)) : logs;
     const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
+    const kernels = kernelsOf(known);
     const unit = new Float64Array(NUM_COMPONENTS);
     const range = this.#rangeOf(known);
     const components = Array.from(unit, (_, component) => {
       unit.fill(0);
       unit[component] = 1;
-      return new KernelMixture(kernelsOf(known, unit), range, unit[EVEN]);
+      return new KernelMixture(kernels(unit), range, unit[EVEN]);
     });
     // The model's mass of the codes before each, of those before the end of the range.
     const before = new Float64Array(NUM_CODES + 1);
@@ -325,7 +290,7 @@ export class Pool {
   }
 
   /** The known RTTs that bear on a question. */
-  known(question: PooledQuestion, forest?: PairForest): KnownOfQuestion {
+  known(question: PooledQuestion, recall = this.#recall): KnownOfQuestion {
     const { source, destination, context } = question;
     const ofPair = this.#rttsOf(question);
     const [a, b] = [source, destination].map(hashesOf);
@@ -342,6 +307,8 @@ export class Pool {
         : []
     );
     return {
+      ends: { source: formatAddress(source), destination: formatAddress(destination) },
+      hashes: [a, b],
       ofPair,
       estimate,
       ofSource,
@@ -351,23 +318,7 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      ...ofPair.length === 0 ? this.#ofOtherPairs(question, [a, b], forest) : OF_NO_PAIRS,
-    };
-  }
-
-  /** @param hashes Of the source and the destination. */
-  #ofOtherPairs(
-    { source, destination }: Ends,
-    hashes: readonly Hashes[],
-    forest: PairForest | undefined,
-  ): OfOtherPairs {
-    forest ??= this.#forest ??= this.forestOf(this.#tensors);
-    const ends = { source: formatAddress(source), destination: formatAddress(destination) };
-    const factors = this.#factors ??= new PairFactors(named(this.#tensors, POOL_TENSORS.factors));
-    return {
-      ofForest: forest.logs(ends),
-      ofSimilarPairs: forest.krigedLogs(ends),
-      ofFactors: factors.logs(hashes[0], hashes[1]),
+      recall,
     };
   }
 
@@ -500,13 +451,6 @@ type Ends = Pick<PooledQuestion, "source" | "destination">;
 function isOfPair(one: Ends, other: Ends): boolean {
   return (isSameBytes(one.source, other.source) && isSameBytes(one.destination, other.destination)) ||
     (isSameBytes(one.source, other.destination) && isSameBytes(one.destination, other.source));
-}
-
-/** The hashes of an address. */
-export function hashesOf(address: Uint8Array): Hashes {
-  const state = beginAddress(0, address.length === 4 ? 4 : 16);
-  for (const byte of address) advance(state, byte);
-  return state;
 }
 
 /**

@@ -9,15 +9,8 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import {
-  allKinds,
-  EVEN,
-  isOfForest,
-  isOfPair,
-  type Kind,
-  NUM_COMPONENTS,
-  NUM_KINDS,
-} from "./simple_forecasts.ts";
+import { EVEN, NUM_COMPONENTS, usableComponents } from "./forecasts.ts";
+import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
 
 /**
  * The worth of the larger group's weights, in events of weight 1: some six measurements. With 12 the weights of
@@ -147,10 +140,7 @@ export function logPosterior(
 
 /** The weights before any measurement. @param hasPair Whether an RTT of the pair is known. */
 function firstWeights(hasPair: boolean): Float64Array {
-  const used = Array.from(
-    { length: NUM_COMPONENTS },
-    (_, k) => k > 0 && k < EVEN && !(hasPair ? isOfForest : isOfPair)(k),
-  );
+  const used = usableComponents(hasPair).map((isUsable, k) => isUsable && k > 0 && k < EVEN);
   const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
   const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
   weights[0] = MODEL_SHARE;

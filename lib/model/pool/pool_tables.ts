@@ -5,18 +5,15 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
-import { halvesOf, type Hashes, keyOfHashes, pairHashes } from "../embedding_table.ts";
+import { halvesOf, type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
+import { MEMORIES, namedWeights } from "./forecasts.ts";
 import { fitFailures } from "./no_reply.ts";
-import { PairFactors } from "./pair_factors.ts";
-import { type MeasuredPair, PairForest } from "./pair_forest.ts";
-import { KRIGING_TENSORS } from "./pair_kriging.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
-import { hashesOf, POOL_TENSORS, rangeAround } from "./pool.ts";
+import { POOL_TENSORS, rangeAround } from "./pool.ts";
 
 /** RTTs of one pair that are kept at most, and how many of them are the newest. */
 const MAX_RTTS = 16;
@@ -25,10 +22,6 @@ const NUM_NEWEST = 4;
 const MAX_ALL_RTTS = 2 ** 20;
 /** Pairs that are kept at most. */
 const MAX_PAIRS = 2 ** 19;
-/** Pairs that a forest learns from at most, each direction counted. */
-const MAX_LEARNED = 2 ** 15;
-/** Pairs that vectors are fitted to at most. */
-const MAX_FACTORED = 2 ** 16;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
@@ -44,7 +37,7 @@ interface PoolEnd {
   readonly hashes: Hashes;
 }
 
-/** Addresses in one role, source (0) or destination (1), that a forest does not learn of: one of {@link NUM_FOLDS} parts. */
+/** Addresses in one role, source (0) or destination (1), that are hidden from memories: one of {@link NUM_FOLDS} parts. */
 export interface Fold {
   readonly role: 0 | 1;
   readonly number: number;
@@ -75,8 +68,7 @@ export class PoolTables {
   #least = Infinity;
   #greatest = 0;
   #startS = Infinity;
-  #forest: Map<string, Float32Array> | undefined;
-  #factors: Float32Array | undefined;
+  #learned: Map<string, Float32Array> | undefined;
 
   /** @param placeOf The places of addresses, from which the forest learns. */
   constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
@@ -138,7 +130,6 @@ export class PoolTables {
     const ends = this.#ends(pairs, medians);
     const startS = this.#startS < Infinity ? this.#startS : 0;
     const values: Record<keyof typeof POOL_TENSORS, ArrayLike<number>> = {
-      weights,
       range: [
         ...rangeAround(this.#least, this.#greatest),
         Math.floor(startS / TIME_PART),
@@ -153,38 +144,34 @@ export class PoolTables {
       endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [...halves(hashes), ...tries]),
       pairTries: measured.filter(({ failed }) => sumOf(failed) > 0)
         .flatMap(({ hashes, measured, failed }) => [...halves(hashes), sumOf(measured), sumOf(failed)]),
-      factors: this.#factors ??= this.#fitFactors(pairs),
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, ArrayLike<number>][];
-    const saved = parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)] as const);
-    return new Map([...saved, ...this.#forest ??= this.forest()]);
+    const saved = parts.map(([part, numbers]) =>
+      [POOL_TENSORS[part][0], Float32Array.from(numbers)] as const
+    );
+    return new Map([...namedWeights(weights), ...saved, ...this.#learned ??= this.learned()]);
   }
 
-  /** The tensors of a forest of all pairs, or of those without a part; of more than {@link MAX_LEARNED} some. */
-  forest(without?: Fold): Map<string, Float32Array> {
-    const directed = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
-      [0, 1].filter((from) => measured[from] > failed[from])
-        .map((from) => ({ roles: [ends[from], ends[1 - from]], spread }))
-    ).filter(({ roles }) => !without || partOf(roles[without.role].hashes) !== without.number);
-    const random = new RandomStream(this.seed, "pool/pairs of a forest");
-    const chosen = drawDistinct(directed.length, Math.min(directed.length, MAX_LEARNED), random).sort();
-    const pairs = Array.from(chosen, (i): MeasuredPair => {
-      const { roles: [source, destination], spread } = directed[i];
-      return { source: source.name, destination: destination.name, rttsMs: msOf(spread) };
-    });
-    // The weights of similarities are chosen once, by all pairs.
-    return PairForest.fit(pairs, this.placeOf, this.seed, this.#forest?.get(KRIGING_TENSORS.kernel[0]));
-  }
-
-  /** Vectors of the addresses of all pairs, or of {@link MAX_FACTORED} some. */
-  #fitFactors(pairs: readonly KeptPair[]): Float32Array {
-    const random = new RandomStream(this.seed, "pool/pairs of vectors");
-    const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_FACTORED), random).sort();
-    const factored = Array.from(chosen, (i) => {
-      const { ends: [{ hashes: a }, { hashes: b }], spread } = pairs[i];
-      return { ends: [a, b] as const, rttsMs: msOf(spread) };
-    });
-    return PairFactors.fit(factored, this.seed);
+  /** The tensors that forecasts remember; without some addresses those that answer about unknown addresses. */
+  learned(without?: Fold): Map<string, Float32Array> {
+    const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
+      [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
+        const [source, destination] = [ends[from], ends[1 - from]];
+        return {
+          source: source.name,
+          destination: destination.name,
+          hashes: [source.hashes, destination.hashes] as const,
+          // Few of very many pairs are learned.
+          get rttsMs() {
+            return spread.map(({ rttCode }) => decodeRttCode(rttCode));
+          },
+        };
+      })
+    ).filter(({ hashes }) => !without || partOf(hashes[without.role]) !== without.number);
+    const memories = [...MEMORIES].filter(({ knowsUnknown }) => !without || knowsUnknown);
+    return new Map(
+      memories.flatMap((memory) => [...memory.learn(pairs, { ...this, earlier: this.#learned })]),
+    );
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {
@@ -217,10 +204,6 @@ function triesOfEnds(pairs: readonly KeptPair[]): { hashes: Hashes; tries: numbe
     }
   }
   return [...ends].sort(([a], [b]) => a - b).map(([, end]) => end);
-}
-
-function msOf(rtts: readonly Rtt[]): number[] {
-  return rtts.map(({ rttCode }) => decodeRttCode(rttCode));
 }
 
 function sumOf([a, b]: readonly [number, number]): number {

@@ -48,7 +48,7 @@ export interface ForestArrays {
   /** Ascending quantiles of the targets of each leaf, (leaves, numKept). */
   readonly targets: Float32Array;
 }
-export const NODE_WIDTH = 3;
+const NODE_WIDTH = 3;
 /** The feature of a leaf. */
 export const LEAF = -1;
 /** Less than any feature, and finite as all that checkpoints hold. */

@@ -16,7 +16,7 @@ import { type PingApi, PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
 import { WEIGHT_LIMIT } from "../../model/finite.ts";
 import { faultOfNumbers } from "../../model/tensor_bounds.ts";
-import { POOL_ROWS } from "../../model/pool/pool.ts";
+import { presentPool } from "../../model/pool/forecasts.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
@@ -58,8 +58,9 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
     doneBytes += file.sizeBytes;
   }
   const model = parseModelConfig(site.model.config.model);
-  const pool = new Map([...weights].filter(([name]) => POOL_ROWS.has(name)));
-  const network = new Map([...weights].filter(([name]) => !pool.has(name)));
+  const isOfPool = (name: string) => name.startsWith("pool.");
+  const pool = presentPool(new Map([...weights].filter(([name]) => isOfPool(name))));
+  const network = new Map([...weights].filter(([name]) => !isOfPool(name)));
   const fault = faultOfNumbers(network, { config: model, limit: WEIGHT_LIMIT }) ?? faultOfNumbers(pool);
   if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
   const { step, model_sha256: sha256 } = site.model;

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
-import { FACTORS_WIDTH, PairFactors } from "../../../lib/model/pool/pair_factors.ts";
-import { hashesOf } from "../../../lib/model/pool/pool.ts";
+import { PairFactors } from "../../../lib/model/pool/pair_factors.ts";
+import { hashesOf } from "../../../lib/model/embedding_table.ts";
 
 const NUM_NODES = 40;
 const END = Array.from({ length: NUM_NODES }, (_, i) => hashesOf(Uint8Array.of(192, 0, 2, i)));
@@ -15,7 +15,7 @@ function mesh() {
   const all = END.flatMap((_, a) => END.keys().filter((b) => b > a).map((b) => [a, b] as const).toArray());
   const isKnown = all.map(() => random.float64() < 0.4);
   const known = all.filter((_, i) => isKnown[i]).map(([a, b]) => ({
-    ends: [END[a], END[b]] as const,
+    hashes: [END[a], END[b]] as const,
     rttsMs: Array.from({ length: 10 }, (_, i) => trueMs(a, b) * (i === 4 ? 50 : 1)),
   }));
   return { known, unknown: all.filter((_, i) => !isKnown[i]), trueMs };
@@ -37,9 +37,9 @@ Deno.test("factors find RTTs of pairs that were not measured, the same in both d
 Deno.test("an address of fewer than four pairs has no vectors, and nothing is said of it", () => {
   const { known } = mesh();
   const few = hashesOf(Uint8Array.of(203, 0, 113, 1));
-  const with3 = [...known, ...END.slice(0, 3).map((end) => ({ ends: [end, few] as const, rttsMs: [20] }))];
+  const with3 = [...known, ...END.slice(0, 3).map((end) => ({ hashes: [end, few] as const, rttsMs: [20] }))];
   const tensor = PairFactors.fit(with3, 0);
-  assertEquals(tensor.length, NUM_NODES * FACTORS_WIDTH);
+  assertEquals(tensor.length, NUM_NODES * 24);
   assertEquals(tensor, PairFactors.fit(known, 0));
   assertEquals(new PairFactors(tensor).logs(END[0], few), []);
 });

@@ -8,14 +8,8 @@ import {
   logPosterior,
   type ScoredEvent,
 } from "../../../lib/model/pool/pool_fit.ts";
-import {
-  allKinds,
-  EVEN,
-  isOfForest,
-  isOfPair,
-  NUM_COMPONENTS,
-  NUM_KINDS,
-} from "../../../lib/model/pool/simple_forecasts.ts";
+import { EVEN, NUM_COMPONENTS, usableComponents } from "../../../lib/model/pool/forecasts.ts";
+import { allKinds, NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
 
 const NUM_OUTCOMES = 40;
 
@@ -68,10 +62,9 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   for (const { number, groups } of kinds) {
     assertAlmostEquals(of(number).reduce((a, b) => a + b, 0), 1, 1e-12);
     assertEquals(of(number)[EVEN], firstWeights[EVEN]);
-    assert(groups[0] !== "pair" || of(number).every((weight, k) => !isOfForest(k) || weight === 0));
-    if (groups[0] === "pair") continue;
-    assertAlmostEquals(of(number)[0], 0.8, 0.01);
-    assert(of(number).every((weight, k) => !isOfPair(k) || weight === 0));
+    const isUsable = usableComponents(groups[0] === "pair");
+    assert(of(number).every((weight, k) => isUsable[k] || weight === 0));
+    if (groups[0] !== "pair") assertAlmostEquals(of(number)[0], 0.8, 0.01);
   }
 });
 

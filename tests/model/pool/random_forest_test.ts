@@ -106,7 +106,7 @@ Deno.test("PoolTables makes forests of all pairs, and of those without a part of
   for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
   // Each destination has two: its own, and with the source's country. Seven are of the source, of countries and networks.
   const numPairs = (without?: Fold) =>
-    Math.max(0, named(tables.forest(without), "pool.excesses").length / SAVED_WIDTH - 7) / 2;
+    Math.max(0, named(tables.learned(without), "pool.excesses").length / SAVED_WIDTH - 7) / 2;
   assertEquals(numPairs(), 8);
   const number = partOf(source.hashes);
   assertEquals(numPairs({ role: 0, number }), 0);
@@ -118,7 +118,7 @@ Deno.test("PoolTables makes a forest of at most 32,768 pairs, each direction cou
   const tables = new PoolTables();
   const ends = Array.from({ length: 150 }, (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)));
   const countOf = () => {
-    const rows = named(tables.forest(), "pool.excesses");
+    const rows = named(tables.learned(), "pool.excesses");
     return rows.reduce(
       (most, value, i) => i % SAVED_WIDTH === SAVED_WIDTH - 1 ? Math.max(most, value) : most,
       0,

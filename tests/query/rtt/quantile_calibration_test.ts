@@ -1,5 +1,4 @@
-import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
-import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { poolOfMesh } from "../../model/pool/mesh_pool.ts";
 import { writePool } from "../../../lib/train/checkpoint_files.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
@@ -154,10 +153,7 @@ Deno.test("loadModel() refuses a calibration of the pool without it, and of the 
     const path = join(folder, "report.json");
     const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
     const { directory, state: { files: { model: { sha256: modelSha256 } } } } = loadCheckpoint(checkpoint);
-    const tables = new PoolTables();
-    const [a, b] = [1, 2].map((last) => PoolTables.endOf(Uint8Array.of(192, 0, 2, last)));
-    tables.add(a, b, 12_000, 1_700_000_000);
-    writePool(directory, tables.save(fitPool([])), modelSha256);
+    writePool(directory, poolOfMesh(), modelSha256);
     const load = async (isPooled: boolean | undefined, noPool: boolean) => {
       const run = { ...RUN, modelSha256, ...(isPooled !== undefined && { isPooled }) };
       Deno.writeTextFileSync(path, JSON.stringify({ run, calibration: { shares } }));

@@ -4,8 +4,7 @@ import { modelShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { parseSite } from "../../../lib/serve/api/site_file.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
-import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
-import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { poolOfMesh } from "../../model/pool/mesh_pool.ts";
 import { writePool } from "../../../lib/train/checkpoint_files.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
@@ -68,10 +67,7 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
 Deno.test("export writes the pool beside the weights, in float32, and leaves it out with --no-pool", () =>
   withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
-    const tables = new PoolTables();
-    const [a, b] = [1, 2].map((last) => PoolTables.endOf(Uint8Array.of(192, 0, 2, last)));
-    tables.add(a, b, 12_000, 1_700_000_000);
-    const pool = tables.save(fitPool([]));
+    const pool = poolOfMesh();
     writePool(directory, pool, state.files.model.sha256);
     await exported(at, "site", "--dtype", "f16");
     const { tensors } = readSafetensors(at("site/model.safetensors"));

@@ -1,0 +1,149 @@
+/**
+ * The forecasts of the pool and their weights. A new forecast is a file of `forecasts/` and a place in this list.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { FormatError } from "../../base/errors.ts";
+import { SHARE, type Tensor } from "../possible_numbers.ts";
+import type { Forecast, KnownOfQuestion, Memory } from "./forecast.ts";
+import { coordinates } from "./forecasts/coordinates.ts";
+import { factors } from "./forecasts/factors.ts";
+import { forest } from "./forecasts/forest.ts";
+import { kriging } from "./forecasts/kriging.ts";
+import { pairMedians } from "./forecasts/pair_medians.ts";
+import { pairRtts } from "./forecasts/pair_rtts.ts";
+import { usualRtts } from "./forecasts/usual_rtts.ts";
+import type { Kernel } from "./kernel_mixture.ts";
+import { NUM_KINDS } from "./question_kinds.ts";
+
+/** All forecasts, in the order in which their kernels are added up; a new one comes last. */
+export const FORECASTS: readonly Forecast[] = [
+  pairRtts,
+  pairMedians,
+  coordinates,
+  usualRtts,
+  forest,
+  kriging,
+  factors,
+];
+
+/** What forecasts remember, each once. */
+export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set(
+  FORECASTS.flatMap(({ memory }) => memory ?? []),
+);
+
+type Tensors = ReadonlyMap<string, Float32Array>;
+
+const WEIGHTS = "pool.weights";
+/** The columns of the weights: that of the model, those of the forecasts, that of even mass. */
+const PARTS: readonly Pick<Forecast, "name" | "numWeights" | "needsPair">[] = [
+  { name: "model", numWeights: 1 },
+  ...FORECASTS,
+  { name: "even", numWeights: 1 },
+];
+/** The parts of files from before weights had names, in the order of the list. */
+const BY_POSITION = new Set(
+  ["model", "pair_rtts", "pair_medians", "coordinates", "usual_rtts", "forest", "kriging", "factors", "even"],
+);
+
+/** The tensors of the weights and the place of each of their numbers among all weights (kinds, components). */
+const PLACES = placesOf(PARTS);
+
+function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
+  const width = parts.reduce((sum, { numWeights }) => sum + numWeights, 0);
+  let end = 0;
+  return new Map(parts.map(({ name, numWeights }) => {
+    const first = end;
+    end += numWeights;
+    const place = (i: number) => Math.floor(i / numWeights) * width + first + i % numWeights;
+    return [`${WEIGHTS}.${name}`, Uint32Array.from({ length: NUM_KINDS * numWeights }, (_, i) => place(i))];
+  }));
+}
+
+/** The component of even mass. */
+export const EVEN: number = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 1);
+/** The number of components, that of the model, 0, included. */
+export const NUM_COMPONENTS: number = EVEN + 1;
+
+/** Whether each component may have a weight in a question. @param hasPair Whether an RTT of the pair is known. */
+export function usableComponents(hasPair: boolean): boolean[] {
+  return PARTS.flatMap(({ numWeights, needsPair = hasPair }) =>
+    Array(numWeights).fill(needsPair === hasPair)
+  );
+}
+
+/** The columns of the tensors of the weights. */
+export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
+  [name, { length }],
+) => [name, Array(length / NUM_KINDS).fill(SHARE)]);
+
+/** The fault of a pool whose forecasts are those of another version, if any. */
+export function faultOfWeights(tensors: Tensors): string | undefined {
+  for (const [name, { length }] of tensors) {
+    if (!name.startsWith(WEIGHTS)) continue;
+    const expected = PLACES.get(name)?.length;
+    if (expected === undefined) return `${name} has weights of a forecast that this version does not know`;
+    if (length !== expected) return `${name} has ${length} weights, expected ${expected}`;
+  }
+  return undefined;
+}
+
+/**
+ * The weights (kinds, components); 0 of a forecast that the pool was fitted without.
+ *
+ * @throws {FormatError} If there are others.
+ */
+export function weightsOf(tensors: Tensors): Float64Array {
+  const fault = faultOfWeights(tensors);
+  if (fault !== undefined) {
+    const remedy = "delete pool.safetensors and run train again with the same options, which fits it again";
+    throw new FormatError(`${fault}; update ping-llm, or ${remedy}`, { path: "pool.safetensors" });
+  }
+  const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
+  PLACES.forEach((places, name) => tensors.get(name)?.forEach((weight, i) => all[places[i]] = weight));
+  return all;
+}
+
+/** The tensors of weights (kinds, components). */
+export function namedWeights(weights: ArrayLike<number>, tensors = PLACES): Map<string, Float32Array> {
+  return new Map(
+    [...tensors].map(([name, places]) => [name, Float32Array.from(places, (at) => weights[at])]),
+  );
+}
+
+/** A pool as this version has it, by name and with weights of 0 for forecasts that came after it. */
+export function presentPool(tensors: Tensors): Tensors {
+  if (tensors.size === 0) return tensors;
+  const pool = new Map(tensors);
+  const weights = pool.get(WEIGHTS);
+  if (weights?.length === NUM_KINDS * 42) {
+    const places = placesOf(PARTS.filter(({ name }) => BY_POSITION.has(name)));
+    for (const [name, own] of namedWeights(weights, places)) pool.set(name, own);
+    pool.delete(WEIGHTS);
+  }
+  for (const { name, numWeights, memory } of FORECASTS) {
+    if (pool.has(`${WEIGHTS}.${name}`)) continue;
+    pool.set(`${WEIGHTS}.${name}`, new Float32Array(NUM_KINDS * numWeights));
+    for (const [part] of Object.values(memory?.tensors ?? {})) {
+      getOrMake(pool, part, () => new Float32Array());
+    }
+  }
+  return pool;
+}
+
+/** The kernels of a question's forecasts, each of which is asked once, if any of its weights is above 0. */
+export function kernelsOf(known: KnownOfQuestion): (weights: Float64Array) => Kernel[] {
+  const hasPair = known.ofPair.length > 0;
+  const asked = new Map<Forecast, ReturnType<Forecast["ask"]>>();
+  return (weights) => {
+    let end = 1;
+    return FORECASTS.flatMap((forecast) => {
+      const first = end;
+      end += forecast.numWeights;
+      const own = [...weights.subarray(first, end)];
+      if ((forecast.needsPair ?? hasPair) !== hasPair || own.every((weight) => weight === 0)) return [];
+      return getOrMake(asked, forecast, () => forecast.ask(known))(own).filter(({ mass }) => mass > 0);
+    });
+  };
+}

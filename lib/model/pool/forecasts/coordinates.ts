@@ -1,0 +1,20 @@
+import { evenKernels, type Forecast, USUAL_WIDTH } from "../forecast.ts";
+import { kernelWidth } from "../kernel_mixture.ts";
+
+/** Widths by the error of the estimate, of which the median of |ln(estimate / RTT)| is ln 2 times the width. */
+const ERROR_FACTORS = [0.25, 1, 4].map((factor) => factor / Math.LN2);
+const [LEAST_WIDTH, GREATEST_WIDTH] = [2 ** -9, 1];
+
+/** Kernels around the estimate by coordinates. */
+export const coordinates: Forecast = {
+  name: "coordinates",
+  numWeights: ERROR_FACTORS.length,
+  ask(known) {
+    const { estimate } = known;
+    if (!estimate) return evenKernels(known, [], ERROR_FACTORS.map(() => USUAL_WIDTH));
+    const widths = ERROR_FACTORS.map((factor) =>
+      kernelWidth(Math.min(GREATEST_WIDTH, Math.max(LEAST_WIDTH, factor * estimate.error)))
+    );
+    return evenKernels(known, [Math.log(estimate.rttMs)], widths);
+  },
+};

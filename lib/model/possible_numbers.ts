@@ -1,0 +1,133 @@
+/**
+ * Numbers that are possible in tensors of a checkpoint, and rules of their rows.
+ *
+ * @module
+ */
+import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
+import { named } from "../base/errors.ts";
+import { isCanonicalRttCode } from "../data/tokens/rtt_code.ts";
+import { keyOfHashes } from "./embedding_table.ts";
+import { TIME_PART } from "./pair_history.ts";
+
+/** The numbers that are possible in a place. */
+export interface Allowed {
+  /** For people, after "expected". */
+  readonly wanted: string;
+  readonly least: number;
+  readonly most: number;
+  readonly isWhole: boolean;
+  /** Whether 0 is possible besides: it stands for none. */
+  readonly hasNone: boolean;
+  /** A further condition. */
+  readonly also: ((value: number) => boolean) | undefined;
+}
+
+/** Any number within bounds. */
+export function real(least: number, most: number): Allowed {
+  const wanted = most === Infinity ? `a number of at least ${least}` : `a number from ${least} to ${most}`;
+  return { wanted, least, most, isWhole: false, hasNone: false, also: undefined };
+}
+
+/** A whole number within bounds. */
+export function whole(least: number, most: number): Allowed {
+  return { ...real(least, most), wanted: `a whole number from ${least} to ${most}`, isWhole: true };
+}
+
+/** Numbers and besides 0, which stands for none. */
+export function orNone(allowed: Allowed): Allowed {
+  return { ...allowed, wanted: `0 or ${allowed.wanted}`, hasNone: true };
+}
+
+/** Any finite number. */
+export const ANY: Allowed = real(-Infinity, Infinity);
+/** A half of a 32-bit number. */
+export const HALF: Allowed = whole(0, 2 ** 16 - 1);
+/** Two hashes in halves. */
+export const HASHES: readonly Allowed[] = [HALF, HALF, HALF, HALF];
+/** How many there are of something. */
+export const COUNT: Allowed = whole(0, 2 ** 32);
+/** A part of a whole. */
+export const SHARE: Allowed = real(0, 1);
+/** An RTT code. */
+export const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
+/** The first possible time, Unix seconds. */
+export const LEAST_S: number = MIN_TIME_US / 1e6;
+/** The end of possible times, Unix seconds. */
+export const END_S: number = END_TIME_US / 1e6;
+/** Unix seconds in two parts, see {@link TIME_PART}. */
+export const TIME: readonly Allowed[] = [
+  orNone(whole(Math.floor(LEAST_S / TIME_PART), Math.floor(END_S / TIME_PART))),
+  whole(0, TIME_PART - 1),
+];
+/** The logarithm of an RTT, ln ms: codes span 29. */
+export const LOG: Allowed = real(-64, 64);
+/** The largest difference of logarithms of RTTs. */
+export const MOST_LOG = 1024;
+
+/** The fault of a number, for people. @param wanted What is expected. */
+export function faultAt(name: string, values: ArrayLike<number>, index: number, wanted: string): string {
+  return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
+}
+
+/** A tensor's name and the possible numbers of its rows. */
+export type Tensor = readonly [name: string, columns: readonly Allowed[]];
+
+/** A tensor's rows. */
+export class Rows {
+  readonly count: number;
+
+  /** @throws {FormatError} If the tensor is missing. */
+  static of(tensors: ReadonlyMap<string, Float32Array>, [name, columns]: Tensor): Rows {
+    return new Rows(name, named(tensors, name), columns.length);
+  }
+
+  constructor(readonly name: string, readonly values: Float32Array, readonly width: number) {
+    this.count = values.length / width;
+  }
+
+  /** A number. */
+  at(row: number, column: number): number {
+    return this.values[row * this.width + column];
+  }
+
+  /** The numbers of a column. */
+  column(column: number): Float32Array {
+    return Float32Array.from({ length: this.count }, (_, row) => this.at(row, column));
+  }
+
+  /** The first row of which something is not as it must be. */
+  *where(
+    column: number,
+    wanted: string | ((row: number) => string),
+    isWrong: (row: number) => boolean,
+  ): Generator<string> {
+    for (let row = 0; row < this.count; row++) {
+      if (!isWrong(row)) continue;
+      const text = typeof wanted === "string" ? wanted : wanted(row);
+      return yield faultAt(this.name, this.values, row * this.width + column, text);
+    }
+  }
+
+  /** Rows are found by the hashes that they begin with. */
+  *ascending(): Generator<string> {
+    const { values, width } = this;
+    const hash = (at: number) => values[at] * 2 ** 16 + values[at + 1];
+    let before = -1;
+    yield* this.where(0, "rows in ascending order of their hashes", (row) => {
+      const key = keyOfHashes({ hash1: hash(row * width), hash2: hash(row * width + 2) });
+      const isWrong = key <= before;
+      before = key;
+      return isWrong;
+    });
+  }
+
+  /** Counts of the rows of another tensor. */
+  *counting(first: number, others: Rows): Generator<string> {
+    let sum = 0;
+    for (let row = 0; row < this.count; row++) {
+      for (let column = first; column < this.width; column++) sum += this.at(row, column);
+    }
+    if (sum === others.count) return;
+    yield `the counts of tensor ${this.name} add up to ${sum}, expected ${others.count}, the rows of ${others.name}`;
+  }
+}
