@@ -90,12 +90,17 @@ export class OutputLock implements Disposable {
 
   /** Releases the lock, and removes the folder if it is empty. @throws {UserError} As {@link requireHeld}. */
   [Symbol.dispose](): void {
-    using _file = this.#file;
-    this.requireHeld();
+    using file = this.#file;
     try {
-      Deno.removeSync(join(this.folder, LOCK));
-      Deno.removeSync(this.folder);
-    } catch { /* it holds unfinished work, or already belongs to another process */ }
+      this.requireHeld();
+      try {
+        Deno.removeSync(join(this.folder, LOCK));
+        Deno.removeSync(this.folder);
+      } catch { /* it holds unfinished work, or already belongs to another process */ }
+    } finally {
+      // A process that another thread is starting holds a copy of the file, and so the lock, until it runs its program.
+      file.unlockSync();
+    }
   }
 }
 
