@@ -20,7 +20,7 @@ struct Params { sequence_length: u32, num_heads: u32 }
 @group(0) @binding(8) var<storage, read_write> dv: array<vec4f>;
 @group(0) @binding(9) var<uniform> params: Params;
 
-// Weights are so many times larger, as an exponent.
+// Weights are stored times 2 to this power.
 const EXTRA_WEIGHT = 14f;
 
 // What the tile's queries have in common for all keys: the shift of the exponent, and -delta times what remains to ds's

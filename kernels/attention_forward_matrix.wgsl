@@ -19,13 +19,13 @@ struct Params { sequence_length: u32, num_heads: u32 }
 @group(0) @binding(5) var<storage, read_write> log_sum_exp: array<f32>;
 @group(0) @binding(6) var<uniform> params: Params;
 
-// Weights lie in the place of the tile's keys, of which nobody reads any more; words from one row to the next.
+// Words from one row of weights to the next. Weights replace the tile's keys, which are no longer read.
 const WEIGHT_ROW = OTHER / 8u + 1u;
-// Below every score, and finite; that of keys that are not seen, before it is scaled, is far below.
+// LOWEST is finite and below every score; the score of a key that is not visible is far below it.
 const LOWEST = -1e30f;
 const UNSEEN = -1e34f;
 const LN_2 = 0.6931471805599453f;
-// Weights are so many times larger, as an exponent.
+// Weights are stored times 2 to this power.
 const EXTRA = 7f;
 
 // The last tile, counted from 1, in which a reference changed that is not the first of its row.

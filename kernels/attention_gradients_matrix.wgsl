@@ -1,8 +1,8 @@
 // The shared part of attention's backward kernels for matrix units; attention_tiles_matrix.wgsl follows. Scores and products
 // of gradients lie in the two halves of a strip, for two matrices of the tile's rows at a time.
 
-// Gradients of scores are so many times larger as f16, as an exponent: those of small weights would be below its normal
-// range, and more would take from the range of the loss scale.
+// Gradients of scores are stored as f16 times 2 to this power. Otherwise small ones would be below its normal range; a
+// larger power would leave less range to the loss scale.
 const EXTRA = 4f;
 // The factor of the sums with them.
 const DS_FACTOR = inverseSqrt(f32(HEAD_DIM)) * exp2(-EXTRA);

@@ -62,7 +62,7 @@ const onCorrupt = option.choice(["error", "skip"], "what to do with damaged chun
 });
 const engine = option.choice(
   ENGINES,
-  "WebGPU implementation: that of Deno, or Dawn, which setup.sh --dawn installs; auto: Dawn to train in f16 on a GPU with " +
+  "WebGPU implementation: Deno's own, or Dawn (setup.sh --dawn installs it); auto uses Dawn to train in f16 on a GPU with " +
     "matrix units. Results differ in the last bits",
   { default: "auto" },
 );

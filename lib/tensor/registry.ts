@@ -128,8 +128,8 @@ export interface RowLayout {
 }
 
 /**
- * The layout of each kind of adapter. A processor of a GPU holds only so many workgroups (NVIDIA: 32), which with one
- * subgroup each do not have enough loads under way, and its lanes should read what lies together. 12 vec4 of 32 lanes are
+ * The layout of each kind of adapter. A multiprocessor of a GPU holds a limited number of workgroups (NVIDIA: 32). With
+ * one subgroup each they do not have enough loads in flight, and neighbouring lanes should read neighbouring memory. 12 vec4 of 32 lanes are
  * a width of 1,536. On lavapipe reading twice is faster than keeping.
  */
 export const ROW_LAYOUTS: Readonly<Record<"gpu" | "software", RowLayout>> = {
