@@ -123,14 +123,14 @@ export interface RowLayout {
   readonly maxKept: number;
   /** The most lanes that share a head, a power of 2. */
   readonly lanesPerHead: number;
-  /** The loads of a thread that are under way at once in sums and copies. */
+  /** The loads that a thread has in flight in sums and copies. */
   readonly loads: number;
 }
 
 /**
  * The layout of each kind of adapter. A multiprocessor of a GPU holds a limited number of workgroups (NVIDIA: 32). With
- * one subgroup each they do not have enough loads in flight, and neighbouring lanes should read neighbouring memory. 12 vec4 of 32 lanes are
- * a width of 1,536. On lavapipe reading twice is faster than keeping.
+ * one subgroup each they do not have enough loads in flight, and neighbouring lanes should read neighbouring memory. 12
+ * vec4 in 32 lanes cover a width of 1,536. On lavapipe reading a row twice is faster than keeping it.
  */
 export const ROW_LAYOUTS: Readonly<Record<"gpu" | "software", RowLayout>> = {
   gpu: { rowsPerGroup: 4, maxKept: 12, lanesPerHead: 8, loads: 16 },

@@ -1,7 +1,7 @@
 /**
- * `bench gpu --quick`: the survey of a GPU that is at hand for minutes. Each step is a process of its own with a time
- * limit, so that one that fails or hangs costs no other. The order is that of importance: results that are wrong, peers, a
- * step by kernel, choices that are open, and other models.
+ * `bench gpu --quick`: a survey for a GPU that is available for minutes. Each step runs in its own process with a time
+ * limit, so a step that fails or hangs does not stop the others. The most important steps come first: wrong results,
+ * peers, a training step by kernel, open choices, other models.
  *
  * @module
  */
