@@ -20,12 +20,14 @@ import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_fi
 import { RejectLog } from "../measurement_files/rejects.ts";
 import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
-/** Numbers of a slot: measurement, probe, time. */
-const SLOT_NUMBERS = 3;
-const SLOT_BYTES = SLOT_NUMBERS * Float64Array.BYTES_PER_ELEMENT;
-const TIME = 2; // 0 marks an empty slot
+/** Numbers of a key: measurement, probe, time. */
+const KEY_NUMBERS = 3;
+/** Slots per key, so that most lookups end at the first one. */
+const KEY_SLOTS = 2;
+const KEY_BYTES = KEY_NUMBERS * Float64Array.BYTES_PER_ELEMENT + KEY_SLOTS * Uint32Array.BYTES_PER_ELEMENT;
 const FIRST_CAPACITY = 64;
-const MAX_LOAD = 0.8;
+/** The pairs of a measurement and a probe whose latest time is kept: 20 MB. */
+const MAX_PAIRS = 1 << 16;
 
 /** The key of a result: no other result has the same three numbers. */
 export interface ResultKey {
@@ -41,17 +43,28 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
   return a.msmId === b.msmId && a.prbId === b.prbId && a.eventTimeUs === b.eventTimeUs;
 }
 
-/** The keys of results; open addressing, which compares whole keys. */
+/**
+ * The keys of results, in the order in which they came, and a hash table of their places. A result that is later than all
+ * of its measurement and probe is new; the table gets its key only when another one has to be looked up, since random
+ * access to so much memory takes most of the time.
+ */
 export class DuplicateSet {
   /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */
   numForgets = 0;
   readonly #maxBytes: number;
   #capacity = FIRST_CAPACITY;
-  #slots = new Float64Array(SLOT_NUMBERS * FIRST_CAPACITY);
+  #keys = new Float64Array(KEY_NUMBERS * FIRST_CAPACITY);
   #size = 0;
+  /** Open addressing; the place of a key, from 1, or 0. */
+  #slots = new Uint32Array(KEY_SLOTS * FIRST_CAPACITY);
+  /** The number of keys in the table, the first ones. */
+  #numPlaced = 0;
+  /** By measurement and probe the time of the latest result, of {@link MAX_PAIRS} at most. */
+  readonly #latestUs = new Map<number, Map<number, number>>();
+  #numPairs = 0;
   #last: ResultKey | undefined;
 
-  /** @param options `maxBytes`: memory of the set; at least 51 keys fit. */
+  /** @param options `maxBytes`: memory of the set; at least 64 keys fit. */
   constructor(options: { maxBytes: number }) {
     this.#maxBytes = options.maxBytes;
   }
@@ -62,46 +75,69 @@ export class DuplicateSet {
    * @returns Whether it is new since the last clearing, and differs from the last key.
    */
   add(key: ResultKey): boolean {
-    if (this.#size >= MAX_LOAD * this.#capacity) {
+    const { msmId, prbId, eventTimeUs } = key;
+    if (this.#size === this.#capacity) {
       if (canGrow(this.#capacity, this.#maxBytes)) this.#grow();
       else this.#forget();
     }
     this.#last = key;
-    return this.#insert(key.msmId, key.prbId, key.eventTimeUs);
+    if (!this.#isLatest(key)) {
+      for (; this.#numPlaced < this.#size;) {
+        const at = KEY_NUMBERS * this.#numPlaced;
+        const [keys, slots] = [this.#keys, this.#slots];
+        slots[this.#slotOf(keys[at], keys[at + 1], keys[at + 2])] = ++this.#numPlaced;
+      }
+      if (this.#slots[this.#slotOf(msmId, prbId, eventTimeUs)] !== 0) return false;
+    }
+    const at = KEY_NUMBERS * this.#size++;
+    const keys = this.#keys;
+    keys[at] = msmId;
+    keys[at + 1] = prbId;
+    keys[at + 2] = eventTimeUs;
+    return true;
   }
 
-  #insert(msmId: number, prbId: number, eventTimeUs: number): boolean {
+  /** Whether a result is surely later than all of its measurement and probe. */
+  #isLatest({ msmId, prbId, eventTimeUs }: ResultKey): boolean {
+    let latestUs = this.#latestUs.get(msmId);
+    const latest = latestUs?.get(prbId);
+    if (latest !== undefined ? eventTimeUs <= latest : this.#numPairs === MAX_PAIRS) return false;
+    if (!latestUs) this.#latestUs.set(msmId, latestUs = new Map());
+    if (latest === undefined) this.#numPairs++;
+    latestUs.set(prbId, eventTimeUs);
+    return true;
+  }
+
+  /** The slot of a key in the table, or the one that it would get. */
+  #slotOf(msmId: number, prbId: number, eventTimeUs: number): number {
+    const keys = this.#keys;
     const slots = this.#slots;
-    const mask = this.#capacity - 1;
-    for (let slot = hashKey(msmId, prbId, eventTimeUs) & mask;; slot = slot + 1 & mask) {
-      const at = SLOT_NUMBERS * slot;
-      if (slots[at + TIME] === 0) {
-        slots[at] = msmId;
-        slots[at + 1] = prbId;
-        slots[at + TIME] = eventTimeUs;
-        this.#size++;
-        return true;
-      }
-      if (slots[at + TIME] === eventTimeUs && slots[at] === msmId && slots[at + 1] === prbId) return false;
+    const mask = slots.length - 1;
+    let slot = hashKey(msmId, prbId, eventTimeUs) & mask;
+    for (; slots[slot] !== 0; slot = slot + 1 & mask) {
+      const at = KEY_NUMBERS * (slots[slot] - 1);
+      if (keys[at + 2] === eventTimeUs && keys[at] === msmId && keys[at + 1] === prbId) break;
     }
+    return slot;
   }
 
   #grow(): void {
-    const slots = this.#slots;
+    const keys = this.#keys;
     this.#capacity *= 2;
-    this.#slots = new Float64Array(SLOT_NUMBERS * this.#capacity);
-    this.#size = 0;
-    for (let at = 0; at < slots.length; at += SLOT_NUMBERS) {
-      if (slots[at + TIME] !== 0) this.#insert(slots[at], slots[at + 1], slots[at + TIME]);
-    }
+    this.#keys = new Float64Array(KEY_NUMBERS * this.#capacity);
+    this.#keys.set(keys);
+    this.#slots = new Uint32Array(KEY_SLOTS * this.#capacity);
+    this.#numPlaced = 0;
   }
 
   /** Removes all keys but the last one, because rows of two results with one key must not be adjacent. */
   #forget(): void {
+    const last = this.#last;
     this.#slots.fill(0);
-    this.#size = 0;
+    this.#latestUs.clear();
+    this.#size = this.#numPlaced = this.#numPairs = 0;
     this.numForgets++;
-    if (this.#last) this.#insert(this.#last.msmId, this.#last.prbId, this.#last.eventTimeUs);
+    if (last) this.add(last);
   }
 }
 
@@ -109,12 +145,12 @@ export class DuplicateSet {
 export function maxKeys(maxBytes: number): number {
   let capacity = FIRST_CAPACITY;
   while (canGrow(capacity, maxBytes)) capacity *= 2;
-  return Math.floor(MAX_LOAD * capacity);
+  return capacity;
 }
 
-/** Whether the slots and the copy with twice as many fit the memory. */
+/** Whether the keys and the copy with room for twice as many fit the memory. */
 function canGrow(capacity: number, maxBytes: number): boolean {
-  return 3 * capacity * SLOT_BYTES <= maxBytes;
+  return 3 * capacity * KEY_BYTES <= maxBytes;
 }
 
 /** The part, of {@link numParts}, that a key belongs to, from 0. */
