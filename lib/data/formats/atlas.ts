@@ -42,19 +42,9 @@ export const atlas: Format = {
   },
 };
 
-/** The fields of a ping result. NaN stands for a missing or invalid number. */
-interface PingFields {
-  timestampS: number;
-  msmId: number;
-  prbId: number;
-  af: number;
-  sizeBytes: number;
-  sent: number;
-  rcvd: number;
-  /** The oldest firmware gives this instead of the list of replies. */
-  minMs: number;
-  avgMs: number;
-  /** Number of entries in the list of replies, including duplicates and late ones. */
+/** What the list of replies says. */
+interface Replies {
+  /** Number of entries, including duplicates and late ones. */
   numEntries: number;
   /** RTTs of the entries that are neither duplicates nor late; NaN for no reply. */
   rttsMs: number[];
@@ -64,38 +54,9 @@ interface PingFields {
   hasNoReplyRtt: boolean;
   /** Number of entries that say an error of the probe, such as no network. */
   numErrors: number;
-  /** Seconds since the probe's clock was synchronised; -1: never. */
-  unsyncedS: number;
-  storedS: number;
 }
 
-/** Reads the fields of a parsed result. */
-function fieldsOfObject(result: JsonObject, options: ReadingOptions): PingFields {
-  const { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors } = readReplies(result.result, options);
-  return {
-    timestampS: toNumber(result.timestamp),
-    msmId: toNumber(result.msm_id),
-    prbId: toNumber(result.prb_id),
-    af: toNumber(result.af),
-    sizeBytes: toNumber(result.size),
-    sent: toNumber(result.sent),
-    rcvd: toNumber(result.rcvd),
-    minMs: toNumber(result.min),
-    avgMs: toNumber(result.avg),
-    numEntries,
-    rttsMs,
-    wrongRtt,
-    hasNoReplyRtt,
-    numErrors,
-    unsyncedS: toNumber(result.lts),
-    storedS: toNumber(result.stored_timestamp),
-  };
-}
-
-function readReplies(
-  list: unknown,
-  options: ReadingOptions,
-): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRtt" | "hasNoReplyRtt" | "numErrors"> {
+function readReplies(list: unknown, options: ReadingOptions): Replies {
   const rttsMs: number[] = [];
   let numEntries = 0;
   let numErrors = 0;
@@ -106,7 +67,7 @@ function readReplies(
     numEntries++;
     const { dup, late, rtt } = entry;
     if (dup !== undefined || late !== undefined) continue;
-    if ("error" in entry && rtt === undefined) numErrors++;
+    if (rtt === undefined && "error" in entry) numErrors++;
     const rttMs = readRtt(rtt, 1, options);
     if (typeof rttMs !== "number") wrongRtt ??= rttMs;
     else {
@@ -163,23 +124,23 @@ export function resultType(object: JsonObject): string | undefined {
  */
 export function convertPing(result: JsonObject, options: ReadingOptions): PingRow | Rejection | Skipped {
   if ("dnserr" in result) return { skipped: "dnserr" };
-  const fields = fieldsOfObject(result, options);
-  const { timestampS } = fields;
-  const skipped = unmeasured(fields);
+  const timestampS = toNumber(result.timestamp);
+  const list = readReplies(result.result, options);
+  const skipped = unmeasured(result, list, timestampS);
   if (skipped) return { skipped };
   if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
   const eventTimeUs = Math.round(timestampS * 1e6);
   if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
     return { reason: "timeOutOfRange", detail: `timestamp ${timestampS}` };
   }
-  const addresses = chooseAddresses(result, fields.af, options.source);
+  const addresses = chooseAddresses(result, toNumber(result.af), options.source);
   if ("reason" in addresses) return addresses;
-  const replies = summariseReplies(fields, options);
+  const replies = summariseReplies(result, list, options);
   if ("reason" in replies) return replies;
-  const [msmId, prbId] = [toId(fields.msmId), toId(fields.prbId)];
-  if (Number.isNaN(msmId) && !Number.isNaN(fields.msmId)) return invalidId("msm_id", fields.msmId);
-  if (Number.isNaN(prbId) && !Number.isNaN(fields.prbId)) return invalidId("prb_id", fields.prbId);
-  return {
+  const [msmId, prbId] = [toNumber(result.msm_id), toNumber(result.prb_id)];
+  if (isWrongId(msmId)) return invalidId("msm_id", msmId);
+  if (isWrongId(prbId)) return invalidId("prb_id", prbId);
+  const row: PingRow = {
     msmId,
     prbId,
     eventTimeUs,
@@ -188,21 +149,29 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
     ipVersion: addresses.ipVersion,
     rttsMs: replies.rttsMs,
     numLost: replies.numLost,
-    sizeBytes: toId(fields.sizeBytes),
-    ...(isText(result.dst_name) && { dstName: result.dst_name }),
+    sizeBytes: toId(toNumber(result.size)),
   };
+  if (isText(result.dst_name)) row.dstName = result.dst_name;
+  return row;
 }
 
 /** Why a result says nothing about a path, if it does not. */
 function unmeasured(
-  { sent, rttsMs, numErrors, unsyncedS, timestampS, storedS }: PingFields,
+  result: JsonObject,
+  { rttsMs, numErrors }: Replies,
+  timestampS: number,
 ): string | undefined {
-  if (sent === 0) return "nothing sent";
+  if (toNumber(result.sent) === 0) return "nothing sent";
   if (numErrors > 0 && numErrors === rttsMs.length) return "error of the probe";
-  const storedAfterS = storedS - timestampS;
+  const unsyncedS = toNumber(result.lts);
+  const storedAfterS = toNumber(result.stored_timestamp) - timestampS;
   const isWrong = unsyncedS < 0 || unsyncedS > MAX_UNSYNCED_S || storedAfterS < STORED_AFTER_S.least ||
     storedAfterS > STORED_AFTER_S.most;
   return isWrong ? "clock not synchronised" : undefined;
+}
+
+function isWrongId(id: number): boolean {
+  return !Number.isNaN(id) && Number.isNaN(toId(id));
 }
 
 function invalidId(name: string, id: number): Rejection {
@@ -260,10 +229,11 @@ function textOf(address: Address | undefined): string {
 
 /** The RTTs and losses of the result's rows. */
 function summariseReplies(
-  fields: PingFields,
+  result: JsonObject,
+  { rttsMs: inTimeMs, numEntries, wrongRtt, hasNoReplyRtt }: Replies,
   options: ReadingOptions,
 ): { rttsMs: number[]; numLost: number[] } | Rejection {
-  const { rttsMs: inTimeMs, numEntries, wrongRtt, hasNoReplyRtt, rcvd, sent } = fields;
+  const [rcvd, sent] = [toNumber(result.rcvd), toNumber(result.sent)];
   const choice = options.rtt;
   if (wrongRtt) return wrongRtt;
   if (numEntries === 0 && Number.isNaN(rcvd)) {
@@ -278,8 +248,9 @@ function summariseReplies(
   const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
   const numLost = [toId(Math.max(0, numSent - numReceived))];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
-  const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
   if (replies.length > 0) return { rttsMs: [summarise(replies, choice)], numLost };
+  // The oldest firmware gives this instead of the list of replies.
+  const statedMs = toNumber(choice === "min" ? result.min : result.avg);
   if (Number.isNaN(statedMs)) {
     return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
   }

@@ -39,8 +39,10 @@ export type JsonFormat = (typeof JSON_FORMATS)[number];
 
 /** The results in an object, in order, and their formats: itself, or those anywhere inside it. */
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
+  const known = formatOf(whole, options);
+  if (known) return [[whole, known]];
   const results: [JsonObject, JsonFormat][] = [];
-  const pending: unknown[] = [whole];
+  const pending: unknown[] = Object.values(whole).reverse();
   while (pending.length > 0) {
     const value = pending.pop();
     if (typeof value !== "object" || value === null) continue;
