@@ -42,6 +42,8 @@ export class CsvScanner {
   #quote = -1;
   /** Whether the rest of the line is skipped. */
   #isSkipping = false;
+  /** The number of the last record's fields: room for those of the next one. */
+  #numFields = 0;
   readonly #separator: CsvSeparator;
   readonly #field: RegExp;
 
@@ -53,10 +55,10 @@ export class CsvScanner {
   /**
    * Takes the next bytes or characters, or the end.
    *
-   * @returns The records that are complete now. Their fields may keep the whole text in memory; copy those that are
-   * kept.
+   * @param take Called with each record that is complete now. Its fields may keep the whole text in memory; copy those
+   *   that are kept.
    */
-  *push(chunk?: Uint8Array | string): Generator<CsvRecord> {
+  push(chunk: Uint8Array | string | undefined, take: (record: CsvRecord) => void): void {
     const isLast = chunk === undefined;
     const more = typeof chunk === "string" ? chunk : this.#decoder.decode(chunk, { stream: !isLast });
     this.#text = this.#text.slice(this.#at) + more;
@@ -73,7 +75,7 @@ export class CsvScanner {
       const record = this.#scanPlain() ?? this.#scan(isLast);
       if (!record) return;
       this.#isSkipping = record.fault !== undefined;
-      if (record.fault !== undefined || record.fields.length > 1 || record.fields[0] !== "") yield record;
+      if (record.fault !== undefined || record.fields.length > 1 || record.fields[0] !== "") take(record);
     }
   }
 
@@ -86,15 +88,18 @@ export class CsvScanner {
       this.#quote = found < 0 ? this.#text.length : found;
     }
     if (this.#quote < end) return undefined;
-    const fields: string[] = [];
+    const fields = new Array<string>(this.#numFields);
+    let numFields = 0;
     for (let from = this.#at; from <= end;) {
       const found = this.#text.indexOf(this.#separator, from);
       const to = found < 0 || found > end ? end : found;
       const isBare = this.#text.charCodeAt(from) > SPACE && this.#text.charCodeAt(to - 1) > SPACE;
       const field = this.#text.slice(from, to);
-      fields.push(isBare ? field : field.trim());
+      fields[numFields++] = isBare ? field : field.trim();
       from = to + 1;
     }
+    if (numFields < this.#numFields) fields.length = numFields;
+    this.#numFields = numFields;
     this.#at = end + 1;
     return { line: this.#line++, fields };
   }
@@ -137,5 +142,7 @@ export class CsvScanner {
 /** The records of a whole text. */
 export function readCsv(text: string, separator?: CsvSeparator): CsvRecord[] {
   const scanner = new CsvScanner(separator);
-  return [...scanner.push(text), ...scanner.push()];
+  const records: CsvRecord[] = [];
+  for (const chunk of [text, undefined]) scanner.push(chunk, (record) => records.push(record));
+  return records;
 }

@@ -287,8 +287,8 @@ const GROUPED = /^([+-]?\d{1,3})((?:([.,'’\s])\d{3})(?:\3\d{3})*)(?!\3)([.,])(
 
 /** A number as people and programs write it, with a point or a comma; NaN for anything else. */
 export function decimal(text: string): number {
-  const number = text.trim() === "" ? NaN : Number(text);
-  if (!Number.isNaN(number)) return number;
+  const number = Number(text);
+  if (!Number.isNaN(number) && (number !== 0 || text.trim() !== "")) return number;
   if (/^[+-]?\d+,\d+$/.test(text)) return Number(text.replace(",", "."));
   const [, first, groups, , , decimals] = GROUPED.exec(text) ?? [];
   return first === undefined ? NaN : Number(`${first}${groups.replace(/\D/g, "")}.${decimals}`);
@@ -298,7 +298,8 @@ export function decimal(text: string): number {
 export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
   if (
-    unit === "seconds" && (typeof value === "number" || typeof value === "string" && /^[1-9]/.test(value))
+    unit === "seconds" &&
+    (typeof value === "number" || typeof value === "string" && value >= "1" && value < ":")
   ) {
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;

@@ -37,17 +37,11 @@ const TIME_UNITS: Record<string, TimeUnit> = {
 };
 /** The units of numbers in the columns of RTTs, ms. */
 const RTT_UNITS_MS: Record<string, number> = { rtt: 1, rtt_s: 1000, rtt_us: 1e-3, rtt_ns: 1e-6 };
-/** Fields that are whole numbers, by their names in measurements Parquet. */
-const INTEGERS = {
-  msm_id: "msmId",
-  prb_id: "prbId",
-  size: "sizeBytes",
-  packet_error_count: "packetErrorCount",
-} as const;
+/** Fields that are whole numbers, as measurements Parquet names them. */
+const INTEGER_KEYS: readonly string[] = ["msm_id", "prb_id", "size", "packet_error_count"];
 
 const TIME_KEYS = Object.keys(TIME_UNITS);
 const RTT_KEYS = Object.keys(RTT_UNITS_MS);
-const INTEGER_KEYS = Object.keys(INTEGERS) as (keyof typeof INTEGERS)[];
 const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
 /** Names of fields that need no `--columns`, in lower case, the first that a record has. */
@@ -120,7 +114,8 @@ interface Layout {
   /** The fields of RTTs, in a wide table each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
   readonly rttUnitMs: number;
-  readonly integers: readonly { readonly key: keyof typeof INTEGERS; readonly field: number }[];
+  /** With their places in {@link INTEGER_KEYS}. */
+  readonly integers: readonly { readonly at: number; readonly field: number }[];
 }
 
 /** The layout of records, or what is wrong with their names, for people. */
@@ -158,7 +153,9 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     ? []
     : names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : []);
   const rtts = rtt.field >= 0 ? [{ field: rtt.field }] : wide;
-  const integers = INTEGER_KEYS.map((key) => ({ key, field: find(key) })).filter(({ field }) => field >= 0);
+  const integers = INTEGER_KEYS.map((key, at) => ({ at, field: find(key) })).filter(({ field }) =>
+    field >= 0
+  );
   const missing = [
     ...(src < 0 && !options.src ? ["src"] : []),
     ...(dst < 0 && !options.dst && wide.length === 0 ? ["dst"] : []),
@@ -191,7 +188,6 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
 
 /** What stands for an unknown number. */
 const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
-const NO_INTEGERS = { msmId: NaN, prbId: NaN, sizeBytes: NaN, packetErrorCount: NaN };
 
 /**
  * Takes the findings in a record.
@@ -212,18 +208,18 @@ function takeFindings(
     ? intervalTimeUs(options, row)
     : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(timeUs);
-  const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
-  for (const { key, field } of layout.integers) {
+  const integers = [NaN, NaN, NaN, NaN];
+  for (const { at, field } of layout.integers) {
     const value = fields[field];
     if (value === null || value === undefined) continue;
     const number = typeof value === "number" ? value : decimal(String(value));
     if (!Number.isSafeInteger(number) || number < 0) {
       if (ABSENT.test(String(value))) continue;
-      return take({ reason: "invalidInteger", detail: `${key} ${shortened(String(value))}` });
+      return take({ reason: "invalidInteger", detail: `${INTEGER_KEYS[at]} ${shortened(String(value))}` });
     }
-    integers[INTEGERS[key]] = number;
+    integers[at] = number;
   }
-  const { msmId, prbId, sizeBytes, packetErrorCount: numLost } = integers;
+  const [msmId, prbId, sizeBytes, numLost] = integers;
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
     const rttMs = readRtt(fields[field], rttUnitMs, options, names[field]);
@@ -369,15 +365,15 @@ class TableReader implements TextReader {
   }
 
   #scan(text: string | undefined): void {
-    for (const record of this.#scanner?.push(text) ?? []) {
-      if (isNoRow(record)) continue;
+    this.#scanner?.push(text, (record) => {
+      if (isNoRow(record)) return;
       if (this.#separator === " " && record.fault === undefined) this.#dropBlanks(record);
       if (this.#layout) this.#takeRow(record);
       else {
         this.#first.push(record);
         this.#begin(this.#first.length > MAX_COMMENT_RECORDS);
       }
-    }
+    });
   }
 
   /** Several blanks are one separator, and a field before those of the header is the name of a row. */
@@ -432,7 +428,7 @@ class TableReader implements TextReader {
   #takeRow(record: CsvRecord): void {
     this.#numRows++;
     const { names, rtts } = this.#layout as Layout;
-    const [{ field }] = rtts;
+    const { field } = rtts[0];
     const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
@@ -465,9 +461,10 @@ function hasEmptyEnd(fields: readonly string[], numNames: number): boolean {
   return fields.length > numNames && fields.slice(numNames).every((field) => field === "");
 }
 
-/** Lines of a table in Markdown begin with a bar. */
+/** Lines of a table in Markdown begin with a bar; most rows of other tables begin with a digit. */
 function isNoRow({ fields }: CsvRecord): boolean {
-  return fields !== undefined && NO_ROW.test(fields[0] || (fields[1] ?? ""));
+  const first = fields?.[0] || fields?.[1];
+  return first !== undefined && !(first >= "0" && first < ":") && NO_ROW.test(first);
 }
 
 function isRow(fields: readonly string[], layout: Layout, options: ReadingOptions): boolean {

@@ -170,13 +170,13 @@ class CsvPlaces implements PlaceSource {
     const scanner = new CsvScanner();
     let line = 0;
     for (const chunk of [bytes, undefined]) {
-      for (const record of scanner.push(chunk)) {
+      scanner.push(chunk, (record) => {
         const found = record.fault ?? this.#add(record.fields);
         line++;
         if (found !== undefined) {
           throw new FormatError(`${found}; ${RANGES}`, { path, place: `record ${line}` });
         }
-      }
+      });
     }
     if (line === 0) throw new FormatError(`found no ranges; ${RANGES}`, { path });
     for (const ranges of [this.#v4, this.#v6]) sortRanges(ranges);
