@@ -47,7 +47,7 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
     const value = pending.pop();
     if (typeof value !== "object" || value === null) continue;
     const object = value as JsonObject;
-    const format = Array.isArray(value) ? undefined : formatOf(object, options);
+    const format = formatOf(object, options);
     if (format) results.push([object, format]);
     else for (const inner of Object.values(value).reverse()) pending.push(inner);
   }
@@ -56,6 +56,7 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
 
 /** The format of a result in JSON; undefined if it is not one. */
 export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
+  if (Array.isArray(object)) return undefined;
   const { format } = options;
   return JSON_FORMATS.find((each) =>
     (format === undefined || format === each.name) && each.isResult(object, options)

@@ -196,7 +196,13 @@ class FileReader implements Disposable {
     const json = new PieceCutter(path, options);
     const early: [Finding, number][] = [];
     let isText = false;
+    const beginText = () => {
+      this.#importer.begin(file);
+      isText = true;
+    };
     const reader = new MeasurementReader(path, options, (finding, line) => {
+      // Those of the first chunk are not kept: V8 would then place all later ones among the old objects.
+      if (!isText && this.#pieces.isEmpty) beginText();
       if (isText) this.#importer.addFinding(finding, line);
       else early.push([finding, line]);
     }, json);
@@ -205,10 +211,8 @@ class FileReader implements Disposable {
       if (isText) this.#report(this.#numBytes);
       if (isText || early.length === 0) return;
       await this.finish();
-      this.#importer.begin(file);
-      // Not kept: V8 would then place all later findings among the old objects.
+      beginText();
       for (const [finding, line] of early.splice(0)) this.#importer.addFinding(finding, line);
-      isText = true;
     };
     for await (const chunk of chunks) {
       this.#options.signal?.throwIfAborted();

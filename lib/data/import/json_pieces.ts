@@ -224,6 +224,11 @@ export class PieceReader implements Disposable {
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
+  /** Whether all pieces were taken. */
+  get isEmpty(): boolean {
+    return this.#coming.length === 0;
+  }
+
   /** The remaining pieces. */
   rest(): AsyncGenerator<ReadPiece> {
     return this.#take(0);
