@@ -93,11 +93,12 @@ function sentenceOf(fault: string): string {
  * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected and a
  * value that is right there.
  *
- * @param refused The value and the schema, where they are known; else only what is expected is given.
+ * @param refused The value and the schema, where they are known; else only what is expected is given. `isUrl`: whether
+ *   the value has the fields of a URL's query.
  */
 export function faultOf(
   { issues: [issue] }: z.core.$ZodError,
-  refused?: { value: unknown; schema: z.core.$ZodType },
+  refused?: { value: unknown; schema: z.core.$ZodType; isUrl?: boolean },
 ): string {
   const { path } = issue;
   const name = path.map((key, i) =>
@@ -110,8 +111,12 @@ export function faultOf(
   }
   const wanted = expectedBy(issue);
   if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
-  const right = path.reduce(fieldOf, exampleOf(refused.schema));
-  const asked = name === "" || right === undefined ? wanted : `${wanted}, such as ${exampleText(right)}`;
+  // A URL has whole lists.
+  const [field] = path;
+  const isInUrl = refused.isUrl && field !== undefined;
+  const right = (isInUrl ? [field] : path).reduce(fieldOf, exampleOf(refused.schema));
+  const example = isInUrl ? `${String(field)}=${urlText(right)}` : exampleText(right);
+  const asked = name === "" || right === undefined ? wanted : `${wanted}, such as ${example}`;
   const found = path.reduce(fieldOf, refused.value);
   if (found === undefined) return `found no ${name || "value"}, ${asked}`;
   return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
@@ -129,6 +134,12 @@ export function exampleOf(schema: z.core.$ZodType): unknown {
 
 function exampleText(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(exampleText).join(", ")}]` : JSON.stringify(value);
+}
+
+/** An example as the query of a URL has it. */
+function urlText(value: unknown): string {
+  const isFlat = !Array.isArray(value) || value.every((each) => typeof each !== "object");
+  return isFlat ? String(value) : JSON.stringify(value);
 }
 
 /** A field, or an item of an array, whose first one stands for those it lacks. */

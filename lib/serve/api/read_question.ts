@@ -47,7 +47,7 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
   const given = normalized(schema, value);
   const { success, data, error } = schema.safeParse(given);
   if (success) return data;
-  throw new UserError(faultOf(error, { value: given, schema }));
+  throw new UserError(faultOf(error, { value: given, schema, isUrl: IN_URL.has(Object(value)) }));
 }
 
 /**
@@ -105,6 +105,9 @@ export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
   return isText ? "text" : undefined;
 }
 
+/** What {@link queryFields} returned: errors show examples as a URL has them. */
+const IN_URL = new WeakSet<object>();
+
 /**
  * The fields of a URL's query, as text.
  *
@@ -116,7 +119,9 @@ export function queryFields(url: string): Record<string, string> {
     if (fields.has(name)) throw new UserError(`found ${shortened(name)} twice, expected it once`);
     fields.set(name, text);
   }
-  return Object.fromEntries(fields);
+  const all = Object.fromEntries(fields);
+  IN_URL.add(all);
+  return all;
 }
 
 /** The value that a text stands for, or the text, for the message. Lists may also be JSON, such as `[0.1, 0.9]`. */

@@ -231,6 +231,34 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
   }
 });
 
+Deno.test("errors of a URL's fields show an example that a URL may have", () => {
+  const url = "http://localhost/v1/destinations?src=192.0.2.1";
+  const cases: [schema: z.ZodType, url: string, expected: string][] = [
+    [destinationsQuestionSchema, `${url}&rtt=140-150`, 'rtt "140-150", expected an array, such as rtt=20,25'],
+    [destinationsQuestionSchema, url, "no rtt, expected an array, such as rtt=20,25"],
+    [destinationsQuestionSchema, `${url}&rtt=-1,5`, "rtt[0] -1, expected at least 0, such as rtt=20,25"],
+    [destinationsQuestionSchema, `${url}&rtt=1,2&top=0`, "top 0, expected at least 1, such as top=20"],
+    [rttQuestionSchema, `${url}&dst=::1&at=x`, 'at "x", expected an array, such as at=50,100'],
+  ];
+  for (const [schema, url, expected] of cases) {
+    const { status, detail } = problemFrom(() => readFields(schema, queryFields(url)));
+    assertEquals([status, detail], [400, `Cannot answer: found ${expected}`]);
+  }
+  let numTried = 0;
+  for (const schema of Object.values(REQUESTS)) {
+    for (const field of Object.keys(schema.shape)) {
+      const alone = z.strictObject({ [field]: schema.shape[field] });
+      if (z.safeParse(alone, normalized(alone, { [field]: "?" })).success) continue;
+      const { detail } = problemFrom(() => readFields(alone, queryFields(`http://localhost/?${field}=?`)));
+      const [, example] = / such as (\S+)$/.exec(detail) ?? [];
+      if (example === undefined) continue;
+      numTried++;
+      readFields(alone, queryFields(`http://localhost/?${example}`));
+    }
+  }
+  assert(numTried > 20, `${numTried} examples`);
+});
+
 Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not beside a value of them", () => {
   const short = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 2 };
   const long = { src_addr: short.src, dst_addr: short.dst, timestamp: short.time, rtt: 2 };
