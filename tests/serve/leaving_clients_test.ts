@@ -3,7 +3,7 @@ import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
 import { answerLines } from "../../lib/serve/answers.ts";
 import type { ServedModels } from "../../lib/serve/served_models.ts";
-import { LINES, PAIR_QUERY, TestServer } from "./test_server.ts";
+import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 const encoder = new TextEncoder();
 
@@ -53,6 +53,29 @@ Deno.test("nothing is logged of a client that leaves while its next answer is ma
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(logged, []);
 });
+
+Deno.test("serve prints nothing of clients that leave in the middle of an answer", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint);
+    const lines = `${JSON.stringify({ ...PAIR, dst_addr: "198.51.100.0/24", draws: 64 })}\n`.repeat(200);
+    const head = `Host: localhost\r\nContent-Type: ${
+      LINES["content-type"]
+    }\r\nContent-Length: ${lines.length}`;
+    const requests = [
+      `POST /v1/rtt:batch HTTP/1.1\r\n${head}\r\n\r\n${lines}`,
+      `GET /v1/rtt?src=192.0.2.0/24&dst=198.51.100.0/24&draws=256 HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+      "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ];
+    for (const request of requests) {
+      for (const isBegun of [false, true]) {
+        using connection = await connect(server);
+        await connection.write(encoder.encode(request));
+        if (isBegun) await connection.read(new Uint8Array(100));
+      }
+    }
+    await until("the end of all", () => isIdle(server));
+    assertEquals(server.errors, "");
+  }));
 
 Deno.test("serve answers many requests that come at once without a warning", () =>
   withCheckpoint(async (_, checkpoint) => {
