@@ -77,7 +77,7 @@ Deno.test("status lists the tasks that are missing, and those that stopped, unti
   const killed = await status(folder.path, shards);
   assertEquals([killed.code, killed.json.state], [3, "stopped"]);
   assertEquals([killed.json.stopped, killed.json.missing], ["5", "3,5-6"]);
-  assertStringIncludes(killed.text, "task 5: no sign of work for 2 min 0");
+  assertStringIncludes(killed.text, "task 5: no sign of life for 2 min 0");
   assertStringIncludes(killed.text, "shard, process 71, since");
 
   for (const index of [3, 5, 6]) await run(...shard, "--task", `${index}/6`);
@@ -152,7 +152,7 @@ Deno.test("status tells of a run that was killed, has ended, and is damaged", as
   age(3, metrics, state, join(path, ".work", LOCK));
   const killed = await status(folder.path, folder.at("runs"));
   assertEquals([killed.code, killed.json.state], [3, "stopped"], killed.text);
-  assertMatch(killed.text, /stopped: no sign of work for 3 min \d\d s: train, process \d+, since/);
+  assertMatch(killed.text, /stopped: no sign of life for 3 min \d\d s: train, process \d+, since/);
   assertMatch(killed.text, new RegExp(`^ {2}steps +${at} of ${STEPS} steps \\(`, "m"));
   assertMatch(killed.text, /^ {2}last checkpoint +step 7, 3 min \d\d s ago$/m);
   assertMatch(killed.text, /^ {2}speed +[\d.]+( k)? tokens\/s$/m);
@@ -193,7 +193,7 @@ Deno.test("status tells a run that saved at a signal from a working one at once,
     using _lock = OutputLock.acquire(join(path, ".work"), { output: path, stage: "train" });
     const working = await status(folder.path, path);
     assertEquals([working.code, working.json.state], [3, "working"]);
-    assertMatch(working.text, /working: it took the lock [\d.]+ s ago \(train, process \d+, since/);
+    assertMatch(working.text, /working: its process was alive [\d.]+ s ago \(train, process \d+, since/);
   }
   const manifestPath = join(path, "manifest.json");
   const manifest = JSON.parse(Deno.readTextFileSync(manifestPath));
@@ -203,6 +203,44 @@ Deno.test("status tells a run that saved at a signal from a working one at once,
   assertEquals([other.code, other.json.state, other.json.kind], [1, "broken", "run"]);
   assertMatch(other.text, /broken: .*model\.depth.*; use the version of the program that wrote it$/m);
 });
+
+Deno.test("status finds what demo writes, and tells a demo that lives from a killed one", async () => {
+  using folder = new TemporaryFolder();
+  const demo = folder.at("runs/demo");
+  await run("synth", "--rows", "500", "--output", folder.at("in.parquet"));
+  await run("shard", "--input", folder.at("in.parquet"), "--output", join(demo, "shards"));
+  const states = () => statusOf([folder.at("runs")]).map(({ path, state }) => [path, state]);
+  assertEquals(states(), [[join(demo, "shards"), "done"]]);
+  const work = join(demo, ".work");
+  const intervals = takeIntervals();
+  {
+    using _lock = OutputLock.acquire(work, { output: demo, stage: "demo" });
+    intervals.restore();
+    age(10, join(work, LOCK));
+    for (const call of intervals.calls) call();
+    assertEquals(states(), [[demo, "working"], [join(demo, "shards"), "done"]]);
+    const text = describeStatus(statusOf([demo]));
+    assertMatch(text, /working: its process was alive [\d.]+ s ago \(demo, process \d+, since /);
+  }
+  // The lock's file of a process that was killed stays.
+  Deno.mkdirSync(work);
+  Deno.writeTextFileSync(join(work, LOCK), "demo, process 71, since 2025-06-15T12:00:00.000Z\n");
+  age(10, join(work, LOCK));
+  assertEquals(states()[0], [demo, "stopped"]);
+});
+
+/** Keeps what is to be called at intervals, until `restore` is called. */
+function takeIntervals(): { calls: (() => void)[]; restore: () => void } {
+  const { setInterval } = globalThis;
+  const calls: (() => void)[] = [];
+  Object.assign(globalThis, {
+    setInterval: (call: () => void, everyMs: number) => {
+      calls.push(call);
+      return setInterval(call, everyMs);
+    },
+  });
+  return { calls, restore: () => void Object.assign(globalThis, { setInterval }) };
+}
 
 Deno.test("status refuses with one line what is no output of a stage", async () => {
   using folder = new TemporaryFolder();

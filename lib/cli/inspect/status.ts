@@ -58,7 +58,7 @@ function statusReport(
   return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
-/** A process without a sign of work for longer than this counts as stopped. */
+/** A process without a sign of life for longer than this counts as stopped: several signs of its lock. */
 export const PATIENCE_MS = 60_000;
 
 /**
@@ -82,15 +82,15 @@ function stateOfWork(
   if (!lock) {
     return { state: "stopped", why: "no process works on it; run the same command again to continue" };
   }
-  const { holder, sinceMs } = lock;
+  const { holder, aliveMs } = lock;
   const who = holder === "" ? "a process" : holder;
-  const restMs = Math.max(0, nowMs - Math.max(changedMs, sinceMs));
+  const restMs = Math.max(0, nowMs - Math.max(changedMs, aliveMs));
   const rest = formatSeconds(restMs / 1000);
   if (restMs > patienceMs) {
-    const found = `no sign of work for ${rest}: ${who}, was killed, or works without a sign`;
+    const found = `no sign of life for ${rest}: ${who}, was killed, or stands still`;
     return { state: "stopped", why: `${found}; run the same command again to continue` };
   }
-  const sign = changedMs > sinceMs ? `${what} grew ${rest} ago` : `it took the lock ${rest} ago`;
+  const sign = changedMs > aliveMs ? `${what} grew ${rest} ago` : `its process was alive ${rest} ago`;
   return { state: "working", why: `${sign} (${who})` };
 }
 
@@ -226,10 +226,14 @@ function describe(path: string, parts: readonly Part[]): StatusReport {
   const madeBy = manifests.at(0)?.stage ?? null;
   const files = `${outputs.length} files`;
   const facts: Fact[] = [
-    ["outputs", `${files}, ${formatBytes(outputBytes)}`, { madeBy, outputs: outputs.length, outputBytes }],
+    ["outputs", madeBy === null ? undefined : `${files}, ${formatBytes(outputBytes)}`, {
+      madeBy,
+      outputs: outputs.length,
+      outputBytes,
+    }],
     ["rows", counts.join(", ") || undefined, { rows }],
   ];
-  const about = { kind: madeBy ?? "output", path };
+  const about = { kind: madeBy ?? NO_STAGE, path };
   const state = stateOfAll(parts, manifests);
   if (parts.length === 1) return statusReport(state, { ...about, progress: files, facts });
   const progress = `${parts.filter(({ state }) => state === "done").length} of ${parts.length} tasks`;
@@ -442,6 +446,10 @@ function lossFacts({ records, checkpoint }: RunTraces): Fact[] {
 const SHOWN_WHOLE = 5;
 const SHOWN_LINES = 40;
 const MAX_PATH = 60;
+/** How far below a path runs and outputs are looked for: `demo` writes runs/demo/train. */
+const MAX_LEVELS = 2;
+/** The kind of an output without a manifest. */
+const NO_STAGE = "output";
 const BESIDE = ".manifest.json";
 /** The states, those that need attention first. */
 const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
@@ -456,14 +464,12 @@ const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
  */
 export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
   return paths.flatMap((path) => {
-    const own = statusOfOne(path, nowMs);
-    if (own) return [own];
-    const members = membersOf(path).flatMap((member) => statusOfOne(member, nowMs) ?? []);
-    if (members.length > 0) return members;
-    throw new UserError(
-      `Cannot tell the status of ${path}: it has no manifest, expected a run, an output of a stage or a folder ` +
-        "of these; check the path",
-    );
+    const found = statusesAt(path, nowMs, MAX_LEVELS);
+    if (found.length > 0) return found;
+    const fault = exists(path)
+      ? "it has no manifest, expected a run, an output of a stage or a folder of these"
+      : "no such file or directory";
+    throw new UserError(`Cannot tell the status of ${path}: ${fault}; check the path`);
   });
 }
 
@@ -494,23 +500,29 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
   return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
-/** The status of a path; undefined if it is neither a run nor an output. */
-function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
+/** The status of what is at a path, or in it down to some levels. */
+function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
   try {
-    return readStatus(path, nowMs);
+    const own = readStatus(path, nowMs);
+    // A folder with a lock alone is that of a chain such as `demo`, whose outputs are in it.
+    if (levels === 0 || own && own.kind !== NO_STAGE) return own ? [own] : [];
+    return [
+      ...own ? [own] : [],
+      ...membersOf(path).flatMap((member) => statusesAt(member, nowMs, levels - 1)),
+    ];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const why = error.message;
-    return statusReport({ state: "broken", why }, {
-      kind: "output",
+    return [statusReport({ state: "broken", why }, {
+      kind: NO_STAGE,
       path,
       progress: shortened(why),
       facts: [],
-    });
+    })];
   }
 }
 
-/** {@link statusOfOne}, but a file that cannot be read is an error. */
+/** The status of a path; undefined if it is neither a run nor an output. @throws {UserError} If a file cannot be read. */
 function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
@@ -534,10 +546,7 @@ function readStatus(path: string, nowMs: number): StatusReport | undefined {
 
 /** The paths in a folder that may be runs or outputs, including those of unfinished output files. */
 function membersOf(path: string): string[] {
-  if (!isFolder(path)) {
-    if (exists(path)) return [];
-    throw new UserError(`Cannot tell the status of ${path}: no such file or directory; check the path`);
-  }
+  if (!isFolder(path)) return [];
   const members = new Set<string>();
   for (const { name } of entriesOf(path)) {
     const work = /^\.(.+)\.work$/.exec(name)?.[1];

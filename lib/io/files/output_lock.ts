@@ -16,6 +16,8 @@ import { exists } from "./inputs.ts";
 export const LOCK = "lock";
 /** The last holder may remove the folder between two steps of the next one, but not this often. */
 const MAX_ATTEMPTS = 100;
+/** The holder renews the time of the lock's file this often, so that others see that it lives. */
+const SIGN_EVERY_MS = 10_000;
 
 /** Another process holds the lock. */
 export class BusyError extends UserError {
@@ -25,9 +27,12 @@ export class BusyError extends UserError {
 /** A lock that is held until it is disposed of. */
 export class OutputLock implements Disposable {
   readonly #file: Deno.FsFile;
+  readonly #timer: ReturnType<typeof setInterval>;
 
   private constructor(readonly folder: string, readonly output: string, file: Deno.FsFile) {
     this.#file = file;
+    this.#timer = setInterval(() => signFile(file), SIGN_EVERY_MS);
+    Deno.unrefTimer(this.#timer);
   }
 
   /**
@@ -91,6 +96,7 @@ export class OutputLock implements Disposable {
   /** Releases the lock, and removes the folder if it is empty. @throws {UserError} As {@link requireHeld}. */
   [Symbol.dispose](): void {
     using file = this.#file;
+    clearInterval(this.#timer);
     try {
       this.requireHeld();
       try {
@@ -108,16 +114,16 @@ export class OutputLock implements Disposable {
  * The content of a lock's file, without taking the lock. The holder deletes the file, unless it is killed.
  *
  * @param folder The folder of the lock's file.
- * @returns `holder`: such as `shard, process 71, since …`, or nothing if it is not written yet; `sinceMs`: when it
- *   took the lock, milliseconds since 1970. Undefined if the file does not exist.
+ * @returns `holder`: such as `shard, process 71, since …`, or nothing if it is not written yet; `aliveMs`: when it
+ *   last gave a sign of life, milliseconds since 1970. Undefined if the file does not exist.
  * @throws {UserError} If it cannot be read.
  */
-export function readLock(folder: string): { holder: string; sinceMs: number } | undefined {
+export function readLock(folder: string): { holder: string; aliveMs: number } | undefined {
   const path = join(folder, LOCK);
   try {
     requireRegular(Deno.statSync(path), `read ${path}`);
     using file = Deno.openSync(path);
-    return { holder: readText(file), sinceMs: file.statSync().mtime?.getTime() ?? 0 };
+    return { holder: readText(file), aliveMs: file.statSync().mtime?.getTime() ?? 0 };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
     throw explainFileError(error, `read ${path}`);
@@ -165,6 +171,16 @@ function writeHolder(file: Deno.FsFile, stage: string): void {
   file.writeSync(
     new TextEncoder().encode(`${stage}, process ${Deno.pid}, since ${new Date().toISOString()}\n`),
   );
+}
+
+/** Changes the time of a lock's file, and nothing else. */
+function signFile(file: Deno.FsFile): void {
+  try {
+    const now = new Date();
+    file.utimeSync(now, now);
+  } catch {
+    /* another user owns the file, or it is full: status may call the work stopped */
+  }
 }
 
 /** `shard, process 71, since …`, or nothing if the holder has not written it yet. */
