@@ -5,6 +5,8 @@
  * @module
  */
 import { fromFileUrl, join } from "@std/path";
+import { getOrMake } from "../lib/base/collections.ts";
+import { FAILED_RTT_MS } from "../lib/data/formats/batch.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
@@ -160,13 +162,19 @@ async function fetchResults(
   return join(folder, "results");
 }
 
-/** The first source with held-out measurements, and the destination that most of these are to. */
+/** The pair with the most replies in the held-out measurements; a lost one weighs as much as nine replies. */
 async function pairOf(rowsDir: string): Promise<{ src: string; dst: string }> {
   using heldOut = await openProbeRows(rowsDir, "test");
-  const { srcAddrs, srcIndex, dstAddrs, dstIndex } = heldOut.row(0);
-  const counts = dstAddrs.map((_, address) => dstIndex.filter((index) => index === address).length);
-  const most = counts.indexOf(Math.max(...counts));
-  return { src: srcAddrs[srcIndex[dstIndex.indexOf(most)]], dst: dstAddrs[most] };
+  const pairs = new Map<string, { src: string; dst: string; weight: number }>();
+  for (let i = 0; i < heldOut.numRows; i++) {
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = heldOut.row(i);
+    rttMs.forEach((ms, at) => {
+      const [src, dst] = [srcAddrs[srcIndex[at]], dstAddrs[dstIndex[at]]];
+      const pair = getOrMake(pairs, `${src} ${dst}`, () => ({ src, dst, weight: 0 }));
+      pair.weight += ms === FAILED_RTT_MS ? -9 : 1;
+    });
+  }
+  return [...pairs.values()].reduce((best, pair) => pair.weight > best.weight ? pair : best);
 }
 
 if (import.meta.main) serveStage(demoStage);

@@ -149,6 +149,25 @@ export class KnownAddresses {
     return found;
   }
 
+  /** The pairs that were measured most; those whose ends are in none before come first. */
+  mostMeasured(count: number): { source: Uint8Array; destination: Uint8Array }[] {
+    const { pairs } = this.columns;
+    const ats = Array.from({ length: this.numPairs }, (_, i) => WORDS * i)
+      .sort((a, b) => pairs[b + 2] - pairs[a + 2]);
+    const used = new Set<number>();
+    const isNew = (at: number) => {
+      const ends = [pairs[at], pairs[at + 1]];
+      if (ends.some((end) => used.has(end))) return false;
+      for (const end of ends) used.add(end);
+      return true;
+    };
+    const { apart = [], others = [] } = Object.groupBy(ats, (at) => isNew(at) ? "apart" : "others");
+    return [...apart, ...others].slice(0, count).map((at) => ({
+      source: this.at(pairs[at]).bytes,
+      destination: this.at(pairs[at + 1]).bytes,
+    }));
+  }
+
   /**
    * The amount that absolute discounting takes off each pair's count, for pairs that were never measured: near 1 where
    * most pairs were measured once, near 0 where hardly any was (Ney, Essen, Kneser, Computer Speech and Language 8, 1994,

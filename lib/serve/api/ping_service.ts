@@ -143,22 +143,31 @@ function readDestinationsQuestion(
 
 // Pairs of addresses to begin with, for people who do not know what the model knows.
 
-const NUM_DRAWN = 8;
 const MAX_EXAMPLES = 4;
+/** How many pairs are tried. */
+const NUM_TRIED = 16;
+/** The largest P(no reply) of an example, if any has less. */
+const MAX_EXAMPLE_LOSS = 0.1;
 /** Below 1: what the model is sure of is what it has seen. */
 const TEMPERATURE = 0.5;
 
-/** Draws some from the model; always the same ones. */
+/** Pairs that were measured often and reply; drawn from the model where its training data is unknown. Always the same ones. */
 async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]> {
-  const examples = new Map<string, ModelApiAnswer["examples"][number]>();
-  const drawn = { count: NUM_DRAWN, seed: 0, temperature: TEMPERATURE };
-  for await (
-    const { source, destination } of sampleMeasurements(model, { timeS: null, context: [] }, drawn)
-  ) {
-    const example = { src_addr: formatAddress(source), dst_addr: formatAddress(destination) };
-    examples.set(`${example.src_addr} ${example.dst_addr}`, { ...example, ...endNames(model, example) });
-  }
-  return [...examples.values()].slice(0, MAX_EXAMPLES);
+  const asked = { timeS: null, context: [] };
+  const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];
+  const drawn = { count: NUM_TRIED, seed: 0, temperature: TEMPERATURE };
+  const pairs = known.length > 0 ? known : await Array.fromAsync(sampleMeasurements(model, asked, drawn));
+  const tried = new Map<string, { ends: { src_addr: string; dst_addr: string }; pFailed: number }>();
+  const use = ({ pFailed }: { pFailed: number }, i: number) => {
+    const { source, destination } = pairs[i];
+    const ends = { src_addr: formatAddress(source), dst_addr: formatAddress(destination) };
+    tried.set(`${ends.src_addr} ${ends.dst_addr}`, { ends, pFailed });
+  };
+  await model.likelyRttDistributions(pairs.map((pair) => ({ ...pair, ...asked })), use);
+  const all = [...tried.values()];
+  const replying = all.filter(({ pFailed }) => pFailed <= MAX_EXAMPLE_LOSS);
+  const chosen = replying.length > 0 ? replying : all.sort((a, b) => a.pFailed - b.pFailed);
+  return chosen.slice(0, MAX_EXAMPLES).map(({ ends }) => ({ ...ends, ...endNames(model, ends) }));
 }
 
 /** Names of the ends of an answer. */

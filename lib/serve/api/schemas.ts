@@ -409,7 +409,7 @@ export const modelAnswerSchema = z.object({
   ...modelInfoSchema.shape,
   adapter: z.string().describe("the GPU or software driver that it runs on"),
   examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string(), ...endNames }))
-    .describe("pairs of addresses that the model draws, to begin with"),
+    .describe("pairs of addresses that were measured often and reply, to begin with"),
 });
 /** See {@link modelAnswerSchema}. */
 export type ModelApiAnswer = z.infer<typeof modelAnswerSchema>;

@@ -1,3 +1,4 @@
+import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { AddressCounts, basisJson, basisOf } from "../../../lib/data/addresses/known_addresses.ts";
@@ -389,6 +390,32 @@ Deno.test("model() gives what the service was told, the adapter, and pairs that 
     assert(examples.length > 1 && examples.length <= 4, `${examples.length} examples`);
     for (const example of examples) assertEquals((await service.rtt(example)).src_addr, example.src_addr);
     assertEquals((await service.model()).examples, examples);
+  }));
+
+Deno.test("examples are pairs that were measured often, without those that lose most replies", () =>
+  withService(async (_, { config, registry, weights }) => {
+    const counts = new AddressCounts();
+    const ids = [1, 2, 3, 4, 5, 6].map((i) => counts.id(parsePrefix(`192.0.2.${i}`).bytes));
+    const measured = [[1, 2, 9], [1, 3, 8], [4, 5, 2], [3, 5, 3], [6, 1, 1], [2, 6, 1]];
+    for (const [from, to, times] of measured) {
+      for (let i = 0; i < times; i++) counts.add(ids[from - 1], ids[to - 1], 1.6e9 + i);
+    }
+    const known = counts.table();
+    const pairs = known.mostMeasured(6).map(({ source, destination }) => ({
+      src_addr: formatAddress(source),
+      dst_addr: formatAddress(destination),
+    }));
+    const shorts = pairs.map(({ src_addr, dst_addr }) => `${src_addr.at(-1)}${dst_addr.at(-1)}`);
+    assertEquals(shorts, ["12", "35", "13", "45", "26", "61"]);
+    const summary = counts.summary({ origin: "a.parquet", isSynthetic: false });
+    const model = PingModel.of(config, registry, { weights, trainingData: { summary, known } });
+    const service = new PingService(model, { info: INFO });
+    const { examples } = await service.model();
+    const lossOf = async (pair: typeof pairs[number]) => (await service.rtt(pair)).p_failed;
+    const losses = await Promise.all(pairs.map(lossOf));
+    const least = losses.toSorted((a, b) => a - b).slice(0, 4);
+    assert(least[0] > 0.1, "this model loses many");
+    assertEquals(await Promise.all(examples.map(lossOf)), least);
   }));
 
 Deno.test("long work ends with its signal, while it waits and while it runs", () =>
