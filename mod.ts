@@ -63,6 +63,51 @@
  * }
  * ```
  *
+ * Which of some servers is nearest, all pairs of them, how surprising a measurement is, and alarms. Maps need a model that
+ * was trained with `--geo`, advice one with coordinates, as `demo` trains it.
+ *
+ * ```ts ignore
+ * import { adviseOn, DEFAULT_WATCH_OPTIONS, encodeRttCode, loadModel, matrixNodes } from "@ping-llm/ping-llm";
+ * import { nearestOf, PairWatch, parsePrefix, readQueries, RttMaps, RttMatrix } from "@ping-llm/ping-llm";
+ * import { scoreResults } from "@ping-llm/ping-llm";
+ *
+ * using model = await loadModel("runs/demo/train");
+ * async function* servers() {
+ *   yield* ["198.51.100.7", "203.0.113.5"].map((text) => ({ text }));
+ * }
+ * const shared = { src: "192.0.2.1", time: undefined };
+ * const queries = await Array.fromAsync(readQueries(servers(), "servers.txt", shared));
+ * const asked = { context: [], numDraws: 8, seed: 0 };
+ * const ranking = { by: "median", top: 5, maxCandidates: 100, counted: "line", onProgress() {} } as const;
+ * const { nearest: [first] } = await nearestOf(model, queries, { ...asked, ...ranking });
+ * const nodes = await matrixNodes(queries, "line", model.names);
+ * const wanted = { nodes, destinations: nodes, timeS: null, quantiles: [0.9], numSamples: 0 };
+ * const matrix = new RttMatrix(model, { ...asked, ...wanted });
+ * const { pairs } = matrix.row(0, await matrix.block(0));
+ * console.log(first.medianMs, first.pNearest, pairs[1]?.medianMs);
+ *
+ * const [source, destination] = ["192.0.2.1", "198.51.100.7"].map((text) => parsePrefix(text).bytes);
+ * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: 1.76e9 };
+ * const scored = await scoreResults(model, [{ measurement, context: [], number: 0 }], { seed: 0 });
+ * const watch = new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 1000 });
+ * console.log(scored.scores[0].pValue, watch.add(measurement).length);
+ *
+ * if (model.places) {
+ *   const maps = new RttMaps(model);
+ *   const from = maps.source("192.0.2.1");
+ *   const countries = maps.areas("country", from);
+ *   for await (const { name, medianMs } of maps.rtts(countries, await maps.origin(from))) {
+ *     console.error(name, medianMs);
+ *   }
+ * }
+ * if (model.config.coordinates) {
+ *   const candidates = queries.flatMap((query) => "error" in query ? [] : [query]);
+ *   for (const { dst, reductionMs } of await adviseOn(model, { candidates }, { ...asked, budget: 1 })) {
+ *     console.error(dst, reductionMs);
+ *   }
+ * }
+ * ```
+ *
  * Measurements as Parquet: of a synthetic Internet, of RIPE Atlas, and of one's own.
  *
  * ```ts ignore
@@ -110,6 +155,7 @@ export type { InterruptedError, KernelError, UsageError } from "./lib/base/error
 export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
 export type {
   Basis,
+  BasisJson,
   DataSummary,
   KnownAddress,
   KnownAddresses,
@@ -117,6 +163,7 @@ export type {
   Measured,
   MeasuredData,
   Seen,
+  SeenJson,
   TrainingData,
 } from "./lib/data/addresses/known_addresses.ts";
 export {
@@ -130,7 +177,8 @@ export type { DecodedMeasurement, Field, TokenMeasurement } from "./lib/data/tok
 export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/formats/batch.ts";
 export type { AddressNames } from "./lib/data/addresses/address_names.ts";
-export type { PlaceIndex } from "./lib/data/addresses/place_index.ts";
+export type { Place } from "./lib/data/addresses/place_table.ts";
+export type { PlaceIndex, PlacePrefix } from "./lib/data/addresses/place_index.ts";
 export type { ReadingOptions, RttChoice, SourceChoice } from "./lib/data/formats/format.ts";
 export {
   importMeasurements,
@@ -196,6 +244,50 @@ export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
 export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
+export { type AdviceOptions, type AdvisedMeasurement, adviseOn } from "./lib/query/nearest/advise.ts";
+export {
+  type Nearest,
+  type NearestCandidate,
+  nearestOf,
+  type NearestOptions,
+} from "./lib/query/nearest/nearest.ts";
+export {
+  type MapArea,
+  type MapLevel,
+  type MapMoment,
+  type MapOrigin,
+  type MapRtt,
+  RttMaps,
+} from "./lib/query/rtt/rtt_map.ts";
+export {
+  type MatrixNode,
+  matrixNodes,
+  type MatrixOptions,
+  type MatrixPair,
+  type MatrixRow,
+  RttMatrix,
+} from "./lib/query/rtt/rtt_matrix.ts";
+export {
+  type Score,
+  type ScoreCase,
+  type ScoreOptions,
+  scoreResults,
+} from "./lib/query/score/score_results.ts";
+export {
+  type Alarm,
+  type AlarmEvent,
+  type AlarmGroup,
+  DEFAULT_WATCH_OPTIONS,
+  type EndReason,
+  PairWatch,
+  type SharedEnd,
+  type WatchedPair,
+  type WatchedPlace,
+  type WatchOptions,
+} from "./lib/query/changes/pair_watch.ts";
+export type { TimedMeasurement } from "./lib/query/files/arriving.ts";
+export type { FileMeasurement } from "./lib/query/files/measurement_files.ts";
+export type { ChangeOptions, Level } from "./lib/query/changes/change_detector.ts";
 export { loadModel, readCalibration } from "./lib/query/files/load_model.ts";
 export type { PingModel, PingModelOptions } from "./lib/query/ping_model.ts";
 export type { CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";

@@ -3,11 +3,14 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import * as library from "../../mod.ts";
 import { CALIBRATION_LEVELS } from "../../lib/query/rtt/quantile_calibration.ts";
+import { PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import { openPlaces } from "../../lib/data/addresses/places/open_places.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writeTrainingRows } from "../train/training_runs.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 const ROOT = new URL("../../", import.meta.url);
+const PLACES = PlaceTable.of(await openPlaces([fromFileUrl(new URL("tests/data/places/city.csv", ROOT))]));
 
 /** The TypeScript examples of a page or a module's doc that import the library. */
 function examplesOf(path: string): string[] {
@@ -38,7 +41,7 @@ Deno.test("every value of the library is in an example", () => {
   assertEquals(Object.keys(library).filter((name) => !new RegExp(`\\b${name}\\b`).test(code)), []);
 });
 
-for (const [path, numExamples] of [["mod.ts", 5], ["README.md", 1]] as const) {
+for (const [path, numExamples] of [["mod.ts", 6], ["README.md", 1]] as const) {
   Deno.test(`the examples of ${path} run on the model of a demo`, () =>
     withCheckpoint(async (folder) => {
       const examples = examplesOf(path);
@@ -63,5 +66,5 @@ for (const [path, numExamples] of [["mod.ts", 5], ["README.md", 1]] as const) {
         assertEquals(lines.length, 2);
         for (const line of lines) assertMatch(line, PRINTED);
       }
-    }, { run: "runs/demo/train" }));
+    }, { run: "runs/demo/train", places: PLACES }));
 }

@@ -583,7 +583,15 @@ export const seenSchema = z.object({
   in_adaptation: z.int().describe("how many of them the model was adapted to"),
   last_seen: z.string().nullable().describe("ISO 8601; null if never, or without a known time"),
 });
-type SeenJson = z.infer<typeof seenSchema>;
+/** See {@link Measured}; `last_seen` is ISO 8601. */
+export interface SeenJson {
+  /** The number of measurements. */
+  readonly measurements: number;
+  /** How many of them the model was adapted to. */
+  readonly in_adaptation: number;
+  /** The time of the last one; null if never, or without a known time. */
+  readonly last_seen: string | null;
+}
 
 /** The basis of an answer. */
 export const basisSchema = z.object({
@@ -596,6 +604,16 @@ export const basisSchema = z.object({
   places: z.object({ src: z.string().nullable(), dst: z.string().nullable() }).optional()
     .describe("city or region, country and AS of each; null if unknown, absent without any"),
 });
+
+/** See {@link Basis}. */
+export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
+  /** The measurements of the source's address. */
+  readonly src: SeenJson;
+  /** The measurements of the destination's address. */
+  readonly dst: SeenJson;
+  /** The measurements from the source to the destination. */
+  readonly pair: SeenJson;
+}
 
 /** Measurements in all. */
 const countsSchema = z.object({
@@ -616,7 +634,7 @@ export const dataSchema = z.object({
   adaptation: countsSchema.nullable().describe("measurements that the model was adapted to afterwards"),
 });
 
-export function basisJson({ kind, text, src, dst, pair, places }: Basis): z.infer<typeof basisSchema> {
+export function basisJson({ kind, text, src, dst, pair, places }: Basis): BasisJson {
   const seen = { src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
   return { kind, text, ...seen, ...(places && { places }) };
 }

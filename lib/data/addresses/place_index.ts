@@ -33,7 +33,9 @@ export interface PlaceSelector {
   readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
 }
 
+/** A prefix that stands for a place. */
 export interface PlacePrefix {
+  /** The prefix. */
   readonly prefix: IpPrefix;
   /** Its share of the place's weight, or of what stands for it; all together are 1. */
   readonly share: number;

@@ -70,7 +70,7 @@ export interface AlarmGroup {
   /** The alarms that have not ended. */
   numOpen: number;
   /** All that they share, the most specific first; of a single alarm all that it has. */
-  ends: readonly End[];
+  ends: readonly SharedEnd[];
   /** When the first and the last of them began, Unix seconds. */
   readonly begun: [firstS: number, lastS: number];
 }
@@ -79,7 +79,9 @@ export interface AlarmGroup {
 export interface Alarm {
   /** From 1, by the order in which they were told. */
   readonly id: number;
+  /** The source's address. */
   readonly src: string;
+  /** The destination's address. */
   readonly dst: string;
   /** When it began, Unix seconds. */
   sinceS: number;
@@ -87,6 +89,7 @@ export interface Alarm {
   readonly usual: Level;
   /** Its level since the newest change. */
   now: Level;
+  /** The alarms that probably have the same cause. */
   readonly group: AlarmGroup;
 }
 
@@ -95,7 +98,9 @@ export type EndReason = "usual" | "new usual" | "dropped";
 
 /** The beginning, a change or the end of an alarm. */
 export interface AlarmEvent {
+  /** Which of these it is. */
   readonly kind: "begin" | "change" | "end";
+  /** The alarm as it is now. */
   readonly alarm: Alarm;
   /** When, Unix seconds: the change, not when it was found. */
   readonly timeS: number;
@@ -108,29 +113,37 @@ export interface AlarmEvent {
 }
 
 /** A property that alarms may share: an end's address, its AS or its country. */
-interface End {
+export interface SharedEnd {
+  /** Such as `src 192.0.2.1`, `dst AS3320` or `src DE`. */
   readonly text: string;
   /** 0 of an address, 1 of an AS, 2 of a country. */
   readonly breadth: number;
 }
 
+/** A pair that is watched. */
+export interface WatchedPair {
+  /** The source's address. */
+  readonly src: string;
+  /** The destination's address. */
+  readonly dst: string;
+  /** Where the source is. */
+  readonly srcPlace: WatchedPlace;
+  /** The newest measurements, oldest first; the last one is the detector's newest row. */
+  readonly recent: readonly TimedMeasurement[];
+  /** The alarm that has not ended. */
+  readonly alarm: Alarm | undefined;
+}
+
 /** The state of a pair. */
-interface Pair {
+interface Pair extends WatchedPair {
   /** From 1, by the order in which they were first seen. */
   readonly number: number;
-  readonly src: string;
-  readonly dst: string;
-  readonly srcPlace: WatchedPlace;
-  readonly ends: readonly End[];
+  readonly ends: readonly SharedEnd[];
   readonly detector: ChangeDetector;
   readonly clock: PairClock;
-  /** The newest, oldest first; the last one is the detector's newest row. */
   readonly recent: TimedMeasurement[];
   alarm: Alarm | undefined;
 }
-
-/** A pair for others to read. */
-export type WatchedPair = Readonly<Pick<Pair, "src" | "dst" | "srcPlace" | "recent" | "alarm">>;
 
 /** Watches pairs. */
 export class PairWatch {
@@ -161,6 +174,7 @@ export class PairWatch {
   /** The number of pairs that were dropped. */
   numDropped = 0;
 
+  /** Watches no pair yet. */
   constructor(options: WatchOptions) {
     this.#options = options;
     // As many as the detector compares on both sides of a change.
@@ -418,7 +432,9 @@ export function rttMsOf({ rttCode }: Pick<TimedMeasurement, "rttCode">): number 
 }
 
 /** The properties that alarms of a pair may share, the most specific first. */
-function endsOf(sides: readonly (readonly [side: string, address: string, place: WatchedPlace])[]): End[] {
+function endsOf(
+  sides: readonly (readonly [side: string, address: string, place: WatchedPlace])[],
+): SharedEnd[] {
   return [
     ...sides.map(([side, address]) => ({ text: `${side} ${address}`, breadth: 0 })),
     ...sides.flatMap(([side, , { asNumber }]) =>

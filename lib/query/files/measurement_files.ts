@@ -27,7 +27,9 @@ const MAX_CONTEXT_MEASUREMENTS = 4096;
 export interface FileMeasurement extends TokenMeasurement {
   /** Microseconds since 1970; NaN if the file does not say it. */
   readonly eventTimeUs: number;
+  /** The measurement's number at RIPE Atlas. */
   readonly msmId?: number;
+  /** The probe's number at RIPE Atlas. */
   readonly prbId?: number;
 }
 

@@ -26,15 +26,17 @@ import type { FileQuery } from "../rtt/query_file.ts";
 
 /** A measurement that is advised. */
 export interface AdvisedMeasurement {
-  /** As they were given. */
+  /** The source as it was given. */
   readonly src: string;
+  /** The destination as it was given. */
   readonly dst: string;
   /** The median of its RTT, as the model is. */
   readonly medianMs: number;
   /** By how much the spread of the wanted RTTs falls, if those before are measured too. */
   readonly reductionMs: number;
-  /** The geometric mean of the wanted RTTs' interquartile ranges before, and after. */
+  /** The geometric mean of the wanted RTTs' interquartile ranges before it is measured. */
   readonly spreadBeforeMs: number;
+  /** The same after it is measured. */
   readonly spreadAfterMs: number;
 }
 

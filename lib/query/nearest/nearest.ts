@@ -8,7 +8,7 @@ import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { formatPrefix } from "../../data/addresses/ip_prefix.ts";
-import { basisJson, basisSchema } from "../../data/addresses/known_addresses.ts";
+import { type BasisJson, basisJson, basisSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, notesOn } from "../rtt/answer_queries.ts";
 import type { BadLine, FileQuery } from "../rtt/query_file.ts";
@@ -37,13 +37,45 @@ export const nearestSchema = z.object({
   pNoReply: z.number().describe("P(no candidate replies)"),
   minMs: z.number().describe("mean of the shortest RTT of all candidates when all reply"),
 });
-/** See {@link nearestSchema}. */
-export type Nearest = z.infer<typeof nearestSchema>;
+
+/** A candidate among the others. */
+export interface NearestCandidate {
+  /** As it was given. */
+  readonly candidate: string;
+  /** Its name, if it has one. */
+  readonly name?: string | undefined;
+  /** The median RTT. */
+  readonly medianMs: number;
+  /** The mean of the replies up to 60 s, to four digits. */
+  readonly meanMs: number;
+  /** P(no reply). */
+  readonly pFailed: number;
+  /** P(its reply comes before those of all others), ties shared. */
+  readonly pNearest: number;
+  /** How much longer its RTT is than the shortest of all, on average over times when all reply. */
+  readonly regretMs: number;
+  /** How often it and the source were measured. */
+  readonly basis: BasisJson;
+  /** For people. */
+  readonly notes?: readonly string[] | undefined;
+}
+
+/** The nearest of some candidates. */
+export interface Nearest {
+  /** The nearest first. */
+  readonly nearest: readonly NearestCandidate[];
+  /** How many different ones were compared. */
+  readonly candidates: number;
+  /** P(no candidate replies). */
+  readonly pNoReply: number;
+  /** The mean of the shortest RTT of all candidates when all reply. */
+  readonly minMs: number;
+}
 
 /** How candidates are ranked. */
 export interface NearestOptions extends AnswerOptions {
   /** The order of the ranking; the other one breaks ties. */
-  readonly by: (typeof NEAREST_ORDERS)[number];
+  readonly by: "median" | "probability";
   /** How many are listed. */
   readonly top: number;
   /** The largest number of candidates; each takes 0.14 MB. */
@@ -93,10 +125,10 @@ export async function nearestOf(
   return { nearest, candidates: list.length, pNoReply, minMs };
 }
 
-type Numbers = Pick<Nearest["nearest"][number], "medianMs" | "pNearest">;
+type Numbers = Pick<NearestCandidate, "medianMs" | "pNearest">;
 
 /** A candidate's distribution, in single precision. */
-interface Candidate extends Runner, Pick<Nearest["nearest"][number], "medianMs" | "meanMs" | "notes"> {
+interface Candidate extends Runner, Pick<NearestCandidate, "medianMs" | "meanMs" | "notes"> {
   readonly query: FileQuery;
 }
 

@@ -36,7 +36,7 @@ const MAX_SPREAD_MASS = 0.05;
 /** Pairs that are asked for together: two of the decoder's largest groups of whole distributions. */
 const PAIRS_PER_PART = 124;
 
-/** A place of a map and the RTT to it. */
+/** A {@link MapRtt} in JSON. */
 export const mapPlaceSchema = z.object({
   country: z.string().describe("ISO 3166-1 alpha-2"),
   name: z.string().describe(
@@ -52,8 +52,28 @@ export const mapPlaceSchema = z.object({
   highMs: z.number().describe("5 % of the replies are slower"),
   pFailed: z.number().describe("P(no reply)"),
 });
-/** See {@link mapPlaceSchema}. */
-export type MapRtt = z.infer<typeof mapPlaceSchema>;
+
+/** A place of a map and the RTT to it. */
+export interface MapRtt {
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string;
+  /** The country in English, or the cell's city with the most networks, if one is known. */
+  readonly name: string;
+  /** Degrees north of the middle of the cell, or of where most of the country's networks are. */
+  readonly latitude: number;
+  /** Degrees east. */
+  readonly longitude: number;
+  /** The size of the cell; null of a whole country. */
+  readonly cellDegrees: number | null;
+  /** The median RTT. */
+  readonly medianMs: number;
+  /** 5 % of the replies are faster. */
+  readonly lowMs: number;
+  /** 5 % of the replies are slower. */
+  readonly highMs: number;
+  /** P(no reply). */
+  readonly pFailed: number;
+}
 
 /** A place of a map. */
 export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | "longitude" | "cellDegrees"> {
@@ -79,7 +99,7 @@ export class RttMaps {
   readonly #index: PlaceIndex;
   readonly #areas = new Map<string, readonly MapArea[]>();
 
-  /** @throws {UserError} If the model does not know where addresses are. */
+  /** Finds no place yet. @throws {UserError} If the model does not know where addresses are. */
   constructor(readonly model: PingModel) {
     if (!model.places) {
       throw new UserError(

@@ -62,8 +62,9 @@ export interface MatrixPair {
 export interface MatrixRow {
   /** Its place among the nodes, from 0. */
   readonly index: number;
-  /** The node as it was given, and its name. */
+  /** The node as it was given. */
   readonly src: string;
+  /** Its name, if it has one. */
   readonly srcName?: string | undefined;
   /** To each destination, in order; undefined to itself. */
   readonly pairs: readonly (MatrixPair | undefined)[];
@@ -83,7 +84,11 @@ export class RttMatrix {
   /** The numbers of a cell: the median, P(no reply), the quantiles, the samples; all NaN of a node with itself. */
   readonly width: number;
 
-  /** @throws {UserError} If nodes are of different IP versions, or the context cannot stand before what is asked. */
+  /**
+   * Checks what is asked.
+   *
+   * @throws {UserError} If nodes are of different IP versions, or the context cannot stand before what is asked.
+   */
   constructor(readonly model: PingModel, readonly options: MatrixOptions) {
     const { nodes, destinations, quantiles, numSamples } = options;
     this.numCells = nodes.length * destinations.length;

@@ -167,6 +167,7 @@ class ResultSurprise {
 
 /** A measurement to score. */
 export interface ScoreCase {
+  /** The measurement. */
   readonly measurement: TokenMeasurement;
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
@@ -188,7 +189,7 @@ export interface ScoredModel extends Pick<ModelCheckpoint, "weights" | "pool"> {
 }
 
 /** How {@link scoreResults} computes. */
-interface ScoreOptions {
+export interface ScoreOptions {
   /** Seed of the random share of equally probable results. */
   seed: number;
   /** Largest relative error of a p-value; 0 makes it exact (default: `MAX_RELATIVE_ERROR`). */
