@@ -18,7 +18,14 @@ export function explainFileError(error: unknown, action: string): unknown {
   if (error instanceof Deno.errors.NotFound) {
     return new UserError(`Cannot ${action}: no such file or directory; check the path`, cause);
   }
-  if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) {
+  if (error instanceof Deno.errors.NotCapable) {
+    const flag = /--allow-[a-z]+/.exec(error.message)?.[0] ?? "-A";
+    return new UserError(
+      `Cannot ${action}: Deno does not permit it, expected ${flag}; run again with it`,
+      cause,
+    );
+  }
+  if (error instanceof Deno.errors.PermissionDenied) {
     return new UserError(`Cannot ${action}: permission denied; check the owner and mode of the path`, cause);
   }
   if (error instanceof Deno.errors.IsADirectory) {

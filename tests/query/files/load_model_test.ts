@@ -1,7 +1,9 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { join } from "@std/path";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fromFileUrl, join } from "@std/path";
 import { loadModel } from "../../../lib/query/files/load_model.ts";
 import { checkpointDirectory } from "../../../lib/train/checkpoint.ts";
+import { runDeno } from "../../cli/process.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
 
 Deno.test("loadModel() says that it uses an earlier checkpoint, where the latest is damaged", () =>
@@ -25,3 +27,24 @@ Deno.test("loadModel() says that it uses an earlier checkpoint, where the latest
       /^Cannot read \S+step-00000004\/model\.safetensors: .*; using \S+step-00000003 instead$/,
     );
   }));
+
+Deno.test("a program without a permission is told which one it needs, in one line", async () => {
+  using folder = new TemporaryFolder();
+  const library = JSON.stringify(import.meta.resolve("../../../mod.ts"));
+  const config = fromFileUrl(import.meta.resolve("../../../deno.json"));
+  const cases = [
+    ["--allow-read", 'await loadModel("runs/demo/train")'],
+    ["--allow-write", 'MeasurementParquetWriter.create("a.parquet")', "--allow-read"],
+  ];
+  for (const [missing, call, ...flags] of cases) {
+    const program = folder.at("program.ts");
+    Deno.writeTextFileSync(
+      program,
+      `import { loadModel, MeasurementParquetWriter } from ${library};
+      try { ${call}; } catch (error) { console.log(error.message); }`,
+    );
+    const { stdout, stderr } = await runDeno(["--config", config, ...flags, program]);
+    assertMatch(stdout, /^Cannot [^\n]*: Deno does not permit it, [^\n]*; run again with it\n$/, stderr);
+    assertStringIncludes(stdout, `expected ${missing};`);
+  }
+});
