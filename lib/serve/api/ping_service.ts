@@ -151,7 +151,7 @@ const MAX_EXAMPLE_LOSS = 0.1;
 /** Below 1: what the model is sure of is what it has seen. */
 const TEMPERATURE = 0.5;
 
-/** Pairs that were measured often and reply; drawn from the model where its training data is unknown. Always the same ones. */
+/** Pairs that were measured often and reply; drawn from the model if its data is unknown. Always the same. */
 async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]> {
   const asked = { timeS: null, context: [] };
   const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];
