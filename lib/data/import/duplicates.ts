@@ -1,7 +1,7 @@
 /**
  * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
- * A hash table holds the keys. It is cleared when it is full; duplicates that it then misses are found afterwards in
+ * A set holds the keys. It is cleared when it is full; duplicates that it then misses are found afterwards in
  * the file of rows ({@link moveUniqueRows}): the columns of the key are read in several passes, each for as many keys as
  * memory holds. 100 M rows take five passes of some 10 s with 2 GB.
  *
@@ -26,7 +26,7 @@ const KEY_NUMBERS = 3;
 const KEY_SLOTS = 2;
 const KEY_BYTES = KEY_NUMBERS * Float64Array.BYTES_PER_ELEMENT + KEY_SLOTS * Uint32Array.BYTES_PER_ELEMENT;
 const FIRST_CAPACITY = 64;
-/** The pairs of a measurement and a probe whose latest time is kept: 20 MB. */
+/** The pairs of a measurement and a probe whose latest time is kept: 20 MB at most. */
 const MAX_PAIRS = 1 << 16;
 
 /** The key of a result: no other result has the same three numbers. */
@@ -81,16 +81,15 @@ export class DuplicateSet {
       else this.#forget();
     }
     this.#last = key;
+    const keys = this.#keys;
     if (!this.#isLatest(key)) {
-      for (; this.#numPlaced < this.#size;) {
+      while (this.#numPlaced < this.#size) {
         const at = KEY_NUMBERS * this.#numPlaced;
-        const [keys, slots] = [this.#keys, this.#slots];
-        slots[this.#slotOf(keys[at], keys[at + 1], keys[at + 2])] = ++this.#numPlaced;
+        this.#slots[this.#slotOf(keys[at], keys[at + 1], keys[at + 2])] = ++this.#numPlaced;
       }
       if (this.#slots[this.#slotOf(msmId, prbId, eventTimeUs)] !== 0) return false;
     }
     const at = KEY_NUMBERS * this.#size++;
-    const keys = this.#keys;
     keys[at] = msmId;
     keys[at + 1] = prbId;
     keys[at + 2] = eventTimeUs;
