@@ -35,7 +35,7 @@ export const atlas: Format = {
     hasKeys: true,
     isResult: (object) => resultType(object) !== undefined,
     findings(object, options) {
-      const type = resultType(object);
+      const type = object.type === "ping" ? "ping" : resultType(object);
       if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
       return [convertPing(object, options)];
     },

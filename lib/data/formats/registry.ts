@@ -58,9 +58,10 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
 export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
   if (Array.isArray(object)) return undefined;
   const { format } = options;
-  return JSON_FORMATS.find((each) =>
-    (format === undefined || format === each.name) && each.isResult(object, options)
-  );
+  for (const each of JSON_FORMATS) {
+    if ((format === undefined || format === each.name) && each.isResult(object, options)) return each;
+  }
+  return undefined;
 }
 
 /** How a text is read: as JSON, or as text of a format. */
