@@ -540,7 +540,7 @@ Deno.test({
           await page.getByRole("link", { name: "Map", exact: true }).getAttribute("aria-current"),
           "page",
         );
-        await page.getByLabel("From").fill(SRC);
+        await page.getByRole("combobox", { name: "From", exact: true }).fill(SRC);
         await page.keyboard.press("Enter");
         await page.getByRole("heading", { name: `From ${SRC} (${HOSTILE[0]})` }).waitFor();
         await settled(page);
