@@ -7,7 +7,9 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 
 const isMissing = !Deno.env.has("MATRIX_DENO");
-if (isMissing) console.log("skipped: no adapter with matrix units was named; deno task test:matrix makes one");
+if (isMissing) {
+  console.log("skipped: no adapter with matrix units was named; deno task test:matrix makes one");
+}
 
 const FLAGS = [`--allow-ffi=${fromFileUrl(new URL("../../lib/tensor/dawn", import.meta.url))}`];
 
