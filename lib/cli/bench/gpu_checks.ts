@@ -43,7 +43,7 @@ export async function checkKernels(registry: KernelRegistry, dtype: DType): Prom
     try {
       rows.push(...await check(registry, dtype));
     } catch (error) {
-      // A kernel that does not compile, or a loss that is no number, hides no other result.
+      // A kernel that does not compile, or a loss that is not a number, does not hide other results.
       rows.push({ name: `${name}() in ${dtype}: ${error}`, error: Infinity, allowedError: 0 });
     }
   }
@@ -81,12 +81,11 @@ async function productError(
   { kind, variant, dtype }: { kind: GemmKind; variant?: GemmVariant; dtype: DType },
 ): Promise<number> {
   using memory = new BenchMemory(registry.gpu);
-  const [a, b, c] = [m * k, k * n, m * n].map((length, i) => memory.floats("abc"[i], [length], dtype));
-  const program = new Program(registry, "check");
-  addGemm(program, { kind, m, n, k, a, b, c, ...(variant ? { variant } : { exponents: { a: 15, b: 15 } }) });
-  program.run();
-  await registry.ready();
-  const [aValues, bValues, found] = await registry.gpu.read(a, b, c);
+  const tensors = new RandomTensors(registry, memory);
+  const [[a, aValues], [b, bValues]] = [m * k, k * n].map((length) => tensors.make([length], dtype));
+  const c = memory.floats("c", [m * n], dtype);
+  const how = variant ? { variant } : { exponents: { a: 15, b: 15 } };
+  const [found] = await tensors.run((program) => addGemm(program, { kind, m, n, k, a, b, c, ...how }), c);
   const wanted = Float64Array.from(found, (_, at) => {
     const [row, column] = [Math.floor(at / n), at % n];
     let sum = 0;
@@ -176,7 +175,7 @@ class RandomTensors {
   constructor(readonly registry: KernelRegistry, readonly memory: BenchMemory) {}
 
   /** Random numbers within `range` around 0. */
-  async make(shape: readonly number[], dtype: DType, range = 1): Promise<[Tensor, Float32Array]> {
+  make(shape: readonly number[], dtype: DType, range = 1): [Tensor, Float32Array] {
     const tensor = this.memory.floats("random", shape, dtype);
     const values = Float32Array.from(
       { length: tensorLength(tensor) },
@@ -184,8 +183,7 @@ class RandomTensors {
     );
     const stored = dtype === "f16" ? Float16Array.from(values) : values;
     this.registry.gpu.write(tensor, new Uint32Array(stored.buffer));
-    const [read] = await this.registry.gpu.read(tensor);
-    return [tensor, read];
+    return [tensor, Float32Array.from(stored)];
   }
 
   /** Runs operations. @returns What they wrote. */
@@ -214,11 +212,11 @@ async function checkAttention(registry: KernelRegistry, dtype: DType): Promise<C
     const ofHeads = [...tokens, 2, headDim];
     const starts = Uint32Array.from({ length: 300 }, (_, i) => i % 150 < 70 ? 0 : 70);
     // Queries of this size make some weights large.
-    const [q, qValues] = await tensors.make(ofHeads, dtype, 4);
+    const [q, qValues] = tensors.make(ofHeads, dtype, 4);
     const [[k, kValues], [v, vValues], [dOut, dOutValues]] = [
-      await tensors.make(ofHeads, dtype),
-      await tensors.make(ofHeads, dtype),
-      await tensors.make(ofHeads, dtype),
+      tensors.make(ofHeads, dtype),
+      tensors.make(ofHeads, dtype),
+      tensors.make(ofHeads, dtype),
     ];
     const [out, dq, dk, dv] = ["out", "dq", "dk", "dv"].map((label) => memory.floats(label, ofHeads, dtype));
     const [logSumExp, delta] = ["logSumExp", "delta"].map((label) => memory.float32(label, [...tokens, 2]));
@@ -334,9 +332,9 @@ function normalized(
 async function checkNorms(tensors: RandomTensors, dtype: DType, compare: Compare): Promise<void> {
   const width = 640;
   const size = [NUM_ROWS, width];
-  const [x, xValues] = await tensors.make(size, "f32");
-  const [dy, dyValues] = await tensors.make(size, dtype);
-  const [dx, before] = await tensors.make(size, "f32");
+  const [x, xValues] = tensors.make(size, "f32");
+  const [dy, dyValues] = tensors.make(size, dtype);
+  const [dx, before] = tensors.make(size, "f32");
   const [y, scale] = [tensors.memory.floats("y", size, dtype), tensors.memory.float32("scale", [NUM_ROWS])];
   const shape = { rows: NUM_ROWS, width };
   const [foundY, foundDx] = await tensors.run(
@@ -355,8 +353,8 @@ async function checkNorms(tensors: RandomTensors, dtype: DType, compare: Compare
 async function checkHeads(tensors: RandomTensors, dtype: DType, compare: Compare): Promise<void> {
   const shape = { rows: NUM_ROWS, numHeads: 3, headDim: 64, sequenceLength: 20, norm: true };
   const size = [NUM_ROWS, 3, 64];
-  const [x, xValues] = await tensors.make(size, dtype);
-  const [dy, dyValues] = await tensors.make(size, dtype);
+  const [x, xValues] = tensors.make(size, dtype);
+  const [dy, dyValues] = tensors.make(size, dtype);
   const [y, dx] = ["y", "dx"].map((label) => tensors.memory.floats(label, size, dtype));
   const scale = tensors.memory.float32("scale", [NUM_ROWS, 3]);
   const [foundY, foundDx] = await tensors.run(
@@ -383,8 +381,8 @@ async function checkHeads(tensors: RandomTensors, dtype: DType, compare: Compare
 
 async function checkLoss(tensors: RandomTensors, dtype: DType, compare: Compare): Promise<void> {
   const [vocabSize, stride, softcap, rows] = [267, 272, 15, NUM_ROWS];
-  const [logits, values] = await tensors.make([rows, stride], "f32", 20);
-  const [weight, [factor]] = await tensors.make([1], "f32");
+  const [logits, values] = tensors.make([rows, stride], "f32", 20);
+  const [weight, [factor]] = tensors.make([1], "f32");
   const { memory } = tensors;
   const targets = memory.uint32("targets", [rows], vocabSize);
   const lossMask = memory.uint32("lossMask", [rows], 2);
@@ -422,10 +420,10 @@ async function checkLoss(tensors: RandomTensors, dtype: DType, compare: Compare)
 async function checkAdamW(tensors: RandomTensors, compare: Compare): Promise<void> {
   const length = 2052;
   const [[parameter, p], [gradient, g], [expAvg, m], [expAvgSq, v]] = [
-    await tensors.make([length], "f32"),
-    await tensors.make([length], "f32"),
-    await tensors.make([length], "f32"),
-    await tensors.make([length], "f32"),
+    tensors.make([length], "f32"),
+    tensors.make([length], "f32"),
+    tensors.make([length], "f32"),
+    tensors.make([length], "f32"),
   ];
   // Averages of squares.
   v.forEach((value, i) => v[i] = Math.abs(value));
