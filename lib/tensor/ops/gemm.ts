@@ -39,7 +39,7 @@ const ACTIVATION: Record<ActivationKind, number> = { relu2: 0, gelu: 1, silu: 2 
 
 /** A kernel with its overrides besides the transposes, the rows and columns of its tile, and the steps of k at a time. */
 export interface GemmVariant {
-  readonly kernel: KernelName;
+  readonly kernel: Extract<KernelName, `gemm_${string}`>;
   readonly overrides: Record<string, number>;
   readonly tile: number;
   readonly tileK: number;
@@ -226,15 +226,23 @@ export function addGemm(
   }
   const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
-  const loops = kernel === TILED_64.kernel ? productLoops(info) : undefined;
+  const divided = { splits, split_k: splitK };
   const isF32 = ({ dtype }: Tensor) => Number(dtype !== "f16");
+  const loops = productLoops(info);
+  const own = {
+    gemm_matrix: {
+      overrides: { A_F32: isF32(a), B_F32: isF32(b) },
+      params: { ...divided, scale_a: 2 ** exponents.a, scale_b: 2 ** exponents.b },
+    },
+    gemm_subgroup8: { overrides: {}, params: {} },
+    gemm_tiled: { overrides: loops.overrides, params: { ...divided, ...loops.params } },
+  }[kernel];
   program.add({
     kernel,
     label,
     overrides: {
       ...overrides,
-      ...loops?.overrides,
-      ...(kernel === "gemm_matrix" ? { A_F32: isF32(a), B_F32: isF32(b) } : {}),
+      ...own.overrides,
       TRANSPOSE_A: Number(kind === "TN"),
       TRANSPOSE_B: Number(kind === "NT"),
       ACTIVATION: activation,
@@ -259,8 +267,7 @@ export function addGemm(
       first_factors: firstFactors ?? 0,
       terms,
       symmetric: Number(symmetric),
-      ...(kernel === SUBGROUP8.kernel ? {} : { splits, split_k: splitK, ...loops?.params }),
-      ...(kernel === "gemm_matrix" ? { scale_a: 2 ** exponents.a, scale_b: 2 ** exponents.b } : {}),
+      ...own.params,
     },
     grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,
