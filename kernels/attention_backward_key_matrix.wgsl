@@ -4,7 +4,7 @@
 // Bindings: q, k, v, d_out (B, T, H, D) f16 read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
 //   dk, dv (B, T, H, D) write.
 // Grid: x = ceil(T / (4 MATRIX)) key tiles, y = H, z = B; 4 LANES threads a tile.
-// Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; 2^14 p, at most 2^14 but for rounding, and
+// Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; 2^14 p (at most 2^14, up to rounding) and
 //   2^4 ds are rounded to f16, the latter not finite beyond its range; queries ascending, no atomics.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
 struct Params { sequence_length: u32, num_heads: u32 }

@@ -198,7 +198,7 @@ export async function runQuick(
     const startMs = performance.now();
     const end: QuickEnd = { ...step, seconds: 0 };
     if (limitS <= 0) end.reason = "the time was over";
-    else if (engine && missing.has(engine)) end.reason = `there is no adapter of ${engine}`;
+    else if (engine && missing.has(engine)) end.reason = `no adapter of ${engine} was found`;
     else {
       try {
         const args = ["gpu", JSON.stringify(part)];

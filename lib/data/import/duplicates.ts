@@ -46,7 +46,7 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
 /**
  * The keys of results, in the order in which they came, and a hash table of their places. A result that is later than all
  * of its measurement and probe is new; the table gets its key only when another one has to be looked up, since random
- * access to so much memory takes most of the time.
+ * access to a large table takes most of the time.
  */
 export class DuplicateSet {
   /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */

@@ -201,7 +201,7 @@ class FileReader implements Disposable {
       isText = true;
     };
     const reader = new MeasurementReader(path, options, (finding, line) => {
-      // Those of the first chunk are not kept: V8 would then place all later ones among the old objects.
+      // Findings of the first chunk are not kept: V8 would then place all later findings among the old objects.
       if (!isText && this.#pieces.isEmpty) beginText();
       if (isText) this.#importer.addFinding(finding, line);
       else early.push([finding, line]);

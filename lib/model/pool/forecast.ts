@@ -26,7 +26,7 @@ export interface Forecast {
 /** Known RTTs that bear on the one to predict. All logarithms are of ms. */
 export interface KnownOfQuestion {
   readonly ends: PairEnds;
-  /** Of the source and the destination. */
+  /** The hashes of the source and of the destination. */
   readonly hashes: readonly [Hashes, Hashes];
   /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, the nearest in time first. */
   readonly ofPair: readonly PairRtt[];

@@ -46,6 +46,8 @@ const PARTS: readonly Pick<Forecast, "name" | "numWeights" | "needsPair">[] = [
 const BY_POSITION = new Set(
   ["model", "pair_rtts", "pair_medians", "coordinates", "usual_rtts", "forest", "kriging", "factors", "even"],
 );
+/** The weights of a kind in those files. */
+const NUM_BY_POSITION = 42;
 
 /** The tensors of the weights and the place of each of their numbers among all weights (kinds, components). */
 const PLACES = placesOf(PARTS);
@@ -117,7 +119,7 @@ export function presentPool(tensors: Tensors): Tensors {
   if (tensors.size === 0) return tensors;
   const pool = new Map(tensors);
   const weights = pool.get(WEIGHTS);
-  if (weights?.length === NUM_KINDS * 42) {
+  if (weights?.length === NUM_KINDS * NUM_BY_POSITION) {
     const places = placesOf(PARTS.filter(({ name }) => BY_POSITION.has(name)));
     for (const [name, own] of namedWeights(weights, places)) pool.set(name, own);
     pool.delete(WEIGHTS);
