@@ -229,7 +229,7 @@ export function addGemm(
   const divided = { splits, split_k: splitK };
   const isF32 = ({ dtype }: Tensor) => Number(dtype !== "f16");
   const loops = productLoops(info);
-  const own = {
+  const own: { overrides: Record<string, number>; params: Record<string, number> } = {
     gemm_matrix: {
       overrides: { A_F32: isF32(a), B_F32: isF32(b) },
       params: { ...divided, scale_a: 2 ** exponents.a, scale_b: 2 ** exponents.b },
