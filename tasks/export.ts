@@ -4,7 +4,7 @@
  * @module
  */
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { readCalibration } from "../lib/query/files/load_model.ts";

@@ -6,7 +6,7 @@
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
-import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";

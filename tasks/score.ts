@@ -17,7 +17,7 @@ import type { OutputFile } from "../lib/io/files/output_file.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
 import type { AddressNames } from "../lib/data/addresses/address_names.ts";
-import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { importMeasurements, inputFingerprint } from "../lib/data/import/import_measurements.ts";
 import { isParquet, listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";

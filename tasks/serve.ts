@@ -5,7 +5,7 @@
  */
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
-import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { PingService } from "../lib/serve/api/ping_service.ts";
 import { kebab } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";

@@ -20,7 +20,7 @@ import {
   prefixOfAddress,
   withName,
 } from "./ip_prefix.ts";
-import { comparable, matchingNames, type SearchedName } from "./place_index.ts";
+import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 
 /** The most names that are kept, in 0.2 kB each. */
 const MAX_NAMES = 2 ** 18;

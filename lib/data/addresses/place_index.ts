@@ -11,8 +11,8 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
-import { editDistance } from "../../base/text.ts";
 import type { IpPrefix } from "./ip_prefix.ts";
+import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 import {
   addressNumber,
   cellOf,
@@ -553,57 +553,6 @@ export function countryName(code: string): string {
   return displayNames.of(code) ?? code;
 }
 let displayNames: Intl.DisplayNames | undefined;
-
-/** A name that is searched for. */
-export interface SearchedName {
-  /** {@link comparable}. */
-  readonly key: string;
-  /** A short name, by whose beginning it is found too. */
-  readonly code?: string;
-  /** Its name in answers. */
-  readonly name: () => string;
-}
-
-/**
- * Names that begin with a text, then those with a word that does, then similar ones.
- *
- * @param wanted {@link comparable}.
- * @returns The first of each name, by name.
- */
-export function matchingNames<T extends SearchedName>(
-  names: readonly T[],
-  wanted: string,
-  limit: number,
-): Map<string, T> {
-  const found = new Map<string, T>();
-  if (wanted === "") return found;
-  for (
-    const matches of [
-      ({ code }: SearchedName) => code === wanted,
-      ({ key, code = "" }: SearchedName) =>
-        key.startsWith(wanted) || wanted.length > 2 && code.startsWith(wanted),
-      ({ key }: SearchedName) => key.includes(` ${wanted}`),
-      // All of a table of the whole Internet would take a fifth of a second; the first letter is rarely wrong.
-      ({ key }: SearchedName) =>
-        key[0] === wanted[0] && Math.abs(key.length - wanted.length) <= 2 &&
-        editDistance(key, wanted) <= Math.min(2, wanted.length / 3),
-    ]
-  ) {
-    for (const each of names) {
-      if (found.size >= limit) return found;
-      if (!matches(each)) continue;
-      const name = each.name();
-      if (!found.has(name)) found.set(name, each);
-    }
-  }
-  return found;
-}
-
-/** A name as names are compared: without case, accents and signs. */
-export function comparable(text: string): string {
-  return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
-    .trim();
-}
 
 /** A place in short, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
 export function placeText(place: Place): string | undefined {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { openNames } from "../../data/addresses/places/open_places.ts";
+import { openNames } from "../../data/addresses/places/open_names.ts";
 import { PingModel, type PingModelOptions } from "../ping_model.ts";
 import { loadCheckpoint } from "../../train/checkpoint.ts";
 import { withGeo } from "../../train/run_places.ts";

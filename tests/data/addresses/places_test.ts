@@ -18,7 +18,8 @@ import {
   type PlaceSource,
   PlaceTable,
 } from "../../../lib/data/addresses/place_table.ts";
-import { openNames, openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../../../lib/data/addresses/places/open_names.ts";
+import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 import { placeCredits } from "../../../lib/data/addresses/place_credits.ts";
 

@@ -8,7 +8,7 @@ import {
   type ImportOptions,
   type ImportSummary,
 } from "../../../lib/data/import/import_measurements.ts";
-import { openNames } from "../../../lib/data/addresses/places/open_places.ts";
+import { openNames } from "../../../lib/data/addresses/places/open_names.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
 import { runProgram, succeeded } from "../../cli/process.ts";
 import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";

@@ -1,21 +1,19 @@
 /**
  * Opens files of places: MMDB, CSV of ip-location-db, the probe archive of RIPE Atlas, compressed or not. The
- * content of a file tells its format. Several files are merged field by field; later ones override earlier ones. Also opens
- * files of names.
+ * content of a file tells its format. Several files are merged field by field; later ones override earlier ones.
  *
  * @module
  */
-import { openInput } from "../../../io/compression/decompress.ts";
 import { isMmdb, Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts";
-import { AddressNames } from "../address_names.ts";
 import { addressNumber, composedPlace, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
 import { CsvScanner } from "../../formats/csv.ts";
-import { isObject, joinBytes, partitionPoint } from "../../../base/collections.ts";
+import { isObject, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
 import { JsonObjectScanner, parsePiece } from "../../formats/json_stream.ts";
 import { ToUtf8 } from "../../formats/reader.ts";
+import { readWhole } from "./open_names.ts";
 
 /**
  * Opens files of places as one source.
@@ -30,28 +28,12 @@ export async function openPlaces(paths: readonly string[]): Promise<PlaceSource>
   return sources.length === 1 ? sources[0] : new ComposedPlaces(sources);
 }
 
-/**
- * Reads files of names.
- *
- * @param paths CSV or hosts files, compressed or not; later ones override earlier ones.
- * @throws {UserError} If a file cannot be read or a line of it is invalid.
- */
-export async function openNames(paths: readonly string[]): Promise<AddressNames> {
-  const names = new AddressNames();
-  for (const path of paths) names.add(new ToUtf8().push(await readWhole(path), true), path);
-  return names;
-}
-
 function placesOf(whole: Uint8Array, path: string): PlaceSource {
   if (isMmdb(whole)) return new MmdbPlaces(whole, path);
   const bytes = new ToUtf8().push(whole, true);
   const first = bytes.find((byte) => byte > 0x20);
   const isJson = first === "[".charCodeAt(0) || first === "{".charCodeAt(0);
   return isJson ? new AtlasPlaces(bytes, path) : new CsvPlaces(bytes, path);
-}
-
-async function readWhole(path: string): Promise<Uint8Array> {
-  return joinBytes(await Array.fromAsync((await openInput(path)).chunks));
 }
 
 /** Several sources as one. */

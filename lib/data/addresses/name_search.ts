@@ -1,0 +1,57 @@
+/**
+ * Search of names of places and addresses.
+ *
+ * @module
+ */
+import { editDistance } from "../../base/text.ts";
+
+/** A name that is searched for. */
+export interface SearchedName {
+  /** {@link comparable}. */
+  readonly key: string;
+  /** A short name, by whose beginning it is found too. */
+  readonly code?: string;
+  /** Its name in answers. */
+  readonly name: () => string;
+}
+
+/**
+ * Names that begin with a text, then those with a word that does, then similar ones.
+ *
+ * @param wanted {@link comparable}.
+ * @returns The first of each name, by name.
+ */
+export function matchingNames<T extends SearchedName>(
+  names: readonly T[],
+  wanted: string,
+  limit: number,
+): Map<string, T> {
+  const found = new Map<string, T>();
+  if (wanted === "") return found;
+  for (
+    const matches of [
+      ({ code }: SearchedName) => code === wanted,
+      ({ key, code = "" }: SearchedName) =>
+        key.startsWith(wanted) || wanted.length > 2 && code.startsWith(wanted),
+      ({ key }: SearchedName) => key.includes(` ${wanted}`),
+      // All of a table of the whole Internet would take a fifth of a second; the first letter is rarely wrong.
+      ({ key }: SearchedName) =>
+        key[0] === wanted[0] && Math.abs(key.length - wanted.length) <= 2 &&
+        editDistance(key, wanted) <= Math.min(2, wanted.length / 3),
+    ]
+  ) {
+    for (const each of names) {
+      if (found.size >= limit) return found;
+      if (!matches(each)) continue;
+      const name = each.name();
+      if (!found.has(name)) found.set(name, each);
+    }
+  }
+  return found;
+}
+
+/** A name as names are compared: without case, accents and signs. */
+export function comparable(text: string): string {
+  return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}

@@ -1,0 +1,26 @@
+/**
+ * Opens files of names of addresses.
+ *
+ * @module
+ */
+import { joinBytes } from "../../../base/collections.ts";
+import { openInput } from "../../../io/compression/decompress.ts";
+import { ToUtf8 } from "../../formats/reader.ts";
+import { AddressNames } from "../address_names.ts";
+
+/**
+ * Reads files of names.
+ *
+ * @param paths CSV or hosts files, compressed or not; later ones override earlier ones.
+ * @throws {UserError} If a file cannot be read or a line of it is invalid.
+ */
+export async function openNames(paths: readonly string[]): Promise<AddressNames> {
+  const names = new AddressNames();
+  for (const path of paths) names.add(new ToUtf8().push(await readWhole(path), true), path);
+  return names;
+}
+
+/** The bytes of a file, decompressed. @throws {UserError} If it cannot be read. */
+export async function readWhole(path: string): Promise<Uint8Array> {
+  return joinBytes(await Array.fromAsync((await openInput(path)).chunks));
+}
