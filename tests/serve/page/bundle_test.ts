@@ -67,7 +67,8 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
 
   await test.step("a package has no sources to compare, and its bundle is used", async () => {
     Deno.removeSync(folder.at("deno.lock"));
-    await refused(run("tasks/main.ts", "--no-lock")(...asking.serve), 1, checkpoint[1]);
+    // Without a lock file Deno asks npm which versions there are, and says so, unless its cache has that.
+    await refused(run("tasks/main.ts", "--no-lock", "--quiet")(...asking.serve), 1, checkpoint[1]);
   });
 });
 
