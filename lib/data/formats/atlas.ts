@@ -70,9 +70,10 @@ function readReplies(list: unknown, options: ReadingOptions): Replies {
     if (rtt === undefined && "error" in entry) numErrors++;
     const rttMs = readRtt(rtt, 1, options);
     if (typeof rttMs !== "number") wrongRtt ??= rttMs;
+    else if (rttMs !== FAILED_RTT_MS) rttsMs.push(rttMs);
     else {
-      rttsMs.push(rttMs === FAILED_RTT_MS ? NaN : rttMs);
-      hasNoReplyRtt ||= rtt !== undefined && rttMs === FAILED_RTT_MS;
+      rttsMs.push(NaN);
+      hasNoReplyRtt ||= rtt !== undefined;
     }
   }
   return { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors };
@@ -80,8 +81,8 @@ function readReplies(list: unknown, options: ReadingOptions): Replies {
 
 /** Whether an entry of a list describes a packet (and not, for example, a hop). */
 function isReply(entry: unknown): entry is JsonObject {
-  if (typeof entry !== "object" || entry === null || "hop" in entry) return false;
-  return "rtt" in entry || "x" in entry || "error" in entry || "dup" in entry;
+  if (typeof entry !== "object" || entry === null) return false;
+  return "rtt" in entry || ("x" in entry || "error" in entry || "dup" in entry) && !("hop" in entry);
 }
 
 function toAddress(value: unknown): Address | undefined {

@@ -381,7 +381,9 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
     const middle = sorted.length >> 1;
     return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   }
-  return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
+  let sumMs = 0;
+  for (const rttMs of rttsMs) sumMs += rttMs;
+  return sumMs / rttsMs.length;
 }
 
 /** Whether a text is an address, or a name whose address is known. */
