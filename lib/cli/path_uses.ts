@@ -125,7 +125,6 @@ export const watched: PathUse = {
   },
 };
 
-/** A folder to write. */
 export const outputFolder: PathUse = {
   value: "DIR",
   role: "output",

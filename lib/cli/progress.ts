@@ -61,7 +61,6 @@ export class Progress {
     printLog(line);
   }
 
-  /** Removes the bar. */
   finish(): void {
     if (this.#mode === "bar") this.#redraw("");
   }

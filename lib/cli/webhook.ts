@@ -22,7 +22,6 @@ const MAX_RETRY_AFTER_S = 300;
 /** Statuses below 500 after which a request may succeed later. */
 const TEMPORARY = [408, 425, 429];
 
-/** How events are posted. */
 export interface WebhookOptions {
   /** Signs requests; unsigned without one. */
   readonly key?: string | undefined;

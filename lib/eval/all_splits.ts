@@ -66,7 +66,6 @@ export interface SplitCounts {
   test: number;
 }
 
-/** A split that was evaluated. */
 export interface SplitResult extends PlannedSplit {
   /** The folder of its own report and page, within that of this report. */
   folder: string;

@@ -113,7 +113,6 @@ export interface EvalCase {
   recent?: readonly TokenMeasurement[];
 }
 
-/** The cases to draw. */
 interface CaseOptions {
   /** How many at most. */
   count: number;

@@ -44,7 +44,6 @@ export interface OpenEvalRows extends EvalRows, Disposable {
   readonly splitBy: SplitMode | undefined;
 }
 
-/** The rows to predict, and the rows that are known. */
 export interface EvalRowsOptions {
   /** The split whose measurements are predicted. */
   split: SplitName;

@@ -30,7 +30,6 @@ export interface MeasurementSurvey {
   /** Distinct addresses; of very many some of them. */
   numSources: number;
   numDestinations: number;
-  /** Addresses that are both. */
   numBoth: number;
   /** Whether there is more than one time. */
   hasTimeSpan: boolean;

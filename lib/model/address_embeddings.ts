@@ -56,7 +56,6 @@ import {
 export interface RowUse {
   /** Whether shares of the keys are hidden. */
   readonly isTraining: boolean;
-  /** A number that differs between contexts. */
   readonly context: number;
   /**
    * The history features where an RTT comes next; null: none; undefined: those of {@link recent}. The same for all

@@ -14,7 +14,6 @@ import { NO_ROW } from "./embedding_table.ts";
 
 /** Sequences packed by the loader, (B, T) each. */
 export interface ModelBatch {
-  /** The input tokens. */
   readonly tokens: Uint16Array;
   /** The token that each position predicts. */
   readonly targets: Uint16Array;
@@ -123,7 +122,6 @@ export class RowSlots {
     this.clear();
   }
 
-  /** Begins a step. */
   clear(): void {
     this.#slots.clear();
     if (!this.isFixed) return;

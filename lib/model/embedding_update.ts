@@ -36,7 +36,6 @@ export interface NodeUpdate {
   readonly values: Float32Array;
 }
 
-/** An update without nodes. */
 export const NO_NODES: NodeUpdate = {
   nodes: new Uint32Array(),
   keys: new Float32Array(),

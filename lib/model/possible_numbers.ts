@@ -38,7 +38,6 @@ export function orNone(allowed: Allowed): Allowed {
   return { ...allowed, wanted: `0 or ${allowed.wanted}`, hasNone: true };
 }
 
-/** Any finite number. */
 export const ANY: Allowed = real(-Infinity, Infinity);
 /** A half of a 32-bit number. */
 export const HALF: Allowed = whole(0, 2 ** 16 - 1);
@@ -48,7 +47,6 @@ export const HASHES: readonly Allowed[] = [HALF, HALF, HALF, HALF];
 export const COUNT: Allowed = whole(0, 2 ** 32);
 /** A part of a whole. */
 export const SHARE: Allowed = real(0, 1);
-/** An RTT code. */
 export const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
 /** The first possible time, Unix seconds. */
 export const LEAST_S: number = MIN_TIME_US / 1e6;
@@ -72,7 +70,6 @@ export function faultAt(name: string, values: ArrayLike<number>, index: number, 
 /** A tensor's name and the possible numbers of its rows. */
 export type Tensor = readonly [name: string, columns: readonly Allowed[]];
 
-/** A tensor's rows. */
 export class Rows {
   readonly count: number;
 
@@ -85,7 +82,6 @@ export class Rows {
     this.count = values.length / width;
   }
 
-  /** A number. */
   at(row: number, column: number): number {
     return this.values[row * this.width + column];
   }

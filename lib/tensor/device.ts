@@ -37,7 +37,6 @@ export interface GpuInfo {
   readonly matrix?: MatrixUnits | undefined;
 }
 
-/** How a device is opened. */
 export interface GpuOptions extends EngineOptions {
   /** false: without subgroup operations, matrix units and timestamps, as on an adapter without them (true). */
   subgroups?: boolean;

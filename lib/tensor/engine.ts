@@ -32,7 +32,6 @@ const UNCHECKED = ["disable_robustness", "disable_workgroup_init"] as const;
 /** A switch of Dawn. */
 export type DawnToggle = typeof UNCHECKED[number];
 
-/** How an engine is chosen and opened. */
 export interface EngineOptions {
   /** The engine (auto). */
   engine?: EngineChoice | undefined;
@@ -44,7 +43,6 @@ export interface EngineOptions {
   onLog?: ((line: string) => void) | undefined;
 }
 
-/** An adapter and the engine that it is from. */
 interface ChosenAdapter {
   /** null if the engine finds none. */
   adapter: GPUAdapter | null;

@@ -44,7 +44,6 @@ export class DataSurvey {
 
   private constructor() {}
 
-  /** Reads all rows. */
   static of(source: ProbeRowSource): DataSurvey {
     const survey = new DataSurvey();
     survey.#read(source);

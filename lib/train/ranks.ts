@@ -13,7 +13,6 @@ import type { Communicator } from "./mpi/communicator.ts";
 import { VERSION } from "../base/version.ts";
 import { flattenConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 
-/** Sums over the ranks. */
 export interface RankSums {
   /** This rank's place among all. */
   readonly share: Share;

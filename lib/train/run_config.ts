@@ -324,7 +324,6 @@ export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
   };
 }
 
-/** How a run's model runs in training. */
 export function trainingExtent({ model, train }: RunConfig): ModelExtent {
   const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
   const extent: ModelExtent = {
@@ -385,7 +384,6 @@ const OBSERVING_KEYS: readonly string[] = [
 
 /** A key whose values differ in two configurations. */
 export interface ConfigDifference {
-  /** The dotted path. */
   keyPath: string;
   /** The value in the first, as JSON. */
   a: string;

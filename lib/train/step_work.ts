@@ -481,7 +481,6 @@ interface LocalParts {
   model: Transformer;
   optimizer: Optimizer;
   config: TrainConfig;
-  /** The checkpoint that the run continues from. */
   resumed: ResumableCheckpoint | undefined;
   onLog: (line: string) => void;
 }

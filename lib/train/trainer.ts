@@ -234,7 +234,6 @@ function endOf(
   };
 }
 
-/** Options that are checked and complete. */
 interface CheckedOptions extends TrainOptions {
   checked: CheckedOutputs;
   identity: RunIdentity;

@@ -142,7 +142,6 @@ export interface TrainProgress {
   secondsLeft: number | null;
 }
 
-/** The parts that the loop works with. */
 interface LoopParts {
   config: RunConfig;
   /** What else the state of every checkpoint has alike. */
@@ -193,7 +192,6 @@ export class TrainingLoop {
   readonly #parts: LoopParts;
   /** The step to profile, from 0: the first warm one, or the last. */
   readonly #profiledStep: number;
-  /** Steps submitted. */
   #step: number;
   #evalLoss: number | null;
   /** Whether {@link #evalLoss} is of the present step. */
@@ -215,7 +213,6 @@ export class TrainingLoop {
     this.#batches = new StepBatches(parts.loader, parts.config.train.batchSize, () => this.#yieldToSignals());
   }
 
-  /** Steps done. */
   get step(): number {
     return this.#step;
   }

@@ -27,7 +27,6 @@ interface Replacement {
   read(out: string): Promise<unknown>;
   /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
   readSteps?(out: string): Promise<unknown[]>;
-  /** Its standard input. */
   input?: Record<"old" | "new", string>;
   /** Every how many changes it is ended; 1 by default. */
   stride?: number;

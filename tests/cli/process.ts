@@ -12,7 +12,6 @@ export interface ProcessResult {
   stderr: string;
 }
 
-/** How a process is started. */
 export interface ProcessOptions {
   env?: Record<string, string>;
   /** Its standard input; empty by default. */

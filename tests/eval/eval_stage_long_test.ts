@@ -47,7 +47,6 @@ async function sharedReport(): Promise<string> {
   return shared;
 }
 
-/** A refusal: its exit code, and what its one line says. */
 async function refusal(...args: string[]): Promise<[code: number, line: string]> {
   const { code, stderr, stdout } = await runStageProcess(args);
   assertEquals([stderr.trim().split("\n").length, stdout], [1, ""], stderr);

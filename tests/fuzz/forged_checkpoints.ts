@@ -52,7 +52,6 @@ export interface Whole {
   readonly adapted: string;
 }
 
-/** Writes it. */
 export async function writeWhole(folder: string): Promise<Whole> {
   const paths = ["city", "asn"].map((name) =>
     fromFileUrl(new URL(`../data/places/${name}.csv`, import.meta.url))
@@ -176,7 +175,6 @@ function numbersIn(value: unknown, at = ""): string[] {
   return Object.entries(value).flatMap(([key, each]) => numbersIn(each, at === "" ? key : `${at}.${key}`));
 }
 
-/** The values that numbers are set to. */
 export const VALUES = [0, -1, 0.5, 1e9, NaN];
 
 /** A change of a checkpoint: some elements of a tensor get a value. */
@@ -200,7 +198,6 @@ export function forgeryOf(targets: readonly Target[], seed: number, index: numbe
   return { ...target, value, first, step: 1, count: 1 };
 }
 
-/** A forgery for people. */
 export function describeForgery({ file, name, value, first, step, count }: Forgery): string {
   return `${basename(file)} ${name}, ${count} from ${first} by ${step} = ${value}`;
 }

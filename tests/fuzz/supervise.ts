@@ -9,7 +9,6 @@ import type { Outcome } from "./worker.ts";
 
 /** The input of {@link fuzzFormat}, and how it is read. */
 export interface FuzzOptions {
-  /** Chooses the damage. */
   seed: number;
   /** Number of the first case. */
   from: number;
@@ -24,7 +23,6 @@ export interface FuzzOptions {
   onCase?: (done: number) => void;
 }
 
-/** Bounds on one case. */
 export interface Bounds {
   /** Time for one file, s. */
   seconds: number;

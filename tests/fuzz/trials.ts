@@ -382,7 +382,6 @@ const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
 /** How the trials of a stage went. */
 export interface TwoAtOnceSummary {
   stage: TrialStage;
-  /** Trials by mode. */
   trials: Record<string, number>;
   /** Of them, those in which both processes had the same number. */
   sameProcessNumber: number;

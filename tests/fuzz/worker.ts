@@ -12,7 +12,6 @@ import { RandomStream } from "../../lib/base/random.ts";
 import { FORMAT, type FormatName, FORMATS } from "./formats.ts";
 import { mutate } from "./mutate.ts";
 
-/** How a case ended. */
 export interface Outcome {
   index: number;
   /** The change made to the file. */

@@ -20,7 +20,6 @@ const SEQUENCE_LENGTH = STUDENT.sequenceLength;
 /** Wider, of longer sequences, and with another cap. */
 const TEACHER = tinyConfig({ width: 24, numHeads: 1, sequenceLength: 32, softcap: null });
 
-/** A batch with RTT codes. */
 function rttBatch(seed: number): ModelBatch {
   const batch = tinyBatch(STUDENT, BATCH_SIZE, seed);
   for (const start of [2, 6, 14, 18]) batch.tokens[start] = RTT_START;

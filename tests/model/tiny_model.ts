@@ -75,7 +75,6 @@ export function toFloat32(weights: Weights): Map<string, Float32Array> {
   return new Map([...weights].map(([name, values]) => [name, Float32Array.from(values)]));
 }
 
-/** The largest magnitude. */
 export function largest(values: ArrayLike<number>): number {
   return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }

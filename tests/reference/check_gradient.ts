@@ -16,7 +16,6 @@ export type Arrays = Record<string, Float64Array>;
 export interface GradientCheck {
   /** The point of the check; arrays that `backward` returns no gradient for are constants. */
   inputs: Arrays;
-  /** The outputs at a point. */
   forward: (inputs: Arrays) => Float64Array;
   /** The gradient of `sum(dOutput * forward(inputs))` by each differentiable input. */
   backward: (inputs: Arrays, dOutput: Float64Array) => Arrays;

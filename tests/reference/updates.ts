@@ -29,7 +29,6 @@ const [A, B, C] = [3.4445, -4.7750, 2.0315];
 const EPSILON = 1e-7;
 const NUM_STEPS = 5;
 
-/** The tensors that Muon changes. */
 export interface MuonState {
   parameter: Float64Array;
   momentum: Float64Array;

@@ -58,7 +58,6 @@ interface Scope {
   types: Types;
   /** Names of constants. */
   constants: ReadonlySet<string>;
-  /** What is indexed, by its text. */
   arrays: Map<string, { length: string; number: number }>;
 }
 

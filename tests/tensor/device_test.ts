@@ -34,7 +34,6 @@ Deno.test("read() and array() have the memory of what was recycled, which is emp
   assertEquals(await gpu.read(small, large, small), [wanted, numbers, wanted]);
 });
 
-/** Notes what a device and its queue are asked for. */
 function notesOf({ device }: Gpu): string[] {
   const notes: string[] = [];
   const note = (of: object, name: string) => {

@@ -189,7 +189,6 @@ export function storedIn(dtype: DType, tolerance: Tolerance): Tolerance {
   return dtype === "f16" ? addTolerances(tolerance, HALF_STORAGE) : tolerance;
 }
 
-/** The largest magnitude. */
 export function largestOf(x: Float64Array): number {
   return x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }

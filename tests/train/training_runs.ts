@@ -47,7 +47,6 @@ export async function writeRows(folder: string, split: string, rows: readonly Pr
   writer.close();
 }
 
-/** Signals for a run. */
 interface SignalOptions {
   signals: Deno.Signal[];
   delayMs?: number;

@@ -35,7 +35,6 @@ export function toAdaptedVersion1(folder: string, baseSha256: string): void {
   rewrite(join(folder, "rows.safetensors"), { base_sha256: baseSha256 });
 }
 
-/** Rewrites an exported site. */
 export function toSiteVersion1(folder: string): void {
   const path = join(folder, "site.json");
   const { formatVersion, weights: [{ path: name }], ...site } = JSON.parse(Deno.readTextFileSync(path));

@@ -17,7 +17,6 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-/** Its exit code and its one line. */
 async function refusal(...args: string[]): Promise<[code: number, line: string]> {
   const { code, stderr } = await runStageProcess(args);
   const [line, ...others] = stderr.trim().split("\n").filter((each) => each.startsWith("error"));

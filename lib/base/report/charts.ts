@@ -65,7 +65,6 @@ export interface ChartPoint {
 }
 
 export interface ChartCurve {
-  /** Its name in the legend. */
   label: string;
   points: readonly ChartPoint[];
   /** Its prominence: 0 is the most, 3 the least prominent colour; grey by default. */
@@ -221,7 +220,6 @@ function lineLayers(line: AcrossLine, height: number, numBelow: number): Chart[]
 const LINE_PX = 13;
 const ROW_PX = 22;
 
-/** Values by name. */
 export interface RowChart {
   /** From the top; `text` is at the end of a row. */
   rows: readonly { label: string; values: readonly number[]; text: string }[];

@@ -20,7 +20,6 @@ export interface Figure {
 /** A part of a page: HTML, a picture, or parts side by side if the window is wide enough. */
 export type Block = string | Figure | { beside: readonly Block[] };
 
-/** An element that holds a text. */
 export function element(name: "h2" | "h3" | "p", text: string): string {
   return `<${name}>${escapeHtml(text)}</${name}>`;
 }

@@ -49,9 +49,7 @@ export function onWhite(svg: string): string {
 export const INK = "var(--ink)";
 /** Text and lines of the second rank. */
 export const MUTED = "var(--muted)";
-/** Thin lines. */
 const RULE = "var(--rule)";
-/** Curves for comparison. */
 export const FAINT = "var(--faint)";
 /** The background, as an outline that separates marks. */
 export const PAPER = "var(--paper)";

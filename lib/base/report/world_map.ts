@@ -32,7 +32,6 @@ export interface MapPosition {
   readonly longitude: number;
 }
 
-/** A place with its number. */
 export interface MapPlace {
   /** ISO 3166-1 alpha-2. */
   readonly country: string;
@@ -40,7 +39,6 @@ export interface MapPlace {
   readonly position: MapPosition;
   /** Its middle and its size; absent for a whole country. It is drawn where its country is. */
   readonly cell?: MapPosition & { readonly degrees: number };
-  /** The number that shades it. */
   readonly value: number;
   /** A description for people who point at it or hear of it. */
   readonly text: string;
@@ -57,7 +55,6 @@ export interface MapOptions {
   readonly credits?: readonly string[];
   /** A point that has a ring around it. */
   readonly mark?: MapPosition | undefined;
-  /** A point that has a dot. */
   readonly dot?: MapPosition | undefined;
 }
 
@@ -83,7 +80,6 @@ export function heatOf(value: number, bounds: readonly number[]): number {
   return bounds.filter((bound) => value >= bound).length;
 }
 
-/** The classes as a legend names them. */
 export function heatNames(bounds: readonly number[], unit: string): string[] {
   return [...bounds, Infinity].map((bound, i) => {
     if (i === 0) return `< ${bound} ${unit}`;

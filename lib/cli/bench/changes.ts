@@ -119,7 +119,6 @@ export function describeChanges(changes: readonly SeriesChanges[]): string {
   }`;
 }
 
-/** The medians over series. */
 export function medianAgreement(
   agreements: readonly ChangeAgreement[],
 ): Pick<ChangeAgreement, "precision" | "recall" | "f2"> {

@@ -121,7 +121,6 @@ export type StageRunner = (
 
 /** Options of the measurements. */
 interface DataBenchOptions {
-  /** An empty folder for the files. */
   folder: string;
   rows: number;
   probes: number;
@@ -154,7 +153,6 @@ export class DataBench {
     this.probeRowsFolder = join(options.folder, "rows");
   }
 
-  /** Makes the measurements. */
   async synth(): Promise<void> {
     const { rows, probes, destinations } = this.#options;
     const args = [`--rows=${rows}`, `--probes=${probes}`, `--destinations=${destinations}`];

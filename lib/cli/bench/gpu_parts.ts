@@ -60,7 +60,6 @@ export type GpuPart =
 
 /** The speed of a product computed in one way. */
 export interface WayRow {
-  /** Kind and sizes. */
   shape: string;
   /** Kernel, tile and splits, or {@link CHOSEN}. */
   way: string;

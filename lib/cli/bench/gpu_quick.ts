@@ -16,14 +16,12 @@ import { CHOSEN, type GpuPart, type NamedConfig, type PartResults, type WayRow }
 import type { DecodedQuery } from "./gpu_survey.ts";
 import { describeComparisons, peersOn } from "./peers.ts";
 
-/** A step. */
 interface QuickStep {
   name: string;
   limitS: number;
   part: GpuPart;
 }
 
-/** A step that ended. */
 export interface QuickEnd extends QuickStep {
   seconds: number;
   /** What was measured; absent if nothing was. */
@@ -39,7 +37,6 @@ interface Choice {
   ways: [value: string, part: GpuPart][];
 }
 
-/** The sizes. */
 export interface QuickPlan {
   isSoftware: boolean;
   /** The configuration of most steps and a large one, each with one micro-batch a step. */
@@ -134,7 +131,6 @@ function partsOf({ isSoftware, usual, queries }: QuickPlan) {
 }
 
 const ENGINES: readonly EngineName[] = ["deno", "dawn"];
-/** The engines' dtypes for training. */
 const TRAINED: readonly (readonly [EngineName, DType])[] = [["deno", "f32"], ["dawn", "f16"]];
 
 /** The steps in their order. */
@@ -238,7 +234,6 @@ function resultsOf<K extends keyof PartResults>(
   }));
 }
 
-/** The tables. */
 export function describeQuick(ends: readonly QuickEnd[], plan: QuickPlan): string {
   const parts = [
     describeSteps(ends),

@@ -38,7 +38,6 @@ export interface SubmitRow {
   settledS: number;
 }
 
-/** A timed matrix product. */
 export interface ProductRow {
   /** The purpose: how many tiles fill the adapter, how many splits are best, the layers of the presets. */
   part: "fill" | "splits" | "layers";
@@ -57,7 +56,6 @@ export interface ProductRow {
 /** The speed of training. */
 export interface TrainingRow {
   dtype: DType;
-  /** Timed steps. */
   steps: number;
   /** Seconds from opening the device to the end of the first step, and the median of the steps after it. */
   startS: number;
@@ -87,7 +85,6 @@ export interface DecodingRow extends DecodedQuery {
   tokensPerS: number;
 }
 
-/** All measurements. */
 export interface SurveyRows {
   checks: CheckRow[];
   submits: SubmitRow[];
@@ -174,7 +171,6 @@ export async function runSurvey(steps: readonly SurveyStep[], options: {
   return ends;
 }
 
-/** An adapter with its features and limits. */
 export interface AdapterRow extends GpuInfo {
   features: string[];
   limits: Record<string, number>;
@@ -343,7 +339,6 @@ interface SurveyPlan {
   device: SurveyDevice;
   /** The configuration whose model is trained and decodes. */
   config: RunConfig;
-  /** The queries decoded by one step and by many. */
   queries: readonly [DecodedQuery, DecodedQuery];
 }
 

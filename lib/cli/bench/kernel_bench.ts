@@ -21,7 +21,6 @@ import { addQkNormRope, addQkNormRopeBackward } from "../../tensor/ops/qk_norm_r
 import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
 
-/** A case to time. */
 export interface BenchCase {
   readonly name: string;
   /** `GFLOP/s`: work counts floating-point operations, more is better; `ns/element`: it counts elements. */
@@ -317,7 +316,6 @@ function elementCase<Args>(
   };
 }
 
-/** The kernels that work row by row, at a width. */
 export function rowCases(width: number, rows = ROWS): BenchCase[] {
   const vocabSize = 267;
   const length = rows * width;

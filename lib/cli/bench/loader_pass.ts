@@ -25,7 +25,6 @@ export interface LoaderPassOptions {
   seconds: number;
 }
 
-/** A pass over the data. */
 export interface LoaderPass {
   usage: Usage;
   numTokens: number;

@@ -43,7 +43,6 @@ export interface TrainingComparison {
   /** This program's engine and dtype. */
   readonly engine: EngineName;
   readonly dtype: DType;
-  /** This program's median. */
   readonly median: number;
   readonly peerMedian: number;
   /** By processor time, which on a software adapter does not depend on other programs. */
@@ -282,7 +281,6 @@ export function peersOn({ isSoftware }: Pick<GpuInfo, "isSoftware">): [PeerName,
 interface PeerOptions {
   /** Where PyTorch runs (`cpu`). */
   torchDevice?: "cpu" | "cuda";
-  /** Stops it. */
   signal?: AbortSignal;
   /** Whether jax-js may use only cached packages. */
   cachedOnly?: boolean;
@@ -290,7 +288,6 @@ interface PeerOptions {
   env?: Record<string, string>;
 }
 
-/** A peer in a separate process. */
 export class PeerProcess implements Peer, Disposable {
   readonly #child: Deno.ChildProcess;
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>;

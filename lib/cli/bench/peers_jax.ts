@@ -33,7 +33,6 @@ interface JaxArray {
 /** Arrays by name; jax-js's transformations go through all of them. */
 type JaxArrays = { [name: string]: JaxArray };
 
-/** The package. */
 interface Jax {
   init(device: "webgpu"): Promise<string[]>;
   defaultDevice(device: "webgpu"): void;
@@ -287,7 +286,6 @@ const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
 /** The hyperparameters of a step, by group of parameters. */
 type StepNumbers = Record<string, JaxStepNumbers>;
 
-/** A model and its training. */
 export interface PeerModel {
   config: JaxModelConfig;
   /** The update rule of each parameter, by its name. */

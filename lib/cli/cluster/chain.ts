@@ -140,7 +140,6 @@ interface Job {
   demands: JobDemands;
   /** The program and its arguments: first the program and the stage, then the words of each option. */
   command: readonly (readonly string[])[];
-  /** The folder that it runs in. */
   folder: string;
 }
 
@@ -220,7 +219,6 @@ function commandLines({ command, demands }: Job, container: string | undefined):
 // Writes the scripts of jobs, and submits them with SLURM's `sbatch`.
 
 interface SubmittedJob extends ChainJob {
-  /** Its SLURM job number. */
   id: number;
 }
 
@@ -254,7 +252,6 @@ export async function submitJobs(
   return submitted;
 }
 
-/** The commands to submit jobs by hand. */
 export function submitCommands(jobs: readonly ChainJob[]): string[] {
   return jobs.map(({ path, splitBy }, i) => {
     const dependency = jobs[i - 1]?.splitBy === splitBy ? `--dependency="afterok:$job" ` : "";

@@ -107,7 +107,6 @@ export function launcherScript(
 export interface TarEntry {
   /** Its name in the archive, with `/`. */
   name: string;
-  /** The file to read. */
   path: string;
   isExecutable?: boolean;
 }

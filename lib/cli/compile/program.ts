@@ -150,7 +150,6 @@ function filesIn(root: string, folder: string): string[] {
   return found.sort();
 }
 
-/** Deno's output. */
 interface RuntimeOutput {
   success: boolean;
   stdout: string;

@@ -11,10 +11,8 @@ import { type Command, type Group, leavesOf } from "../command.ts";
 import { kebab, type Options } from "../options.ts";
 import * as uses from "../path_uses.ts";
 
-/** The shells that have a script. */
 export const COMPLETED_SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** A word, and what it does. */
 type Word = readonly [name: string, help: string];
 
 /** What can be typed at a place. */
@@ -24,12 +22,10 @@ interface Candidates {
   kind: "" | "files" | "folders" | "options";
 }
 
-/** What follows an option. */
 interface ValuesOfOption extends Candidates {
   takes: "one" | "many";
 }
 
-/** What follows a command. */
 interface WordsOfCommand extends Candidates {
   options: readonly Word[];
 }
@@ -40,9 +36,7 @@ interface Notation {
   quote(text: string): string;
   /** A word of a list. */
   word(word: Word): string;
-  /** A command that sets a list. */
   list(name: string, words: readonly string[]): string;
-  /** A command that sets a text. */
   text(name: string, text: string): string;
   /** A pattern of texts that end with this, or are this. */
   pattern(text: string, isEnd?: boolean): string;
@@ -178,7 +172,6 @@ function valuesOf(option: Options[string], presets: readonly string[]): ValuesOf
   };
 }
 
-/** The commands that set what a row has. */
 function setters(notation: Notation, row: ValuesOfOption | WordsOfCommand): string[] {
   const lists = [["found", row.words], ["options", "options" in row ? row.options : []]] as const;
   return [

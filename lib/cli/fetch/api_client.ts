@@ -57,14 +57,12 @@ export interface ApiOptions {
 
 /** The body of a request. */
 interface RequestBody {
-  /** Sent by POST as JSON. */
   json: unknown;
 }
 
 /** Reads the body of an answer; called again, from the start, when an attempt fails in between. */
 type BodyReader<T> = (body: AsyncIterable<Uint8Array>) => Promise<T>;
 
-/** Asks one API. */
 export class ApiClient {
   readonly #options: ApiOptions;
   /** The server's time minus that of `performance`, ms; NaN if its answers do not say it. */

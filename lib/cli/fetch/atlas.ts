@@ -85,7 +85,6 @@ export class SeenHosts {
   readonly probes = new Map<number, Set<string>>();
   readonly destinations = new Set<string>();
 
-  /** Takes in a result. */
   add(result: Record<string, unknown>): void {
     const { prb_id: id, from, dst_addr: destination } = result;
     if (typeof destination === "string") this.destinations.add(destination);

@@ -70,7 +70,6 @@ const MAX_ADDRESSES = 1 << 16;
 
 /** The facts about a text that may be an address. */
 export interface Address {
-  /** The text as it was found. */
   readonly text: string;
   /** 4 or 16 bytes; undefined if the text is not an address. */
   readonly bytes: Uint8Array | undefined;

@@ -199,5 +199,4 @@ export class AddressNames {
   }
 }
 
-/** No names. */
 export const NO_NAMES: AddressNames = new AddressNames();

@@ -70,7 +70,6 @@ export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length
   return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
 }
 
-/** Whether a prefix is a single address. */
 export function isAddress({ bytes, length }: IpPrefix): boolean {
   return length === bytes.length * 8;
 }

@@ -615,7 +615,6 @@ export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
   readonly pair: SeenJson;
 }
 
-/** Measurements in all. */
 const countsSchema = z.object({
   start: z.string().nullable().describe("ISO 8601; null if unknown"),
   end: z.string().nullable(),
@@ -626,7 +625,6 @@ const countsSchema = z.object({
 /** See {@link countsSchema}. */
 export type CountsJson = z.infer<typeof countsSchema>;
 
-/** A model's data. */
 export const dataSchema = z.object({
   origin: z.string().describe("the origin of the measurements, such as names of files; empty if unknown"),
   is_synthetic: z.boolean().nullable().describe("whether of a synthetic Internet; null if unknown"),
@@ -644,7 +642,6 @@ export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJ
   return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
 }
 
-/** A model's data in JSON. */
 export function dataJson(
   { summary, adaptation }: Pick<TrainingData, "summary" | "adaptation">,
 ): z.infer<typeof dataSchema> {

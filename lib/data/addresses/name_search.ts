@@ -5,13 +5,11 @@
  */
 import { editDistance } from "../../base/text.ts";
 
-/** A name that is searched for. */
 export interface SearchedName {
   /** {@link comparable}. */
   readonly key: string;
   /** A short name, by whose beginning it is found too. */
   readonly code?: string;
-  /** Its name in answers. */
   readonly name: () => string;
 }
 

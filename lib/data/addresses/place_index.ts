@@ -45,7 +45,6 @@ export interface PlacePrefix {
 export interface PlacePrefixes {
   /** In the order of addresses; empty if the place has no address of the IP version. */
   readonly prefixes: readonly PlacePrefix[];
-  /** Whether they are all. */
   readonly isWhole: boolean;
   /** How many networks the place has: runs of blocks of one AS. */
   readonly numNetworks: number;
@@ -72,7 +71,6 @@ const MAX_REMEMBERED = 1024;
 /** Places by name and number. */
 export class PlaceIndex {
   readonly #table: PlaceTable;
-  /** Names as they are compared. */
   #cities: readonly City[] | undefined;
   #citiesByCountry: ReadonlyMap<number, readonly City[]> | undefined;
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
@@ -448,7 +446,6 @@ export class PlaceIndex {
 /** A city at one of its sites. */
 interface City {
   readonly name: string;
-  /** As names are compared. */
   readonly key: string;
   readonly site: number;
 }
@@ -467,7 +464,6 @@ class Group {
     this.#maxPrefixes = maxPrefixes;
   }
 
-  /** Counts a network. */
   count(first: number, end: number): void {
     this.#weight += Math.sqrt(end - first);
     this.#numNetworks++;
@@ -509,7 +505,6 @@ class Group {
   }
 }
 
-/** Blocks that are a prefix. */
 interface Blocks {
   readonly first: number;
   readonly size: number;

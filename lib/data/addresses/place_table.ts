@@ -52,7 +52,6 @@ export interface PlaceNames {
   readonly networks: readonly { readonly name: string; readonly asNumber: number }[];
 }
 
-/** How coarse a table is. */
 export interface Coarseness {
   /** Positions are multiples of so many quarters of a degree. */
   readonly quarterDegrees: number;
@@ -440,7 +439,6 @@ export class PlaceTable {
   }
 }
 
-/** How far one site is from another, km. */
 function siteErrorKm(a: Site, b: Site): number {
   const known = a.position && b.position ? distanceKm(a.position, b.position) : ERRORS_KM.country;
   return known + (a.country === b.country ? 0 : ERRORS_KM.country) +
@@ -579,7 +577,6 @@ class SiteNumbers {
   readonly #numbers = new Map<string, number>();
   /** The numbers of places that were asked before: sources give the same objects again. */
   readonly #known = new WeakMap<Place, { number: number; city: Counted | undefined }>();
-  /** By name and site. */
   readonly #cities = new Map<string, Counted & { name: string; site: number }>();
   readonly #regions = new Map<string, { name: string; country: number; region: number }>();
   readonly #step: number;
@@ -805,7 +802,6 @@ class ByteReader {
     }
   }
 
-  /** A number within bounds. */
   within(least: number, most: number, what: string): number {
     const value = this.number();
     if (value < least || value > most) {

@@ -27,7 +27,6 @@ const MAX_UNSYNCED_S = 86_400;
 /** A result is stored after it was measured. A probe without a network keeps its results for weeks. */
 const STORED_AFTER_S = { least: -3600, most: 30 * 86_400 };
 
-/** See the module. */
 export const atlas: Format = {
   name: "atlas",
   title: "ping results of RIPE Atlas (JSON)",

@@ -32,7 +32,6 @@ export type CsvRecord =
 /** Extracts records from a stream of bytes or characters. */
 export class CsvScanner {
   readonly #decoder = new TextDecoder();
-  /** The unprocessed text. */
   #text = "";
   /** The index of the next record. */
   #at = 0;

@@ -79,7 +79,6 @@ export interface Rejection {
 
 /** A text is not measurements, as its beginning shows: its format or its header is not known, or it has no row. */
 export class NoMeasurementsError extends FormatError {
-  /** What was found, for people. */
   readonly found: string;
 
   /** @param fault As {@link FormatError} has it. */
@@ -108,10 +107,8 @@ export interface Skipped {
 /** What became of a result. */
 export type Finding = PingRow | Rejection | Skipped;
 
-/** A parsed JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** The object that a value is, else an empty one. */
 export function objectOf(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? value as JsonObject : {};
 }
@@ -141,7 +138,6 @@ export interface Format {
     /** The id of an object with several results, which files may repeat as a whole. */
     idOf?(object: JsonObject): string;
   };
-  /** The format as text. */
   readonly text?: {
     /** Whether a text that begins so is of this format. @param head Whole lines. */
     isHead(head: string, options: ReadingOptions): boolean;

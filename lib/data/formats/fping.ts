@@ -51,7 +51,6 @@ const OTHER =
   / : duplicate for \[|^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
 const JSON_LINE = /^\{\s*"(?:resp|timeout|summary|vSum|intSum)"\s*:\s*\{/;
 
-/** See the module. */
 export const fping: Format = {
   name: "fping",
   title: "the output of fping",

@@ -48,7 +48,6 @@ const MAX_RUNS = 100;
 /** A reply that is not the first one of its packet, or of another address of the destination. */
 const OTHER_REPLY = /\(DUP!\)|\(DIFFERENT ADDRESS!\)/;
 
-/** See the module. */
 export const ping: Format = {
   name: "ping",
   title: "output of ping",
@@ -65,7 +64,6 @@ export const ping: Format = {
   },
 };
 
-/** A ping that was sent. */
 interface PingEcho {
   /** The line that says it, from 1; of a loss that no line says, the line that shows it. */
   line: number;
@@ -98,7 +96,6 @@ type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 class OutputReader {
   readonly #options: ReadingOptions;
   readonly #take: TakeFinding;
-  /** The run that the lines belong to. */
   #run: Run = newRun(undefined, undefined, 0);
   /** Runs by the addresses of their destinations; the one that was read last is the last. */
   readonly #runs = new Map<string, Run>();

@@ -51,7 +51,6 @@ const MEAN_NAME = /mean|avg|average|median/;
 const UNIT = /_(ns|nanoseconds|us|microseconds|ms|milliseconds)$/;
 const LONG_UNITS: Record<string, string> = { nanoseconds: "ns", microseconds: "us", milliseconds: "ms" };
 
-/** See the module. */
 export const prometheus: Format = {
   name: "prometheus",
   title: "range queries of Prometheus (JSON)",

@@ -10,7 +10,6 @@ import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./regis
 
 const NEWLINE = 0x0a;
 
-/** A finding and where it is. */
 export interface Found {
   finding: Finding;
   /** From 1. */

@@ -28,7 +28,6 @@ const OTHER_TYPES: ReadonlySet<unknown> = new Set([
 /** ICMP and ICMPv6 echo reply, and timestamp reply. */
 const REPLY_TYPES: ReadonlySet<unknown> = new Set([0, 129, 14]);
 
-/** See the module. */
 export const scamper: Format = {
   name: "scamper",
   title: "pings of scamper (JSON of sc_warts2json)",

@@ -35,7 +35,6 @@ const NUM_PINGS = 20;
 /** A unit at the end of a legend. */
 const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;
 
-/** See the module. */
 export const smokeping: Format = {
   name: "smokeping",
   title: "SmokePing by rrdtool xport --json",
@@ -118,7 +117,6 @@ function* findingsOf({ meta, data }: JsonObject, options: ReadingOptions): Gener
   }
 }
 
-/** The finding in a row. */
 function roundOf(
   values: readonly unknown[],
   timeUs: number,

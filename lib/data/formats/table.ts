@@ -329,7 +329,6 @@ function shownNames(object: JsonObject): string {
   return shortened(Object.keys(object).join(", "), 120);
 }
 
-/** Reads a table. */
 class TableReader implements TextReader {
   readonly #options: ReadingOptions;
   #scanner: CsvScanner | undefined;

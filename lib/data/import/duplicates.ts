@@ -268,7 +268,6 @@ class RepeatedRows {
     return marks;
   }
 
-  /** Whether the row is marked. */
   has(row: number): boolean {
     const index = row - this.from;
     return (this.#bits[Math.floor(index / 8)] >> index % 8 & 1) === 1;

@@ -398,7 +398,6 @@ class Importer {
     };
   }
 
-  /** Begins a file. */
   begin(file: { path: string }): void {
     if (file === this.#file) return;
     this.#file = file;

@@ -10,12 +10,10 @@ import { faultOfName, namesCsv } from "../addresses/address_names.ts";
 /** Some 0.2 kB each. */
 const MAX_NAMED = 100_000;
 
-/** Collects names. */
 export class ImportedNames {
   /** By address: from the best to the worst, of which the first that an address has is written. */
   readonly #kinds = ["host", "probe", "measurement"].map(() => new Map<string, string | number>());
 
-  /** Adds a name that the results give. */
   addName(address: string, name: string): void {
     if (name !== address && faultOfName(name) === undefined) this.#add(0, address, name);
   }

@@ -40,7 +40,6 @@ export const PING = {
   dst: 6,
   numRows: 7,
 } as const;
-/** How many these are. */
 export const PING_NUMBERS = 8;
 
 /** The results in the objects of a piece, in order. Plain data, to send to another thread. */
@@ -136,7 +135,6 @@ export type Job = JsonPiece | { whole: Uint8Array<ArrayBuffer> };
 /** What is in a piece or file; undefined of a file that has to be read as a stream. */
 export type JobResults = { results: PieceResults; marks: JsonMark[] } | undefined;
 
-/** Does a job. */
 export function readJob(job: Job, options: ReadingOptions): JobResults {
   if (!("whole" in job)) return { results: readPiece(job, options), marks: job.marks };
   const bytes = decompressWhole(job.whole, MAX_WHOLE_BYTES);
@@ -152,7 +150,6 @@ export function readJob(job: Job, options: ReadingOptions): JobResults {
   }
 }
 
-/** A piece that was read. */
 export interface ReadPiece {
   /** Its file; the same object for all its pieces. */
   file: { path: string };
@@ -229,7 +226,6 @@ export class PieceReader implements Disposable {
     return this.#coming.length === 0;
   }
 
-  /** The remaining pieces. */
   rest(): AsyncGenerator<ReadPiece> {
     return this.#take(0);
   }

@@ -23,7 +23,6 @@ interface ResultFacts {
   sizeBytes: number;
 }
 
-/** A measurement. */
 export interface MeasurementRow extends ResultFacts {
   rttMs: number;
   packetErrorCount: number;
@@ -45,11 +44,9 @@ export interface RowCounts {
   lastTimeS?: number;
 }
 
-/** Writes and counts rows. */
 export class RowSink {
   /** Rows added so far. */
   numRows = 0;
-  /** Their RTTs. */
   readonly scale = new RttScale();
   readonly #writer: MeasurementParquetWriter;
   readonly #sources = new Set<string>();
@@ -81,7 +78,6 @@ export class RowSink {
     if (batch.numRows === BATCH_ROWS) this.#flush();
   }
 
-  /** Passes all rows to the writer. */
   finish(): RowCounts {
     this.#flush();
     const toSeconds = (timeUs: number) => Math.floor(timeUs / 1e6);

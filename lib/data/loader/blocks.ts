@@ -115,10 +115,8 @@ export interface DataPosition {
   sequence: number;
 }
 
-/** The stream's beginning. */
 export const STREAM_START: Readonly<DataPosition> = { epoch: 0, block: 0, sequence: 0 };
 
-/** The request for a block. */
 export interface BlockJob extends Omit<DataPosition, "sequence"> {
   /** The buffer of a block that is no longer used, for the new one if it is large enough. */
   spent: SharedArrayBuffer | undefined;

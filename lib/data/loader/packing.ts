@@ -54,7 +54,6 @@ export function packContexts(
   return sequences;
 }
 
-/** Fills one sequence from a pool. */
 class SequenceFiller {
   readonly sequence: Sequence = { contexts: [], numTokens: 0 };
   usedExtra = false;
@@ -161,11 +160,9 @@ class SequenceFiller {
 
 /** A way to narrow a gap. */
 interface Cut {
-  /** The remaining gap, tokens. */
   gap: number;
   /** Number of measurements that the last placed context gives up. */
   givenUp: number;
-  /** The waiting context to place. */
   context: Context | undefined;
   /** Number of its measurements to place. */
   numFirst: number;

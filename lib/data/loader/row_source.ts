@@ -99,7 +99,6 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     return bytes ? decodeProbeRowHeader(bytes, where).numMeasurements : 0;
   }
 
-  /** Closes the files. */
   close(): void {
     for (const reader of this.#readers) reader.close();
   }

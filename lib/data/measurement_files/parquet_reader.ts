@@ -70,7 +70,6 @@ interface Selection {
   neverNull: readonly OptionalColumn[];
 }
 
-/** Selects the usable rows. */
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },

@@ -63,7 +63,6 @@ export interface MeasurementColumns extends Partial<Record<OptionalColumn, Index
 
 /** A column of numbers that is not part of a measurement. */
 export interface NumberColumn {
-  /** Its name in the file. */
   name: string;
   values: Float64Array;
 }

@@ -190,13 +190,11 @@ export function rejectsPathBeside(file: string): string {
 
 /** The number of types of objects that are counted separately: the input may have any number of them. */
 const MAX_COUNTED_TYPES = 100;
-/** The name for all further types. */
 const OTHER_TYPES = "other";
 /** Counts results that say nothing about a path by their kinds. */
 export class KindCounts {
   readonly #counts = new Map<string, number>();
 
-  /** Counts one. */
   add(type: string): void {
     const key = this.#counts.has(type) || this.#counts.size < MAX_COUNTED_TYPES ? type : OTHER_TYPES;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);

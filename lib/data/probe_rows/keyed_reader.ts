@@ -28,7 +28,6 @@ export interface KeyedReadOptions {
   rejects: RejectLog;
 }
 
-/** A batch with keys and its file. */
 export interface SourcedKeyedBatch extends KeyedBatch {
   batch: SourcedBatch;
 }

@@ -33,7 +33,6 @@ export interface SpillState {
 /** Options of {@link OutputRun}. */
 interface OutputRunStart {
   stage: string;
-  /** Input files. */
   inputs: readonly string[];
   /** See {@link Manifest}. */
   inputManifests?: readonly string[] | undefined;
@@ -48,7 +47,6 @@ interface OutputRunStart {
 /** The state of a run's output folder. */
 export class OutputRun implements Disposable {
   #nextWriteMs = 0;
-  /** The folder and its manifest. */
   readonly output: StagedOutput;
   readonly #task: ArrayTask;
   /** The path of the task's list of rejected rows, within the folder. */

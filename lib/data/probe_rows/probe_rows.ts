@@ -89,7 +89,6 @@ export class RowCutter implements RowSink {
     this.#emit = emit;
   }
 
-  /** Begins a new source. */
   beginGroup(group: Group): void {
     this.flush();
     this.#group = group;

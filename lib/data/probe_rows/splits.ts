@@ -24,7 +24,6 @@ export const SPLIT_NAMES = ["train", "val", "test"] as const;
 /** One of {@link SPLIT_NAMES}. */
 export type SplitName = typeof SPLIT_NAMES[number];
 
-/** The ways to split. */
 export const SPLIT_MODES = ["probe", "time", "row", "pair", "destination", "node"] as const;
 /** One of {@link SPLIT_MODES}. */
 export type SplitMode = typeof SPLIT_MODES[number];

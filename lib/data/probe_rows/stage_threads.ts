@@ -35,7 +35,6 @@ export interface ShardedStageOptions {
   inputs: readonly string[];
   /** The manifests of all inputs, from `neededParts()`, if `inputs` are only those that the task reads. */
   inputManifests?: readonly string[] | undefined;
-  /** The output folder. */
   output: string;
   overwrite: boolean;
   /** The column that identifies a source. */
@@ -65,7 +64,6 @@ export interface ShardJob {
   columns: readonly string[];
   /** The partitions of the spill files, in order. */
   partitions: readonly number[];
-  /** The file to write. */
   path: string;
   pacer: EventLoopPacer;
   /** A file for sorted runs; it is removed after use. */
@@ -84,7 +82,6 @@ export interface ShardedStage extends ShardedStageOptions {
   rowShare: ArrayTask;
   /** The shards to make; rows of other shards are skipped. */
   ownShards: ShardRange;
-  /** The spill file's columns. */
   schema: readonly SpillColumn[];
   /** Optional columns to read if a file has them. */
   columns: readonly OptionalColumn[];
@@ -187,7 +184,6 @@ const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
 /** The unfinished shards: plain data, the same for all threads. */
 export interface ShardQueue {
-  /** The output folder. */
   folder: string;
   spill: SpillPart[];
   /** Optional columns that the input had. */
@@ -263,7 +259,6 @@ interface StageRound {
   work: StageWork[];
   /** Called with finished shards. */
   onShard?(output: ManifestOutput): void;
-  /** For progress. */
   phase: string;
   /** Total number of rows. */
   total: number;

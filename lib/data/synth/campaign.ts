@@ -297,7 +297,6 @@ export class RowGroupMaker {
     this.#dst = new IntegerDictionary(campaign.addresses.length);
   }
 
-  /** Makes a row group by its index in the file. */
   make(index: number): MadeRowGroup {
     const from = index * ROW_GROUP_ROWS;
     const rows = this.#generator.rows(from, Math.min(from + ROW_GROUP_ROWS, this.#campaign.numRows));

@@ -23,7 +23,6 @@ import { type GeoPoint, type HostLatency, type LatencyModel, PathLatency } from 
 /** The regions of the five Internet registries. */
 export type Region = "RIPE" | "ARIN" | "APNIC" | "LACNIC" | "AFRINIC";
 
-/** A metropolitan area. */
 export interface City {
   name: string;
   region: Region;

@@ -237,7 +237,6 @@ export interface ContextMeasurement extends TokenMeasurement {
 export interface Context {
   mode: TimestampMode;
   measurements: ContextMeasurement[];
-  /** Its length in tokens, exact. */
   numTokens: number;
 }
 

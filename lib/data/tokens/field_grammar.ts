@@ -13,7 +13,6 @@ export interface FieldGrammar {
   readonly roleNames: readonly string[];
   /** Whether a token opens a field or a measurement instead of continuing one. */
   opens(token: number): boolean;
-  /** The field that a role opens. */
   fieldOf(role: number): v2.Field;
 }
 

@@ -46,7 +46,6 @@ export class SourceHistory {
     readonly maxKept: number = MAX_KEPT,
   ) {}
 
-  /** How many measurements are remembered. */
   get numKept(): number {
     return this.#numKept + this.#waiting.length;
   }

@@ -60,7 +60,6 @@ export class TokenCursor {
     return bytes;
   }
 
-  /** The error for an unexpected next token. */
   unexpected(wanted: string): TokenError {
     const atEnd = this.at >= this.tokens.length;
     const found = atEnd ? "the end of the tokens" : this.grammar.tokenName(this.tokens[this.at]);

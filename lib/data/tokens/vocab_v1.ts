@@ -23,11 +23,8 @@ import { ensure } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { Field } from "./vocab_v2.ts";
 
-/** Opens a measurement. */
 export const MEASUREMENT_START = 0;
-/** Opens the source. */
 export const SRC_IP_START = 1;
-/** Opens the destination. */
 export const DEST_IP_START = 2;
 /** Opens the 4 bytes of an IPv4 address. */
 export const IPV4_START = 3;

@@ -18,7 +18,6 @@ import { isCanonicalRttCode } from "./rtt_code.ts";
 import { TokenCursor, TokenError } from "./token_cursor.ts";
 import { ensure } from "../../base/errors.ts";
 
-/** Opens a measurement. */
 export const MEASUREMENT_START = 0;
 /** Opens an IPv4 source, 4 bytes. */
 export const SRC_IPV4 = 1;

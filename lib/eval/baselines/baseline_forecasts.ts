@@ -75,7 +75,6 @@ export function forecastInThread(
   return { take, [Symbol.dispose]: () => pool[Symbol.dispose]() };
 }
 
-/** How baselines are trained. */
 export interface BaselineOptions {
   seed: number;
   /** How many training measurements, and again how many held-out ones, are kept in memory; of more a sample. */
@@ -98,7 +97,6 @@ export interface BaselineForecast {
 }
 
 export interface BaselineForecasts {
-  /** By the baseline's name. */
   methods: ReadonlyMap<string, BaselineForecast>;
   /** Training measurements, and how many of the answered ones the baselines learned from. */
   numTraining: number;

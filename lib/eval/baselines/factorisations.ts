@@ -11,7 +11,6 @@ import { descend } from "../../model/pool/pair_factors.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { dot, RidgeSum } from "../../model/coordinates/ridge.ts";
 
-/** How a factorisation is trained. */
 export interface FactorisationOptions {
   /** Seed of the vectors' first values. */
   seed: number;
@@ -31,7 +30,6 @@ export interface Factor {
   numSteps: number;
 }
 
-/** Step sizes. */
 export interface DescentRates {
   /** Steps of the first and the last pass; between, each pass has the step before times the same factor. */
   first: number;

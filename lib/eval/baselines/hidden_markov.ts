@@ -36,7 +36,6 @@ export interface Levels {
   transition: Float64Array;
 }
 
-/** How levels are fitted. */
 interface LevelOptions {
   numLevels: number;
   /** Scales are at least this. */

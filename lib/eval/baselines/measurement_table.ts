@@ -10,7 +10,6 @@ import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
 import { getOrMake, lowerBound } from "../../base/collections.ts";
 
-/** How much is read. */
 export interface TableOptions {
   /** How many measurements are kept at most, each taking 24 bytes and its share of the names. */
   maxMeasurements: number;
@@ -25,7 +24,6 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   /** Answered and failed measurements of the probe rows, kept or not. */
   numSeen = 0;
   numFailed = 0;
-  /** Measurements kept. */
   length = 0;
   readonly #sources = new Names();
   readonly #destinations = new Names();
@@ -33,7 +31,6 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   readonly #destination: Uint32Array;
   readonly #timeUs: Float64Array;
   readonly #rttMs: Float32Array;
-  /** Places by time. */
   #order: Uint32Array = new Uint32Array(0);
 
   private constructor(capacity: number) {
@@ -138,7 +135,6 @@ class Sampler {
   }
 }
 
-/** Texts by number. */
 class Names {
   readonly #ids = new Map<string, number>();
   readonly all: string[] = [];

@@ -21,7 +21,6 @@ const MIN_HEIGHT_MS = 0.01;
 /** RTTs are at least this where errors are relative to them; far below what a network card can do. In ms. */
 const MIN_RTT_MS = 1e-3;
 
-/** How Vivaldi is trained. */
 export interface VivaldiOptions {
   /** Seed of the places where the nodes begin. */
   seed: number;

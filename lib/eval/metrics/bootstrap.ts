@@ -182,7 +182,6 @@ function newReplicates(): Replicates {
 /** The common property of a cluster's measurements: both ends, in either direction; the source; or a new address. */
 export type ClusterBy = "pair" | "source" | "address";
 
-/** Measurements in clusters. */
 export interface Clusters {
   by: ClusterBy;
   /** The cluster of each case, numbered from 0. */

@@ -69,7 +69,6 @@ export interface ScoredForecasts {
   crpsMs?: Float64Array | undefined;
 }
 
-/** Errors, and the same in the resamples. */
 export interface ScoredErrors {
   metrics: ErrorMetrics;
   replicates: Record<ErrorMeasure, Replicates>;

@@ -71,7 +71,6 @@ export interface AdaptSection {
   byCount: AdaptedForecasts[];
 }
 
-/** How adapted models are evaluated. */
 export interface AdaptSectionOptions {
   /** Numbers of measurements that are given of each address, ascending. */
   readonly counts: readonly number[];
@@ -301,7 +300,6 @@ function both(
 
 /** The result of a fit. */
 export interface AdaptFit {
-  /** Measurements that it learned from. */
   numMeasurements: number;
   /** Rounds that it took until every address had a row. */
   numRounds: number;
@@ -312,7 +310,6 @@ export interface AdaptFit {
   lossAfter: number | null;
 }
 
-/** A model and its questions. */
 export interface AdaptedModels {
   /** The model as it was trained. It is not changed. */
   readonly model: PingModel;

@@ -29,7 +29,6 @@ export interface BitsSection {
   withoutTimes: ContextBits;
 }
 
-/** The contexts to draw. */
 export interface BitsOptions {
   /** How many of each kind, at most; fewer where the rows yield fewer in an epoch. */
   numContexts: number;
@@ -249,7 +248,6 @@ interface Mean {
 
 /** Bits of measurements by block. */
 class MeasurementTotals {
-  /** Measurements. */
   count = 0;
   readonly #fields: Record<Field, Mean> = {
     source: { sum: 0, count: 0 },

@@ -13,7 +13,6 @@ import { drawCases } from "../cases.ts";
 import { type EvalRowsOptions, openEvalRows } from "../eval_rows.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts } from "./rtt_forecasts.ts";
 
-/** A correction and its effect. */
 export interface CalibrationSection {
   /** Measurements of the validation split that it was learned from: predicted, and those of them with a reply. */
   numDrawn: number;
@@ -25,14 +24,12 @@ export interface CalibrationSection {
   byContext: { numContext: number; coverage: Coverage[] }[];
 }
 
-/** A correction and what it was learned from. */
 export interface LearnedCalibration extends Pick<CalibrationSection, "numDrawn" | "numMeasurements"> {
   calibration: QuantileCalibration;
 }
 
 /** The cases to forecast, and how; the validation split in the same way. */
 export interface LearnOptions extends Omit<EvalRowsOptions, "split">, ForecastOptions {
-  /** Probe rows. */
   dataDir: string;
   /** Measurements at most. */
   count: number;

@@ -55,7 +55,6 @@ export interface DestinationScores {
   methods: MethodScores[];
 }
 
-/** How well destinations are guessed. */
 export interface DestinationSection {
   /** Measurements that were asked about, of those of the evaluation. */
   numCases: number;
@@ -63,7 +62,6 @@ export interface DestinationSection {
   scores: DestinationScores[];
 }
 
-/** How destinations are evaluated. */
 export interface DestinationSectionOptions {
   /** The rows that the model was trained on; methods without a model learn from them. */
   training: ProbeRowSource;
@@ -89,7 +87,6 @@ const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
 const NUM_BYTES = { 4: 4, 6: 16 } as const;
 
-/** A case as it is asked about. */
 interface Asked {
   readonly query: DestinationQuery & GuessQuery;
   readonly destination: Uint8Array;
@@ -250,7 +247,6 @@ interface KnownDestination {
   rtts: RttHistogram;
 }
 
-/** A destination to guess. */
 export interface GuessQuery {
   /** Address, 4 or 16 bytes: the destination has as many. */
   readonly source: Uint8Array;

@@ -132,7 +132,6 @@ export interface PlaceSectionOptions {
   readonly seed: number;
 }
 
-/** Makes the section. */
 export function evaluatePlaces(
   checkpoint: Pick<LoadedCheckpoint, "config" | "weights" | "trainingData">,
   forecasts: RttForecasts,

@@ -26,7 +26,6 @@ export interface RankedGroup {
   readonly rttsMs: readonly number[];
 }
 
-/** The cases to rank. */
 export interface DrawnRankings {
   /** The length of the windows, seconds; null for the whole time. */
   readonly windowS: number | null;

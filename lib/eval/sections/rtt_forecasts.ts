@@ -40,7 +40,6 @@ export interface RttForecasts {
   below: Float64Array;
   upTo: Float64Array;
   pFailed: Float64Array;
-  /** The mass that was spread evenly. */
   spreadMass: Float64Array;
 }
 

@@ -96,7 +96,6 @@ export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "eve
   baselines: BaselineForecasts;
   clusters: Clusters;
   seed: number;
-  /** Reports how many methods are scored. */
   onScored?: (done: number, total: number) => void;
 }
 

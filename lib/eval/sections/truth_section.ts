@@ -79,7 +79,6 @@ export function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribu
 /** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
 const MAX_SPREAD_MASS = 1e-3;
 
-/** Some predictions against the truth. */
 export interface TruthScores {
   /** Predictions, and how many of them were of measurements with a reply. */
   numMeasurements: number;
@@ -112,7 +111,6 @@ export interface TruthSection extends TruthScores {
   calibrated?: CalibratedScores;
 }
 
-/** How predictions are compared with the truth. */
 interface TruthSectionOptions {
   truth: SyntheticTruth;
   /** A correction of the predictions, to be compared too. */
@@ -122,7 +120,6 @@ interface TruthSectionOptions {
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** One prediction. */
 interface TruthSample {
   context: number;
   ipVersion: 4 | 6;

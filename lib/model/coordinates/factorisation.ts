@@ -88,7 +88,6 @@ export function spread<T>(all: readonly T[], most: number): readonly T[] {
 const NUM_PLAIN_SWEEPS = 2;
 /** Each scale starts from the vectors of the previous one, which saves this share of the sweeps. */
 const SAVED_SHARE = 2 / 3;
-/** Sweeps that solve for one node. */
 const NUM_LOCATING_SWEEPS = 5;
 
 /** Factor on the errors of nodes that were not fitted, see {@link errorOfVector}. */

@@ -21,7 +21,6 @@ export class RidgeSum {
     this.#factor = new Float64Array(numFeatures ** 2);
   }
 
-  /** Removes all rows. */
   clear(): void {
     this.#products.fill(0);
     this.#targets.fill(0);

@@ -26,7 +26,6 @@ export interface HeadsShape {
   readonly norm: boolean;
 }
 
-/** The rows whose keys are shifted. */
 interface KeyShift {
   /** (n) u32: the row whose shifted quarters each of the last n rows has: itself or the one before it. */
   readonly previous: Tensor;

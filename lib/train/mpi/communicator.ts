@@ -39,7 +39,6 @@ interface Handles {
 
 /** The machine's library. Buffers must not change until a promise settles. */
 interface MpiLibrary {
-  /** Name and version, one line. */
   readonly version: string;
   readonly handles: Handles;
   readonly symbols: Symbols;

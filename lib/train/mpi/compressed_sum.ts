@@ -14,7 +14,6 @@ export type SumFormat = "f16" | "i8";
 
 /** Numbers that share a scale. */
 const BLOCK = 1024;
-/** The largest code. */
 const LARGEST = { f16: 2 ** 15, i8: 127 } as const;
 
 /** The division of an array among ranks. */

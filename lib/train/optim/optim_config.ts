@@ -108,7 +108,6 @@ export function parseOptimConfig(value: unknown): OptimConfig {
   return parseConfig(optimConfigSchema, value, "optim");
 }
 
-/** The group that a parameter belongs to, by its name. */
 export function groupOf(parameterName: string): GroupName {
   if (parameterName.startsWith("wte.")) return "embedding";
   if (parameterName.startsWith("address_embed.")) return "rows";

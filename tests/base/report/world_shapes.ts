@@ -8,7 +8,6 @@ import { projection, read } from "vega";
 import atlas from "world-atlas/countries-110m.json" with { type: "json" };
 import { CENTRAL_LONGITUDE, WORLD_SCALE } from "../../../lib/base/report/world_map.ts";
 
-/** The committed file. */
 export const WORLD_FILE = new URL("../../../lib/base/report/world.json", import.meta.url);
 
 /** Areas of Natural Earth that have no number of ISO 3166-1, by the code that databases of addresses give them. */

@@ -70,7 +70,6 @@ PartitionName=test Nodes=${NODES.join(",")} Default=YES MaxTime=INFINITE State=U
 `;
 }
 
-/** It, and its commands. */
 export class SlurmCluster implements AsyncDisposable {
   readonly #folder: TemporaryFolder;
   readonly #daemons: Deno.ChildProcess[] = [];
@@ -172,7 +171,6 @@ const SMALL = smallSettings({
   "train.checkpointEverySteps": 100_000,
   "model.coordinates": null,
 });
-/** Few shards. */
 export const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 /** The options of the training. */
 export function trainingOf(steps = STEPS): string[] {
@@ -213,7 +211,6 @@ export function jobsOf(output: string): string[] {
   return SCRIPTS.map((name) => join(output, "jobs", `${name}.sbatch`));
 }
 
-/** Starts bash. */
 export function bash(...args: string[]): Deno.ChildProcess {
   return new Deno.Command("bash", { args, stdin: "null", stdout: "piped", stderr: "piped" }).spawn();
 }

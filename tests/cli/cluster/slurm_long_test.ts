@@ -217,7 +217,6 @@ Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
   assertEquals(refused.code, 1);
 });
 
-/** The process that works on a run. */
 function processOf(run: string): number | undefined {
   const lock = join(run, WORK, LOCK);
   return exists(lock) ? Number(/process (\d+)/.exec(Deno.readTextFileSync(lock))?.[1]) : undefined;

@@ -19,7 +19,6 @@ export type Fault =
   /** An error object at the end of the lines. */
   | "error line";
 
-/** A request that came. */
 interface SeenRequest {
   method: string;
   path: string;

@@ -18,7 +18,6 @@ export function foundInChunks(
   return found;
 }
 
-/** What is found in a text. */
 export function foundIn(text: string, options: Partial<ReadingOptions> = {}): Found[] {
   const bytes = new TextEncoder().encode(text);
   return foundInChunks([bytes], "in.txt", { ...USUAL_READING, src: SOURCE, ...options });

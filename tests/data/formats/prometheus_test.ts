@@ -14,7 +14,6 @@ function seriesOf(metric: Record<string, string>, ...values: string[]) {
   return { metric, values: values.map((value, i) => [START_S + i, value]) };
 }
 
-/** What is found in an answer. */
 function answered(result: unknown[], options: Partial<ReadingOptions> = {}) {
   return foundIn(JSON.stringify({ status: "success", data: { resultType: "matrix", result } }), options);
 }

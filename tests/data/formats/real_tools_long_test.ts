@@ -65,7 +65,6 @@ function assertReplies(
   }
 }
 
-/** Tests with these programs. */
 function testWith(programs: string[], name: string, fn: (folder: TemporaryFolder) => Promise<void>): void {
   Deno.test({
     name,

@@ -7,7 +7,6 @@ const LOST = FAILED_RTT_MS;
 const DST = "198.51.100.7";
 const START_S = 1_767_225_600;
 
-/** An export as text. */
 function exportOf(legend: string[], data: (number | null)[][], options: Partial<ReadingOptions> = {}) {
   const text = JSON.stringify({
     about: "RRDtool graph JSON output",

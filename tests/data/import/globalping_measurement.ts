@@ -15,7 +15,6 @@ const DETAILS = {
   resolvers: ["private"],
 };
 
-/** A probe as results name it. */
 export function globalpingProbe(place: { asn: number; country: string; city: string; state?: string }) {
   return { ...DETAILS, ...place };
 }

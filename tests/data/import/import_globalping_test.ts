@@ -9,7 +9,6 @@ import { ping } from "../formats/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
-/** The rows that files become. */
 async function rowsOf(contents: unknown[], options: Partial<ImportOptions> = {}) {
   let found: Awaited<ReturnType<typeof imported>> | undefined;
   await withFolder(async (folder) => {

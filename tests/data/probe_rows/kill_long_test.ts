@@ -12,7 +12,6 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, killAt, unfinishedHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeParquet, writeRowGroups } from "./sample_parquet.ts";
 
-/** The files that have their final names. */
 function finalOf(hashes: Record<string, string>): Record<string, string> {
   const isFinal = (name: string) => /^(train|val|test)\//.test(name) && !name.endsWith(".tmp");
   return Object.fromEntries(Object.entries(hashes).filter(([name]) => isFinal(name)));

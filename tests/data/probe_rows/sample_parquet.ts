@@ -81,7 +81,6 @@ export function cutsOf(
   return { valUs: cutAt(train), testUs: cutAt(test === 0 ? 1 : train + val) };
 }
 
-/** Writes a batch as one Parquet file. */
 export function writeParquet(path: string, batch: MeasurementBatch): void {
   const writer = MeasurementParquetWriter.create(path);
   writer.append(batch);

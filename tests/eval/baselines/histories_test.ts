@@ -16,7 +16,6 @@ const TRAINING = series(
   ["a", "x", 20],
 );
 
-/** An RTT as the medians know it. */
 function coded(rttMs: number): number {
   return decodeRttCode(encodeRttCode(rttMs));
 }

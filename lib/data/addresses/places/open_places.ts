@@ -36,7 +36,6 @@ function placesOf(whole: Uint8Array, path: string): PlaceSource {
   return isJson ? new AtlasPlaces(bytes, path) : new CsvPlaces(bytes, path);
 }
 
-/** Several sources as one. */
 class ComposedPlaces implements PlaceSource {
   constructor(readonly parts: readonly PlaceSource[]) {}
 

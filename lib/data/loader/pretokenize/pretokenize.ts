@@ -99,7 +99,6 @@ function prepare(source: ProbeRowSource, index: number): PreparedRow {
 
 /** Counts RTTs; half a megabyte. */
 export class RttCodeCounts {
-  /** RTTs counted. */
   total = 0;
   readonly #counts = new Float64Array(0x10000);
 
@@ -277,7 +276,6 @@ interface CommonOptions {
   inputs: readonly string[];
   /** The facts in the inputs' manifests; read by default. */
   checked?: CheckedOutputs;
-  /** The output folder. */
   output: string;
   sequencesPerFile: number;
   overwrite: boolean;

@@ -132,7 +132,6 @@ export class IdNumbers {
     return this.#numbers[id] = number;
   }
 
-  /** Removes all numbers. */
   clear(): void {
     this.#stamp++;
   }

@@ -23,7 +23,6 @@ export function probeSchema(groupBy: GroupKey): readonly SpillColumn[] {
   return groupBy === "src_addr" ? BASE_SCHEMA : [...BASE_SCHEMA, { name: "group", type: "key" }];
 }
 
-/** The columns by name. */
 export interface ProbeColumns {
   /** µs since 1970. */
   timeUs: Float64Array;

@@ -142,7 +142,6 @@ export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
 interface SortOptions {
   /** The seed of the hash. */
   seed: number;
-  /** Memory for the rows and the sort. */
   memoryBytes: number;
   /** The file for sorted runs of a partition that does not fit; it is removed after use. */
   runsPath: string;

@@ -229,10 +229,8 @@ export interface SpillRows {
   keys: SpillKeys;
 }
 
-/** A block on disk. */
 export interface StoredBlock {
   readonly numRows: number;
-  /** Reads its rows. */
   read(to: BlockTarget): void;
 }
 
@@ -382,7 +380,6 @@ export class SpillWriter {
   }
 }
 
-/** A finished spill file. */
 export interface SpillPart {
   path: string;
   index: SpillIndex;
@@ -427,7 +424,6 @@ export class SpillReader implements Disposable {
     return this.parts.flatMap(({ index }, i) => this.#blocksIn(this.#files[i], index, partition));
   }
 
-  /** Closes the files. */
   [Symbol.dispose](): void {
     for (const file of this.#files) file[Symbol.dispose]();
   }

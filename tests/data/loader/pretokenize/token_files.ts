@@ -10,7 +10,6 @@ export interface TokenFile {
   footer: FileMetaData;
 }
 
-/** Reads a whole token file. */
 export async function readTokenFile(path: string): Promise<TokenFile> {
   const file = new Uint8Array(Deno.readFileSync(path)).buffer;
   const footer = await parquetMetadataAsync(file);
