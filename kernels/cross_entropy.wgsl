@@ -120,7 +120,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (taught > 0f) { teacher_log2_sum = teacher_log2_sum_of(base, lane); }
   let ordinal = (1f - taught) *
     (select(0f, params.ordinal_2, kind == 2u) + select(0f, params.ordinal_3, kind == 3u));
-  // Of the probability p of all bytes and the mean distance under it: ordinal / p, and ordinal * mean / p.
+  // Terms of the probability p of all bytes and of the mean distance under it: ordinal / p and ordinal * mean / p.
   var scale = 0f;
   var offset = 0f;
   if (ordinal > 0f) {

@@ -1,4 +1,4 @@
-// Those of the machine, also where a test replaces them.
+// The machine's own timers, also where a test replaces them.
 const { setTimeout } = globalThis;
 const now = performance.now.bind(performance);
 

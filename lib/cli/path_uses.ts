@@ -259,7 +259,7 @@ function inputsOf(folder: string): string[] {
   return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => absolutePath(path)));
 }
 
-/** The base of the adapted checkpoint in a folder; a forged one that is no checkpoint is not allowed. */
+/** The base of the adapted checkpoint in a folder; a forged one that is not a checkpoint is not allowed. */
 function basesOf(folder: string): string[] {
   return inManifests(folder, ({ stage, options: { base } }) => {
     if (stage !== "adapt" || typeof base !== "string") return [];

@@ -50,7 +50,7 @@ export const ADAPTED_METRICS = ["medianAbsoluteMs", "p90Relative", "nmae", "crps
 /** One of {@link ADAPTED_METRICS}. */
 type AdaptedMetric = typeof ADAPTED_METRICS[number];
 
-/** Forecasts of adapted models, after so many measurements of each address. */
+/** Forecasts of adapted models, by the number of measurements of each address. */
 export interface AdaptedRow {
   numGiven: number;
   numAddresses: number;
@@ -96,7 +96,7 @@ export interface AllSplitsReport {
   empty: EmptySplit[];
 }
 
-/** A split by the report of its evaluation. @param folder That of its report, within that of all splits. */
+/** A split by the report of its evaluation. @param folder Folder of the report, within the folder of all splits. */
 export function splitResult(split: EmptySplit, folder: string, report: EvalReport): SplitResult {
   const numPredicted = report.run.numMeasurements;
   const result: SplitResult = { ...split, folder, numPredicted, rows: contextRows(report) };

@@ -294,7 +294,7 @@ export class EvalFolder implements Disposable {
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
       const path = this.jsonPath;
-      throw new FormatError("it is no report; run eval again with --overwrite", { path, cause });
+      throw new FormatError("it is not a report; run eval again with --overwrite", { path, cause });
     }
   }
 

@@ -82,7 +82,7 @@ export class Mmdb {
    * Opens a database.
    *
    * @param bytes The whole file. @param path Its name, for errors.
-   * @throws {FormatError} If it is no database of this format, or damaged.
+   * @throws {FormatError} If it is not a database of this format, or damaged.
    */
   constructor(bytes: Uint8Array, path: string) {
     this.#bytes = bytes;

@@ -198,7 +198,7 @@ const NUM_PAIR_KEYS = 5;
 /** The rows of places that a token before a byte of an RTT has at most. */
 export const NUM_PLACE_ROWS = 2 * NUM_PATH_STEPS + NUM_PAIR_KEYS;
 
-/** Kinds of keys. Those of addresses begin with their length, 4 or 16. */
+/** Kinds of keys. Keys of addresses begin with their length, 4 or 16. */
 const KIND = { wide: 256, narrow: 257, country: 258, region: 259, as: 260, distance: 261, misplaced: 262 };
 /** Seeds of the keys of pairs, by the step of the path. */
 const PAIR_SEEDS: readonly (readonly [step: number, seed: number])[] = [[2, 1], [0, 2], [4, 3]];

@@ -128,7 +128,7 @@ export function withUnrolledLoops(source: string): string {
   for (let head; (head = UNROLLED.exec(source));) {
     const [text, variable, end] = head;
     const count = Number(new RegExp(`^const ${end}(?:: u32)? = (\\d+)u?;`, "m").exec(source)?.[1]);
-    ensure(count >= 0, `${end} of an unrolled loop is no constant`);
+    ensure(count >= 0, `${end} of an unrolled loop is not a constant`);
     const start = head.index + text.length;
     const close = endOf(source, start, "}");
     const body = source.slice(start, close);

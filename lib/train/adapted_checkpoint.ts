@@ -158,7 +158,7 @@ export function readUpdate(folder: string): UpdateFile {
     metadata,
   };
   if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
-    throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", { path });
+    throw new FormatError("it is not an adapted checkpoint or was damaged; run adapt again", { path });
   }
   const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) =>
     content.shapes.get(name)?.[0]

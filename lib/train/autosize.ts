@@ -141,7 +141,7 @@ interface ClaimedNodes {
 
 /** The most pairs, some 0.2 kB each; further ones are left out. */
 const MAX_PAIRS = 2 ** 22;
-/** The typical RTT is the median of at most so many of a pair's RTTs, spread evenly over all of them. */
+/** How many of a pair's RTTs, spread evenly over all of them, give its typical RTT, their median. */
 const NUM_KEPT = 15;
 
 /** Some RTTs of a pair. */
@@ -149,7 +149,7 @@ interface KeptRtts {
   /** The first `count` are in use, ms. */
   readonly rttsMs: Float32Array;
   count: number;
-  /** One of so many measurements is kept. */
+  /** One measurement in this many is kept. */
   stride: number;
   numSeen: number;
 }
@@ -340,7 +340,7 @@ export function claimRows(
   rows.save(weights);
 }
 
-/** A place needs so many addresses, lest its coordinates be those of one. */
+/** The fewest addresses of a place: with fewer its coordinates would be those of a single host. */
 const MIN_MEMBERS = 3;
 
 /** Gives places coordinates: those of a node whose RTTs are the medians of its addresses'. */

@@ -309,7 +309,7 @@ function parseState(
     return { sha256, formatVersion, state };
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
-    throw new FormatError("it is no checkpoint state, it was damaged or cut short", { path, cause });
+    throw new FormatError("it is not a checkpoint state, it was damaged or cut short", { path, cause });
   }
 }
 
@@ -329,7 +329,7 @@ function stateSha256(state: unknown): string {
 /** The file's name in a checkpoint's folder. */
 export const POOL_FILE = "pool.safetensors";
 
-/** Writes the file. @param modelSha256 That of the checkpoint's model.safetensors. */
+/** Writes the file. @param modelSha256 SHA-256 of the checkpoint's model.safetensors. */
 export function writePool(
   folder: string,
   tensors: ReadonlyMap<string, Float32Array>,
@@ -346,7 +346,7 @@ export function writePool(
 /**
  * The tensors of a checkpoint's pool.
  *
- * @param modelSha256 That of its model.safetensors.
+ * @param modelSha256 SHA-256 of its model.safetensors.
  * @returns Undefined if it has none.
  * @throws {FormatError} If the file is damaged or of another checkpoint.
  */

@@ -44,7 +44,7 @@ export function scalarLog(file: ByteFile, encode: (record: MetricsRecord) => Uin
  *
  * @param lastStep The step that the run resumes after; 0 starts the file anew.
  * @throws {UserError} If it cannot be written.
- * @throws {FormatError} If a line that is to stay is no metrics record.
+ * @throws {FormatError} If a line that is to stay is not a metrics record.
  */
 export function openMetrics(path: string, lastStep: number): ScalarLog {
   truncateAfter(path, lastStep);
@@ -59,7 +59,7 @@ export function openMetrics(path: string, lastStep: number): ScalarLog {
  * Reads a metrics file; a torn last line, which a kill can leave, is ignored.
  *
  * @throws {UserError} If it is missing.
- * @throws {FormatError} If another line is no metrics record.
+ * @throws {FormatError} If another line is not a metrics record.
  */
 export function readMetrics(path: string): MetricsRecord[] {
   return parseLines(readText(path), path).map(({ record }) => record);
@@ -70,7 +70,7 @@ export function readMetrics(path: string): MetricsRecord[] {
  *
  * @returns The newest records; none if there is no file.
  * @throws {UserError} If it cannot be read.
- * @throws {FormatError} If a whole line among them is no metrics record.
+ * @throws {FormatError} If a whole line among them is not a metrics record.
  */
 export function readLastMetrics(path: string): MetricsRecord[] {
   if (!exists(path)) return [];
@@ -101,7 +101,7 @@ function parseLines(
   for (const [i, line] of lines.entries()) {
     const record = parseRecord(line);
     if (!record) {
-      throw new FormatError("it is no metrics record; delete the line", { path, place: `line ${i + 1}` });
+      throw new FormatError("it is not a metrics record; delete the line", { path, place: `line ${i + 1}` });
     }
     if (record.step <= lastStep) kept.push({ line, record });
   }

@@ -133,7 +133,7 @@ interface CurvePoint {
   value: number | null;
 }
 
-/** A curve is drawn with so many points at most: about one per pixel of the widest plot. */
+/** The most points of a curve: about one per pixel of the widest plot. */
 const MAX_POINTS = 700;
 /** The scalars that have a small picture each: name, title, format. */
 const SMALL: readonly [name: string, title: string, format: string][] = [

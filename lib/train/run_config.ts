@@ -35,7 +35,7 @@ export interface TrainConfig {
   /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
   steps: number;
   /**
-   * The run may end after so many steps, and after 2, 4, 8, ... times as many: each time validation says whether it goes
+   * The run may end after this many steps, and after 2, 4, 8, ... times that: each time validation decides whether it goes
    * on, see step_choice.ts. The schedule then spans the steps to the next end. Null: `steps` is the only end.
    */
   firstSteps: number | null;

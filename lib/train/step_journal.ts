@@ -32,7 +32,7 @@ export type JournalState = Pick<CheckpointState, "losses" | "numSkippedSteps" | 
 
 /** How many of the last losses a checkpoint keeps. */
 const LOSS_TAIL = 100;
-/** The device is read after so many steps, or earlier after so much time. */
+/** How often the device is read: after this many steps, or earlier after {@link MAX_PENDING_MS}. */
 const MAX_PENDING_STEPS = 32;
 const MAX_PENDING_MS = 1000;
 
@@ -170,7 +170,7 @@ export class StepJournal {
     this.#state.losses.push({ step: fact.step, loss: Number.isFinite(loss) ? loss : null });
     if (this.#state.losses.length > LOSS_TAIL) this.#state.losses.shift();
     this.#state.numSkippedSteps += isSkipped ? 1 : 0;
-    // A gradient too large for f16 is no sign of a bad run as long as there is a smaller scale to try.
+    // A gradient too large for f16 is not a sign of a bad run as long as there is a smaller scale to try.
     const triesAgain = Number.isFinite(loss) && lossScale > LOSS_SCALE.min;
     this.#state.numSkippedInRow = isSkipped ? this.#state.numSkippedInRow + (triesAgain ? 0 : 1) : 0;
     this.#records.push({

@@ -399,7 +399,7 @@ class LocalSteps implements StepWork {
     return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
   }
 
-  /** Saves this rank's optimizer state, but for the first rank, whose state the checkpoint has, and rounding errors. */
+  /** Saves this rank's optimizer state and rounding errors, unless it is rank 0, whose state is in the checkpoint. */
   async saveOwn(checkpoint: string | null): Promise<void> {
     const own = this.share.rank === 0 ? new Map() : await this.#optimizer.readState();
     for (const [key, errors] of this.#errors) own.set(key, errors);

@@ -56,7 +56,7 @@ export interface TrainOptions extends DataOptions, StartOptions {
   geo?: readonly string[];
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
-  /** Stop after so many seconds, with everything saved; see `fitsTime`. */
+  /** When to stop, seconds after the start, with everything saved; see `fitsTime`. */
   maxTimeS?: number | undefined;
   /**
    * Instead of stopping at `maxTimeS`, lower the steps to as many as fill that time, so that the schedule ends (false).

@@ -215,7 +215,7 @@ function manifestsOf(files: readonly string[]): Manifest[] {
   return places.flatMap(readable).slice(0, 1);
 }
 
-/** Skips what is no manifest, and what the stage may not read: it may read its own inputs only. */
+/** Skips what is not a manifest, and what the stage may not read: it may read its own inputs only. */
 function readable(path: string): Manifest[] {
   try {
     return [readManifest(path)].filter((manifest) => manifest !== undefined);

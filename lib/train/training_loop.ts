@@ -258,7 +258,7 @@ export class TrainingLoop {
     return true;
   }
 
-  /** Whether something that is done every so many steps is due now. Ranks must have the same weights for it. */
+  /** Whether something that is done at regular steps is due now. Ranks must have the same weights for it. */
   #isDue(everySteps: number): boolean {
     const { work, end } = this.#parts;
     return this.#step === end || this.#step % everySteps < work.numShared(this.#step);

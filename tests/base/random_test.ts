@@ -70,7 +70,7 @@ Deno.test("below() stays below n, reaches every value and refuses others than 1.
   for (const count of counts) assert(Math.abs(count - 1000) < 145, `${counts}`);
 });
 
-Deno.test("below() has no bias where 2^32 is no multiple of n", () => {
+Deno.test("below() has no bias where 2^32 is not a multiple of n", () => {
   // With n = 3 * 2^30 a plain multiply-shift would give the multiples of 3 twice as often.
   const stream = new RandomStream(2, "bias");
   let multiples = 0;

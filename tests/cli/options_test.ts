@@ -107,7 +107,7 @@ Deno.test("parseDurationS() reads seconds and units", () => {
   for (const [text, seconds] of cases) assertEquals(parseDurationS(text, "max-time"), seconds);
 });
 
-Deno.test("parseDurationS() refuses what is no duration", () => {
+Deno.test("parseDurationS() refuses what is not a duration", () => {
   for (const text of ["", "0", "0s", "-5", "x", "5x", "1h x", "1:30", "h"]) {
     assertThrows(() => parseDurationS(text, "max-time"), UsageError, "--max-time");
   }

@@ -17,7 +17,6 @@ export interface Attempts {
 export interface Allowed {
   reads: string[];
   writes: string[];
-  /** Of the network, the environment and the like. */
   others: string[];
 }
 

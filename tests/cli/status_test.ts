@@ -163,7 +163,7 @@ Deno.test("status tells of a run that was killed, has ended, and is damaged", as
   Deno.writeTextFileSync(state, text.slice(0, 200));
   const damaged = await status(folder.path, path);
   assertEquals([damaged.code, damaged.json.state], [1, "broken"]);
-  assertMatch(damaged.text, /state +broken: Cannot read .*state\.json: it is no checkpoint state/);
+  assertMatch(damaged.text, /state +broken: Cannot read .*state\.json: it is not a checkpoint state/);
   Deno.writeTextFileSync(state, text);
 
   await succeeded(runs.train(path, { "train.logEverySteps": 1 }));
@@ -242,7 +242,7 @@ function takeIntervals(): { calls: (() => void)[]; restore: () => void } {
   return { calls, restore: () => void Object.assign(globalThis, { setInterval }) };
 }
 
-Deno.test("status refuses with one line what is no output of a stage", async () => {
+Deno.test("status refuses with one line what is not an output of a stage", async () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("site"));
   Deno.writeTextFileSync(folder.at("site/manifest.json"), '{"name": "a web page"}');

@@ -161,7 +161,7 @@ for (const name of OWN_OUTPUTS) {
   }
 }
 
-Deno.test("outputs are no device, no two options name the same, and a glob does not match one", async () => {
+Deno.test("an output is not a device, no two options name the same, and a glob does not match one", async () => {
   const watch = ["watch", "--input", at("pings.jsonl")];
   for (const path of ["/dev/stdout", "/dev/full", "/proc/self/fd/1"]) {
     await refused(runStageProcess([...watch, "--output", path]), 2, `${path}: it is in a folder of devices`);

@@ -11,7 +11,7 @@ import { loadConfig } from "../../lib/train/run_config.ts";
 import { openRows, openValidation } from "../../lib/train/run_data.ts";
 import { runStageProcess, succeeded } from "../cli/process.ts";
 
-/** The runs with figures: README.md's, and a shorter one for a test. Their time limit is no limit on a busy machine. */
+/** The runs with figures: README.md's, and a shorter one for a test. Their time limit is never reached, even on a busy machine. */
 export const FIGURE_RUNS = {
   demo: ["--minutes", "30"],
   short: ["--minutes", "30", "--steps", "100"],

@@ -55,7 +55,7 @@ Deno.test("parseModelConfig() refuses wrong values and says what it expected", (
   assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "expected at most 65535");
 });
 
-Deno.test("parseModelConfig() refuses a value that is no object", () => {
+Deno.test("parseModelConfig() refuses a value that is not an object", () => {
   assertThrows(() => parseModelConfig(3), ConfigError, "found 3, expected an object");
 });
 

@@ -82,7 +82,7 @@ export interface KeysProblem {
 
 const isShifted = (d: number, headDim: number) => Math.floor(d % headDim / (headDim / 4)) % 2 === 1;
 
-/** y = x, but for the shifted quarters, which are those of `earlier`. */
+/** y = x, except for the shifted quarters, which come from `earlier`. */
 export function shiftKeys(problem: KeysProblem, x: Float64Array, earlier = x): Float64Array {
   const width = problem.numHeads * problem.headDim;
   return x.map((value, i) => {

@@ -20,7 +20,7 @@ export class ReferenceOptimizer {
     readonly run: { model: ModelConfig; totalSteps: number },
   ) {}
 
-  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Those of `address_embed.weight`. */
+  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Rows of `address_embed.weight`. */
   step(stepIndex: number, gradients: Weights, touchedRows: readonly number[] = []): void {
     clipGradients(gradients.values(), this.config.maxGradientNorm);
     const { model, totalSteps } = this.run;

@@ -65,7 +65,7 @@ testOnEachDevice("addAdamW() takes a first step of the learning rate from zero m
   assertClose(actual, expected, { relative: 1e-6, absolute: 1e-6 }, "parameter");
 });
 
-testOnEachDevice("addAdamW() leaves a zero gradient's parameter alone but for the decay", async (bench) => {
+testOnEachDevice("addAdamW() only decays the parameter of a zero gradient", async (bench) => {
   const zero = new Float64Array(64);
   const data = { ...arrays(64), gradient: zero, expAvg: zero, expAvgSq: zero };
   const [actual] = await step(bench, data, STEP, 1);

@@ -130,7 +130,7 @@ export async function checkHalf(
     );
     const tolerance = (magnitude: number) =>
       attentionTolerance(problem, maxScore(problem, { q, k, v }), magnitude);
-    // Of sums of weights times values of a magnitude; by matrix units the weights are f16.
+    // The bound is for sums of weights times values of a magnitude; on matrix units the weights are f16.
     const weighted = (weights: number, magnitude: number, sum: number) =>
       storedIn(
         "f16",

@@ -221,7 +221,7 @@ testWithMatrices(
           ]);
           for (const [i, name] of ["out", "dq", "dk", "dv"].entries()) {
             assertSameBits(first[i], second[i], name);
-            // Of one key, dq and dk are 0 but for rounding.
+            // With a single key, dq and dk are 0 except for rounding.
             if (T === 1 || (maxLength === 1 && /q|k/.test(name))) continue;
             assertLess(distance(first[i], tiled[i]), HALF_DISTANCE, `${name} of [${shape}]`);
           }

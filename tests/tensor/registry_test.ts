@@ -104,10 +104,10 @@ Deno.test("withUnrolledLoops() writes loops out and keeps the numbers of lines",
       "{ let i = 0u; if (kk[0u] > 0u) { x[i] = 0u; } } { let i = 1u; if (kk[1u] > 0u) { x[i] = 1u; } }\n\n\n\nnext",
   );
   assertEquals(withUnrolledLoops(`const NUM = 0u;\n${loop}`), "const NUM = 0u;\n\n\n\n\nnext");
-  assertThrows(() => withUnrolledLoops(loop), Error, "NUM of an unrolled loop is no constant");
+  assertThrows(() => withUnrolledLoops(loop), Error, "NUM of an unrolled loop is not a constant");
 });
 
-/** A correct kernel but for line 4. */
+/** A kernel that is correct except for line 4. */
 const sourceWith = (line: string) =>
   `// a kernel
 @group(0) @binding(0) var<storage, read_write> out: array<f32>;

@@ -126,7 +126,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("addRmsNorm() refuses a width that is no multiple of 4", (bench) => {
+testOnEachDevice("addRmsNorm() refuses a width that is not a multiple of 4", (bench) => {
   const [x, y, scale] = ["x", "y", "scale"].map((label) => bench.gpu.tensor(label, [6]));
   const program = new Program(bench.registry, "refused");
   assertThrows(

@@ -340,7 +340,7 @@ Deno.test("a checkpoint says what it was trained on; an older one does not, and 
     assertThrows(() => loadCheckpoint(folder), FormatError, "training_data");
   }));
 
-Deno.test("loadCheckpoint() says of a path that is no run what it holds, and what to do", () => {
+Deno.test("loadCheckpoint() says of a path that is not a run what it holds, and what to do", () => {
   using folder = new TemporaryFolder();
   const rows = folder.at("rows");
   const demo = folder.at("demo");

@@ -176,7 +176,7 @@ Deno.test("train refuses starts that do not fit, in one line", async () => {
   assertEquals(listCheckpoints(join(reference, "checkpoints")).at(-1)?.step, 30);
 });
 
-Deno.test("train --tokens runs as many steps as see so many tokens", async () => {
+Deno.test("train --tokens runs the steps that see that many tokens", async () => {
   const run = folder.at("tokens");
   const { stdout } = await succeeded(runs.train(run, {}, "--tokens", String(2 * 4 * 64 + 1), "--json"));
   assertEquals([JSON.parse(stdout).step, metricsOf(run).length], [3, 3]);

@@ -165,7 +165,7 @@ export interface CrossValidation {
  * Cross-validates the choice of a setting.
  *
  * @param f2 Of each setting, for each series.
- * @param numFolds The series are divided into so many parts, each of which is held out once.
+ * @param numFolds Number of parts that the series are divided into; each is held out once.
  */
 export function crossValidate(
   f2: readonly (readonly number[])[],

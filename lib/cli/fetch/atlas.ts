@@ -23,7 +23,7 @@ import { divideTime, formatWindow, type TimeWindow } from "./windows.ts";
 
 /** Results can come so long after their time: probes send them in batches. */
 export const SETTLE_S = 3600;
-/** A longer line is no result. */
+/** A longer line is not a result. */
 const MAX_LINE_BYTES = 1 << 22;
 const FRAME_BYTES = 1 << 21;
 const RESULTS_PER_CALL = 1000;

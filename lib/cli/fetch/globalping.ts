@@ -19,7 +19,7 @@ import type { ApiClient } from "./api_client.ts";
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 8000;
 
-/** A measurement to make: the body of a request, but for the target. */
+/** A measurement to make: the body of a request without the target. */
 interface PingRequest {
   /** Places and networks of probes in words, such as `Germany+AWS`; any if there are none. */
   locations: readonly string[];
@@ -55,7 +55,7 @@ export function isId(text: string): boolean {
  *
  * @param longestMs How long it may still take.
  * @returns The answer as it came.
- * @throws {UserError} If it is no measurement of the type ping, or has not ended after `longestMs`.
+ * @throws {UserError} If it is not a measurement of the type ping, or has not ended after `longestMs`.
  */
 export async function endedPing(
   client: ApiClient,
@@ -68,7 +68,7 @@ export async function endedPing(
     const measurement = value as Record<string, unknown>;
     if (typeof value !== "object" || value === null || !isGlobalping(measurement)) {
       throw new UserError(
-        `Cannot use measurement ${id}: the answer is no measurement of Globalping; check --url`,
+        `Cannot use measurement ${id}: the answer is not a measurement of Globalping; check --url`,
       );
     }
     const { type, status } = measurement;

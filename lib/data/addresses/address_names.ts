@@ -166,7 +166,7 @@ export class AddressNames {
     return undefined;
   }
 
-  /** The name of what a text says: see {@link ofPrefix}; undefined if it is no address or prefix. */
+  /** The name of what a text says: see {@link ofPrefix}; undefined if it is not an address or prefix. */
   of(text: string): string | undefined {
     if (this.size === 0 || faultOfPrefix(text) !== undefined) return undefined;
     return this.ofPrefix(parsePrefix(text));

@@ -23,7 +23,7 @@ export interface PrefixMixture {
   readonly name: string;
   /** The number of networks that the prefixes belong to. */
   readonly numNetworks: number;
-  /** At most so many of them, which stand for all, and the share of each; shares add up to 1. */
+  /** At most `maxPrefixes` of them, which represent all, and the share of each; shares add up to 1. */
   take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];
 }
 

@@ -59,13 +59,13 @@ export interface NamedPlace {
   readonly selector: PlaceSelector;
 }
 
-/** The cells of `52.5,13.4`: a cell is around a multiple of so many degrees, as in the model's keys. */
+/** The size of the cells of `52.5,13.4`, which are centred on its multiples, as in the model's keys. */
 const CELL_DEGREES = 5;
 /** Cities of one name this near to each other are one. */
 const SAME_CITY_KM = 100;
 /** The largest number of cities, regions or ASes that a message or a search lists. */
 const MAX_CANDIDATES = 5;
-/** So many places that were asked for are remembered. */
+/** How many answers are cached. */
 const MAX_REMEMBERED = 1024;
 
 /** Places by name and number. */
@@ -108,7 +108,7 @@ export class PlaceIndex {
   }
 
   /**
-   * The prefixes of a place: all if there are at most so many, else some that stand for all, spread evenly over the weight
+   * The prefixes of a place: all of them up to a maximum, else a selection, spread evenly over the weight
    * in the order of addresses.
    *
    * @param length Of addresses, bytes.

@@ -41,7 +41,7 @@ export interface LocatedPlace {
   readonly asNumber: number;
 }
 
-/** A site: what is known of a range of addresses, but for its AS. */
+/** A site: everything known about a range of addresses except its AS. */
 export type Site = Omit<LocatedPlace, "asNumber">;
 
 /** Names of what a table has numbers of; those with the most ranges first. */
@@ -53,7 +53,7 @@ export interface PlaceNames {
 }
 
 export interface Coarseness {
-  /** Positions are multiples of so many quarters of a degree. */
+  /** The step between positions, in quarters of a degree. */
   readonly quarterDegrees: number;
   /** A range belongs to the one before it if its number of blocks times the error in km is below it. */
   readonly maxErrorKm: number;
@@ -71,7 +71,7 @@ const COARSENESSES: readonly Coarseness[] = [
 const NAMES_SHARE = 0.1;
 /** The most UTF-16 units of a name. */
 const MAX_NAME_LENGTH = 40;
-/** Another country, region or AS counts as so many km besides the distance. */
+/** Kilometres added to the distance for another country, region or AS. */
 const ERRORS_KM = { country: 500, region: 50, network: 300 };
 
 /** Ranges consist of blocks of 2^n numbers of {@link addressNumber}. */
@@ -283,7 +283,7 @@ export class PlaceTable {
     return numbersOf(bytes.bytes());
   }
 
-  /** Positions are multiples of so many degrees. */
+  /** The step between positions, in degrees. */
   get stepDegrees(): number {
     return this.#columns.quarterDegrees / 4;
   }
@@ -397,9 +397,9 @@ export class PlaceTable {
   }
 
   /**
-   * The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes, or the coarsest.
+   * The finest table, of this one and coarser ones, whose {@link encode} takes at most `maxBytes`, or the coarsest.
    *
-   * @param kept Addresses whose places stay exact, but for the rounding of positions.
+   * @param kept Addresses whose places stay exact, except that positions are rounded.
    */
   within(maxBytes: number, kept: readonly Uint8Array[] = []): Float32Array<ArrayBuffer> {
     const own = this.encode();
@@ -680,7 +680,7 @@ function shortName(name: string): string {
   return name.trim().slice(0, MAX_NAME_LENGTH);
 }
 
-/** At most so many bytes of names: a fifth for regions, two for cities and for ASes. */
+/** The most bytes of names: a fifth for regions, two fifths each for cities and ASes. */
 function fewerNames({ cities, regions, networks }: PlaceNames, maxBytes: number): PlaceNames {
   const first = <T extends { name: string }>(all: readonly T[], maxBytes: number) => {
     let numBytes = 0;
@@ -768,7 +768,7 @@ class ByteWriter {
     this.#length += bytes.length;
   }
 
-  /** Makes space for so many bytes more. */
+  /** Makes space for more bytes. */
   #make(numBytes: number): void {
     if (this.#length + numBytes <= this.#bytes.length) return;
     const larger = new Uint8Array(2 * this.#bytes.length + numBytes);

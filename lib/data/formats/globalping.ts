@@ -55,7 +55,7 @@ export function isGlobalping(object: JsonObject): boolean {
 /**
  * The results of a measurement.
  *
- * Of a result's time only the time of the measurement's creation is known; it runs within seconds of it.
+ * The only known time is the creation of the measurement, which runs within seconds of it.
  *
  * @param measurement An object for which {@link isGlobalping} holds.
  * @param options As for RIPE Atlas; with the source {@link NETWORK_SOURCE} networks and cities are sources.

@@ -230,7 +230,7 @@ export class PieceReader implements Disposable {
     return this.#take(0);
   }
 
-  /** Takes pieces from the first on until so many are left, and those that are read already. */
+  /** Takes pieces from the first on until `numLeft` remain, and those that are read already. */
   async *#take(numLeft: number): AsyncGenerator<ReadPiece> {
     for (let next = this.#coming[0]; next; next = this.#coming[0]) {
       if (!next.isRead && this.#coming.length <= numLeft) return;

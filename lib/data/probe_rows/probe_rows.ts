@@ -1,8 +1,8 @@
 /**
  * `probe-rows`: measurements grouped by source, each group in time order, as ArrayRecord files of probe rows.
  *
- * Rows are divided by ranges of the source's hash over so many partitions on disk that each fits in memory; each
- * partition is sorted by (group, time) and cut into records. Records of a shard are in the order of the source's
+ * Rows are divided by ranges of the source's hash over partitions on disk, each of which fits in memory and
+ * is sorted by (group, time) and cut into records. Records of a shard are in the order of the source's
  * hash; rows of equal time are in the order of the input. The output depends neither on the memory limit nor on the
  * number of partitions.
  *

@@ -26,7 +26,7 @@ export interface StageSummary {
   splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
   inputRows: number;
-  /** Of a split by time. */
+  /** Present if the split is by time. */
   timeCuts?: TimeCuts;
   seconds: number;
   rowsPerSecond: number;

@@ -77,7 +77,7 @@ export class SourceHistory {
    *
    * @param timeUs Its time; only older measurements count. Not before any that was added.
    * @param limit How many at most (`maxContext`).
-   * @returns At most so many, oldest first.
+   * @returns Oldest first.
    */
   contextOf(pair: string, timeUs: number, limit: number = this.maxContext): TokenMeasurement[] {
     this.#advance(timeUs);

@@ -142,7 +142,7 @@ export class FallBackBaseline implements Baseline {
     return undefined;
   }
 
-  /** That of the first that predicts anything. */
+  /** The prediction of the first baseline that makes one. */
   predictSampleMs(query: BaselineQuery): Float64Array | undefined {
     return this.#baselines.find((baseline) => baseline.predictMs(query) !== undefined)
       ?.predictSampleMs?.(query);

@@ -38,7 +38,6 @@ export interface BaselineJob
   /** The checkpoint whose places count, and files that say where addresses are instead. */
   readonly checkpoint: string;
   readonly geo?: readonly string[] | undefined;
-  /** Of the baselines. */
   readonly names: readonly string[];
   readonly cases: readonly BaselineCase[];
 }

@@ -184,7 +184,7 @@ function maximise({ series, levels: { center, scale }, states }: Pass, minScale:
 
 /** The newest measurements of a pair that levels are fitted to. */
 const MAX_SERIES = 1000;
-/** A level for so many measurements at most. */
+/** Measurements per level, at least. */
 const MEASUREMENTS_PER_LEVEL = 6;
 /** Levels are fitted again when a series has grown by this factor. */
 const REFIT_GROWTH = 1.25;

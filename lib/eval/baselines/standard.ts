@@ -64,7 +64,7 @@ export function standardBaselines(seed: number, placeOf?: PlaceOf): Map<string, 
   return new Map([...Object.entries(own).map(([name, each]) => [name, tuned(each)] as const), ...withPlaces]);
 }
 
-/** Those of some names; those that know places are left out where there are none. */
+/** Baselines by name; those that need places are left out if there are none. */
 export function chosenBaselines(
   names: readonly string[],
   seed: number,

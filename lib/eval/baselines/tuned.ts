@@ -52,12 +52,11 @@ export class TunedBaseline implements Baseline {
     this.#chosen.observe(measurement);
   }
 
-  /** That of the chosen one. */
   predictMs(query: BaselineQuery): number | undefined {
     return this.#chosen.predictMs(query);
   }
 
-  /** That of the chosen one, or around its number. */
+  /** The chosen candidate's distribution, or one around its prediction. */
   predictSampleMs(query: BaselineQuery): Float64Array | undefined {
     const own = this.#chosen.predictSampleMs?.(query);
     const predictedMs = own ? undefined : this.#chosen.predictMs(query);

@@ -84,13 +84,13 @@ export function verdictOf(interval: Interval | null): Verdict {
   return interval[1] < 0 ? "better" : "worse";
 }
 
-/** More cases than this are no advice. */
+/** The most cases that are advised. */
 const MOST_CASES = 1e7;
 /** Standard errors between a true difference and 0 for the 95 % interval to exclude 0, in half and in 80 % of samples. */
 const [EVEN_POWER_ERRORS, USUAL_POWER_ERRORS] = [1.96, 1.96 + 0.8416];
 
 /**
- * About how many cases would show a difference that so many do not, if its true size is the present one: with 80 % power,
+ * About how many cases would show a difference that these do not, if its true size is the present one: with 80 % power,
  * so that four of five samples of that size have an interval without 0 (normal approximation; J. Cohen, Statistical Power
  * Analysis for the Behavioral Sciences, 1988). The interval shrinks with the square root of the cases, where the new
  * ones are of as many more clusters. Rounded up to two digits; null where the difference is shown already, is 0, or

@@ -41,7 +41,7 @@ export const ADAPTABLE_SPLITS: readonly SplitMode[] = ["destination", "node", "p
 /** Addresses that are fitted at most: enough for the error of a method to a tenth. */
 const MAX_ADDRESSES = 64;
 
-/** Forecasts after so many measurements of each address. */
+/** Forecasts, by the number of measurements of each address. */
 export interface AdaptedForecasts {
   numGiven: number;
   model: RttMetrics;

@@ -77,7 +77,7 @@ export function calibrationSection(
   };
 }
 
-/** The places of measurements with a reply. @param numContext Only of those predicted with so many of context. */
+/** The places of measurements with a reply. @param numContext Only those predicted with this many measurements of context. */
 function answeredOf({ below, upTo, numContext: of }: RttForecasts, numContext?: number): MassRanges {
   const isWanted = (_: number, i: number) =>
     !Number.isNaN(below[i]) && (numContext === undefined || of[i] === numContext);

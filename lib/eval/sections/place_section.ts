@@ -340,7 +340,7 @@ function rankCorrelation(
       xy += weight * a * b;
     });
     const [ofX, ofY] = [xx - x * x / total, yy - y * y / total];
-    // Of embeddings that are all alike there is none.
+    // Undefined if all embeddings are alike.
     return Math.min(ofX, ofY) > 1e-9 * total ? (xy - x * y / total) / Math.sqrt(ofX * ofY) : NaN;
   };
   const random = new RandomStream(seed, "evaluate/alignment");

@@ -130,7 +130,7 @@ interface RankingOptions extends Pick<StageHooks, "signal"> {
 /**
  * Lets the model and the baselines choose.
  *
- * @param cases Those of the places of all groups, one group after the other.
+ * @param cases The cases at the places of all groups, one group after the other.
  * @returns Undefined if no source has enough candidates.
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */

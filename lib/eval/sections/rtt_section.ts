@@ -248,7 +248,7 @@ class Scorer {
     return errors;
   }
 
-  /** A method's metrics as they are reported. @param ofGroups Those of each group. */
+  /** A method's metrics as they are reported. @param ofGroups Metrics of each group. */
   metricsOf<M extends ErrorMetrics>(
     [overall, ...rest]: readonly M[],
     predictedMs: Float64Array,

@@ -39,7 +39,7 @@ export class MeasurementDesign {
   readonly #mean: Float64Array;
   readonly #covariance: Float64Array;
 
-  /** @param fit That of all pairs. */
+  /** @param fit The fit of all pairs. */
   constructor(readonly fit: Fit) {
     const { components, options: { rank } } = fit.factorisation.factors;
     const width = this.#width = rank + 1;

@@ -78,7 +78,7 @@ export function addAttention(
 /**
  * Adds dq, dk, dv = d(loss)/d(q, k, v) of out = attention(q, k, v), given dOut, to a program.
  *
- * @param args Those of {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
+ * @param args The arguments of {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
  *   (B, T, H, D); `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
  *   No tensor that is written shares its buffer with one that is read. `variant`: by default
  *   {@link attentionVariant}.

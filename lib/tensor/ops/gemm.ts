@@ -167,7 +167,7 @@ export function splitsOf(
  * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
  *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
- *   (by default they are stacked). `terms`: C is the sum of so many products (1) of matrices a and b that lie as those of a
+ *   (by default they are stacked). `terms`: number of products (1) of which C is the sum, of matrices a and b that lie as those of a
  *   batch do, without one; then k is a multiple of the variant's `tileK`. `label`: the name in profiles.
  *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
  *   is possible for "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be

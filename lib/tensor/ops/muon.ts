@@ -24,7 +24,7 @@ export const NEWTON_SCHULZ_STEPS = 5;
 
 /** Of Gram matrices, at most 1.5, and polynomials, at most 3.4445. */
 const POLYNOMIAL_EXPONENT = 13;
-/** Of products of all polynomials, at most 3.4445^5 = 485. */
+/** Bound on the products of all polynomials: 3.4445^5 = 485. */
 const PRODUCT_EXPONENT = 6;
 /** The largest magnitude of scaled momenta, with room for those that were made under a larger bound. */
 const LARGEST_MOMENTUM = 2 ** 14;

@@ -35,7 +35,7 @@ export function worldProjection(): Projection {
     .rotate([-CENTRAL_LONGITUDE, 0]).scale(WORLD_SCALE).translate([0, 0]).precision(0.5);
 }
 
-/** SVG paths by ISO 3166-1 alpha-2, in units of the map, in whole numbers that are relative but for the first one. */
+/** SVG paths by ISO 3166-1 alpha-2, in units of the map, in whole numbers, all relative except the first. */
 export function worldShapes(): Record<string, string> {
   const map = worldProjection();
   const areas = read(JSON.stringify(atlas), { type: "topojson", feature: "countries" }) as unknown as Area[];

@@ -19,13 +19,13 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
-/** Rows of the small input: so many bytes that, as of a large one, no SHA-256 are compared. */
+/** Rows of the small input: enough bytes that it is not compared by SHA-256, as a large one is not. */
 const SMALL_ROWS = 1_600_000;
 /** Rows per second of a task with two cores, by the table in README.md. */
 const RATES = { "shard": 1.8e6, "probe-rows": 3.8e6 };
 /** Operations of a task for each other one that runs at the same time: three looks for its manifest. */
 const SIBLING_OPERATIONS = 3;
-/** Of a task of `probe-rows` for each part of all shards: three listings of the folders, 510 names at a time. */
+/** Cost of a task of `probe-rows` for each part of all shards: three listings of the folders, 510 names at a time. */
 const NAME_OPERATIONS = 3 / 510;
 /** Of an operation without load; of the logarithm of run times; of tasks that take longer; between two starts. */
 const [LATENCY_S, SIGMA, STRAGGLERS, STRAGGLERS_TAKE, RESTART_S] = [3e-4, 0.2, 0.02, 4, 60];
@@ -204,7 +204,7 @@ const arraySimulation = defineStage(
       log(`${STAGES[i]}: ${growth}; of ${CHECKED} ${told}, found ${operations} and ${arrayS.toFixed(1)} s`);
     }
     const lines = LARGE.flatMap((plan) => {
-      // Of the files that a task reads and of the manifests of all.
+      // The files that a task reads, and the manifests of all.
       const [entries, checked] = [plan, CHECKED].map((each) => partsReadOf(each) + each[1]);
       const manifestsGb = plan[3] * entries * manifestBytes / checked / 1e9;
       const head = `${plan}: ${plan[1] * plan[2]} files, ${manifestsGb.toFixed(2)} GB of manifests`;

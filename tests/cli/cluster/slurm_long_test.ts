@@ -76,7 +76,7 @@ Deno.test("slurm's scripts satisfy shellcheck", { ignore: !hasShellcheck }, asyn
   using folder = await prepared();
   const output = folder.at(`it's "50 %" of $HOME \\`);
   await succeed("slurm", ...slurmArguments(folder, output));
-  // SC2016: the path has a $ that is no variable.
+  // SC2016: the path has a $ that is not a variable.
   const checked = new Deno.Command("shellcheck", { args: ["--exclude=SC2016", ...jobsOf(output)] })
     .outputSync();
   assertEquals(new TextDecoder().decode(checked.stdout), "");

@@ -78,7 +78,7 @@ Deno.test("kill -9 at any request, and within a body: the rows are those of the 
   }
 });
 
-/** The largest resident memory of a process that fetches one window of so many results, in MB. */
+/** The largest resident memory of a process that fetches one window of results, in MB. */
 async function peakMegabytes(numResults: number): Promise<number> {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();

@@ -139,7 +139,7 @@ Deno.test("ValueHistogram.quantile() is within 0.05 % of the sorted values' quan
   ));
 });
 
-Deno.test("ValueHistogram gives whole quantiles of whole values and leaves out what is no value", () => {
+Deno.test("ValueHistogram gives whole quantiles of whole values and leaves out what is not a value", () => {
   const histogram = new ValueHistogram();
   for (const value of [1, 39, 39, 80, -1, NaN, Infinity]) histogram.add(value);
   assertEquals([histogram.count, histogram.quantile(0.5), histogram.quantile(1)], [4, 39, 80]);

@@ -252,7 +252,7 @@ Deno.test("inspect() leaves out a damaged chunk only when told to", () =>
     assertStringIncludes(text, "damaged chunks      1, skipped");
   }));
 
-Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", () =>
+Deno.test("inspect() refuses a record that is not a probe row among probe rows, naming it", () =>
   withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
@@ -534,7 +534,7 @@ Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "w
   assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a named pipe, expected a file[^\n]+\n$/);
 });
 
-Deno.test("inspect says what to do when it may not open so many files", {
+Deno.test("inspect says what to do when it may not open that many files", {
   ignore: Deno.build.os === "windows",
 }, async () => {
   using folder = new TemporaryFolder();

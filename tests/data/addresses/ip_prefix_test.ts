@@ -33,7 +33,7 @@ Deno.test("parsePrefix() reads prefixes of any length and clears the bits after 
   assertEquals(parsePrefix("::1"), prefixOfAddress(addressBytes("::1")));
 });
 
-Deno.test("parsePrefix() refuses what is no address and lengths that are none or too long", () => {
+Deno.test("parsePrefix() refuses what is not an address and lengths that are none or too long", () => {
   const wrong = [
     "10.2.0.0/33",
     "::/129",

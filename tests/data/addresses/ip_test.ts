@@ -27,7 +27,7 @@ Deno.test("parseAddress() reads every form of IPv6", () => {
   for (const [text, bytes] of forms) assertEquals(hex(parseAddress(text)), bytes, text);
 });
 
-Deno.test("parseAddress() refuses what is no address", () => {
+Deno.test("parseAddress() refuses what is not an address", () => {
   const refused = [
     "",
     " ",

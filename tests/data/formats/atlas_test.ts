@@ -166,7 +166,7 @@ Deno.test("convertPing() shows no more than the start of what is wrong", () => {
   }
 });
 
-Deno.test("resultType() tells pings from other results and from what is no result", () => {
+Deno.test("resultType() tells pings from other results and from what is not a result", () => {
   assertEquals(resultType(RESULT), "ping");
   assertEquals(resultType({ ...RESULT, type: "traceroute" }), "traceroute");
   const { type: _type, ...untyped } = RESULT;

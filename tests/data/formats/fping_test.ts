@@ -107,7 +107,7 @@ Deno.test("fping -Q: a row for each interval, and none for the total at the end"
   assertEquals(rowsOf(withTime), [["198.51.100.1", 1767225600.5, 1]]);
 });
 
-Deno.test("fping: ICMP errors are no packets of their own, duplicates and statistics are passed over", () => {
+Deno.test("fping: ICMP errors are not packets of their own, duplicates and statistics are passed over", () => {
   const errors = foundInFile("fping_unreachable.txt");
   assertEquals(rowsOf(errors).map(([dst]) => dst).sort(), [
     ...["192.0.2.2", "192.0.2.2", "192.0.2.2", "192.0.2.2"],

@@ -112,7 +112,7 @@ Deno.test("text in UTF-8 and UTF-16 with a byte order mark is read", () => {
   ) assertEquals(rowsOf(foundInBytes(bytes)), [["198.51.100.7", 1767225600, 5]]);
 });
 
-Deno.test("what is no measurement is told by what it looks like", () => {
+Deno.test("what is not a measurement is told by what it looks like", () => {
   const texts: [string, string][] = [
     ["PK\x03\x04\x14\0\x06\0", "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],
     ["SQLite format 3\0\x10\0", "it looks like an SQLite database"],
@@ -148,7 +148,7 @@ Deno.test("what is no measurement is told by what it looks like", () => {
   }
 });
 
-Deno.test("a file without text has no measurements, and is no error", () => {
+Deno.test("a file without text has no measurements, and is not an error", () => {
   for (const text of ["", "\n \n"]) {
     assertEquals([foundIn(text), foundIn(text, { format: "ping" })], [[], []]);
   }

@@ -354,7 +354,7 @@ Deno.test("a table without times has those of its start and interval", () => {
   assertEquals(rowsOf(foundIn("dst,rtt\n198.51.100.7,5\n")), [["198.51.100.7", null, 5]]);
 });
 
-Deno.test("a separator at the end of each row is no field", () => {
+Deno.test("a separator at the end of each row is not a field", () => {
   assertEquals(rttsOf(foundIn("dst;time;rtt\n198.51.100.7;1767225600;5;\n")), [5]);
   assertEquals(othersOf(foundIn("dst;time;rtt\n198.51.100.7;1767225600;5;6\n")), [[2, "invalidCsv"]]);
 });

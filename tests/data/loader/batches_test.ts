@@ -219,7 +219,7 @@ Deno.test("sequences of a block are shuffled: packing's order, longest contexts 
   assert(Math.abs(share - 0.5) < 0.06, `${share} of ${longest.length}`);
 });
 
-Deno.test("a row that fits is learned from whole and once an epoch, but for the last sequence of a block", async () => {
+Deno.test("a row that fits is learned from whole and once an epoch, except in the last sequence of a block", async () => {
   const rows = Array.from({ length: 400 }, (_, i) => syntheticRow(3, i, 5, { ipv6: 0 }));
   const loader = BatchLoader.open(new MemoryRowSource(rows), { ...OPTIONS, batchSize: 1, blockRows: 400 });
   const batches: Batch[] = [];

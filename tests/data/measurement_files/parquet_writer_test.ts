@@ -50,7 +50,7 @@ Deno.test("MeasurementParquetWriter writes what another reader reads, over sever
     const rows = await readWithHyparquet(path);
     const wanted = wantedRows(batch);
     assertEquals(rows.length, wanted.length);
-    // assertEquals of each of so many objects takes long.
+    // assertEquals of each object would take long.
     for (const [row, found] of rows.entries()) {
       if (row % 97 === 0 || row >= ROW_GROUP_ROWS - 2) assertEquals(found, wanted[row]);
     }

@@ -114,7 +114,7 @@ function withInner(columns: Record<string, Vector>): Uint8Array {
   return tableToIPC(new Table(outer), "stream");
 }
 
-Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file and the record", () => {
+Deno.test("decodeProbeRow() refuses bytes that are not a probe row, naming the file and the record", () => {
   const noRow = tableToIPC(tableFromArrays({ a: Int32Array.of(1) }), "stream");
   const twoRows = tableToIPC(tableFromArrays({ src_id: Int32Array.of(1, 2) }), "stream");
   const cases: [Uint8Array, string][] = [

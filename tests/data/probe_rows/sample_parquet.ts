@@ -22,7 +22,7 @@ export interface SampleOptions {
   numProbes?: number;
   numDestinations?: number;
   seed?: number;
-  /** Rows whose source address is no address. */
+  /** Rows whose source address is not an address. */
   numBad?: number;
 }
 

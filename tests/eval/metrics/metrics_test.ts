@@ -187,14 +187,14 @@ Deno.test("casesToShow() is how many cases show a true difference four times in 
   // Reach 4 and difference 2: the interval of 600 cases would end at 0. (1.960 + 0.842) ^ 2 / 1.960 ^ 2 times as many.
   assertEquals(casesToShow(level(12, [-2, 6]), 150), 1300);
   assertEquals(casesToShow(level(8, [-6, 2]), 150), 1300);
-  // Of an interval that is not symmetrical, the half towards 0 counts; rounded up to two digits.
+  // If an interval is not symmetrical, the half towards 0 counts; rounded up to two digits.
   assertEquals(casesToShow(level(11, [-2, 2]), 1234), 23_000);
   // Shown, nothing to show, too far away, unknown.
   assertEquals(casesToShow(level(12, [1, 3]), 150), null);
   assertEquals(casesToShow(level(10, [-1, 1]), 150), null);
   assertEquals(casesToShow(level(10.001, [-1, 1]), 150), null);
   assertEquals(casesToShow(level(12, null), 150), null);
-  // Difference 1 with standard deviation 5: the share of draws of so many cases whose interval is above 0.
+  // Difference 1 with standard deviation 5: the share of draws of this many cases whose interval is above 0.
   const numCases = casesToShow(level(11, [-0.96, 2.96]), 25) ?? NaN;
   const random = new RandomStream(0, "test/power");
   const numDraws = 4000;

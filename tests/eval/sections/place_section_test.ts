@@ -51,7 +51,7 @@ const NUMBERS = PlaceTable.of({
   },
 }).encode();
 
-/** A model that was trained on all pairs of cities, or of so many hosts of each; RTTs follow distances. */
+/** A model that was trained on all pairs of cities, or of some hosts of each; RTTs follow distances. */
 function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
   const config = tinyConfig({
     prefixVectors: { rows: 1024, seed: 1, dropShare: 0 },

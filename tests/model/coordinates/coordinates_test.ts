@@ -186,7 +186,7 @@ Deno.test("Coordinates.put() lets a further node be asked by its number, and mov
   }
 });
 
-Deno.test("RidgeSum.addFour gives what adding each row gives, a weight counting as so many rows", () => {
+Deno.test("RidgeSum.addFour gives what adding each row as often as its weight says gives", () => {
   const random = new RandomStream(3, "test/ridge");
   const numbers = (length: number) => Float64Array.from({ length }, () => random.normal());
   for (const n of [1, 2, 5]) {

@@ -5,7 +5,7 @@ import type { ProcessOptions } from "../../cli/process.ts";
 /** Starts ranks on this machine. */
 export interface Launcher {
   name: string;
-  /** How a process of so many ranks is started. */
+  /** The command that starts a number of ranks. */
   options(numRanks: number): ProcessOptions;
   /** A variable that only ranks have, with the number of each. */
   rankVariable: string;

@@ -48,7 +48,7 @@ async function trainTogether(run: string, together: Together = {}): Promise<Proc
   return await runStageProcess(args, launcher.options(numRanks));
 }
 
-/** The losses of two runs are alike but for the order of sums in float32, which later steps magnify. */
+/** The losses of two runs differ only by the order of sums in float32, which later steps magnify. */
 function assertAlike(run: string, reference: string, tolerance: number): void {
   const [actual, expected] = [metricsOf(run), metricsOf(reference)];
   assertEquals(actual.length, expected.length);
@@ -235,7 +235,7 @@ Deno.test({
   assertEquals(loadCheckpoint(run).state.engine, "dawn");
 });
 
-/** The tensors of the last checkpoint of a run, but for what is no number of the training. */
+/** The tensors of the last checkpoint of a run, without those that training does not set. */
 function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<string, Float32Array> {
   return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
 }

@@ -300,7 +300,7 @@ const MUON_RULE = {
 } as const;
 const SHAPE = [8, 12];
 
-/** Five matrices after one step, in buffers of at most so many. */
+/** Five matrices after one step, in buffers of at most `perBuffer`. */
 async function stepOf(bench: KernelBench, perBuffer: number): Promise<Float32Array[]> {
   const data = ["parameter", "gradient"].map((label) => {
     return Array.from({ length: 5 }, (_, i) => randomNormal(`${label} ${i}`, 96));

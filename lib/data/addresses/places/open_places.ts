@@ -252,7 +252,7 @@ function sortRanges({ starts, ends, places }: PlaceRanges): void {
 /** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
 const OWN_BITS = { 4: 24, 16: 40 } as const;
 
-/** So many bytes' probes are in memory at once. */
+/** How many bytes of probes are in memory at once. */
 const CHUNK_BYTES = 1 << 18;
 
 /** The places of probes. */

@@ -22,7 +22,7 @@ async function assertFails(
   await refused(runStageProcess(["pretokenize", ...args]), code, message);
 }
 
-/** Waits until the folder has so many finished files, or the process has ended. */
+/** Waits until the folder has `count` finished files, or the process has ended. */
 async function waitForFiles(child: Deno.ChildProcess, folder: string, count: number): Promise<boolean> {
   let isOver = false;
   child.status.then(() => isOver = true);
