@@ -43,7 +43,7 @@ struct Lefts { x0: Left, x1: Left, x2: Left, x3: Left, x4: Left, x5: Left, x6: L
 struct Row { c0: Sum, c1: Sum, c2: Sum, c3: Sum }
 struct Part { x0: vec4f, x1: vec4f, x2: vec4f, x3: vec4f }
 
-// A lane's own row and its words there. Of a word it reads the vec4 `even` first, then `odd`, so that the lanes of a row read
+// A lane's own row and its words there. It reads the vec4 `even` of a word first, then `odd`, so that the lanes of a row read
 // different banks.
 struct Lane { row: u32, row_lane: u32, even: u32, odd: u32, part_at: u32 }
 

@@ -9,7 +9,7 @@
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read; both
 //   f16, or f32 if A_F32, B_F32, then rounded to f16 when they are fetched (NaN beyond f16's range); d, c, e as in
 //   gemm_tiled. With SPLIT both are f32: each times its scale is the sum of two f16, high and low. The three largest of
-//   their four products are added and divided by the scales, so 20 bits of an operand count instead of 11. Of a batch,
+//   their four products are added and divided by the scales, so 20 bits of an operand count instead of 11. In a batch,
 //   matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products
 //   of `terms` matrices of a and of b: step k is one of term k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.

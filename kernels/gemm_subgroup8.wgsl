@@ -5,7 +5,7 @@
 // lib/tensor/ops/gemm.ts.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
 //   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
-//   (m, n) write, of ACTIVATE_KEEP. Of a batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   (m, n) write, of ACTIVATE_KEEP. In a batch, matrix z of each starts z times its stride (in vec4) after the first.
 //   With several terms, C is the sum of the products of `terms` matrices of a and of b.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
 // Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes

@@ -3,7 +3,7 @@
 // C. Source: see products_tiled.wgsl, which follows.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
 //   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
-//   (m, n) write, of ACTIVATE_KEEP. Of a batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   (m, n) write, of ACTIVATE_KEEP. In a batch, matrix z of each starts z times its stride (in vec4) after the first.
 //   With several terms, C is the sum of the products of `terms` matrices of a and of b: step k is one of term
 //   k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.

@@ -2,7 +2,7 @@
  * Posts events to a URL, each as JSON, in order, until it has them.
  *
  * An event that the receiver may accept later (no answer, 408, 425, 429, 5xx) is sent again, after waits that double or
- * that its Retry-After asks for; one that it refuses otherwise is lost. Of too many waiting events the oldest one is
+ * that its Retry-After asks for; one that it refuses otherwise is lost. If too many events wait, the oldest one is
  * dropped. With a key each request is signed as Stripe does it: HMAC-SHA256 (RFC 2104) of the time in Unix
  * seconds, a full stop and the body, so that a receiver can refuse forged and old requests.
  *

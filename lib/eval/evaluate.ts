@@ -36,7 +36,7 @@ import { fingerprint, listInputs, readText } from "../io/files/inputs.ts";
 import { StagedOutput } from "../io/files/staged_output.ts";
 import { evalPage } from "./page/eval_page.ts";
 
-/** Training measurements that baselines learn from at most, and as many held-out ones: 0.5 GB. Of more, a sample. */
+/** The most training measurements that baselines learn from, and as many held-out ones (0.5 GB); a sample if there are more. */
 const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 
 /** Contexts for the bits of tokens: one for this number of measurements, and their largest number. */

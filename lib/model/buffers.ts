@@ -74,7 +74,7 @@ export interface HeadTensors {
 }
 
 /**
- * The outputs of the backward pass besides the parameters' gradients. One set serves all blocks. With dtype f16 all
+ * The outputs of the backward pass in addition to the parameters' gradients. One set serves all blocks. With dtype f16 all
  * but dx and delta are f16.
  */
 export interface BackwardTensors {

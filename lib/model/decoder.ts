@@ -278,7 +278,7 @@ export class Decoder {
    * Allocates a decoder.
    *
    * @param weights name -> values of the shapes of `ModelShapes.parameters`.
-   * @param options The extent, and `memoryLimitBytes`: the limit of its memory besides the weights.
+   * @param options The extent, and `memoryLimitBytes`: the limit of its memory in addition to the weights.
    * @throws {UserError} If the weights are those of another model, or memory or its limit does not suffice.
    */
   static async create(
@@ -290,7 +290,9 @@ export class Decoder {
     const sizeBytes = decoderSizeBytes(config, extent);
     if (sizeBytes > memoryLimitBytes) {
       throw new UserError(
-        `Cannot allocate the decoder: it takes ${mib(sizeBytes)} besides the weights, expected at most ${
+        `Cannot allocate the decoder: it takes ${
+          mib(sizeBytes)
+        } in addition to the weights, expected at most ${
           mib(memoryLimitBytes)
         }; ${REMEDY}, or raise its memory limit`,
       );

@@ -67,7 +67,7 @@ export function programRows(numRows: number): number {
   return Math.ceil(numRows / step) * step;
 }
 
-/** The GPU memory that decoding takes besides the weights, in bytes, without allocating any. */
+/** The GPU memory that decoding takes in addition to the weights, in bytes, without allocating any. */
 export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): number {
   return plannedSizeBytes((make) => buildDecoder(config, extent, make)) -
     plannedSizeBytes((make) => parameterTensors(config, make));
@@ -75,7 +75,7 @@ export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): nu
 
 /** The limits of a decoder's GPU memory. */
 export interface DecoderMemory {
-  /** All tensors together besides the weights, in bytes. */
+  /** All tensors together in addition to the weights, in bytes. */
   readonly limitBytes: number;
   /** A single tensor, in bytes. */
   readonly bufferBytes: number;

@@ -61,7 +61,7 @@ export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers">
 }
 
 /**
- * A teacher: another model on the same device, whose distributions of RTT codes' two bytes are learned besides the
+ * A teacher: another model on the same device, whose distributions of RTT codes' two bytes are learned in addition to the
  * data.
  */
 export interface Teacher extends SoftTargets {
@@ -320,7 +320,7 @@ function logitsShape(config: ModelConfig): LogitsShape {
 
 const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
 
-/** The tensors of {@link addChosenLogProbabilities} besides the hidden states; they may be larger. */
+/** The tensors of {@link addChosenLogProbabilities} in addition to the hidden states; they may be larger. */
 export interface ChosenRowTensors {
   /** (n) u32: indices of rows of the hidden states. */
   readonly positions: Tensor;

@@ -16,7 +16,7 @@ export interface Allowed {
   readonly least: number;
   readonly most: number;
   readonly isWhole: boolean;
-  /** Whether 0 is possible besides: it stands for none. */
+  /** Whether 0 is also possible, for no value. */
   readonly hasNone: boolean;
   /** A further condition. */
   readonly also: ((value: number) => boolean) | undefined;
@@ -33,7 +33,7 @@ export function whole(least: number, most: number): Allowed {
   return { ...real(least, most), wanted: `a whole number from ${least} to ${most}`, isWhole: true };
 }
 
-/** Numbers and besides 0, which stands for none. */
+/** Numbers, and 0 for no value. */
 export function orNone(allowed: Allowed): Allowed {
   return { ...allowed, wanted: `0 or ${allowed.wanted}`, hasNone: true };
 }

@@ -128,7 +128,7 @@ export class Gpu {
     }
     if (isSoftwareOpenGl(adapter)) {
       throw new UserError(
-        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), expected a Vulkan ` +
+        `Cannot use WebGPU: no adapter was found other than OpenGL in software (${adapter.info.description}), expected a Vulkan ` +
           "driver; run sh setup.sh to install one",
       );
     }

@@ -72,7 +72,7 @@ interface MemoryPlan extends ModelMemory {
   totalBytes: number;
 }
 
-/** Bytes of host memory that a run holds at once, besides the program and rows of data. */
+/** Bytes of host memory that a run holds at once, in addition to the program and rows of data. */
 interface HostMemoryPlan {
   /** Batches of this step, of the next, and of the validation set. */
   batchesBytes: number;

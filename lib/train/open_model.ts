@@ -1,6 +1,6 @@
 /**
  * The model and the optimizer of a run on the GPU, with the weights that it starts from; and its teacher, a trained model
- * whose distributions of RTTs a smaller one learns besides the data.
+ * whose distributions of RTTs a smaller one learns in addition to the data.
  *
  * The gradient at the two bytes of an RTT code is (1 - a) times that of the data plus a times that of the cross-entropy to
  * the teacher's distribution, with a = `train.teacherWeight`. All other tokens are learned from the data alone: what they
@@ -37,7 +37,7 @@ interface ModelOptions {
   seed: number;
   /** Where addresses are; undefined for a model without places. */
   places?: RunPlaces | undefined;
-  /** A model to learn from besides the data. */
+  /** A model to learn from in addition to the data. */
   loadedTeacher: LoadedCheckpoint | undefined;
   onLog?: (line: string) => void;
 }

@@ -20,7 +20,7 @@ export interface RunDescription {
   runDir: string;
   dataDir: string;
   dataFingerprint: string;
-  /** The checkpoint that the run learns from besides the data. */
+  /** The checkpoint that the run learns from in addition to the data. */
   teacher?: string | undefined;
   seed: number;
   config: RunConfig;

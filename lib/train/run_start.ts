@@ -1,6 +1,6 @@
 /**
  * The start of a run: from its own latest checkpoint, a given one with all its state, another run's weights, or
- * nothing. Of several ranks the first one opens the folder and chooses.
+ * nothing. Only rank 0 opens the folder and chooses.
  *
  * A command that is repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
  * where a run begins, and are not read again once it has begun.

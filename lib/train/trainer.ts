@@ -50,7 +50,7 @@ export type { TrainProgress } from "./training_loop.ts";
 export interface TrainOptions extends DataOptions, StartOptions {
   /** The run's folder; an earlier run in it is resumed. */
   runDir: string;
-  /** A trained model, a checkpoint or a run with one, whose distributions of RTTs are learned besides the data. */
+  /** A trained model, a checkpoint or a run with one, whose distributions of RTTs are learned in addition to the data. */
   teacher?: string | undefined;
   /** Files that say where addresses are, see lib/data/addresses/places; later ones override earlier ones (none). */
   geo?: readonly string[];
@@ -112,7 +112,7 @@ export interface TrainResult {
 }
 
 /**
- * Trains, from the run's latest checkpoint if there is one. Of several ranks the first one writes the run, and only its
+ * Trains, from the run's latest checkpoint if there is one. Only rank 0 writes the run, and only its
  * result is complete.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.

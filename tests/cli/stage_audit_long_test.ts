@@ -64,7 +64,7 @@ interface AuditedAccess {
 
 /**
  * The audited accesses that the permissions do not cover. Let through is what stages do where they may, and do without:
- * to read the kernel's count of the memory, to look at the folders around an output, lest it lie in an input, and to look
+ * to read the kernel's count of the memory, to look at the folders around an output, which must not be in an input, and to look
  * for a manifest where there is none. How modules are loaded differs here; whether a stage's threads can be, its run alone shows.
  */
 function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): string[] {

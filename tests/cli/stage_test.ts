@@ -42,7 +42,7 @@ Deno.test("a stage's --help names its options", async () => {
   }
 });
 
-Deno.test("a stage's own option stands instead of the common one", async () => {
+Deno.test("a stage's own option replaces the common one", async () => {
   const [train, shard] = await Promise.all(
     ["train", "shard"].map((stage) => runStageProcess([stage, "--help"])),
   );

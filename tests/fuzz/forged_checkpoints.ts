@@ -202,7 +202,7 @@ export function describeForgery({ file, name, value, first, step, count }: Forge
   return `${basename(file)} ${name}, ${count} from ${first} by ${step} = ${value}`;
 }
 
-/** Uses a checkpoint with a forgery in it, and mends it again. */
+/** Uses a checkpoint with a forgery in it, and repairs it again. */
 export async function withForged<T>(
   { run }: Whole,
   forged: Forgery,

@@ -24,7 +24,7 @@ import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
 
 /** Its cases take a second each; 500 change all tensors to all values. */
 const FORGED = "forged-checkpoints";
-/** The kinds of trials besides damaged files. Trials of stages can be selected by stage, as in `two-at-once/shard`. */
+/** The kinds of trials other than damaged files. Trials of stages can be selected by stage, as in `two-at-once/shard`. */
 const KINDS = [FORGED, "interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;
 const ofStages = (kind: string) => TRIAL_STAGES.map((stage) => `${kind}/${stage}`);
 const PARTS: readonly string[] = [

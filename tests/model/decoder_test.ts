@@ -304,7 +304,7 @@ testOnEachDevice(
       UserError,
     );
     assert(
-      /Cannot allocate the decoder: it takes \d+ MiB besides the weights/.test(error.message),
+      /Cannot allocate the decoder: it takes \d+ MiB in addition to the weights/.test(error.message),
       error.message,
     );
     const weights = toFloat32(tinyWeights(tinyConfig({ numLayers: 1 })));

@@ -37,7 +37,7 @@ interface Golden extends SafetensorsContent {
   config: ModelConfig;
   batches: GoldenBatch[];
   batchSize: number;
-  /** The tensors of address embeddings besides parameters. */
+  /** The tensors of address embeddings in addition to parameters. */
   ofRows: Map<string, Float32Array>;
 }
 

@@ -25,7 +25,7 @@ import { addRmsNorm } from "../../lib/tensor/ops/rms_norm.ts";
 
 const HEAD_DIMS = [{ HEAD_DIM: 64 }, { HEAD_DIM: 128 }];
 
-/** Values to compile besides the defaults; of a `bool` override both values are compiled anyway. */
+/** Values to compile other than the defaults; of a `bool` override both values are compiled anyway. */
 const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   attention_backward_key_matrix: [{ HEAD_DIM: 32 }],
   attention_backward_key_subgroup8: HEAD_DIMS,
@@ -138,7 +138,7 @@ function runsOn({ info }: Gpu, name: KernelName): boolean {
   return !(usesSubgroups && info.subgroupSize === undefined) && !(usesMatrices && !info.matrix);
 }
 
-/** The kernels whose texts hold a file of kernels/ besides their own, and all of their files. */
+/** The kernels whose texts hold a file of kernels/ other than their own, and all of their files. */
 function assembledKernels(): { name: KernelName; files: Map<string, string> }[] {
   const texts = [...Deno.readDirSync("kernels")].map(({ name }): [string, string] => {
     return [name.replace(".wgsl", ""), Deno.readTextFileSync(`kernels/${name}`)];

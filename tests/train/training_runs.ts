@@ -69,7 +69,7 @@ export class TrainingRuns {
     this.data = join(folder, "rows");
   }
 
-  /** The arguments of a run's process. @param more Options; `--steps` or `--tokens` stands instead of the default. */
+  /** The arguments of a run's process. @param more Options; `--steps` or `--tokens` replaces the default. */
   arguments(run: string, settings: Settings = {}, ...more: string[]): string[] {
     const sets = smallSettings({ ...SETTINGS, ...settings });
     const hasLength = more.includes("--steps") || more.includes("--tokens");

@@ -44,7 +44,7 @@ export interface MapPlace {
   readonly text: string;
 }
 
-/** The parts of a map besides places. */
+/** The parts of a map other than places. */
 export interface MapOptions {
   readonly title: string;
   /** Where classes of values end, ascending: {@link NUM_HEATS} - 1 of them. */

@@ -278,7 +278,7 @@ async function* chunksOf(response: Response, silence: SilenceTimer): AsyncGenera
   }
 }
 
-/** An error of the connection; of permissions, one that no other attempt mends. */
+/** An error of the connection; of permissions, one that another attempt cannot fix. */
 function connectionError(error: unknown, silence: SilenceTimer): unknown {
   if (error instanceof Deno.errors.NotCapable) return error;
   const message = silence.signal.aborted

@@ -31,7 +31,7 @@ const CLOSE_BRACKET = 0x5d;
 
 const decoder = new TextDecoder();
 
-/** Bytes that may occur between objects besides brackets and strings: white space, `,:`, numbers, literals, BOM. */
+/** Bytes that may occur between objects other than brackets and strings: white space, `,:`, numbers, literals, BOM. */
 const MAY_STAND_BETWEEN = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{feff}NaInfinity")) {
   MAY_STAND_BETWEEN[byte] = 1;
@@ -41,7 +41,7 @@ for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{
 const IS_DELIMITER = new Uint8Array(256);
 for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
 
-/** A part of the text besides whole objects: a damaged line, or the ends of an object that is too long to be parsed. */
+/** A part of the text other than whole objects: a damaged line, or the ends of an object that is too long to be parsed. */
 export interface JsonMark {
   kind: "damaged" | "begin" | "end";
   /** Where it begins in the (decompressed) text, bytes. */

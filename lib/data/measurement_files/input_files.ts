@@ -66,7 +66,7 @@ function withoutRotation(path: string): string {
   return path.replace(/[.-]\d+(?=(?:\.(?:gz|bz2|zst))?$)/, "");
 }
 
-/** Leaves out what folders and globs have besides measurements. All stay if there are none. */
+/** Leaves out what folders and globs have other than measurements. All stay if there are none. */
 function withoutOthers(
   listed: readonly string[],
   named: readonly string[],

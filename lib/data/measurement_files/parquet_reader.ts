@@ -57,7 +57,7 @@ interface RowPieces {
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
-/** The inputs of {@link selectRows} besides the rows. */
+/** The inputs of {@link selectRows} in addition to the rows. */
 interface Selection {
   /** The unit of the RTTs, ms. */
   rttUnitMs: number;

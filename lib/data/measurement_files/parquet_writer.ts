@@ -104,7 +104,7 @@ function chunkSources(columns: MeasurementColumns, optional: readonly OptionalCo
   );
 }
 
-/** The columns of a file besides those of every measurement. */
+/** The columns of a file in addition to those of every measurement. */
 export interface WriterOptions {
   /** The optional columns (default: those of the first batch). */
   optionalColumns?: readonly OptionalColumn[];

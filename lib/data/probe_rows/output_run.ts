@@ -20,7 +20,7 @@ import { SPLIT_NAMES } from "./splits.ts";
 /** The largest share of the time for rewriting the manifest after each shard, whatever its size. */
 const MANIFEST_TIME_SHARE = 0.05;
 
-/** The content of `spill/index.json` besides the indexes. */
+/** The content of `spill/index.json` in addition to the indexes. */
 export interface SpillState {
   /** The index of each thread's spill file, in the order of their rows. */
   indexes: SpillIndex[];

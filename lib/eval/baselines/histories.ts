@@ -91,7 +91,7 @@ export class MedianBaseline extends OnePassBaseline {
   }
 }
 
-/** Predicts the median of a pair's last few RTTs: the smallest that half do not exceed. Of one it is the last. */
+/** Predicts the median of a pair's last few RTTs: the smallest that half do not exceed. With a window of one this is the last RTT. */
 export class RecentBaseline extends OnePassBaseline {
   /** The newest RTTs of each pair, oldest first. */
   readonly #newest = new Map<string, number[]>();

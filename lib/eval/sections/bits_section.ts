@@ -135,7 +135,7 @@ export interface TokenTypeBits {
 /** The mean bits of a measurement's blocks; null where no measurement has that block. */
 export type FieldBits = Record<Field, number | null>;
 
-/** The bits of the measurements that stand at one place of their contexts. */
+/** The bits of the measurements at one position of their contexts. */
 export interface PositionBits {
   /** How many measurements stand before, 0 for a context's first. */
   position: number;

@@ -1,7 +1,7 @@
 /**
  * The section on destinations: how well the model guesses the destination of a measurement from its source, RTT and
  * time, beside guesses from earlier measurements. The model ranks destinations as `query destinations` does, with fewer
- * candidates besides the known ones of the source.
+ * candidates in addition to the known ones of the source.
  *
  * The context is the newest earlier measurements of the source. The other sections prefer measurements of the same
  * pair; these would give the destination away. Nobody is told which probe the source is: methods without a model learn
@@ -80,7 +80,7 @@ export interface DestinationSectionOptions {
 const NUM_GUESSES = 5;
 /** Measurements of context. */
 const NUM_CONTEXT = 10;
-/** Likely destinations that are ranked besides the known ones of the source. */
+/** Likely destinations that are ranked in addition to the known ones of the source. */
 const NUM_CANDIDATES = 32;
 /** Prefixes that are expanded to find them: what the time of an evaluation allows. */
 const MAX_EXPANSIONS = 64;
@@ -252,7 +252,7 @@ export interface GuessQuery {
   readonly source: Uint8Array;
   /** Milliseconds, twice the same; null if there was no reply. */
   readonly rttMs: readonly [number, number] | null;
-  /** Measurements of the same source, known besides the training rows. */
+  /** Measurements of the same source, known in addition to the training rows. */
   readonly context: readonly TokenMeasurement[];
 }
 

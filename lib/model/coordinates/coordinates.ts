@@ -15,7 +15,7 @@ import type { VectorOptions } from "./node_vectors.ts";
 
 /** The scales whose estimates are averaged, see `toScale`. */
 const POWERS: readonly number[] = [0, 0.5, 1];
-/** The number of saved values of a factorisation besides its vectors: its range, settings, and usual error. */
+/** The number of saved values of a factorisation in addition to its vectors: its range, settings, and usual error. */
 const NUM_NUMBERS = 6;
 
 /** The error if all scales agree, as a share of the nodes' error (ASSUMPTION). */

@@ -31,7 +31,7 @@ export interface OrdinalTerm {
   readonly weights: readonly [number, number];
 }
 
-/** Distributions from which a softmax learns besides its targets, in rows whose `lossMask` is 2 and 3. */
+/** Distributions from which a softmax learns in addition to its targets, in rows whose `lossMask` is 2 and 3. */
 export interface SoftTargets {
   /** (rows, stride) f32: the logits of another model at the same positions and with the same columns. */
   readonly logits: Tensor;

@@ -37,7 +37,7 @@ export type GemmEpilogue =
 
 const ACTIVATION: Record<ActivationKind, number> = { relu2: 0, gelu: 1, silu: 2 };
 
-/** A kernel with its overrides besides the transposes, the rows and columns of its tile, and the steps of k at a time. */
+/** A kernel with its overrides in addition to the transposes, the rows and columns of its tile, and the steps of k at a time. */
 export interface GemmVariant {
   readonly kernel: Extract<KernelName, `gemm_${string}`>;
   readonly overrides: Record<string, number>;

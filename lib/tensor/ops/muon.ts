@@ -37,7 +37,7 @@ export interface MuonStep {
   weightDecay: number;
 }
 
-/** A matrix that Muon updates: (rows, columns) f32, extents multiples of 4. Of one buffer, all three lie at equal distances. */
+/** A matrix that Muon updates: (rows, columns) f32, extents multiples of 4. In a buffer, all three lie at equal distances. */
 export interface MuonMatrix {
   readonly parameter: Tensor;
   readonly gradient: Tensor;

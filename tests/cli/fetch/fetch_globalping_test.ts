@@ -204,7 +204,7 @@ Deno.test("as a process it sends its token to the named host, and shows it to no
   for (const text of [stdout, stderr, manifest]) assert(!text.includes("1234"), text);
 });
 
-Deno.test("the examples of lib/cli/fetch/README.md run as they stand there", async () => {
+Deno.test("the examples of lib/cli/fetch/README.md run unchanged", async () => {
   await using atlas = new ReplayServer();
   await using globalping = new GlobalpingServer();
   await using prometheus = new PrometheusServer();

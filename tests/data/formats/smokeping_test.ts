@@ -36,7 +36,7 @@ Deno.test("SmokePing: a row for each round, at the time that --showtime says", (
   }
 });
 
-Deno.test("SmokePing: the round is lost if all pings are, or if no median stands beside losses", () => {
+Deno.test("SmokePing: the round is lost if all pings are, or if there are losses and no median", () => {
   const found = exportOf(["uptime", "median", "loss"], [
     [1, 0.01, 0],
     [1, 0.01, 20],

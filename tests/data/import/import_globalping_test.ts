@@ -110,7 +110,7 @@ Deno.test("without --source network Globalping's results are rejected, and the e
   }
 });
 
-Deno.test("the same measurement of Globalping in two files counts once; RIPE Atlas results stand beside it", async () => {
+Deno.test("the same measurement of Globalping in two files counts once; with RIPE Atlas results beside it", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10])]]);
   const other = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [12])]], { id: "another" });
   const { summary, rows } = await rowsOf([

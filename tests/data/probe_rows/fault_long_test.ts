@@ -48,7 +48,7 @@ Deno.test("shard and probe-rows end with one line and an exit code when the inpu
     stage: "probe-rows",
   });
   await assertFails([...input("flipped.parquet"), ...out], { code: 1, message: "flipped.parquet" });
-  // None of these left anything that stands in the way of a good run.
+  // None of these left anything that prevents a good run.
   const { stdout } = await succeeded(runStageProcess(["shard", ...input("good.parquet"), ...out, "--json"]));
   const { splits, rejected, rowsPerSecond, peakMemoryBytes } = JSON.parse(stdout);
   assertEquals(splits.train.rows + splits.val.rows + splits.test.rows, 2000);

@@ -122,7 +122,7 @@ function merge(from: Keyed, to: Keyed, begin: number, middle: number, end: numbe
   }
 }
 
-/** Bytes per row besides its columns: row order, slots of its keys, and the time sort's scratch. */
+/** Bytes per row in addition to its columns: row order, slots of its keys, and the time sort's scratch. */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
 /** Receives the rows in order. */

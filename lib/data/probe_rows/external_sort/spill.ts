@@ -234,7 +234,7 @@ export interface StoredBlock {
   read(to: BlockTarget): void;
 }
 
-/** The data that a reader needs besides the file, plain and kept as JSON. */
+/** The data that a reader needs in addition to the file, plain and kept as JSON. */
 export interface SpillIndex {
   /** Offset of each partition's last block in bytes, -1 if it has none. */
   lastOffsets: number[];
