@@ -16,7 +16,7 @@ import {
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { parseWithin } from "../lib/query/rtt/rtt_question.ts";
 import { formatPrefix, isAddress } from "../lib/data/addresses/ip_prefix.ts";
-import { type Measured, measuredBy, times } from "../lib/data/addresses/known_addresses.ts";
+import { type BasisKind, type Measured, measuredBy, times } from "../lib/data/addresses/known_addresses.ts";
 import {
   askedModel,
   contextOf,
@@ -68,6 +68,7 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   const listed = answer.destinations.map((each) => ({
     ...each,
     text: model.names.shown(formatPrefix(each.prefix)),
+    basis: model.basisKindOf({ source, destination: each.prefix }),
     measured: trainingData && isAddress(source)
       ? measuredBy(trainingData, source.bytes, each.prefix)
       : undefined,
@@ -86,17 +87,22 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
 });
 
 /** A destination as it is shown, and how often the source measured it; undefined if the model does not say. */
-type ListedDestination = LikelyDestination & { text: string; measured: Measured | undefined };
+type ListedDestination = LikelyDestination & {
+  text: string;
+  basis: BasisKind;
+  measured: Measured | undefined;
+};
 
 function tableOf(destinations: readonly ListedDestination[]): string {
   const isKnown = destinations.some(({ measured }) => measured);
-  const rows = destinations.map(({ text, probability, measured }) => [
+  const rows = destinations.map(({ text, probability, basis, measured }) => [
     text,
     percent(probability),
+    basis,
     ...(measured ? [times(measured)] : []),
   ]);
-  const head = ["destination", "probability", ...(isKnown ? ["by this source"] : [])];
-  return formatTable([head, ...rows], { left: isKnown ? [0, head.length - 1] : [0] });
+  const head = ["destination", "probability", "basis", ...(isKnown ? ["by this source"] : [])];
+  return formatTable([head, ...rows], { left: [0, 2, 3] });
 }
 
 function percent(share: number): string {

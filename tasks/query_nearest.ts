@@ -65,16 +65,17 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
 });
 
 function describe({ nearest, candidates, pNoReply, minMs }: Nearest): string {
-  const rows = nearest.map(({ candidate, name, medianMs, pFailed, pNearest, regretMs }) => [
+  const rows = nearest.map(({ candidate, name, medianMs, pFailed, pNearest, regretMs, basis }) => [
     withName(candidate, name),
     `${formatMs(medianMs)} ms`,
     percent(pNearest),
     `${formatMs(regretMs)} ms`,
     percent(pFailed),
+    basis.kind,
   ]);
-  const head = ["candidate", "median", "P(nearest)", "regret", "no reply"];
+  const head = ["candidate", "median", "P(nearest)", "regret", "no reply", "basis"];
   return [
-    formatTable([head, ...rows], { left: [0] }),
+    formatTable([head, ...rows], { left: [0, 5] }),
     `of ${candidates} candidates; the shortest of their RTTs is ${formatMs(minMs)} ms on average, ` +
     `P(none replies) ${percent(pNoReply)}; the regret of a choice is how much longer its RTT is on average`,
   ].join("\n");

@@ -7,7 +7,7 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
-import { basisJson } from "../lib/data/addresses/known_addresses.ts";
+import { type Basis, basisJson, rttsText } from "../lib/data/addresses/known_addresses.ts";
 import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
@@ -109,7 +109,7 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   const numbers = summaryOf(answer, summary);
   const basis = model.basisOf(query);
   return {
-    text: describeAnswer(numbers, { title, quantiles, distribution, basis: basis.text }),
+    text: describeAnswer(numbers, { title, quantiles, distribution, basis }),
     json: {
       stage: "query rtt",
       src,
@@ -244,17 +244,19 @@ async function fittedModel(
  */
 function describeAnswer(
   summary: RttSummary,
-  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: string },
+  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: Basis },
 ): string {
   const { pFailed, meanMs, likeliest, quantilesMs, at = [], drawn } = summary;
   const errors = drawn?.standardErrors;
+  const { text, rtts = [] } = options.basis;
   const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
   const ms = (value: number, error?: number) =>
     `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
   const lines = [
     `RTT ${options.title}`,
     line("median", ms(options.distribution.quantileMs(0.5), errors?.quantilesMs[0.5])),
-    line("rests on", options.basis),
+    line("rests on", text),
+    ...(rtts.length > 0 ? [line("measured", rttsText(rtts))] : []),
     line("no reply", percent(pFailed, errors?.pFailed)),
     line(
       "likeliest",

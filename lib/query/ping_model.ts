@@ -5,7 +5,13 @@
  */
 import { type Adaptation, AdaptedModel, type AdaptOptions } from "./adapt/adapt.ts";
 import type { AdaptedParts } from "./adapt/free_rows.ts";
-import { type Basis, basisOf, type TrainingData } from "../data/addresses/known_addresses.ts";
+import {
+  type Basis,
+  type BasisKind,
+  basisKindOf,
+  basisOf,
+  type TrainingData,
+} from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
 import { Gpu } from "../tensor/device.ts";
 import type { EngineChoice } from "../tensor/engine.ts";
@@ -13,6 +19,7 @@ import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { isAddress } from "../data/addresses/ip_prefix.ts";
 import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
 import { Pool, type PooledForecast } from "../model/pool/pool.ts";
@@ -178,12 +185,19 @@ export class PingModel {
     return this.#placed.rows;
   }
 
+  /** The kind of {@link basisOf}, at a fraction of the cost. */
+  basisKindOf({ source, destination }: Pick<PrefixQuery, "source" | "destination">): BasisKind {
+    return basisKindOf(this.trainingData, source, destination);
+  }
+
   /** The measurements that an answer from a source to a destination rests on. */
   basisOf({ source, destination }: Pick<PrefixQuery, "source" | "destination">): Basis {
-    return basisOf(this.trainingData, source, destination, {
+    const basis = basisOf(this.trainingData, source, destination, {
       placeOf: (address) => this.places && placeText(this.places.describe(address)),
       isMisplaced: (address) => this.isMisplaced(address),
     });
+    const isPair = isAddress(source) && isAddress(destination);
+    return { ...basis, rtts: isPair ? this.#pool?.measured(source.bytes, destination.bytes) : undefined };
   }
 
   /** The device that the model runs on. */

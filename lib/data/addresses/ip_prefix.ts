@@ -23,6 +23,8 @@ export interface PrefixMixture {
   readonly name: string;
   /** The number of networks that the prefixes belong to. */
   readonly numNetworks: number;
+  /** Whether an address is in the network or place. */
+  has(address: Uint8Array): boolean;
   /** At most `maxPrefixes` of them, which represent all, and the share of each; shares add up to 1. */
   take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];
 }

@@ -8,9 +8,10 @@
  * @module
  */
 import * as z from "zod";
-import { partitionPoint } from "../../base/collections.ts";
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
-import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "./ip_prefix.ts";
+import { formatMs } from "../../base/text.ts";
+import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
 /** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
 export const MAX_ADDRESSES = 2 ** 18;
@@ -79,6 +80,7 @@ const WORDS = 4;
 /** The addresses and pairs that a model was trained on. */
 export class KnownAddresses {
   readonly #numV4: number;
+  readonly #inMixtures = new WeakMap<PrefixMixture, number>();
 
   /**
    * Uses the columns without copying them.
@@ -205,8 +207,18 @@ export class KnownAddresses {
     for (let at = WORDS * start; pairs[at] < end; at += WORDS) yield [pairs[at], pairs[at + 1]];
   }
 
-  /** The number of known addresses in a prefix. */
+  /** The number of known addresses in a prefix or place. */
   countIn(prefix: IpPrefix): number {
+    const { mixture } = prefix;
+    if (mixture) {
+      return getOrMake(
+        this.#inMixtures,
+        mixture,
+        () =>
+          this.addresses().filter(({ bytes }) => bytes.length === prefix.bytes.length && mixture.has(bytes))
+            .reduce((count) => count + 1, 0),
+      );
+    }
     const [first, end] = this.#rangeOf(prefix);
     return end - first;
   }
@@ -423,10 +435,33 @@ export interface TrainingData extends MeasuredData {
   readonly adaptation?: MeasuredData | undefined;
 }
 
+/**
+ * The basis of an answer: `measured` if the pair was; `estimate` if both ends were and the pair was not; `guess` if an end
+ * never was, so that the answer rests on the network or place around it.
+ */
+export type BasisKind = "measured" | "estimate" | "guess";
+
+/**
+ * The kind of basis, by numbers of measurements or measured addresses: between the two addresses, and at either end.
+ * A prefix or place counts the addresses in it, and is never `measured` as a whole.
+ */
+export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", number>): BasisKind {
+  if (pair > 0) return "measured";
+  return src > 0 && dst > 0 ? "estimate" : "guess";
+}
+
+/** A measured RTT that the model remembers. */
+export interface RememberedRtt {
+  /** The RTT. */
+  readonly rttMs: number;
+  /** Unix seconds; null if unknown. */
+  readonly timeS: number | null;
+}
+
 /** The basis of an answer for a source and a destination: their measurements in the data. */
 export interface Basis {
-  /** Whether the pair, both addresses, one of them or none were measured. */
-  readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
+  /** Whether the pair was measured, and else both ends. */
+  readonly kind: BasisKind;
   /** Text for people. */
   readonly text: string;
   /** The measurements of the source's address, as source or destination: the model does not distinguish these. */
@@ -435,6 +470,8 @@ export interface Basis {
   readonly dst: Measured;
   /** The measurements from the source to the destination. */
   readonly pair: Measured;
+  /** The newest measured RTTs from the source to the destination, newest first. */
+  readonly rtts?: readonly RememberedRtt[] | undefined;
   /** Where the ends are, as far as the model knows; undefined if it knows no places. */
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
 }
@@ -468,6 +505,26 @@ export function measuredBy(
   );
 }
 
+/** The kind of basis of an answer; see {@link basisOf}. */
+export function basisKindOf(
+  data: TrainingData | undefined,
+  source: IpPrefix,
+  destination: IpPrefix,
+): BasisKind {
+  if (!data) return "guess";
+  const isPair = isAddress(source) && isAddress(destination);
+  const { known, adaptation } = data;
+  const numKnown = (end: IpPrefix) => known.countIn(end) + (adaptation?.known.countIn(end) ?? 0);
+  return basisKind({
+    pair: isPair
+      ? measuredBy(data, source.bytes, destination).measurements +
+        measuredBy(data, destination.bytes, source).measurements
+      : 0,
+    src: numKnown(source),
+    dst: numKnown(destination),
+  });
+}
+
 /**
  * Describes the basis of an answer.
  *
@@ -492,7 +549,7 @@ export function basisOf(
       "No table of the training data is at hand: whether these addresses were measured is not known.";
     const never = together(NEVER);
     return {
-      kind: "network",
+      kind: basisKindOf(data, source, destination),
       text: [text, ...misplaced].join(" "),
       src: never,
       dst: never,
@@ -507,29 +564,29 @@ export function basisOf(
   const isPair = isAddress(source) && isAddress(destination);
   const pair = isPair ? measuredBy(data, source.bytes, destination) : together(NEVER);
   const reverse = isPair ? measuredBy(data, destination.bytes, source) : together(NEVER);
-  const kind = pair.measurements + reverse.measurements > 0
-    ? "pair"
-    : src.measurements > 0
-    ? dst.measurements > 0 ? "addresses" : "source"
-    : dst.measurements > 0
-    ? "destination"
-    : "network";
-  const guess = (...ends: IpPrefix[]) =>
-    ` a guess from ${ends.map((end) => around(known, end, where)).join(" and ")}.`;
+  const kind = basisKindOf(data, source, destination);
+  const answerFrom = (...ends: IpPrefix[]) =>
+    `${kind === "guess" ? "a guess" : "an estimate"} from ${
+      ends.map((end) => around(known, end, where)).join(" and ")
+    }.`;
+  const never = (end: IpPrefix) => isAddress(end) ? "never" : "not a single address";
+  const [isSrcMeasured, isDstMeasured] = [src, dst].map(({ measurements }) => measurements > 0);
   const sentences = [
-    {
-      pair: pair.measurements > 0
-        ? `Pair ${times(pair)}.`
-        : `Pair ${times(reverse)}, in the other direction only.`,
-      addresses: `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`,
-      source: `Source ${times(src)}, destination never:${guess(destination)}`,
-      destination: `Destination ${times(dst)}, source never:${guess(source)}`,
-      network: `${
-        isPair ? "Neither address is in the training data" : "Neither end is a single measured address"
-      }:${guess(source, destination)}`,
-    }[kind],
+    pair.measurements > 0
+      ? `Pair ${times(pair)}.`
+      : kind === "measured"
+      ? `Pair ${times(reverse)}, in the other direction only.`
+      : isSrcMeasured && isDstMeasured
+      ? `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`
+      : isSrcMeasured
+      ? `Source ${times(src)}, destination ${never(destination)}: ${answerFrom(destination)}`
+      : isDstMeasured
+      ? `Destination ${times(dst)}, source ${never(source)}: ${answerFrom(source)}`
+      : isPair
+      ? `Neither address is in the training data: ${answerFrom(source, destination)}`
+      : `Neither end is a single measured address: ${answerFrom(source, destination)}`,
   ];
-  if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "pair") {
+  if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "measured") {
     sentences.push("Only the most measured addresses and pairs are listed.");
   }
   if (summary.isSynthetic) sentences.push("The model knows a synthetic Internet, not the real one.");
@@ -549,7 +606,10 @@ function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
  * (no measurement of this network)".
  */
 function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | undefined): string {
-  if (place.mixture) return `${place.mixture.name} (${place.mixture.numNetworks} networks)`;
+  if (place.mixture) {
+    const { name, numNetworks } = place.mixture;
+    return `${name} (${numNetworks} networks, ${knownCount(known.countIn(place))})`;
+  }
   const text = where?.isMisplaced(place.bytes) ? undefined : where?.placeOf(place.bytes);
   const found = isAddress(place)
     ? known.prefixAround(place.bytes)
@@ -559,8 +619,11 @@ function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | und
   }
   if (!found) return `the whole network (nothing is known near ${formatPrefix(place)})`;
   const { prefix, numKnown } = found;
-  const count = `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
-  return `${formatPrefix(prefix)} (${count}${text === undefined ? "" : `; place: ${text}`})`;
+  return `${formatPrefix(prefix)} (${knownCount(numKnown)}${text === undefined ? "" : `; place: ${text}`})`;
+}
+
+function knownCount(numKnown: number): string {
+  return `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
 }
 
 /** A count as text: "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never measured". */
@@ -573,6 +636,17 @@ export function times({ measurements, inAdaptation, lastS }: Measured): string {
     ? `${often}, ${inAdaptation} of them in the adaptation`
     : often;
   return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
+}
+
+/** Remembered RTTs in a line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
+export function rttsText(rtts: readonly RememberedRtt[]): string {
+  const sorted = rtts.map(({ rttMs }) => rttMs).sort((a, b) => a - b);
+  const middle = [Math.floor, Math.ceil].map((round) => sorted[round((sorted.length - 1) / 2)]);
+  const byDay = Map.groupBy(rtts, ({ timeS }) => isoTime(timeS)?.slice(0, 10) ?? "at unknown times");
+  const days = [...byDay].map(([day, all]) =>
+    `${day}: ${all.map(({ rttMs }) => formatMs(rttMs)).join(", ")} ms`
+  );
+  return [`median ${formatMs((middle[0] + middle[1]) / 2)} ms`, ...days].join("; ");
 }
 
 // The JSON forms of these, for stages and the API.
@@ -593,14 +667,25 @@ export interface SeenJson {
   readonly last_seen: string | null;
 }
 
+/** The kind of basis. */
+export const basisKindSchema = z.enum(["measured", "estimate", "guess"]).describe(
+  "measured: the pair was measured; estimate: both ends were, this pair was not; guess: an end never was, and the answer " +
+    "rests on the network or place around it",
+);
+
 /** The basis of an answer. */
 export const basisSchema = z.object({
-  kind: z.enum(["pair", "addresses", "source", "destination", "network"])
-    .describe("whether the pair, both addresses, one of them or none were measured"),
+  kind: basisKindSchema,
   text: z.string().describe("the same for people"),
   src: seenSchema,
   dst: seenSchema,
   pair: seenSchema,
+  rtts: z.array(z.object({
+    rtt_ms: z.number(),
+    time: z.string().nullable().describe("ISO 8601; null if unknown"),
+  })).optional().describe(
+    "measured RTTs of the pair that the model remembers, the newest first; absent without any",
+  ),
   places: z.object({ src: z.string().nullable(), dst: z.string().nullable() }).optional()
     .describe("city or region, country and AS of each; null if unknown, absent without any"),
 });
@@ -613,6 +698,8 @@ export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
   readonly dst: SeenJson;
   /** The measurements from the source to the destination. */
   readonly pair: SeenJson;
+  /** The measured RTTs of the pair that the model remembers, the newest first; absent without any. */
+  readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
 }
 
 const countsSchema = z.object({
@@ -632,9 +719,16 @@ export const dataSchema = z.object({
   adaptation: countsSchema.nullable().describe("measurements that the model was adapted to afterwards"),
 });
 
-export function basisJson({ kind, text, src, dst, pair, places }: Basis): BasisJson {
+export function basisJson({ kind, text, src, dst, pair, rtts = [], places }: Basis): BasisJson {
   const seen = { src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
-  return { kind, text, ...seen, ...(places && { places }) };
+  const remembered = rtts.map(({ rttMs, timeS }) => ({ rtt_ms: rttMs, time: isoTime(timeS) }));
+  return {
+    kind,
+    text,
+    ...seen,
+    ...(remembered.length > 0 && { rtts: remembered }),
+    ...(places && { places }),
+  };
 }
 
 /** The number of measurements of something in JSON. */

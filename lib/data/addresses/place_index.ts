@@ -142,7 +142,8 @@ export class PlaceIndex {
     return getOrMake(asked, length, () => this.#ask(place, length));
   }
 
-  #ask({ name, selector }: NamedPlace, length: 4 | 16): IpPrefix {
+  #ask(place: NamedPlace, length: 4 | 16): IpPrefix {
+    const { name, selector } = place;
     const found = this.prefixes(selector, 1, length);
     if (found.prefixes.length === 0) {
       throw new UserError(
@@ -158,7 +159,7 @@ export class PlaceIndex {
     return {
       bytes: new Uint8Array(length),
       length: 0,
-      mixture: { name, numNetworks: found.numNetworks, take },
+      mixture: { name, numNetworks: found.numNetworks, has: (address) => this.has(place, address), take },
     };
   }
 

@@ -353,6 +353,14 @@ export class Pool {
       .sort((x, y) => (x.gapS ?? -1) - (y.gapS ?? -1)).slice(0, MAX_PAIR_RTTS);
   }
 
+  /** The measured RTTs of a pair that are remembered, of adaptations and training, the newest first. */
+  measured(source: Uint8Array, destination: Uint8Array): { rttMs: number; timeS: number | null }[] {
+    const remembered = this.#remembered(pairHashes(hashesOf(source), hashesOf(destination), 0));
+    const adapted = this.#adaptedTo(source, destination, remembered[0]?.timeS ?? -Infinity);
+    return [...adapted, ...remembered].slice(0, MAX_PAIR_RTTS)
+      .map(({ rttCode, timeS }) => ({ rttMs: decodeRttCode(rttCode), timeS }));
+  }
+
   /** The RTTs of training that the pool keeps of a pair, newest first. */
   #remembered(pair: Hashes): { rttCode: number; timeS: number }[] {
     const row = this.#pairs.find(pair);

@@ -17,7 +17,7 @@ import * as z from "zod";
 import { UserError } from "../../base/errors.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
-import { measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
+import { basisKindSchema, measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import {
   BYTE_BASE,
@@ -102,6 +102,7 @@ export const destinationsSchema = z.object({
     prefix: z.string(),
     name: z.string().optional().describe("of the prefix, if it has one"),
     probability: z.number(),
+    basis: basisKindSchema,
     measured: seenSchema.nullable()
       .describe(
         "by the source, in the training data; null if it is no address or the model does not say what these were",
@@ -117,12 +118,14 @@ export const destinationsSchema = z.object({
 export function destinationsJson(
   { destinations, ...numbers }: RankedDestinations,
   source: IpPrefix,
-  { trainingData, names }: Pick<PingModel, "trainingData" | "names">,
+  model: Pick<PingModel, "trainingData" | "names" | "basisKindOf">,
 ): z.infer<typeof destinationsSchema> {
+  const { trainingData, names } = model;
   const listed = destinations.map(({ prefix, probability }) => ({
     prefix: formatPrefix(prefix),
     ...names.named(formatPrefix(prefix)),
     probability,
+    basis: model.basisKindOf({ source, destination: prefix }),
     measured: trainingData && isAddress(source)
       ? seenJson(measuredBy(trainingData, source.bytes, prefix))
       : null,

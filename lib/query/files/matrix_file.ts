@@ -33,9 +33,9 @@ interface MatrixFormat {
 }
 
 /** The columns of texts: those of names only if a node has one. */
-function endColumns({ nodes, destinations }: MatrixOptions): string[] {
+function textColumns({ nodes, destinations }: MatrixOptions): string[] {
   const hasNames = [...nodes, ...destinations].some(({ name }) => name !== undefined);
-  return ["src", "dst", ...(hasNames ? ["src_name", "dst_name"] : [])];
+  return ["src", "dst", ...(hasNames ? ["src_name", "dst_name"] : []), "basis"];
 }
 
 /** The columns of numbers, in the order in which a pair has them. */
@@ -46,16 +46,16 @@ function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
 
 /** A sample without a reply is an empty field. */
 const CSV: MatrixFormat = {
-  head: (asked) => [...endColumns(asked), ...numberColumns(asked)].join(",") + "\n",
+  head: (asked) => [...textColumns(asked), ...numberColumns(asked)].join(",") + "\n",
   row: ({ src, srcName, pairs }, asked) => {
-    const { length } = endColumns(asked);
+    const hasNames = textColumns(asked).length > 3;
     return pairs.map((pair, column) => {
       if (!pair) return "";
-      const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
+      const { basis, medianMs, pFailed, quantilesMs, samplesMs } = pair;
       const { dst, name } = asked.destinations[column];
-      const ends = [src, dst, srcName ?? "", name ?? ""].slice(0, length).map(csvField);
+      const texts = [src, dst, ...(hasNames ? [srcName ?? "", name ?? ""] : []), basis].map(csvField);
       const samples = samplesMs.map((ms) => Number.isNaN(ms) ? "" : ms);
-      return [...ends, medianMs, pFailed.toFixed(6), ...quantilesMs, ...samples].join(",") + "\n";
+      return [...texts, medianMs, pFailed.toFixed(6), ...quantilesMs, ...samples].join(",") + "\n";
     }).join("");
   },
   end: "",
@@ -202,14 +202,14 @@ class ParquetRows implements Disposable {
   readonly #output: ParquetOutput;
   readonly #names: readonly string[];
   readonly #maxRows: number;
-  readonly #ends: { name: string; data: DictionaryColumn<string> }[];
+  readonly #texts: { name: string; data: DictionaryColumn<string> }[];
   readonly #numbers: readonly Float64Array[];
   #numRows = 0;
 
   constructor(path: string, readonly options: MatrixOptions) {
     this.#names = numberColumns(options);
     this.#maxRows = Math.ceil(GROUP_NUMBERS / this.#names.length);
-    this.#ends = endColumns(options).map((name) => ({ name, data: new DictionaryColumn(this.#maxRows) }));
+    this.#texts = textColumns(options).map((name) => ({ name, data: new DictionaryColumn(this.#maxRows) }));
     this.#numbers = this.#names.map(() => new Float64Array(this.#maxRows));
     this.#output = new ParquetOutput(path);
   }
@@ -217,11 +217,17 @@ class ParquetRows implements Disposable {
   write({ src, srcName, pairs }: MatrixRow): void {
     pairs.forEach((pair, column) => {
       if (!pair) return;
-      const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
+      const { basis, medianMs, pFailed, quantilesMs, samplesMs } = pair;
       const at = this.#numRows++;
       const { dst, name } = this.options.destinations[column];
-      const texts = [src, dst, srcName, name];
-      this.#ends.forEach(({ data }, i) => data.set([texts[i]], { from: 0, end: 1, at }));
+      const texts: Record<string, string | undefined> = {
+        src,
+        dst,
+        src_name: srcName,
+        dst_name: name,
+        basis,
+      };
+      for (const column of this.#texts) column.data.set([texts[column.name]], { from: 0, end: 1, at });
       [medianMs, pFailed, ...quantilesMs, ...samplesMs].forEach((value, i) => this.#numbers[i][at] = value);
       if (this.#numRows === this.#maxRows) this.#flush();
     });
@@ -231,7 +237,7 @@ class ParquetRows implements Disposable {
     this.#flush();
     const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
     const columns: SchemaElement[] = [
-      ...this.#ends.map(({ name }) => (
+      ...this.#texts.map(({ name }) => (
         { name, repetition_type: isName(name) ? "OPTIONAL" : "REQUIRED", ...text } as const
       )),
       ...this.#names.map((name) => ({ name, repetition_type: "REQUIRED", type: "DOUBLE" } as const)),
@@ -241,14 +247,14 @@ class ParquetRows implements Disposable {
 
   #flush(): void {
     if (this.#numRows === 0) return;
-    const texts = this.#ends.map((each) => (
+    const texts = this.#texts.map((each) => (
       { ...each, type: "BYTE_ARRAY" as const, isOptional: isName(each.name) }
     ));
     const numbers = this.#names.map((name, i) => (
       { name, data: this.#numbers[i], type: "DOUBLE" as const, isOptional: false }
     ));
     this.#output.write(encodeChunks([...texts, ...numbers], this.#numRows));
-    for (const { data } of this.#ends) data.clear();
+    for (const { data } of this.#texts) data.clear();
     this.#numRows = 0;
   }
 

@@ -55,13 +55,13 @@ function layerMs({ medianMs, lowMs, highMs }: MapRtt, layer: MapLayer): number {
 
 /** A place with its numbers, in words. */
 export function describeMapRtt(
-  { name, country, cellDegrees, medianMs, lowMs, highMs, pFailed }: MapRtt,
+  { name, country, cellDegrees, medianMs, lowMs, highMs, pFailed, basis }: MapRtt,
 ): string {
   const where = cellDegrees === null ? name : `near ${name}, ${country}`;
   return `${where}: median ${formatMs(medianMs)} ms, 90 % from ${formatMs(lowMs)} to ${
     formatMs(highMs)
   } ms, ` +
-    `no reply ${Math.round(100 * pFailed)} %`;
+    `no reply ${Math.round(100 * pFailed)} %; ${basis}`;
 }
 
 /** The places of a picture. */
@@ -121,10 +121,15 @@ function csv({ places }: RttMapFile): string {
       place.lowMs,
       place.highMs,
       place.pFailed.toFixed(6),
+      place.knownAddresses,
+      place.basis,
     ].join(",")
   );
   return `${
-    ["country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed", ...rows].join("\n")
+    [
+      "country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed,known_addresses,basis",
+      ...rows,
+    ].join("\n")
   }\n`;
 }
 

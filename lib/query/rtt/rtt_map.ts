@@ -13,9 +13,17 @@ import {
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
 import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
-import { cellOf, countryCode, middleOfCell, type Site } from "../../data/addresses/place_table.ts";
+import { type BasisKind, basisKind, basisKindSchema } from "../../data/addresses/known_addresses.ts";
+import {
+  addressNumber,
+  cellOf,
+  countryCode,
+  middleOfCell,
+  type Site,
+} from "../../data/addresses/place_table.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
+import { different, tablesOf } from "../destinations/source_prior.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
 import { drawDestinations, drawSources } from "./prefix_query.ts";
@@ -51,6 +59,8 @@ export const mapPlaceSchema = z.object({
   lowMs: z.number().describe("5 % of the replies are faster"),
   highMs: z.number().describe("5 % of the replies are slower"),
   pFailed: z.number().describe("P(no reply)"),
+  knownAddresses: z.int().describe("how many of the measured addresses are in the place"),
+  basis: basisKindSchema,
 });
 
 /** A place of a map and the RTT to it. */
@@ -73,10 +83,18 @@ export interface MapRtt {
   readonly highMs: number;
   /** P(no reply). */
   readonly pFailed: number;
+  /** How many of the measured addresses are in the place. */
+  readonly knownAddresses: number;
+  /** An estimate if the source was measured and addresses in the place were, else a guess. */
+  readonly basis: BasisKind;
 }
 
 /** A place of a map. */
-export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | "longitude" | "cellDegrees"> {
+export interface MapArea extends
+  Pick<
+    MapRtt,
+    "country" | "name" | "latitude" | "longitude" | "cellDegrees" | "knownAddresses"
+  > {
   /** The prefixes that represent it. */
   readonly prefixes: readonly PlacePrefix[];
 }
@@ -158,6 +176,7 @@ export class RttMaps {
     const byWeight = (groups: Map<number, PlacePrefixes>) =>
       [...groups].sort(([, a], [, b]) => b.weight - a.weight);
     const cells = byWeight(this.#index.groups(keyOf, MAX_PREFIXES.cell, length));
+    const known = this.#countKnown(level === "cell" ? keyOf : ({ country }) => country || undefined, length);
     if (level === "cell") {
       const cities = new Map<number, string>();
       for (const { name, site } of table.names.cities) {
@@ -167,15 +186,36 @@ export class RttMaps {
       return cells.map(([key, { prefixes }]) => {
         const place = placeOf(key);
         const name = cities.get(key) ?? countryName(place.country);
-        return { ...place, name, cellDegrees: MAP_CELL_DEGREES, prefixes };
+        const knownAddresses = known.get(key) ?? 0;
+        return { ...place, name, cellDegrees: MAP_CELL_DEGREES, knownAddresses, prefixes };
       });
     }
     const largest = new Map(cells.toReversed().map(([key]) => [Math.floor(key / numCells), placeOf(key)]));
     const countries = this.#index.groups(({ country }) => country || undefined, MAX_PREFIXES.country, length);
     return byWeight(countries).flatMap(([country, { prefixes }]) => {
       const place = largest.get(country);
-      return place ? [{ ...place, name: countryName(place.country), cellDegrees: null, prefixes }] : [];
+      if (!place) return [];
+      const knownAddresses = known.get(country) ?? 0;
+      return [{ ...place, name: countryName(place.country), cellDegrees: null, knownAddresses, prefixes }];
     });
+  }
+
+  /** How many measured addresses are in each group of sites; addresses that are not where the databases say count nowhere. */
+  #countKnown(keyOf: (site: Site) => number | undefined, length: 4 | 16): ReadonlyMap<number, number> {
+    const { table } = this.#index;
+    const counts = new Map<number, number>();
+    for (
+      const bytes of different(
+        tablesOf(this.model.trainingData).flatMap((known) =>
+          Array.from(known.addresses(), ({ bytes }) => bytes)
+        ),
+      )
+    ) {
+      if (bytes.length !== length || this.model.isMisplaced(bytes)) continue;
+      const key = keyOf(table.locate(addressNumber(bytes), length));
+      if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return counts;
   }
 
   /**
@@ -185,11 +225,15 @@ export class RttMaps {
    * @returns Of each place in order, as parts are done.
    */
   async *rtts(areas: readonly MapArea[], { sources, asked }: MapOrigin): AsyncGenerator<MapRtt> {
+    const tables = tablesOf(this.model.trainingData);
+    const src = sources.filter((source) => tables.some((known) => known.indexOf(source) >= 0)).length;
     let part: AskedPair[] = [];
     for (const [i, area] of areas.entries()) {
       part.push(...pairsOf(area, sources));
       if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
-      yield* await rttsOf(this.model, part, asked);
+      for (const place of await rttsOf(this.model, part, asked)) {
+        yield { ...place, basis: basisKind({ pair: 0, src, dst: place.knownAddresses }) };
+      }
       part = [];
     }
   }
@@ -238,8 +282,8 @@ async function rttsOf(
   model: PingModel,
   pairs: readonly AskedPair[],
   asked: MapMoment,
-): Promise<MapRtt[]> {
-  const answers: MapRtt[] = [];
+): Promise<Omit<MapRtt, "basis">[]> {
+  const answers: Omit<MapRtt, "basis">[] = [];
   // Of the place at hand: the probabilities of codes and of no reply, by weight.
   const { probabilities, cumulative } = new RttArrays();
   let [pReply, pFailed] = [0, 0];

@@ -8,6 +8,7 @@ import { UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { type BasisKind, basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
@@ -19,6 +20,7 @@ const perDestination = z.array(z.number().nullable());
 export const matrixRowSchema = z.object({
   src: z.string(),
   srcName: z.string().optional(),
+  basis: z.array(basisKindSchema.nullable()),
   medianMs: perDestination,
   pFailed: perDestination.describe("P(no reply)"),
   quantilesMs: z.record(z.string(), perDestination).describe("RTTs by quantile"),
@@ -48,6 +50,8 @@ export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
 
 /** The RTT between two nodes. */
 export interface MatrixPair {
+  /** Whether the pair was measured, and else both ends. */
+  readonly basis: BasisKind;
   /** The median RTT, ms. */
   readonly medianMs: number;
   /** P(no reply), to six decimals. */
@@ -145,12 +149,13 @@ export class RttMatrix {
   /** A row of the matrix. @param numbers Of all its cells, (destinations, width). */
   row(index: number, numbers: Float64Array): MatrixRow {
     const { nodes, destinations, quantiles } = this.options;
-    const pairs = destinations.map((_, column) => {
+    const pairs = destinations.map(({ destination }, column) => {
       const cell = [...numbers.subarray(column * this.width, (column + 1) * this.width)];
       const [medianMs, pFailed, ...rest] = cell;
       if (Number.isNaN(medianMs)) return undefined;
       const numQuantiles = quantiles.length;
       return {
+        basis: this.model.basisKindOf({ source: nodes[index].destination, destination }),
         medianMs,
         pFailed,
         quantilesMs: rest.slice(0, numQuantiles),
@@ -238,13 +243,14 @@ export function matrixRowJson(
   { src, srcName, pairs }: MatrixRow,
   quantiles: readonly number[],
 ): z.infer<typeof matrixRowSchema> {
-  const each = (value: (pair: MatrixPair) => number) => pairs.map((pair) => pair ? value(pair) : null);
+  const each = <T>(value: (pair: MatrixPair) => T) => pairs.map((pair) => pair ? value(pair) : null);
   const byQuantile = quantiles.map((q, i) => [q, each(({ quantilesMs }) => quantilesMs[i])]);
   const samplesOf = ({ samplesMs }: MatrixPair) => samplesMs.map((ms) => Number.isNaN(ms) ? null : ms);
   const hasSamples = pairs.some((pair) => pair && pair.samplesMs.length > 0);
   return {
     src,
     ...(srcName !== undefined && { srcName }),
+    basis: each(({ basis }) => basis),
     medianMs: each(({ medianMs }) => medianMs),
     pFailed: each(({ pFailed }) => pFailed),
     quantilesMs: Object.fromEntries(byQuantile),

@@ -72,9 +72,10 @@ function placeOf(place: MapApiAnswer["places"][number]): MapRtt {
     low_ms: lowMs,
     high_ms: highMs,
     p_failed: pFailed,
+    known_addresses: knownAddresses,
+    ...others
   } = place;
-  const { country, name, latitude, longitude } = place;
-  return { country, name, latitude, longitude, cellDegrees, medianMs, lowMs, highMs, pFailed };
+  return { ...others, cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses };
 }
 
 /** See the module. */
@@ -182,11 +183,11 @@ MapPart.heading = "How far is everywhere?";
 
 const CSV_FIELDS = [
   ...["country", "name", "latitude", "longitude", "cellDegrees"] as const,
-  ...["medianMs", "lowMs", "highMs", "pFailed"] as const,
+  ...["medianMs", "lowMs", "highMs", "pFailed", "knownAddresses", "basis"] as const,
 ];
 const CSV_COLUMNS = [
   ...["country", "name", "latitude", "longitude", "cell_degrees"],
-  ...["median_ms", "q0.05_ms", "q0.95_ms", "p_failed"],
+  ...["median_ms", "q0.05_ms", "q0.95_ms", "p_failed", "known_addresses", "basis"],
 ];
 
 /** The names of the files that say where addresses are, by the configuration of a model; none if it does not know. */

@@ -102,9 +102,9 @@ Deno.test("a table counts the addresses of a prefix of either IP version", () =>
   assertEquals(counts, [4, 2, 1, 1, 3, 2, 0]);
 });
 
-Deno.test("basisOf() says whether the pair, both addresses, one or none was measured", () => {
+Deno.test("basisOf() says whether the pair was measured, both ends were, or an answer is a guess", () => {
   assertEquals(basis("198.51.100.9", "203.0.113.7"), {
-    kind: "pair",
+    kind: "measured",
     text: "Pair measured 3 times, last on 2019-06-01.",
     src: { measurements: 4, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
     dst: { measurements: 4, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
@@ -114,21 +114,27 @@ Deno.test("basisOf() says whether the pair, both addresses, one or none was meas
     basis("203.0.113.7", "198.51.100.9").text,
     "Pair measured 3 times, last on 2019-06-01, in the other direction only.",
   );
-  assertEquals(basis("10.0.0.1", "200.1.2.3").kind, "addresses");
+  assertEquals(basis("10.0.0.1", "200.1.2.3").kind, "estimate");
   const half = basis("198.51.100.9", "203.0.113.200");
-  assertEquals(half.kind, "source");
+  assertEquals(half.kind, "guess");
   assertEquals(
     half.text,
     "Source measured 4 times, last on 2019-06-01, destination never: a guess from 203.0.113.0/24 (1 known address).",
   );
   assertEquals(half.dst, { measurements: 0, in_adaptation: 0, last_seen: null });
-  assertEquals(basis("8.8.8.8", "10.0.0.1").kind, "destination");
+  assertEquals(basis("8.8.8.8", "10.0.0.1").kind, "guess");
   const none = basis("8.8.8.8", "10.0.9.9");
-  assertEquals(none.kind, "network");
+  assertEquals(none.kind, "guess");
   assertStringIncludes(none.text, "Neither address is in the training data");
   assertStringIncludes(none.text, "10.0.0.0/16 (1 known address)");
   assertStringIncludes(none.text, "nothing is known near 8.8.8.8");
-  assertEquals(basis("203.0.113.0/24", "10.0.0.1").kind, "destination");
+  const prefix = basis("203.0.113.0/24", "10.0.0.1");
+  assertEquals(prefix.kind, "estimate");
+  assertStringIncludes(
+    prefix.text,
+    "source not a single address: an estimate from 203.0.113.0/24 (1 known address)",
+  );
+  assertEquals(basis("203.0.112.0/24", "10.0.0.1").kind, "guess");
 });
 
 Deno.test("basisOf() says that a synthetic Internet is not the real one, and what an old checkpoint does not say", () => {
@@ -155,7 +161,7 @@ Deno.test("basisOf() counts the measurements of an adaptation, and says which th
   ]));
   const asked = (src: string, dst: string) => basis(src, dst, adapted);
   assertEquals(asked("203.0.113.77", "198.51.100.9"), {
-    kind: "pair",
+    kind: "measured",
     text: "Pair in 24 measurements of the adaptation, last on 2019-06-02.",
     src: { measurements: 25, in_adaptation: 25, last_seen: "2019-06-02T00:00:00.000Z" },
     dst: { measurements: 28, in_adaptation: 24, last_seen: "2019-06-02T00:00:00.000Z" },

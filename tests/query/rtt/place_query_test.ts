@@ -133,7 +133,7 @@ function mixtureOf(...prefixes: IpPrefix[]): IpPrefix {
   return {
     bytes: new Uint8Array(4),
     length: 0,
-    mixture: { name: "a place", numNetworks: prefixes.length, take },
+    mixture: { name: "a place", numNetworks: prefixes.length, has: () => false, take },
   };
 }
 

@@ -1,6 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { prefixOfAddress } from "../../../lib/data/addresses/ip_prefix.ts";
+import { basisJson, rttsText } from "../../../lib/data/addresses/known_addresses.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import type { Forecast, KnownOfQuestion } from "../../../lib/model/pool/forecast.ts";
 import { kernelsOf, NUM_COMPONENTS, weightsOf } from "../../../lib/model/pool/forecasts.ts";
@@ -64,6 +66,19 @@ function withPooled(test: (pooled: PingModel, alone: PingModel) => Promise<void>
     await test(PingModel.of(config, registry, { weights, pool: pool() }), alone);
   });
 }
+
+Deno.test("the basis of a pair has the measured RTTs that the pool remembers, the newest first", () =>
+  withPooled((pooled) => {
+    const basisOf = (destination: Uint8Array) =>
+      pooled.basisOf({ source: prefixOfAddress(SOURCE), destination: prefixOfAddress(destination) });
+    const { rtts = [] } = basisOf(DESTINATIONS[0]);
+    assertEquals(rtts.map(({ timeS }) => timeS), [4, 3, 2, 1, 0].map((i) => START_S + 600 * i));
+    rtts.forEach(({ rttMs }, i) => assertAlmostEquals(rttMs, [35, 20.4, 21, 20.6, 20.5][i], 0.05));
+    assertEquals(rttsText(rtts), "median 20.6 ms; 2023-11-14: 35.0, 20.4, 21.0, 20.6, 20.5 ms");
+    assertEquals(basisJson(basisOf(DESTINATIONS[0])).rtts?.[4].time, "2023-11-14T22:13:20.000Z");
+    assertEquals(basisJson(basisOf(DESTINATIONS[2])).rtts, undefined);
+    return Promise.resolve();
+  }));
 
 /** The mixture in float64: the model's codes up to the greatest RTT, and what each kernel has. */
 Deno.test("a pool mixes the model's codes within the known range and the simple forecasts; all sums to 1", () =>

@@ -28,11 +28,12 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     const { stdout } = await succeed(...args, csv, "--quantiles", "0.1,0.5", "--json");
     assertEquals(JSON.parse(stdout).numPairs, PAIRS.length);
     const [head, ...lines] = Deno.readTextFileSync(csv).trimEnd().split("\n");
-    assertEquals(head, "src,dst,median_ms,p_failed,q0.1_ms,q0.5_ms");
+    assertEquals(head, "src,dst,basis,median_ms,p_failed,q0.1_ms,q0.5_ms");
     lines.forEach((line, i) => {
-      const { quantilesMs, pFailed } = answers[i];
-      const [src, dst, median, failed, ...quantiles] = line.split(",");
+      const { quantilesMs, pFailed, basis } = answers[i];
+      const [src, dst, kind, median, failed, ...quantiles] = line.split(",");
       assertEquals([src, dst], PAIRS[i]);
+      assertEquals(kind, basis.kind);
       assertEquals([median, ...quantiles].map(Number), [0.5, 0.1, 0.5].map((q) => quantilesMs[q]));
       assert(Math.abs(Number(failed) - pFailed) < 1e-5);
     });
@@ -118,13 +119,13 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
       return { head, lines };
     };
     const { head, lines } = await csvOf("m.csv", nodes, 7);
-    assertEquals(head.slice(0, 6), ["src", "dst", "median_ms", "p_failed", "q0.9_ms", "sample1_ms"]);
-    assertEquals(head.length, 5 + 40);
-    const samples = lines.map((line) => line.slice(5));
+    assertEquals(head.slice(0, 7), ["src", "dst", "basis", "median_ms", "p_failed", "q0.9_ms", "sample1_ms"]);
+    assertEquals(head.length, 6 + 40);
+    const samples = lines.map((line) => line.slice(6));
     // The untrained model gives a third of the mass or more to no reply, and all else to many RTTs.
     for (const [i, own] of samples.entries()) {
       const failed = own.filter((text) => text === "").length / own.length;
-      assert(Math.abs(failed - Number(lines[i][3])) < 0.3, `${failed} of ${lines[i][3]} failed`);
+      assert(Math.abs(failed - Number(lines[i][4])) < 0.3, `${failed} of ${lines[i][4]} failed`);
       assert(new Set(own).size > 3, "samples differ");
     }
     assertEquals(new Set(samples.map(String)).size, samples.length);
@@ -145,11 +146,17 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
     ) =>
       NODES.flatMap((dst, i) => {
         if (row.src as unknown === dst) {
-          assertEquals([row.medianMs[i], row.pFailed[i], row.samplesMs[i]], [null, null, null]);
+          assertEquals([row.basis[i], row.medianMs[i], row.pFailed[i], row.samplesMs[i]], [
+            null,
+            null,
+            null,
+            null,
+          ]);
           return [];
         }
         const samples = (row.samplesMs[i] as (number | null)[]).map((ms) => ms === null ? "" : String(ms));
         const numbers = [
+          String(row.basis[i]),
           String(row.medianMs[i]),
           Number(row.pFailed[i]).toFixed(6),
           String(row.quantilesMs["0.9"][i]),
@@ -160,11 +167,11 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
     assertEquals(cells, lines);
 
     const other = await csvOf("other.csv", fewer, 7);
-    const byPair = new Map(lines.map((line) => [line.slice(0, 2).join(), line.slice(5)]));
-    for (const line of other.lines) assertEquals(line.slice(5), byPair.get(line.slice(0, 2).join()));
+    const byPair = new Map(lines.map((line) => [line.slice(0, 2).join(), line.slice(6)]));
+    for (const line of other.lines) assertEquals(line.slice(6), byPair.get(line.slice(0, 2).join()));
     assert(
       (await csvOf("seed.csv", nodes, 8)).lines.every((line, i) =>
-        String(line.slice(5)) !== String(samples[i])
+        String(line.slice(6)) !== String(samples[i])
       ),
     );
   }));
@@ -181,11 +188,11 @@ Deno.test("query matrix --names writes the names of nodes beside them in every f
       return output;
     };
     const [head, ...lines] = Deno.readTextFileSync(await run("m.csv")).trimEnd().split("\n");
-    assert(head.startsWith("src,dst,src_name,dst_name,median_ms,"));
+    assert(head.startsWith("src,dst,src_name,dst_name,basis,median_ms,"));
     assert(lines[0].startsWith('192.0.2.1,198.51.100.7,,"a, ""b""",'));
     assert(lines[1].startsWith('198.51.100.7,192.0.2.1,"a, ""b""",,'));
     const columns = await columnsOf(await run("m.parquet"));
-    assertEquals([...columns.keys()].slice(0, 4), head.split(",").slice(0, 4));
+    assertEquals([...columns.keys()].slice(0, 5), head.split(",").slice(0, 5));
     assertEquals([columns.get("src_name"), columns.get("dst_name")], [[null, 'a, "b"'], ['a, "b"', null]]);
     const { destinationNames, rows } = JSON.parse(Deno.readTextFileSync(await run("m.json")));
     assertEquals(destinationNames, [null, 'a, "b"']);

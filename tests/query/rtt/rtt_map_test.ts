@@ -1,10 +1,17 @@
-import { assert, assertAlmostEquals, assertEquals, assertGreater, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { faultOfXml } from "../../base/report/xml.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { addressBytes } from "../../../lib/data/addresses/ip.ts";
-import { prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import { parsePrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import {
   MAP_BOUNDS_MS,
@@ -14,8 +21,9 @@ import {
 } from "../../../lib/query/rtt/map_format.ts";
 import { drawDestinations } from "../../../lib/query/rtt/prefix_query.ts";
 import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
+import { parseEnds } from "../../../lib/query/rtt/rtt_question.ts";
 import { NUM_HEATS } from "../../../lib/base/report/theme.ts";
-import { KNOWN, measured, tinyPlacedModel } from "../adapt/tiny_rows.ts";
+import { dataOf, KNOWN, measured, tinyPlacedModel } from "../adapt/tiny_rows.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 async function withPlacedModel(test: (model: PingModel) => Promise<void>) {
@@ -87,13 +95,44 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
     assertThrows(() => maps.source("example.org"), UserError);
   }));
 
+Deno.test("a place of a map is an estimate where it has measured addresses and the source is one, else a guess", () =>
+  withPlacedModel(async (placed) => {
+    const { config, registry, weights } = placed;
+    const [area, other] = new RttMaps(placed).areas("country", parsePrefix("0.0.0.0/0"));
+    assertEquals([area.knownAddresses, other.knownAddresses], [0, 0]);
+    const inside = formatAddress(area.prefixes[0].prefix.bytes);
+    const model = PingModel.of(config, registry, { weights, trainingData: dataOf([[KNOWN[0], inside, 3]]) });
+    const maps = new RttMaps(model);
+    const kindsFrom = async (source: string) => {
+      const areas = maps.areas("country", maps.source(source)).filter(({ country }) =>
+        [area.country, other.country].includes(country)
+      );
+      const places = await Array.fromAsync(maps.rtts(areas, await maps.origin(maps.source(source))));
+      return places.map(({ country, basis, knownAddresses }) => [country, basis, knownAddresses]);
+    };
+    assertEquals(await kindsFrom(KNOWN[0]), [[area.country, "estimate", 1], [other.country, "guess", 0]]);
+    assertEquals(await kindsFrom("192.0.2.200"), [[area.country, "guess", 1], [other.country, "guess", 0]]);
+    const kindOf = (src: string, dst: string) => model.basisKindOf(parseEnds(src, dst, model.places));
+    assertEquals(
+      [inside, area.name, other.name].map((dst) => kindOf(KNOWN[0], dst)),
+      ["measured", "estimate", "guess"],
+    );
+    assertStringIncludes(
+      model.basisOf(parseEnds(KNOWN[0], area.name, model.places)).text,
+      "destination not a single address: an estimate from",
+    );
+  }));
+
 Deno.test("a model without places has no map", () =>
   withTinyModel((model) => {
     assertThrows(() => new RttMaps(model), UserError, "expected one trained with --geo");
     return Promise.resolve();
   }));
 
-const numbers = { medianMs: 23.5, lowMs: 20, highMs: 320, pFailed: 0.25 };
+const numbers = {
+  ...{ medianMs: 23.5, lowMs: 20, highMs: 320, pFailed: 0.25, knownAddresses: 3 },
+  basis: "estimate" as const,
+};
 const PLACES: MapRtt[] = [
   { country: "US", name: "United States", latitude: 40, longitude: -75, cellDegrees: null, ...numbers },
   {
@@ -132,9 +171,9 @@ Deno.test("a map as GeoJSON has countries as points, cells as polygons, their nu
 
 Deno.test("a map as CSV has a line for each place", () => {
   assertEquals(write("csv").split("\n"), [
-    "country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed",
-    "US,United States,40,-75,,23.5,20,320,0.250000",
-    'US,"Washington, ""D.C.""",37.5,-77.5,2.5,23.5,20,320,0.250000',
+    "country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed,known_addresses,basis",
+    "US,United States,40,-75,,23.5,20,320,0.250000,3,estimate",
+    'US,"Washington, ""D.C.""",37.5,-77.5,2.5,23.5,20,320,0.250000,3,estimate',
     "",
   ]);
 });
@@ -149,7 +188,7 @@ Deno.test("a map as a picture is shaded by the median, or by the width of the in
   for (
     const text of [
       "Median RTT from AS3320",
-      "<title>near Washington, &quot;D.C.&quot;, US: median 23.5 ms, 90 % from 20.0 to 320 ms, no reply 25 %</title>",
+      "<title>near Washington, &quot;D.C.&quot;, US: median 23.5 ms, 90 % from 20.0 to 320 ms, no reply 25 %; estimate</title>",
       "IP geolocation by DB-IP (CC BY 4.0)",
       "Natural Earth",
     ]

@@ -316,6 +316,7 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
       destinations.map(({ prefix, probability }) => ({
         prefix: formatPrefix(prefix),
         probability,
+        basis: "guess" as const,
         measured: null,
       }));
     assertEquals(answer, {
