@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
@@ -13,6 +14,7 @@ import { defineStage, serveStage, type StageContext, type StageResult } from "..
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
+import { rttTable, writeRttTable } from "../lib/query/files/rtt_table.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { type AnsweredQuery, answerQueries, notesOn } from "../lib/query/rtt/answer_queries.ts";
@@ -34,6 +36,7 @@ import {
   timeOf,
 } from "./query_options.ts";
 import { openOwn, signed } from "./own_outputs.ts";
+import { makeOutputFile } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
@@ -69,6 +72,9 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   }
   if (options.output !== undefined) {
     throw new UsageError(`Cannot use --output ${options.output}: it is for the answers to --queries FILE`);
+  }
+  if (options.table !== undefined && !options.table.endsWith(".parquet")) {
+    throw new UsageError(`Cannot use --table ${options.table}: expected a name that ends with .parquet`);
   }
   requireEnd("src", src);
   requireEnd("dst", dst);
@@ -106,6 +112,10 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
     const svg = await plotRttDistribution(distribution, { title, subtitle, quantiles });
     plot.finish(signed(svg, "query rtt"));
   }
+  if (options.table !== undefined) {
+    const asked = { src, dst, timeS };
+    await writeTable(options.table, { distribution, asked, overwrite: options.overwrite });
+  }
   const numbers = summaryOf(answer, summary);
   const basis = model.basisOf(query);
   return {
@@ -127,6 +137,25 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   };
 }
 
+/** Writes the table of an answer, unless it is there. @throws {UserError} If a file of something else is there. */
+async function writeTable(
+  path: string,
+  { distribution, asked, overwrite }: {
+    distribution: RttDistribution;
+    asked: { src: string; dst: string; timeS: number | null };
+    overwrite: boolean;
+  },
+): Promise<void> {
+  const table = rttTable(distribution);
+  const digest = createHash("sha256").update(table.probability).digest("hex");
+  const options = { ...asked, probabilities: digest };
+  const start = { stage: "query rtt", inputs: [], options, overwrite, besides: () => [] };
+  await makeOutputFile(path, start, (work) => {
+    writeRttTable(work.path, table);
+    return Promise.resolve({ counts: {}, rows: table.probability.length });
+  });
+}
+
 /**
  * Answers a file of queries.
  *
@@ -143,8 +172,10 @@ async function answerFile(
       throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it is in the file`);
     }
   }
-  if (options.plot !== undefined) {
-    throw new UsageError(`Cannot use --plot ${options.plot}: it is for one query, without --queries`);
+  for (const name of ["plot", "table"] as const) {
+    if (options[name] !== undefined) {
+      throw new UsageError(`Cannot use --${name} ${options[name]}: it is for one query, without --queries`);
+    }
   }
   using lines = openLines("query rtt --output", options, "answers");
   const context = await contextOf(options, stage);

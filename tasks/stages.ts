@@ -737,7 +737,7 @@ export const STAGES = named({
         reads:
           "a checkpoint, two addresses or prefixes, perhaps a time and recent measurements; or a file of such queries " +
           "(`--queries`)",
-        writes: "the RTT distribution; with `--plot` as SVG; JSON lines",
+        writes: "the RTT distribution; with `--plot` as SVG, with `--table` as Parquet; JSON lines",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
         options: {
           ...namedOptions,
@@ -780,7 +780,13 @@ export const STAGES = named({
             value: "MS,MS,…",
           }),
           plot: option.path(uses.outputFile(), "write the density as SVG"),
-          overwrite: overwriteOther,
+          table: option.path(
+            uses.outputFile(),
+            "write the whole distribution: columns rtt_ms, low_ms, high_ms and probability, a row for each RTT code " +
+              "and, with NaN for its RTT, one for no reply",
+            { value: "F.parquet" },
+          ),
+          overwrite: option.switch(`${overwriteOther.help}; at --table only the table of another answer`),
         },
       }),
       "destinations": command({

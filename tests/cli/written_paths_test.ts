@@ -38,6 +38,7 @@ const TABLE: Record<string, string> = {
   "eval --output": "--checkpoint ./run --data ./rows",
   "query rtt --output": "--checkpoint ./run --queries ./queries.jsonl",
   "query rtt --plot": "--checkpoint ./run --src 192.0.2.1 --dst 198.51.100.7",
+  "query rtt --table": "--checkpoint ./run --src 192.0.2.1 --dst 198.51.100.7",
   "query destinations --output": "--checkpoint ./run --src 192.0.2.1 --rtt 20 --max-expansions 2",
   "query nearest --output": "--checkpoint ./run --src 192.0.2.1 --candidates ./nodes.txt",
   "query advise --output": "--checkpoint ./located --src 192.0.2.1 --candidates ./nodes.txt",
@@ -60,6 +61,7 @@ const TABLE: Record<string, string> = {
 const ENDINGS: Record<string, string[]> = {
   "query map --output": [".svg", ".csv", ".geojson"],
   "query matrix --output": [".csv"],
+  "query rtt --table": [".parquet"],
   "inspect --plot": [".svg"],
   "score --report": [".html"],
 };

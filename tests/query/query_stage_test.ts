@@ -1,5 +1,7 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { loadModel } from "../../lib/query/files/load_model.ts";
 import { refused, runStageProcess, succeed } from "../cli/process.ts";
@@ -31,6 +33,27 @@ Deno.test("query rtt between prefixes gives a mixture with its errors, a picture
     const text = await runStageProcess([...args, ...options]);
     assertStringIncludes(text.stdout, "of 12 draws from the model");
     assertStringIncludes(text.stdout, "P(RTT <= 100 ms)");
+  }));
+
+Deno.test("query rtt --table has the whole distribution: its sums are what --at and the text say", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const table = join(folder, "new", "answer.parquet");
+    const args = ["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4", "--dst"];
+    const asked = ["198.51.100.7", "--at", "5,100", "--table", table];
+    const { at, pFailed } = JSON.parse((await succeed(...args, ...asked, "--json")).stdout);
+    const rows = await parquetReadObjects({ file: await asyncBufferFromFile(table), compressors });
+    assertEquals(rows.length, 33_792);
+    const sum = (isCounted: (row: Record<string, number>) => boolean) =>
+      rows.reduce((sum, row) => sum + (isCounted(row) ? row.probability : 0), 0);
+    assertAlmostEquals(sum(() => true), 1, 1e-9);
+    assertAlmostEquals(sum(({ rtt_ms }) => Number.isNaN(rtt_ms)), pFailed, 1e-12);
+    for (const { rttMs, cdf } of at) {
+      assertAlmostEquals(sum(({ low_ms }) => low_ms <= rttMs) / (1 - pFailed), cdf, 1e-9);
+    }
+    assert(rows.slice(0, -1).every(({ rtt_ms, low_ms, high_ms }) => low_ms <= rtt_ms && rtt_ms < high_ms));
+    await succeed(...args, ...asked);
+    await refused(runStageProcess([...args, "203.0.113.5", "--table", table]), 1, "--overwrite");
+    await refused(runStageProcess([...args, "203.0.113.5", "--table", "t.csv"]), 2, "ends with .parquet");
   }));
 
 Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one line, with exit code 2", () =>

@@ -1,0 +1,35 @@
+/**
+ * The whole distribution of an answer as Parquet: a row for each of the 33,791 RTT codes and one for no reply.
+ *
+ * @module
+ */
+import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
+import { encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
+import { type RttDistribution, RTTS_MS } from "../rtt/rtt_distribution.ts";
+
+/** The columns of a table, all of the same length; by their names in the file. */
+export type RttTable = Record<"rtt_ms" | "low_ms" | "high_ms" | "probability", Float64Array>;
+
+/**
+ * The probabilities of all outcomes, which sum to 1: RTTs ascending, then no reply with NaN for its RTT.
+ *
+ * @param distribution An answer. @returns RTTs from `low_ms` up to, not including, `high_ms` share a code.
+ */
+export function rttTable({ pFailed, probabilities }: RttDistribution): RttTable {
+  const bounds = Array.from(CANONICAL_RTT_CODES, rttCodeBounds);
+  return {
+    rtt_ms: Float64Array.of(...RTTS_MS, NaN),
+    low_ms: Float64Array.of(...bounds.map(({ lowMs }) => lowMs), NaN),
+    high_ms: Float64Array.of(...bounds.map(({ highMs }) => highMs), NaN),
+    probability: Float64Array.of(...probabilities.map((p) => p * (1 - pFailed)), pFailed),
+  };
+}
+
+/** Writes a table. @throws {UserError} If the disk is full. */
+export function writeRttTable(path: string, table: RttTable): void {
+  const columns = Object.entries(table).map(([name, data]) => ({ name, data, type: "DOUBLE" as const }));
+  const output = new ParquetOutput(path);
+  output.write(encodeChunks(columns.map((each) => ({ ...each, isOptional: false })), table.rtt_ms.length));
+  const schema = columns.map(({ name, type }) => ({ name, type, repetition_type: "REQUIRED" as const }));
+  output.close([{ name: "schema", num_children: schema.length }, ...schema]);
+}
