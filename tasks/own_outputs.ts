@@ -9,14 +9,17 @@ import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.
 /** The options, each with the beginning of its file. */
 const OWN = {
   "inspect --plot": signOf("inspect"),
-  "query rtt --output": jsonLine("line", "src|error"),
+  "query rtt --output": anyOf(
+    /^\{"line":\d+,"src":"[^"]*","dst":"[^"]*",.*"contextMeasurements":\d/,
+    /^\{"line":\d+,"error":"(?:[^"\\]|\\.)*"\}\n/,
+  ),
   "query rtt --plot": signOf("query rtt"),
   "query destinations --output": jsonLine("prefix", "probability"),
   "query nearest --output": jsonLine("candidate", "medianMs", "pNearest"),
   "query advise --output": jsonLine("src", "dst", "reductionMs"),
   "query map --output": anyOf(
     signOf("query map"),
-    jsonLine("type", "src", "attribution"),
+    /^\{"type":"FeatureCollection","src":".*?","attribution":/,
     /^country,name,latitude,longitude,cell_degrees,median_ms,q0\.05_ms,q0\.95_ms,p_failed\n/,
   ),
   "query sample --output": /^\{"src":.*"rttMs":[^,]*,"order":"/,

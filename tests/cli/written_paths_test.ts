@@ -163,6 +163,24 @@ for (const name of OWN_OUTPUTS) {
   }
 }
 
+Deno.test("JSON of other programs that has some of the same keys is kept", async () => {
+  const others = {
+    "query rtt --output": [
+      '{"line":12,"level":"error","error":"timeout"}\n',
+      '{"line":1,"src":"a.c","n":2}\n',
+    ],
+    "query map --output": ['{"type":"FeatureCollection","name":"x","src":"y","attribution":"z"}\n'],
+  };
+  for (const [name, texts] of Object.entries(others)) {
+    const path = at(`others${name.includes("map") ? ".geojson" : ".out"}`);
+    for (const text of texts) {
+      Deno.writeTextFileSync(path, text);
+      await assertRejects(() => run(wordsOf(name, path)), UserError, "did not write");
+      assertEquals(Deno.readTextFileSync(path), text);
+    }
+  }
+});
+
 Deno.test("an output is not a device, no two options name the same, and a glob does not match one", async () => {
   const watch = ["watch", "--input", at("pings.jsonl")];
   for (const path of ["/dev/stdout", "/dev/full", "/proc/self/fd/1"]) {
