@@ -37,7 +37,7 @@ import {
   watchedMeasurementSchema,
   watchOptionsSchema,
 } from "./api/schemas.ts";
-import { ALIASES, type QueryForm, queryFormOf } from "./api/read_question.ts";
+import { type QueryForm, queryFormOf } from "./api/read_question.ts";
 import type { PingService } from "./api/ping_service.ts";
 import { ensure } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
@@ -180,7 +180,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     get: {
       operationId: "getStatusCheck",
       summary: "the alarms of a watched measurement by probe, as RIPE Atlas' status checks have them",
-      path: { id: "the msm_id of watched measurements, or their dst_addr" },
+      path: { id: "the msm_id of watched measurements, or their dst" },
       query: statusCheckQuestionSchema,
       answer: { type: JSON_TYPE, schemas: ["StatusCheck"] },
       problems: [400, 404, 503],
@@ -287,13 +287,12 @@ function parametersOf({ shape }: z.ZodObject): object[] {
     const form = queryFormOf(field);
     if (form === undefined) return [];
     const { description = "", $schema: _, ...schema } = z.toJSONSchema(field, { io: "input" });
-    const alias = ALIASES.find(([, full]) => full === name)?.[0];
     return [{
       name,
       in: "query",
       required: !z.safeParse(field, undefined).success,
       schema: form === "number" ? schema : { type: "string" },
-      description: `${description}${FORM_TEXTS[form]}${alias === undefined ? "" : `; also \`${alias}\``}`,
+      description: `${description}${FORM_TEXTS[form]}`,
     }];
   });
 }

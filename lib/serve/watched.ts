@@ -173,7 +173,7 @@ export function statusCheck(watch: PairWatch, id: string, value: unknown): Statu
   if (probes.size === 0) {
     throw new ApiError(
       404,
-      `Cannot answer for measurement ${id.slice(0, 80)}: no watched measurement has that msm_id or dst_addr`,
+      `Cannot answer for measurement ${id.slice(0, 80)}: no watched measurement has that msm_id or dst`,
     );
   }
   const total_alerts = [...probes.values()].filter(({ alert }) => alert).length;
@@ -207,14 +207,14 @@ export async function* watchLines(
   service: PingService,
   { signal, isText, fields }: { signal: AbortSignal; isText: boolean; fields: Record<string, unknown> },
 ): AsyncGenerator<WatchApiAnswer | LineError> {
-  const { src_addr: src, dst_addr: dst } = readFields(watchOptionsSchema, fields);
+  const { src, dst } = readFields(watchOptionsSchema, fields);
   for await (const { line, read } of measurementLines(lines, { isText, src, dst, withIds: true })) {
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {
       const { numInFuture } = watch;
       events = watch.add(watchedMeasurement(read()));
-      if (watch.numInFuture > numInFuture) throw new UserError("found a timestamp after now, expected none");
+      if (watch.numInFuture > numInFuture) throw new UserError("found a time after now, expected none");
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       yield { line, error: error.message };
@@ -229,8 +229,8 @@ export async function* watchLines(
 function watchedMeasurement(value: unknown): TimedMeasurement {
   const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchedMeasurementSchema, value);
   const measurement = readMeasurement(asked);
-  const timeS = exactTimeOf(asked.timestamp);
-  if (timeS === null) throw new UserError("found no timestamp, expected one");
+  const timeS = exactTimeOf(asked.time);
+  if (timeS === null) throw new UserError("found no time, expected one");
   return {
     ...measurement,
     timeS,
@@ -246,15 +246,15 @@ async function expectedAt(
 ): Promise<Expectation | undefined> {
   if (kind !== "begin") return undefined;
   const context = history.map((measurement) => ({
-    src_addr: src,
-    dst_addr: dst,
-    timestamp: measurement.timeS,
+    src,
+    dst,
+    time: measurement.timeS,
     rtt: finiteOrNull(rttMsOf(measurement)),
   }));
   const { quantiles_ms, at } = await service.rtt({
-    src_addr: src,
-    dst_addr: dst,
-    timestamp: timeS,
+    src,
+    dst,
+    time: timeS,
     context,
     quantiles: [...EXPECTED_QUANTILES],
     at: Number.isNaN(now.medianMs) ? [] : [now.medianMs],

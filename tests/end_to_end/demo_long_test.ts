@@ -66,9 +66,9 @@ Deno.test("demo ends with the command that opens the page on what it learned", a
   const model = await (await server.fetch("/v1/model")).json();
   assertEquals(model.evaluation.methods[0].name, "model");
   const question = await server.fetch(`/v1/rtt${address?.hash.replace("#ask", "")}`);
-  const { src_addr, quantiles_ms, basis } = await question.json();
+  const { src, quantiles_ms, basis } = await question.json();
   assert(basis.pair.measurements >= 100, basis.text);
-  assertEquals(src_addr, (first.query as { src: string }).src);
+  assertEquals(src, (first.query as { src: string }).src);
   assertEquals(quantiles_ms, (first.query as { quantilesMs: unknown }).quantilesMs);
 });
 

@@ -206,14 +206,14 @@ Deno.test("the API and the page read the same from the same text", async () => {
   for (const { name, content } of ANYWHERE) {
     const { pings, faults } = parsePaste(content, { source: SRC, endTimeS: null });
     const pasted = pings.map((
-      { src_addr, dst_addr, timestamp, rtt },
-    ) => [src_addr, dst_addr, timestamp, rtt]);
+      { src, dst, time, rtt },
+    ) => [src, dst, time, rtt]);
     assertEquals([pasted, faults], [WANTED, []], name);
     const found: unknown[] = [];
     const texts = ReadableStream.from(content.split("\n"));
     for await (const { read } of measurementLines(texts, { isText: true, src: SRC, withIds: false })) {
-      const { src_addr, dst_addr, timestamp, rtt } = read() as Record<string, unknown>;
-      found.push([src_addr, dst_addr, timestamp, rtt]);
+      const { src, dst, time, rtt } = read() as Record<string, unknown>;
+      found.push([src, dst, time, rtt]);
     }
     assertEquals(found, WANTED, name);
   }

@@ -71,7 +71,7 @@ Deno.test("the published package works elsewhere as the checkout does", (test) =
       const stderr = new Response(child.stderr).text();
       const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
       const { url } = JSON.parse((await stdout.read()).value ?? await stderr);
-      const question = new URLSearchParams({ src_addr: PAIR[1], dst_addr: PAIR[3] });
+      const question = new URLSearchParams({ src: PAIR[1], dst: PAIR[3] });
       const answer = await fetch(`${url}v1/rtt?${question}`);
       assertEquals(answer.status, 200, await answer.text());
       child.kill("SIGTERM");

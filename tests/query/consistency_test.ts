@@ -115,7 +115,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
     const [from, to, when] = [["--src", SRC], ["--dst", DST], ["--time", String(TIME_S)]];
     Deno.writeTextFileSync(at("nodes.txt"), `${DST}\n${OTHER}\n`);
     Deno.writeTextFileSync(at("source.txt"), `${SRC}\n`);
-    const asked = { src_addr: SRC, dst_addr: DST, timestamp: TIME_S };
+    const asked = { src: SRC, dst: DST, time: TIME_S };
 
     await test.step("query rtt, of one pair and of a file", async () => {
       agree(await run(rttStage, ...checkpoint, ...from, ...to, ...when), truth, "query rtt");
@@ -248,8 +248,8 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       const [batched] = await service.rttBatch([{ ...asked, quantiles }]);
       agree(saidBy(batched), truth, "/v1/rtt:batch");
       const { nearest } = await service.nearest({
-        src_addr: SRC,
-        timestamp: TIME_S,
+        src: SRC,
+        time: TIME_S,
         candidates: [DST, OTHER],
       });
       for (const { candidate, median_ms, p_failed } of nearest) {

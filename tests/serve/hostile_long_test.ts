@@ -210,7 +210,7 @@ const KINDS: Record<string, [ends: Ends, parts: (random: RandomStream) => Hostil
     const paths = [
       `/v1/rtt?${PAIR_QUERY}&${pick(random, ["quantiles=", "at=", "cdf=", "draws=", "seed="])}${odd()}`,
       `/v1/rtt?${"&x=1".repeat(random.below(1000))}`,
-      `/v1/rtt?src_addr=${odd()}&dst_addr=${odd()}&timestamp=${odd()}`,
+      `/v1/rtt?src=${odd()}&dst=${odd()}&time=${odd()}`,
       `/v1/destinations?src=192.0.2.1&rtt=${odd()}..${odd()}&max_expansions=4`,
       `/v1/nearest?src=192.0.2.1&candidates=${odd()},198.51.100.7&by=${odd()}`,
       `/v1/matrix?nodes=${odd()},192.0.2.1&samples=${odd()}`,
@@ -221,7 +221,7 @@ const KINDS: Record<string, [ends: Ends, parts: (random: RandomStream) => Hostil
   }],
   "JSON": [WAIT, (random) => [post(pick(random, POSTS), oddJson(random))]],
   "bad UTF-8": [WAIT, (random) => {
-    const bytes = new TextEncoder().encode(post(pick(random, POSTS), `{"src_addr":"____"}\n${QUESTION}`));
+    const bytes = new TextEncoder().encode(post(pick(random, POSTS), `{"src":"____"}\n${QUESTION}`));
     bytes.fill(0xc0 + random.below(64), bytes.indexOf(0x5f), bytes.indexOf(0x5f) + 1 + random.below(4));
     return [bytes];
   }],
@@ -266,7 +266,7 @@ function oddValue(random: RandomStream): string {
 
 function oddJson(random: RandomStream): string {
   const depth = 1 + random.below(100_000);
-  const field = pick(random, "src_addr dst_addr timestamp context rtt quantiles cdf __proto__".split(" "));
+  const field = pick(random, "src dst time context rtt quantiles cdf __proto__".split(" "));
   const value = pick(random, [
     ...'NaN Infinity -0 1e999 1e308 null true [] {} "" "\\ud800" "\\u0000"'.split(" "),
     ...[

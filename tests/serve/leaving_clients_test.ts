@@ -57,7 +57,7 @@ Deno.test("nothing is logged of a client that leaves while its next answer is ma
 Deno.test("serve prints nothing of clients that leave in the middle of an answer", () =>
   withCheckpoint(async (_, checkpoint) => {
     await using server = await TestServer.start(checkpoint);
-    const lines = `${JSON.stringify({ ...PAIR, dst_addr: "198.51.100.0/24", draws: 64 })}\n`.repeat(200);
+    const lines = `${JSON.stringify({ ...PAIR, dst: "198.51.100.0/24", draws: 64 })}\n`.repeat(200);
     const head = `Host: localhost\r\nContent-Type: ${
       LINES["content-type"]
     }\r\nContent-Length: ${lines.length}`;

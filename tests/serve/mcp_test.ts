@@ -13,16 +13,16 @@ const ROOT = new URL("../../", import.meta.url);
 const PLACES = PlaceTable.of(
   await openPlaces(DEMO_CAMPAIGN.places.map((path) => fromFileUrl(new URL(path, ROOT)))),
 );
-const MEASURED = { ...PAIR, timestamp: 1748736000, rtt: 12.5 };
+const MEASURED = { ...PAIR, time: 1748736000, rtt: 12.5 };
 
 /** A question for each tool; `/v1` has a path of its name. */
 const QUESTIONS: Record<string, Record<string, unknown>> = {
-  rtt: { ...PAIR, timestamp: "2025-06-01", quantiles: [0.1, 0.5], context: [MEASURED] },
-  destinations: { src: PAIR.src_addr, rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 },
-  nearest: { src_addr: PAIR.src_addr, candidates: ["198.51.100.7", "203.0.113.0/24"], draws: 4 },
+  rtt: { ...PAIR, time: "2025-06-01", quantiles: [0.1, 0.5], context: [MEASURED] },
+  destinations: { src: PAIR.src, rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 },
+  nearest: { src: PAIR.src, candidates: ["198.51.100.7", "203.0.113.0/24"], draws: 4 },
   matrix: { nodes: ["192.0.2.1", "198.51.100.7"], destinations: ["203.0.113.0/24"], draws: 4, samples: 2 },
   places: { q: "Frankf", count: 2 },
-  map: { src_addr: PAIR.src_addr, count: 3 },
+  map: { src: PAIR.src, count: 3 },
   likelihood: MEASURED,
   model: {},
 };
@@ -56,14 +56,14 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
     assertEquals([isError ?? false, structuredContent], [false, expected], name);
     assertEquals(content.map((part) => part.type === "text" && JSON.parse(part.text)), [expected]);
   }
-  const wrong = { ...PAIR, src_addr: "nobody" };
+  const wrong = { ...PAIR, src: "nobody" };
   const refused = await (await fetch(new URL("v1/rtt?src=nobody&dst=198.51.100.7", url))).json();
   const { isError, content } = await client.callTool({ name: "rtt", arguments: wrong });
   assertEquals([isError, content], [true, [{ type: "text", text: refused.detail }]]);
   const unknown = await client.callTool({ name: "rtt", arguments: { ...PAIR, cdfs: 2 } });
   assertMatch(
     JSON.stringify(unknown),
-    /Cannot answer: found \\"cdfs\\", expected only src_addr, .*"isError":true/,
+    /Cannot answer: found \\"cdfs\\", expected only src, .*"isError":true/,
   );
 }
 
@@ -75,7 +75,7 @@ const ODD_REQUESTS: readonly { id: string; params?: unknown; [field: string]: un
   {
     id: "rtt",
     method: "tools/call",
-    params: { name: "rtt", arguments: { ...PAIR, timestamp: null, context: null, quantiles: "[0.1,0.9]" } },
+    params: { name: "rtt", arguments: { ...PAIR, time: null, context: null, quantiles: "[0.1,0.9]" } },
   },
   {
     id: "likelihood",

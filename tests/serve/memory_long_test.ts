@@ -70,9 +70,9 @@ Deno.test("serve's memory is bounded while many clients post large questions", (
     await using server = await TestServer.start(checkpoint, "--max-request-s", "600");
     const context = Array.from(
       { length: 12_000 },
-      (_, i) => ({ src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: 1_700_000_000 + i, rtt: 20 }),
+      (_, i) => ({ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 + i, rtt: 20 }),
     );
-    const large = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", context };
+    const large = { src: "192.0.2.1", dst: "198.51.100.7", context };
     const line = postLines("/v1/rtt:batch", [large, large]);
     const client = async (i: number) => {
       const { path, init } = i % 4 === 0 ? line : post("/v1/rtt", large);
@@ -97,10 +97,10 @@ interface MixedRequest {
 }
 
 const address = (random: RandomStream) => `${random.below(224)}.${random.below(256)}.0.${random.below(256)}`;
-const pair = (random: RandomStream) => ({ src_addr: address(random), dst_addr: address(random) });
+const pair = (random: RandomStream) => ({ src: address(random), dst: address(random) });
 const measured = (random: RandomStream) => ({
   ...pair(random),
-  timestamp: 1_700_000_000 + random.below(1e6),
+  time: 1_700_000_000 + random.below(1e6),
   rtt: random.below(8) === 0 ? null : random.below(300),
 });
 const many = <T>(random: RandomStream, most: number, make: (random: RandomStream) => T): T[] =>
@@ -109,7 +109,7 @@ const many = <T>(random: RandomStream, most: number, make: (random: RandomStream
 /** A question with earlier measurements of its source. */
 function question(random: RandomStream) {
   const asked = pair(random);
-  const context = many(random, 12, (each) => ({ ...measured(each), src_addr: asked.src_addr }));
+  const context = many(random, 12, (each) => ({ ...measured(each), src: asked.src }));
   return { ...asked, context, at: [random.below(300)] };
 }
 
@@ -131,18 +131,18 @@ const KINDS: ((random: RandomStream) => MixedRequest)[] = [
   ...Array(6).fill((random: RandomStream) => get("/v1/rtt", { ...pair(random), at: random.below(300) })),
   (random) => get("/v1/rtt", { ...pair(random), quantiles: "0.1,0.9", cdf: 2 + random.below(50) }),
   ...Array(3).fill((random: RandomStream) => post("/v1/rtt", question(random))),
-  (random) => get("/v1/rtt", { ...pair(random), dst_addr: `${address(random)}/24`, draws: 2 }),
+  (random) => get("/v1/rtt", { ...pair(random), dst: `${address(random)}/24`, draws: 2 }),
   (random) => postLines(`/v1/rtt:batch?at=${random.below(300)}`, many(random, 30, question)),
   (random) => postLines("/v1/score", many(random, 20, measured)),
   (random) => post("/v1/likelihood", measured(random)),
-  (random) => get("/v1/destinations", { src_addr: address(random), rtt: "20..25", max_expansions: 1 }),
+  (random) => get("/v1/destinations", { src: address(random), rtt: "20..25", max_expansions: 1 }),
   (random) => get("/v1/places", { q: address(random).slice(0, 1 + random.below(12)) }),
   (random) =>
-    get("/v1/nearest", { src_addr: address(random), candidates: `${address(random)},${address(random)}` }),
+    get("/v1/nearest", { src: address(random), candidates: `${address(random)},${address(random)}` }),
   (random) => get("/v1/matrix", { nodes: `10.0.0.${random.below(9)},${address(random)}`, samples: 2 }),
   (random) => ({ path: KNOWN_PATHS[random.below(KNOWN_PATHS.length)] }),
   (random) => ({ path: `/none/${random.below(1e9)}` }),
-  (random) => get("/v1/rtt", { src_addr: `host${random.below(1e9)}`, dst_addr: address(random) }),
+  (random) => get("/v1/rtt", { src: `host${random.below(1e9)}`, dst: address(random) }),
   (random) => get("/v1/rtt", { ...pair(random), [`x${random.below(1e9)}`]: 1 }),
   (random) => post("/v1/likelihood", { ...measured(random), rtt: "soon" }),
   (random) => ({

@@ -28,8 +28,8 @@ Deno.test("openapi-typescript makes types of the description, which a client com
   Deno.writeTextFileSync(
     folder.at("client.ts"),
     `import type { components, operations } from "./api.ts";
-export const question: components["schemas"]["DestinationsQuestion"] = { src_addr: "192.0.2.1", rtt: [20, 25] };
-export const query: operations["getRtt"]["parameters"]["query"] = { src_addr: "192.0.2.1", dst_addr: "::1" };
+export const question: components["schemas"]["DestinationsQuestion"] = { src: "192.0.2.1", rtt: [20, 25] };
+export const query: operations["getRtt"]["parameters"]["query"] = { src: "192.0.2.1", dst: "::1" };
 export const median = (answer: components["schemas"]["RttAnswer"]): number => answer.quantiles_ms["0.5"];
 `,
   );
@@ -72,7 +72,7 @@ Deno.test({
       const { code, text } = await run("python3", ["-c", here(program)], folder.path);
       assertEquals(code, 0, text);
       const rtt = await (await server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,0.9`)).json();
-      const context = [{ ...PAIR, timestamp: 1750766400, rtt: 21.5 }];
+      const context = [{ ...PAIR, time: 1750766400, rtt: 21.5 }];
       const known = await (await server.post("/v1/rtt", { ...PAIR, context })).json();
       const { detail } = await (await server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1")).json();
       const [alone, after, refused] = text.trimEnd().split("\n");

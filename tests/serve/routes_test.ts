@@ -49,11 +49,11 @@ Deno.test("serve answers every route", (test) =>
     const step = (name: string, run: () => Promise<void>) => test.step(name, run);
 
     await step("GET and POST /v1/rtt say what query rtt says", async () => {
-      const asked = `/v1/rtt?${PAIR_QUERY}&timestamp=2025-06-01T00:00:00Z&quantiles=0.1,0.5&at=5,50&cdf=7`;
+      const asked = `/v1/rtt?${PAIR_QUERY}&time=2025-06-01T00:00:00Z&quantiles=0.1,0.5&at=5,50&cdf=7`;
       const got = await answerOf(rttAnswerSchema, server.fetch(asked));
       const question = {
-        src: PAIR.src_addr,
-        dst: PAIR.dst_addr,
+        src: PAIR.src,
+        dst: PAIR.dst,
         time: 1748736000,
         quantiles: [0.1, 0.5],
         at: [5, 50],
@@ -61,33 +61,33 @@ Deno.test("serve answers every route", (test) =>
       };
       assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", question)), got);
       const { stdout } = await runStageProcess([
-        ...["query", "rtt", "--checkpoint", checkpoint, "--src", PAIR.src_addr, "--dst", PAIR.dst_addr],
+        ...["query", "rtt", "--checkpoint", checkpoint, "--src", PAIR.src, "--dst", PAIR.dst],
         ...["--time", "2025-06-01", "--quantiles", "0.1,0.5", "--at", "5,50", "--json"],
       ]);
       const stage = JSON.parse(stdout);
       assertEquals(got.quantiles_ms, stage.quantilesMs);
-      assertEquals([got.p_failed, got.timestamp, got.step], [stage.pFailed, 1748736000, 3]);
+      assertEquals([got.p_failed, got.time, got.step], [stage.pFailed, 1748736000, 3]);
       assertEquals(got.at?.map(({ cdf }) => cdf), stage.at.map(({ cdf }: { cdf: number }) => cdf));
       assertEquals(got.cdf?.length, 7);
     });
 
     await step("null is as absent, and numbers and lists may be text, in a POST and in lines", async () => {
-      const plain = { ...PAIR, timestamp: 1748736000, quantiles: [0.1, 0.5], cdf: 7 };
-      const text = { ...PAIR, timestamp: "1748736000", quantiles: "[0.1, 0.5]", cdf: "7" };
+      const plain = { ...PAIR, time: 1748736000, quantiles: [0.1, 0.5], cdf: 7 };
+      const text = { ...PAIR, time: "1748736000", quantiles: "[0.1, 0.5]", cdf: "7" };
       const asked = { ...text, context: null, at: null, draws: null, seed: null };
       const expected = await answerOf(rttAnswerSchema, server.post("/v1/rtt", plain));
       assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", asked)), expected);
       const [{ line: _, ...answer }] = await server.postLines("/v1/rtt:batch", [asked]);
       assertEquals(answer, expected);
       const [scored, lost] = await server.postLines("/v1/score?context=5", [
-        { ...PAIR, timestamp: null, rtt: "12.5" },
+        { ...PAIR, time: null, rtt: "12.5" },
         { ...PAIR, rtt: null },
       ]);
-      assertEquals([scored.rtt, scored.timestamp, lost.rtt, lost.error], [12.5, null, null, undefined]);
+      assertEquals([scored.rtt, scored.time, lost.rtt, lost.error], [12.5, null, null, undefined]);
     });
 
     await step("context moves the answer, and prefixes are drawn from", async () => {
-      const context = [{ ...PAIR, timestamp: 1748736000, rtt: 12.5 }];
+      const context = [{ ...PAIR, time: 1748736000, rtt: 12.5 }];
       const moved = await answerOf(rttAnswerSchema, server.post("/v1/rtt", { ...PAIR, context }));
       const alone = await answerOf(rttAnswerSchema, server.post("/v1/rtt", PAIR));
       assertEquals([moved.context_measurements, alone.context_measurements], [1, 0]);
@@ -97,8 +97,8 @@ Deno.test("serve answers every route", (test) =>
     });
 
     await step("POST /v1/rtt:batch answers each line, in order, with an answer or an error", async () => {
-      const long = { ...PAIR, context: [], timestamp: "x".repeat(2 ** 20) };
-      const lines = [PAIR, { ...PAIR, dst_addr: "::1" }, "{", "", "\xff", { ...PAIR, cdf: 2 }, long, PAIR];
+      const long = { ...PAIR, context: [], time: "x".repeat(2 ** 20) };
+      const lines = [PAIR, { ...PAIR, dst: "::1" }, "{", "", "\xff", { ...PAIR, cdf: 2 }, long, PAIR];
       const answers = await server.postLines("/v1/rtt:batch?quantiles=0.5", lines);
       assertEquals(answers.map(({ line }) => line), [1, 2, 3, 5, 6, 7, 8]);
       const isAnswer = [true, false, false, false, true, false, true];
@@ -136,7 +136,7 @@ Deno.test("serve answers every route", (test) =>
         destinationsAnswerSchema,
         server.fetch("/v1/destinations?src=192.0.2.1&rtt=20..21&top=2&prefix_length=8&max_expansions=64"),
       );
-      const question = { src_addr: "192.0.2.1", rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 };
+      const question = { src: "192.0.2.1", rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 };
       assertEquals(await answerOf(destinationsAnswerSchema, server.post("/v1/destinations", question)), got);
       const single = "/v1/destinations?src=192.0.2.1&rtt=20&top=1&prefix_length=8&max_expansions=64";
       assertEquals((await answerOf(destinationsAnswerSchema, server.fetch(single))).rtt, [20, 20]);
@@ -159,8 +159,8 @@ Deno.test("serve answers every route", (test) =>
         server.fetch(`/v1/nearest?${asked}&candidates=${candidates}`),
       );
       const question = {
-        src_addr: "192.0.2.1",
-        timestamp: 1748736000,
+        src: "192.0.2.1",
+        time: 1748736000,
         top: 2,
         by: "probability",
         draws: 4,
@@ -180,7 +180,7 @@ Deno.test("serve answers every route", (test) =>
         { candidate, ...rest }: Record<string, unknown>,
       ) => [candidate, rest.median_ms ?? rest.medianMs];
       assertEquals(got.nearest.map(gist), stage.nearest.map(gist));
-      assertEquals([got.candidates, got.nearest.length, got.timestamp], [3, 2, stage.timeS]);
+      assertEquals([got.candidates, got.nearest.length, got.time], [3, 2, stage.timeS]);
     });
 
     await step("GET and POST /v1/matrix say what query matrix says", async () => {
@@ -191,7 +191,7 @@ Deno.test("serve answers every route", (test) =>
         server.fetch(`/v1/matrix?nodes=${nodes}&destinations=${nodes.slice(1)}&${asked}`),
       );
       const destinations = nodes.slice(1);
-      const question = { nodes, destinations, timestamp: 1748736000, quantiles: [0.2], samples: 3, seed: 5 };
+      const question = { nodes, destinations, time: 1748736000, quantiles: [0.2], samples: 3, seed: 5 };
       assertEquals(await answerOf(matrixAnswerSchema, server.post("/v1/matrix", question)), got);
       const [file, others, output] = ["n.txt", "d.txt", "m.json"].map((name) => join(folder, name));
       Deno.writeTextFileSync(file, nodes.join("\n"));
@@ -203,7 +203,7 @@ Deno.test("serve answers every route", (test) =>
       ]);
       assertEquals(code, 0, stderr);
       const { timeS, rows, ...stage } = JSON.parse(Deno.readTextFileSync(output));
-      assertEquals([got.destinations, got.timestamp, got.rows], [stage.destinations, timeS, snakeKeys(rows)]);
+      assertEquals([got.destinations, got.time, got.rows], [stage.destinations, timeS, snakeKeys(rows)]);
     });
 
     await step("GET and POST /v1/places say what a text may stand for, in a bounded number", async () => {
@@ -221,25 +221,25 @@ Deno.test("serve answers every route", (test) =>
         Array.from({ length: to - from }, (_, i) => {
           const levelMs = from + i >= 60 && from + i < 90 ? 58 : 20;
           const rtt = levelMs + 0.1 * ((from + i) % 3);
-          return { ...PAIR, timestamp: startS + 240 * (from + i), rtt, msm_id: 1001, prb_id: 77 };
+          return { ...PAIR, time: startS + 240 * (from + i), rtt, msm_id: 1001, prb_id: 77 };
         });
       const check = (id: number | string, asked = "") =>
         server.fetch(`/api/v2/measurements/${id}/status-check${asked}`);
-      await requireProblem(check(1001), 404, /no watched measurement has that msm_id or dst_addr/);
+      await requireProblem(check(1001), 404, /no watched measurement has that msm_id or dst/);
       // Wrong clocks of others hide nothing of the pair.
-      const wrong = { ...PAIR, timestamp: "2099-12-31", rtt: 3 };
-      const ahead = { ...PAIR, timestamp: startS + 1e8, rtt: 3 };
+      const wrong = { ...PAIR, time: "2099-12-31", rtt: 3 };
+      const ahead = { ...PAIR, time: startS + 1e8, rtt: 3 };
       const others = [
         "{",
         { ...PAIR, rtt: 3 },
-        { ...PAIR, timestamp: startS, rtt: 3, rtts: 4 },
+        { ...PAIR, time: startS, rtt: 3, rtts: 4 },
         wrong,
         ahead,
       ];
       const faults = await server.postLines("/v1/watch", [...measured(0, 50), ...others]);
       assertEquals(faults.map(({ line }) => line), [51, 52, 53, 54]);
-      assertStringIncludes(String(faults[3].error), "found a timestamp after now");
-      assertStringIncludes(String(faults[1].error), "found no timestamp, expected one");
+      assertStringIncludes(String(faults[3].error), "found a time after now");
+      assertStringIncludes(String(faults[1].error), "found no time, expected one");
       const [begin, ...more] = await server.postLines("/v1/watch", measured(50, 100));
       assertEquals(more, []);
       const { line, event, expected_ms, p_value, size_ms } = watchAnswerSchema.strict().parse(begin);
@@ -250,17 +250,17 @@ Deno.test("serve answers every route", (test) =>
       assertEquals([answer.global_alert, answer.total_alerts], [true, 1]);
       const { all, last, ...probe } = answer.probes[77];
       assert(Math.abs(Number(last) - 20) < 0.02);
-      assertEquals(probe, { alert: true, last_packet_loss: 0, source: PAIR.src_addr });
+      assertEquals(probe, { alert: true, last_packet_loss: 0, source: PAIR.src });
       assertEquals(all?.length, 42);
       const permitted = await answerOf(
         statusCheckAnswerSchema,
-        check(PAIR.dst_addr, "/?permitted_total_alerts=1"),
+        check(PAIR.dst, "/?permitted_total_alerts=1"),
       );
       assertEquals([permitted.global_alert, permitted.total_alerts], [false, 1]);
       await requireProblem(check(1001, "?lookback=10"), 400, /expected only permitted_total_alerts/);
       const [end] = await server.postLines("/v1/watch", measured(100, 130));
       assertEquals([end.event, end.reason], ["end", "usual"]);
-      const lost = { ...PAIR, timestamp: startS + 240 * 130, rtt: null, prb_id: 77 };
+      const lost = { ...PAIR, time: startS + 240 * 130, rtt: null, prb_id: 77 };
       assertEquals(
         await (await server.fetch("/v1/watch", {
           method: "POST",
@@ -350,8 +350,8 @@ Deno.test("serve answers every route", (test) =>
           400,
           /^Cannot answer: .*nobody.*expected an IPv4 or IPv6 address or prefix/,
         ],
-        [server.fetch("/v1/rtt"), 400, /src_addr/],
-        [server.fetch(`${rtt}&src_addr=::1`), 400, /src_addr twice/],
+        [server.fetch("/v1/rtt"), 400, /src/],
+        [server.fetch(`${rtt}&src=::1`), 400, /src twice/],
         [server.fetch(`${rtt}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/],
         [server.fetch(`${rtt}&quantile=1`), 400, /quantile/],
         [server.post("/v1/rtt", []), 400, /expected a JSON object/],
@@ -471,7 +471,7 @@ Deno.test("serve takes HTTP as clients, load balancers and scripts send it", (te
 Deno.test("serve --names shows names in every answer, and searches them", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const names = join(folder, "names.csv");
-    Deno.writeTextFileSync(names, `${PAIR.src_addr},probe 6001\n198.51.100.0/24,"<i>Example</i>"\n`);
+    Deno.writeTextFileSync(names, `${PAIR.src},probe 6001\n198.51.100.0/24,"<i>Example</i>"\n`);
     await using server = await TestServer.start(checkpoint, "--names", names);
     const ends = { src_name: "probe 6001", dst_name: "<i>Example</i>" };
     const named = async (schema: z.ZodObject, response: Promise<Response>) => {
@@ -499,7 +499,7 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
     assertEquals(places, [{ text: "192.0.2.1", name: "probe 6001", position: null }]);
     const lines = Array.from({ length: 100 }, (_, i) => {
       const rtt = (i < 60 ? 20 : 58) + 0.1 * (i % 3);
-      return { ...PAIR, timestamp: 1_480_000_000 + 240 * i, rtt };
+      return { ...PAIR, time: 1_480_000_000 + 240 * i, rtt };
     });
     const [alarm] = await server.postLines("/v1/watch", lines);
     assertEquals([alarm.event, alarm.src_name, alarm.dst_name], ["begin", ends.src_name, ends.dst_name]);

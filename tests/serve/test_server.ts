@@ -155,9 +155,9 @@ function isWhole(answer: string): boolean {
 /** The header of JSON lines. */
 export const LINES = { "content-type": "application/x-ndjson" };
 /** Two addresses. */
-export const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+export const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 /** The same as a query. */
-export const PAIR_QUERY = "src_addr=192.0.2.1&dst_addr=198.51.100.7";
+export const PAIR_QUERY = "src=192.0.2.1&dst=198.51.100.7";
 
 // A plain server of files, as any web host is one.
 

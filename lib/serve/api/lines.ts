@@ -83,7 +83,7 @@ export async function* measurementLines(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const isEnd = error instanceof NoMeasurementsError;
-    const advice = isEnd ? "; src_addr and dst_addr in the URL stand for ends that a text does not say" : "";
+    const advice = isEnd ? "; src and dst in the URL stand for ends that a text does not say" : "";
     throw new UserError(withoutOptions(error.message) + advice, { cause: error });
   }
   yield* found;
@@ -112,10 +112,22 @@ function* measurementsOf(
   const results = isOwn || typeof value !== "object" || value === null
     ? []
     : resultsIn(value as JsonObject, reading);
-  if (results.length === 0) yield { line, read: () => value };
+  if (results.length === 0) yield { line, read: () => isOwn ? withFieldNames(value as JsonObject) : value };
   for (const [result, format] of results) {
     for (const finding of format.findings(result, reading)) yield* linesOfFinding(finding, line, withIds);
   }
+}
+
+/** The columns of measurement files, and the names of their fields here. */
+const COLUMNS: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
+
+/** A measurement, whose fields may have the names of columns of measurement files. */
+function withFieldNames(measurement: JsonObject): JsonObject {
+  const named = Object.entries(measurement).map(([name, value]) => {
+    const field = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : name;
+    return [field in measurement ? name : field, value];
+  });
+  return Object.fromEntries(named);
 }
 
 /** The name of the format of the API's own measurements, which its schemas read. */
@@ -123,12 +135,12 @@ const OWN = "csv";
 
 function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Generator<Line> {
   if ("srcAddr" in finding) {
-    const { srcAddr: src_addr, dstAddr: dst_addr, eventTimeUs, msmId, prbId } = finding;
+    const { srcAddr: src, dstAddr: dst, eventTimeUs, msmId, prbId } = finding;
     const ids = withIds ? { ...(msmId >= 0 && { msm_id: msmId }), ...(prbId >= 0 && { prb_id: prbId }) } : {};
-    const timestamp = Number.isNaN(eventTimeUs) ? null : eventTimeUs / 1e6;
+    const time = Number.isNaN(eventTimeUs) ? null : eventTimeUs / 1e6;
     for (const rttMs of finding.rttsMs) {
       const rtt = rttMs === FAILED_RTT_MS ? null : rttMs;
-      yield { line, read: () => ({ src_addr, dst_addr, timestamp, rtt, ...ids }) };
+      yield { line, read: () => ({ src, dst, time, rtt, ...ids }) };
     }
     return;
   }

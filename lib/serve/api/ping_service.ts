@@ -104,8 +104,8 @@ function readDestinationsQuestion(
   value: unknown,
 ): (signal?: AbortSignal) => Promise<DestinationsApiAnswer> {
   const { rtt, within, prefix_length, ...question } = readFields(destinationsQuestionSchema, value);
-  const { src_addr, timestamp, context, top, candidates, max_expansions, draws, seed } = question;
-  const { notes, ...source } = readSource({ src_addr, timestamp, context }, model.places);
+  const { src, time, context, top, candidates, max_expansions, draws, seed } = question;
+  const { notes, ...source } = readSource({ src, time, context }, model.places);
   const query = { ...source, rttMs: rtt };
   const isWithin = within === undefined ? undefined : parseWithin(within, model.places);
   codeRangeOf(rtt);
@@ -114,9 +114,9 @@ function readDestinationsQuestion(
   const whole = { ...query, source: bytes, destination: bytes };
   const fitting = contextThatFits(whole, model.config.sequenceLength);
   const asked = {
-    src_addr,
+    src,
     rtt,
-    timestamp: query.timeS,
+    time: query.timeS,
     prefix_length: prefixLength,
     context_measurements: fitting.length,
   };
@@ -157,11 +157,11 @@ async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]>
   const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];
   const drawn = { count: NUM_TRIED, seed: 0, temperature: TEMPERATURE };
   const pairs = known.length > 0 ? known : await Array.fromAsync(sampleMeasurements(model, asked, drawn));
-  const tried = new Map<string, { ends: { src_addr: string; dst_addr: string }; pFailed: number }>();
+  const tried = new Map<string, { ends: { src: string; dst: string }; pFailed: number }>();
   const use = ({ pFailed }: { pFailed: number }, i: number) => {
     const { source, destination } = pairs[i];
-    const ends = { src_addr: formatAddress(source), dst_addr: formatAddress(destination) };
-    tried.set(`${ends.src_addr} ${ends.dst_addr}`, { ends, pFailed });
+    const ends = { src: formatAddress(source), dst: formatAddress(destination) };
+    tried.set(`${ends.src} ${ends.dst}`, { ends, pFailed });
   };
   await model.likelyRttDistributions(pairs.map((pair) => ({ ...pair, ...asked })), use);
   const all = [...tried.values()];
@@ -173,7 +173,7 @@ async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]>
 /** Names of the ends of an answer. */
 function endNames(
   { names }: Pick<PingModel, "names">,
-  { src_addr: src, dst_addr: dst }: { src_addr: string; dst_addr?: string },
+  { src, dst }: { src: string; dst?: string },
 ) {
   return snakeKeys(names.namedEnds({ src, ...(dst !== undefined && { dst }) }));
 }
@@ -188,11 +188,11 @@ function rttAnswerOf(
 ): RttApiAnswer {
   const { query: { src, dst, timeS }, answer, numContextUsed } = answered;
   const notes = notesOn(answered);
-  const ends = { src_addr: src, dst_addr: dst };
+  const ends = { src, dst };
   return {
     ...ends,
     ...endNames(model, ends),
-    timestamp: timeS,
+    time: timeS,
     context_measurements: numContextUsed,
     ...snakeKeys(summaryOf(answer, wanted)),
     basis: basisJson(model.basisOf(answered.query)),
@@ -286,7 +286,7 @@ export class PingService {
       { signal },
     );
     const [{ src, timeS }] = queries;
-    const asked = { src_addr: src, ...endNames(this.#model, { src_addr: src }), timestamp: timeS };
+    const asked = { src, ...endNames(this.#model, { src }), time: timeS };
     return { ...asked, ...snakeKeys(answer), step: this.#model.step };
   }
 
@@ -313,7 +313,7 @@ export class PingService {
     return {
       destinations: asDestinations,
       ...named,
-      timestamp: timeS,
+      time: timeS,
       rows: snakeKeys(rows),
       step: this.#model.step,
     };
@@ -324,7 +324,7 @@ export class PingService {
     const { level = "country", first = 0, count = 256, ...from } = readFields(mapQuestionSchema, question);
     const maps = this.#maps ??= new RttMaps(this.#model);
     const { source, timeS, context } = readSource(from, this.#model.places);
-    const { src_addr } = from;
+    const { src } = from;
     const areas = maps.areas(level, source);
     const { position = null, places } = await this.#inTurn(async () => {
       const origin = await maps.origin(source, { timeS, context });
@@ -335,7 +335,7 @@ export class PingService {
       }
       return { position: origin.position, places };
     }, { signal });
-    const asked = { src_addr, ...endNames(this.#model, { src_addr }), timestamp: timeS, level, first };
+    const asked = { src, ...endNames(this.#model, { src }), time: timeS, level, first };
     return { ...asked, position, total: areas.length, places: snakeKeys(places), step: this.#model.step };
   }
 
@@ -362,7 +362,7 @@ export class PingService {
     return {
       ...asked,
       ...endNames(this.#model, asked),
-      timestamp: measurement.timeS,
+      time: measurement.timeS,
       ...snakeKeys(bitsJson(bits)),
       step: this.#model.step,
     };
@@ -391,7 +391,7 @@ export class PingService {
     signal?: AbortSignal,
     isText = false,
   ): AsyncGenerator<({ line: number } & ScoreApiAnswer) | LineError> {
-    const { src_addr: src, dst_addr: dst, ...scoring } = readFields(scoreOptionsSchema, options);
+    const { src, dst, ...scoring } = readFields(scoreOptionsSchema, options);
     const measurements = measurementLines(lines, { isText, src, dst, withIds: false });
     return flat(this.#scores(measurements, scoring, signal));
   }

@@ -1,6 +1,5 @@
 /**
- * Requests as callers write them: checked by their schema, with the shorter names of `query rtt --queries`, and read by
- * the parsers of the stages.
+ * Requests as callers write them: checked by their schema, and read by the parsers of the stages.
  *
  * @module
  */
@@ -9,12 +8,7 @@ import * as z from "zod";
 import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { shortened, UserError } from "../../base/errors.ts";
-import {
-  type ParsedQuestion,
-  parseMeasurement,
-  parseQuestion,
-  type QuestionMeasurement,
-} from "../../query/rtt/rtt_question.ts";
+import { type ParsedQuestion, parseMeasurement, parseQuestion } from "../../query/rtt/rtt_question.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { faultOf } from "./api_error.ts";
 import type { RttWanted } from "../../query/rtt/rtt_summary.ts";
@@ -30,12 +24,8 @@ import {
   rttQuestionSchema,
 } from "./schemas.ts";
 
-/** Shorter names and what they stand for. */
-export const ALIASES: readonly (readonly [alias: string, name: string])[] = [
-  ["src", "src_addr"],
-  ["dst", "dst_addr"],
-  ["time", "timestamp"],
-];
+/** Names that fields had before version 0.2. */
+const OLD_NAMES: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
 /**
  * A request with its values in the types of a schema, checked: see {@link normalized}.
@@ -51,10 +41,10 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * A value in the types of its schema, also in lists and objects: shorter names are replaced, null stands for an absent
- * field where a field is optional, and text is read as a number or a list where one is expected.
+ * A value in the types of its schema, also in lists and objects: null stands for an absent field where a field is
+ * optional, and text is read as a number or a list where one is expected.
  *
- * @throws {UserError} If a field has a value under both of its names.
+ * @throws {UserError} If a field has its name of before version 0.2.
  */
 export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
@@ -66,26 +56,14 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
     return schema instanceof z.ZodTuple ? given.map((each) => normalized(schema.def.items[0], each)) : given;
   }
   if (!(schema instanceof z.ZodObject) || !isObject(given)) return given;
-  const fields = Object.entries(withFullNames(given)).flatMap(([name, each]) => {
+  const fields = Object.entries(given).flatMap(([name, each]) => {
+    if (Object.hasOwn(OLD_NAMES, name)) {
+      throw new UserError(`found ${name}, expected ${OLD_NAMES[name]}, its name since version 0.2`);
+    }
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
     if (each === null && field instanceof z.ZodOptional) return [];
     return [[name, field ? normalized(field, each) : each]];
   });
-  return Object.fromEntries(fields);
-}
-
-/** Fields with `src_addr`, `dst_addr` and `timestamp` in place of `src`, `dst` and `time`. */
-function withFullNames(given: Record<string, unknown>): Record<string, unknown> {
-  const fields = new Map(Object.entries(given));
-  for (const [alias, name] of ALIASES) {
-    const value = fields.get(alias);
-    fields.delete(alias);
-    if (value === undefined || (value === null && fields.has(name))) continue;
-    if ((fields.get(name) ?? null) !== null) {
-      throw new UserError(`found ${alias} and ${name}, expected one of the two`);
-    }
-    fields.set(name, value);
-  }
   return Object.fromEntries(fields);
 }
 
@@ -168,13 +146,13 @@ export interface AskedRtt {
  * @throws {UserError} If it is invalid.
  */
 export function readRttQuestion(value: unknown, defaults: RttWanted = {}, places?: PlaceIndex): AskedRtt {
-  const { src_addr, dst_addr, timestamp, context, draws, seed, ...wanted } = readFields(
+  const { src, dst, time, context, draws, seed, ...wanted } = readFields(
     rttQuestionSchema,
     value,
   );
-  const question = parsedQuestion({ src_addr, dst_addr, timestamp, context }, places);
+  const question = parsedQuestion({ src, dst, time, context }, places);
   return {
-    query: { src: src_addr, dst: dst_addr, ...question },
+    query: { src, dst, ...question },
     wanted: { ...defaults, ...wanted },
     draws: { numDraws: draws, seed },
   };
@@ -192,10 +170,10 @@ export function readNearestQuestion(model: Pick<PingModel, "config" | "places">,
   const queries = candidates.map((dst, i) => {
     try {
       // The context is the same for all.
-      const asking = { ...asked, dst_addr: dst, ...(i === 0 && { context }) };
+      const asking = { ...asked, dst, ...(i === 0 && { context }) };
       const question = parsedQuestion(asking, model.places);
       if (i === 0) shared = question.context;
-      const query = { line: i + 1, src: asked.src_addr, dst, ...question, context: shared };
+      const query = { line: i + 1, src: asked.src, dst, ...question, context: shared };
       return prepareQuery(model, query, []).query;
     } catch (error) {
       if (error instanceof UserError) throw new UserError(`candidate ${i + 1}: ${error.message}`);
@@ -210,7 +188,7 @@ export async function readMatrixQuestion(
   { places, names }: Pick<PingModel, "places" | "names">,
   value: unknown,
 ) {
-  const { nodes, destinations = nodes, context, timestamp, quantiles, samples, draws, seed } = readFields(
+  const { nodes, destinations = nodes, context, time, quantiles, samples, draws, seed } = readFields(
     matrixQuestionSchema,
     value,
   );
@@ -226,7 +204,7 @@ export async function readMatrixQuestion(
       counted,
       names,
     );
-  const asked = { src_addr: "0.0.0.0", dst_addr: "0.0.0.0", timestamp, context };
+  const asked = { src: "0.0.0.0", dst: "0.0.0.0", time, context };
   const { timeS, context: known } = parsedQuestion(asked);
   return {
     nodes: await read(nodes, "node"),
@@ -253,37 +231,23 @@ interface AskedSource {
 }
 
 /** Reads a question about a source. @param places Those that it may name. @throws {UserError} If it cannot be read. */
-export function readSource(question: Omit<Question, "dst_addr">, places?: PlaceIndex): AskedSource {
-  const { src_addr } = question;
-  const read = parsedQuestion({ ...question, dst_addr: src_addr }, places);
+export function readSource(question: Omit<Question, "dst">, places?: PlaceIndex): AskedSource {
+  const { src } = question;
+  const read = parsedQuestion({ ...question, dst: src }, places);
   const { source, timeS, context, notes } = read;
   return { source, timeS, context: context ?? [], notes: [...new Set(notes)] };
 }
 
 /** Reads a measurement. @throws {UserError} If it is invalid. */
 export function readMeasurement(measurement: ApiMeasurement): TokenMeasurement {
-  return parseMeasurement(measurementOf(measurement));
+  return parseMeasurement(measurement);
 }
 
 interface Question extends Omit<ApiMeasurement, "rtt"> {
   readonly context?: readonly ApiMeasurement[] | undefined;
 }
 
-/** Reads a question as stages do. @throws {UserError} If it is invalid; a source or destination has its name here. */
-function parsedQuestion(
-  { src_addr: src, dst_addr: dst, timestamp: time, context }: Question,
-  places?: PlaceIndex,
-): ParsedQuestion {
-  try {
-    return parseQuestion({ src, dst, time, context: context?.map(measurementOf) }, places);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(error.message.replace(/^(found no )?(src|dst)\b/, "$1$2_addr"));
-  }
-}
-
-function measurementOf(
-  { src_addr: src, dst_addr: dst, timestamp: time, rtt }: ApiMeasurement,
-): QuestionMeasurement {
-  return { src, dst, rtt, ...(time !== undefined && { time }) };
+/** Reads a question as stages do. @throws {UserError} If it is invalid. */
+function parsedQuestion({ src, dst, time, context }: Question, places?: PlaceIndex): ParsedQuestion {
+  return parseQuestion({ src, dst, time, context }, places);
 }

@@ -2,8 +2,7 @@
  * The messages of the API: what is asked and what is answered, as the HTTP server, the page and the model in a
  * browser exchange them.
  *
- * Names are those of RIPE Atlas and of measurement files: `src_addr`, `dst_addr`, `timestamp` (Unix seconds or ISO
- * 8601), `rtt` (ms; null: no reply). The shorter `src`, `dst` and `time` of `query rtt --queries` are taken too.
+ * Names are those of `query`: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null: no reply).
  * `parseQuestion` finds what is wrong with a prefix or place, in the words of `query rtt`; schemas find the rest.
  *
  * These schemas and their descriptions are all that says what a message has: types, the fields of URLs, and
@@ -62,9 +61,9 @@ const measuredAddress = address.refine((text) => parseAddress(text) !== undefine
 
 /** A measurement that was made. */
 export const measurementSchema = fields({
-  src_addr: measuredAddress,
-  dst_addr: measuredAddress.meta(destinationExample),
-  timestamp: time,
+  src: measuredAddress,
+  dst: measuredAddress.meta(destinationExample),
+  time,
   rtt: z.number().positive().nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
 });
 /** See {@link measurementSchema}. */
@@ -85,9 +84,9 @@ const drawing = {
 
 /** A question for the RTT between two addresses or prefixes. */
 export const rttQuestionSchema = fields({
-  src_addr: source,
-  dst_addr: destination,
-  timestamp: time,
+  src: source,
+  dst: destination,
+  time,
   context,
   ...rttWantedSchema.shape,
   ...drawing,
@@ -97,10 +96,10 @@ export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
 
 /** The distribution of an RTT. */
 export const rttAnswerSchema = z.object({
-  src_addr: z.string(),
-  dst_addr: z.string(),
+  src: z.string(),
+  dst: z.string(),
   ...endNames,
-  timestamp: timeS,
+  time: timeS,
   context_measurements: z.int().describe("how many of the context were used"),
   ...snakeShape(rttSummarySchema),
   basis: basisSchema.describe("the basis of the answer: how often the addresses and the pair were measured"),
@@ -120,8 +119,8 @@ export const watchedMeasurementSchema = fields({
 });
 
 const constantEnds = {
-  src_addr: measuredAddress.optional().describe("source of measurements that do not say theirs"),
-  dst_addr: measuredAddress.optional().describe("destination of measurements that do not say theirs"),
+  src: measuredAddress.optional().describe("source of measurements that do not say theirs"),
+  dst: measuredAddress.optional().describe("destination of measurements that do not say theirs"),
 };
 
 /** How lines of watched measurements are read. */
@@ -168,12 +167,12 @@ export type LineError = z.infer<typeof lineErrorSchema>;
 
 /** A question for destinations. */
 export const destinationsQuestionSchema = fields({
-  src_addr: source,
+  src: source,
   within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)")
     .meta({ examples: ["198.51.100.0/24"] }),
   rtt: z.tuple([z.number().min(0), z.number().min(0)]).describe("the least and the greatest RTT, ms")
     .meta({ examples: [[20, 25]] }),
-  timestamp: time,
+  time,
   context,
   top: z.int().min(1).max(1000).optional().describe("how many are listed (20)").meta({ examples: [20] }),
   prefix_length: z.int().min(0).max(128).optional()
@@ -194,10 +193,10 @@ export type DestinationsApiQuestion = z.input<typeof destinationsQuestionSchema>
 
 /** The most probable destinations. */
 export const destinationsAnswerSchema = z.object({
-  src_addr: z.string(),
+  src: z.string(),
   src_name: endNames.src_name,
   rtt: z.tuple([z.number(), z.number()]),
-  timestamp: timeS,
+  time: timeS,
   prefix_length: z.int(),
   context_measurements: z.int(),
   ...snakeShape(destinationsSchema),
@@ -212,10 +211,10 @@ export const MAX_CANDIDATES = 256;
 
 /** A question for the nearest of some candidates. */
 export const nearestQuestionSchema = fields({
-  src_addr: source,
+  src: source,
   candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses, prefixes or places")
     .meta({ examples: [["198.51.100.7", "203.0.113.0/24"]] }),
-  timestamp: time,
+  time,
   context,
   top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)")
     .meta({ examples: [5] }),
@@ -228,9 +227,9 @@ export type NearestApiQuestion = z.input<typeof nearestQuestionSchema>;
 
 /** The nearest of some candidates. */
 export const nearestAnswerSchema = z.object({
-  src_addr: z.string(),
+  src: z.string(),
   src_name: endNames.src_name,
-  timestamp: timeS,
+  time: timeS,
   ...snakeShape(nearestSchema),
   step: z.int(),
 });
@@ -249,7 +248,7 @@ const matrixNodes = z.array(address).min(1).max(MAX_MATRIX_NODES)
 export const matrixQuestionSchema = fields({
   nodes: matrixNodes.describe("addresses, prefixes or places; with the destinations 4,096 pairs at most"),
   destinations: matrixNodes.optional().describe("the same: only RTTs from the nodes to these (the nodes)"),
-  timestamp: time,
+  time,
   context,
   quantiles: z.array(z.number().min(0).max(1)).max(32).optional()
     .describe("quantiles besides the median, from 0 to 1 (0.05,0.95)").meta({ examples: [[0.1, 0.9]] }),
@@ -264,7 +263,7 @@ export type MatrixApiQuestion = z.input<typeof matrixQuestionSchema>;
 export const matrixAnswerSchema = z.object({
   destinations: z.array(z.string()),
   destination_names: z.array(z.string().nullable()).optional().describe("null: it has none"),
-  timestamp: timeS,
+  time: timeS,
   rows: z.array(z.object(snakeShape(matrixRowSchema))).describe("from each node, in order"),
   step: z.int(),
 });
@@ -276,8 +275,8 @@ const MAX_MAP_PLACES = 512;
 
 /** A question for a part of a map: the RTTs from a source to countries, or to cells in them. */
 export const mapQuestionSchema = fields({
-  src_addr: address.describe("source: an address, prefix, city, region, country, AS3320, AS3320@DE"),
-  timestamp: time,
+  src: address.describe("source: an address, prefix, city, region, country, AS3320, AS3320@DE"),
+  time,
   context,
   level: z.enum(MAP_LEVELS).optional()
     .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
@@ -291,9 +290,9 @@ export type MapApiQuestion = z.input<typeof mapQuestionSchema>;
 
 /** A part of a map. */
 export const mapAnswerSchema = z.object({
-  src_addr: z.string(),
+  src: z.string(),
   src_name: endNames.src_name,
-  timestamp: timeS,
+  time: timeS,
   position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
     .describe("where the source is; null if the model does not know"),
   level: z.enum(MAP_LEVELS),
@@ -319,7 +318,7 @@ export type PlacesApiQuestion = z.input<typeof placesQuestionSchema>;
 export const placesAnswerSchema = z.object({
   q: z.string(),
   places: z.array(z.object({
-    text: z.string().describe("the text to give as src_addr or dst_addr"),
+    text: z.string().describe("the text to give as src or dst"),
     name: endName.describe("of an address or prefix, if it has one"),
     place: z.string().optional().describe("where an address is, if the model knows"),
     position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
@@ -336,10 +335,10 @@ export type LikelihoodApiQuestion = z.input<typeof likelihoodQuestionSchema>;
 
 /** A measurement in an answer. */
 const measured = {
-  src_addr: z.string(),
-  dst_addr: z.string(),
+  src: z.string(),
+  dst: z.string(),
   ...endNames,
-  timestamp: timeS,
+  time: timeS,
   rtt: z.number().nullable(),
 };
 
@@ -408,7 +407,7 @@ export type ModelInfo = z.infer<typeof modelInfoSchema>;
 export const modelAnswerSchema = z.object({
   ...modelInfoSchema.shape,
   adapter: z.string().describe("the GPU or software driver that it runs on"),
-  examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string(), ...endNames }))
+  examples: z.array(z.object({ src: z.string(), dst: z.string(), ...endNames }))
     .describe("pairs of addresses that were measured often and reply, to begin with"),
 });
 /** See {@link modelAnswerSchema}. */

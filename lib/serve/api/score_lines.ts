@@ -51,16 +51,16 @@ export class LineHistories {
   /**
    * The context of the next line, oldest first. The line is then remembered for those after it.
    *
-   * @param timestamp The time as it stands there, which may be finer than the measurement's.
+   * @param time The time as it stands there, which may be finer than the measurement's.
    */
-  contextOf(measurement: TokenMeasurement, timestamp: ApiMeasurement["timestamp"]): TokenMeasurement[] {
+  contextOf(measurement: TokenMeasurement, time: ApiMeasurement["time"]): TokenMeasurement[] {
     const { source, timeS } = measurement;
     const key = `${source} ${timeS === null}`;
     const remembered = this.#sources.get(key) ??
       { history: new SourceHistory(this.maxContext, this.sequenceLength, this.maxKept / 2), newestUs: 0 };
     const { history } = remembered;
     // Without times, a line is later than those before it.
-    const ownUs = timeUsOf(timestamp) ?? remembered.newestUs + 1;
+    const ownUs = timeUsOf(time) ?? remembered.newestUs + 1;
     const isLate = ownUs < remembered.newestUs;
     remembered.newestUs = Math.max(remembered.newestUs, ownUs);
     const pair = pairNameOf(measurement);
@@ -89,8 +89,8 @@ export class LineHistories {
 }
 
 /** Undefined without a time. The measurement was read, so that a time is one. */
-function timeUsOf(timestamp: ApiMeasurement["timestamp"]): number | undefined {
-  const parsed = parseTimeUs(String(timestamp ?? ""));
+function timeUsOf(time: ApiMeasurement["time"]): number | undefined {
+  const parsed = parseTimeUs(String(time ?? ""));
   return "timeUs" in parsed ? parsed.timeUs : undefined;
 }
 
@@ -132,7 +132,7 @@ function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength:
   try {
     const asked = readFields(measurementSchema, read());
     const measurement = readMeasurement(asked);
-    const context = histories.contextOf(measurement, asked.timestamp);
+    const context = histories.contextOf(measurement, asked.time);
     encodeQuery({ ...measurement, context }, sequenceLength);
     return { asked, case: { measurement, context, number: line - 1 } };
   } catch (error) {
@@ -154,10 +154,10 @@ async function* scorePart(
       yield entry;
       continue;
     }
-    const { asked: { src_addr, dst_addr, rtt }, case: { measurement, number } } = entry;
+    const { asked: { src, dst, rtt }, case: { measurement, number } } = entry;
     const { logLikelihood, pValue } = scores[numScored++];
-    const names = snakeKeys(model.names.namedEnds({ src: src_addr, dst: dst_addr }));
-    const asScored = { src_addr, dst_addr, ...names, timestamp: measurement.timeS, rtt };
+    const names = snakeKeys(model.names.namedEnds({ src, dst }));
+    const asScored = { src, dst, ...names, time: measurement.timeS, rtt };
     yield { line: number + 1, answer: { ...asScored, log_likelihood: logLikelihood, p_value: pValue } };
   }
 }

@@ -76,9 +76,9 @@ export function AddressFields(
 
 /** The question in the fields. @returns Null if some are empty or wrong. */
 function questionOf(fields: Fields, faults: Faults, nowMs: number): RttApiQuestion | null {
-  const timestamp = questionTimeS(fields.time, nowMs);
-  if (Object.keys(faults).length > 0 || typeof timestamp === "object" && timestamp) return null;
-  return { src_addr: fields.src?.trim() ?? "", dst_addr: fields.dst?.trim() ?? "", timestamp };
+  const time = questionTimeS(fields.time, nowMs);
+  if (Object.keys(faults).length > 0 || typeof time === "object" && time) return null;
+  return { src: fields.src?.trim() ?? "", dst: fields.dst?.trim() ?? "", time };
 }
 
 /** See the module. */
@@ -87,7 +87,7 @@ export function AskPart(part: PartProps) {
   const isAsked = fields.src !== undefined || fields.dst !== undefined;
   const faults = isAsked ? faultsOf(fields, ["src", "dst"], askedAtMs) : {};
   const first = model.value?.examples[0];
-  const example = first && questionOf({ src: first.src_addr, dst: first.dst_addr }, {}, askedAtMs);
+  const example = first && questionOf({ src: first.src, dst: first.dst }, {}, askedAtMs);
   const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
   // Two hooks: the example's answer is never shown below the heading of a question.
   const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal);
@@ -97,7 +97,7 @@ export function AskPart(part: PartProps) {
   const answer = isAsked ? asked : worked;
   const { value, isBusy } = answer;
   useEffect(() => {
-    if (asked.value) rememberQuestion({ src: asked.value.src_addr, dst: asked.value.dst_addr });
+    if (asked.value) rememberQuestion({ src: asked.value.src, dst: asked.value.dst });
   }, [asked.value]);
   const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
   const errorFaults = faultsOfError(answer.error);
@@ -127,7 +127,7 @@ export function AskPart(part: PartProps) {
           <HoursStrip
             api={api}
             question={isBusy ? null : question}
-            startS={question?.timestamp as number | null ?? Math.floor(askedAtMs / 3.6e6) * 3600}
+            startS={question?.time as number | null ?? Math.floor(askedAtMs / 3.6e6) * 3600}
           />
         )
         : null}
@@ -142,15 +142,15 @@ function headingOf(
   answer: RttApiAnswer | undefined,
 ): string {
   if (!question) return "Answer";
-  const isOf = answer?.src_addr === question.src_addr && answer.dst_addr === question.dst_addr;
-  const src = withName(question.src_addr, isOf ? answer.src_name : undefined);
-  const dst = withName(question.dst_addr, isOf ? answer.dst_name : undefined);
+  const isOf = answer?.src === question.src && answer.dst === question.dst;
+  const src = withName(question.src, isOf ? answer.src_name : undefined);
+  const dst = withName(question.dst, isOf ? answer.dst_name : undefined);
   return isAsked ? `${src} to ${dst}` : `Example: ${src} → ${dst}`;
 }
 
 /** A question as the fields of a URL. */
-function flat({ src_addr, dst_addr, timestamp }: RttApiQuestion) {
-  return { src_addr, dst_addr, timestamp: timestamp as number | null };
+function flat({ src, dst, time }: RttApiQuestion) {
+  return { src, dst, time: time as number | null };
 }
 AskPart.heading = "How long does a ping take?";
 
@@ -164,7 +164,7 @@ function LastQuestions({ part }: { part: PartProps }) {
 /** Example questions, for those who come for the first time. */
 function Examples({ part }: { part: PartProps }) {
   const { model: { value } } = part;
-  const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst, src_name, dst_name }) => (
+  const pairs = value?.examples.map(({ src, dst, src_name, dst_name }) => (
     { src, dst, names: [src_name, dst_name] }
   )) ?? [];
   return (
@@ -224,9 +224,7 @@ function HoursStrip(
 ) {
   const answer = useAnswer(question && JSON.stringify(["hours", question, startS]), async (signal) => {
     const times = Array.from({ length: NUM_HOURS + 1 }, (_, i) => startS + i * HOUR_S);
-    const questions = times.map((timestamp) =>
-      ({ ...question, timestamp, quantiles: QUANTILES }) as RttApiQuestion
-    );
+    const questions = times.map((time) => ({ ...question, time, quantiles: QUANTILES }) as RttApiQuestion);
     const answers = await api.rttBatch(questions, signal);
     return answers.map((answer, i) => ({ timeS: times[i], answer: answered(answer) }));
   });

@@ -177,10 +177,8 @@ export function ComparePart(part: PartProps) {
       `Found ${sources.length} × ${destinations.length} pairs, expected at most ${MAX_CELLS}`;
   }
   const isRight = isAsked && Object.keys(faults).length === 0;
-  const timestamp = questionTimeS(fields.time, askedAtMs) as number | null;
-  const questions = sources.flatMap((src_addr) =>
-    destinations.map((dst_addr): RttApiQuestion => ({ src_addr, dst_addr, timestamp }))
-  );
+  const time = questionTimeS(fields.time, askedAtMs) as number | null;
+  const questions = sources.flatMap((src) => destinations.map((dst): RttApiQuestion => ({ src, dst, time })));
   const answer = useAnswer(
     isRight ? JSON.stringify(["compare", questions]) : null,
     (signal) => api.rttBatch(questions.map((question) => ({ ...question, quantiles: [0.5] })), signal),
@@ -223,14 +221,14 @@ export function ComparePart(part: PartProps) {
                 <div class="tools">
                   <CsvButton
                     name="medians"
-                    columns={["src_addr", "dst_addr", "timestamp", "median_ms", "p_failed", "error"]}
+                    columns={["src", "dst", "time", "median_ms", "p_failed", "error"]}
                     rows={() =>
                       answers.map((answer, i) => {
-                        const { src_addr, dst_addr } = questions[i];
+                        const { src, dst } = questions[i];
                         const found = "error" in answer
                           ? [null, null, answer.error]
                           : [quantileOf(answer, 0.5), answer.p_failed, null];
-                        return [src_addr, dst_addr, timestamp, ...found];
+                        return [src, dst, time, ...found];
                       })}
                   />
                   {hasServer
@@ -257,7 +255,7 @@ function ChosenPair({ api, question }: { api: PingApi; question: RttApiQuestion 
   const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
   return (
     <section aria-labelledby="chosen-pair">
-      <h2 id="chosen-pair">{question.src_addr} to {question.dst_addr}</h2>
+      <h2 id="chosen-pair">{question.src} to {question.dst}</h2>
       <AnswerState answer={answer} doing="Asking the model" summary={summaryOf}>
         {() => <RttResult curves={curves} />}
       </AnswerState>

@@ -38,7 +38,7 @@ interface OpenApi {
 }
 
 /** The pair of examples where the model gives none. */
-const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 
 async function readJson<T>(path: string, signal: AbortSignal): Promise<T> {
   const response = await fetch(path, { signal });
@@ -70,7 +70,7 @@ function typeText(schema: Schema | undefined): string {
 
 /** A value that a request may have, by the name of its field. */
 function exampleOf(name: string, pair: typeof PAIR): unknown {
-  if (name === "src_addr" || name === "dst_addr") return pair[name];
+  if (name === "src" || name === "dst") return pair[name];
   return name === "rtt" ? 20 : undefined;
 }
 

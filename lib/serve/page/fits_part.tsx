@@ -91,12 +91,12 @@ function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQ
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
   if (!(low >= 0)) faults.low = "Expected an RTT in ms, such as 20";
   if (!(high >= low)) faults.high = "Expected an RTT in ms, at least the other one, or nothing";
-  const timestamp = questionTimeS(fields.time, nowMs) as number | null;
+  const time = questionTimeS(fields.time, nowMs) as number | null;
   return {
     question: {
-      src_addr: fields.src?.trim() ?? "",
+      src: fields.src?.trim() ?? "",
       rtt: [low, high],
-      timestamp,
+      time,
       top: TOP,
       prefix_length: lengthsOf(fields.src ?? "").at(-1) as number,
     },
@@ -178,9 +178,9 @@ export function FitsPart(part: PartProps) {
                   <CurlButton
                     command={() =>
                       curlGet("v1/destinations", {
-                        src_addr: question.src_addr,
+                        src: question.src,
                         rtt: question.rtt.join(".."),
-                        timestamp: question.timestamp as number | null,
+                        time: question.time as number | null,
                         prefix_length: question.prefix_length as number,
                       })}
                   />
@@ -196,15 +196,15 @@ export function FitsPart(part: PartProps) {
 FitsPart.heading = "Which destinations fit an RTT?";
 
 function Tree({ answer }: { answer: DestinationsApiAnswer }) {
-  const { src_addr, rtt: [low, high], timestamp, destinations, prior_mass } = answer;
-  const tree = prefixTree(lengthsOf(src_addr).map((length) => prefixSums(destinations, length)));
+  const { src, rtt: [low, high], time, destinations, prior_mass } = answer;
+  const tree = prefixTree(lengthsOf(src).map((length) => prefixSums(destinations, length)));
   return (
     <section aria-labelledby="fitting">
       <h2 id="fitting">
-        Destinations at {formatRange(low, high)} from {withName(src_addr, answer.src_name)}
+        Destinations at {formatRange(low, high)} from {withName(src, answer.src_name)}
       </h2>
       <p>
-        {formatTime(timestamp)}. Probabilities are shares among {answer.candidates}{" "}
+        {formatTime(time)}. Probabilities are shares among {answer.candidates}{" "}
         destinations: those that this source is known to measure, and likely ones. Before the RTT was known,
         they had {formatPercent(prior_mass)} together; others cannot be listed.
       </p>

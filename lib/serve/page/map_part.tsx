@@ -42,7 +42,7 @@ interface ShownMap {
 /** Asks for a map part by part: countries first, then the cells in them. */
 async function askMap(
   api: PingApi,
-  asked: { src_addr: string; timestamp: number | null },
+  asked: { src: string; time: number | null },
   { signal, report }: { signal: AbortSignal; report: (map: ShownMap) => void },
 ): Promise<ShownMap> {
   const places: MapRtt[] = [];
@@ -56,7 +56,7 @@ async function askMap(
       const progress = `${formatCount(done)} of ${formatCount(total)} ${
         level === "cell" ? "cells" : "countries"
       }`;
-      const { src_addr: src, src_name: srcName, timestamp: timeS, position } = part;
+      const { src, src_name: srcName, time: timeS, position } = part;
       map = { src, srcName, timeS, position, places: [...places], progress };
       report(map);
     }
@@ -83,29 +83,29 @@ export function MapPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined;
   const faults = isAsked ? faultsOf(fields, [], askedAtMs) : {};
-  const examples = model.value?.examples.map(({ src_addr }) => src_addr) ?? [];
+  const examples = model.value?.examples.map(({ src }) => src) ?? [];
   // Files of places often have IPv4 addresses only.
   const example = examples.find((each) => !each.includes(":")) ?? examples[0];
-  const src_addr = isAsked ? fields.src?.trim() : example;
-  const timestamp = questionTimeS(fields.time, askedAtMs);
-  const isRight = src_addr !== undefined && (typeof timestamp !== "object" || timestamp === null);
-  const question = isRight ? { src_addr, timestamp: timestamp as number | null } : null;
+  const src = isAsked ? fields.src?.trim() : example;
+  const time = questionTimeS(fields.time, askedAtMs);
+  const isRight = src !== undefined && (typeof time !== "object" || time === null);
+  const question = isRight ? { src, time: time as number | null } : null;
   const answer = useAnswer<ShownMap>(
     question && JSON.stringify(["map", question]),
     (signal, report) => askMap(api, question as NonNullable<typeof question>, { signal, report }),
   );
   const { value: map, isBusy } = answer;
-  const isOld = map !== undefined && (map.src !== src_addr || map.timeS !== timestamp);
+  const isOld = map !== undefined && (map.src !== src || map.timeS !== time);
   const errorFaults = faultsOfError(answer.error);
   const layer = MAP_LAYERS.find((each) => each === fields.layer) ?? "median";
   const geoFiles = sourcesOfPlaces(model.value?.config);
   const labels = useMemo(() => labelsOf(map?.places ?? []), [map]);
-  const dst_addr = fields.dst?.trim() ?? "";
+  const dst = fields.dst?.trim() ?? "";
   // The map itself already asks for the places that it shows.
-  const isSought = question !== null && dst_addr !== "" && !labels.includes(dst_addr);
+  const isSought = question !== null && dst !== "" && !labels.includes(dst);
   const sought = useAnswer<FoundDestination>(
-    isSought ? JSON.stringify(["destination", question, dst_addr]) : null,
-    (signal) => askDestination(api, { ...question as NonNullable<typeof question>, dst_addr }, signal),
+    isSought ? JSON.stringify(["destination", question, dst]) : null,
+    (signal) => askDestination(api, { ...question as NonNullable<typeof question>, dst }, signal),
   );
   const soughtFaults = faultsOfError(sought.error);
   const found = isSought ? sought.value : undefined;
@@ -135,7 +135,7 @@ export function MapPart(part: PartProps) {
       </Question>
       <AnswerState
         answer={{ ...sought, value: found, error: soughtFaults.dst ? undefined : sought.error }}
-        doing={`Asking for ${dst_addr}`}
+        doing={`Asking for ${dst}`}
         summary={({ medianMs, title }) => `Median to ${title}: ${formatMs(medianMs)}.`}
       >
         {() => found ? <Chosen place={found} part={part} /> : null}
@@ -401,17 +401,17 @@ interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" 
 /** Asks for a destination that the map itself does not have. */
 async function askDestination(
   api: PingApi,
-  question: { src_addr: string; dst_addr: string; timestamp: number | null },
+  question: { src: string; dst: string; time: number | null },
   signal: AbortSignal,
 ): Promise<FoundDestination> {
-  const { dst_addr } = question;
+  const { dst } = question;
   const [answer, { places }] = await Promise.all([
     api.rtt({ ...question, quantiles: [0.05, 0.5, 0.95] }, signal),
-    api.places({ q: dst_addr }, signal),
+    api.places({ q: dst }, signal),
   ]);
   const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => quantileOf(answer, q));
-  const { position = null } = places.find(({ text }) => text === dst_addr) ?? places[0] ?? {};
-  const title = withName(dst_addr, answer.dst_name);
+  const { position = null } = places.find(({ text }) => text === dst) ?? places[0] ?? {};
+  const title = withName(dst, answer.dst_name);
   return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed };
 }
 

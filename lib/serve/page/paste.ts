@@ -18,7 +18,7 @@ import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { ApiMeasurement } from "../api/schemas.ts";
 
 /** A measurement and the line, from 1, that says it. */
-export type PastedPing = ApiMeasurement & { timestamp: number | null; line: number };
+export type PastedPing = ApiMeasurement & { time: number | null; line: number };
 
 /** The pings of a pasted text, its format and its faults. */
 export interface Pasted {
@@ -58,19 +58,19 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
       pasted.faults.push({ line, message: messageOf(finding) });
     } else {
       for (const rttMs of finding.rttsMs) {
-        const { srcAddr: src_addr, dstAddr: dst_addr, eventTimeUs } = finding;
-        const timestamp = Number.isNaN(eventTimeUs) ? null : eventTimeUs / 1e6;
+        const { srcAddr: src, dstAddr: dst, eventTimeUs } = finding;
+        const time = Number.isNaN(eventTimeUs) ? null : eventTimeUs / 1e6;
         const rtt = rttMs === FAILED_RTT_MS ? null : rttMs;
-        pasted.pings.push({ src_addr, dst_addr, timestamp, rtt, line });
+        pasted.pings.push({ src, dst, time, rtt, line });
       }
     }
   }
   const { pings } = pasted;
   // `ping` sends one each second unless told otherwise.
   if (endTimeS !== null && ["ping", "fping"].includes(reader.format ?? "")) {
-    pings.forEach((ping, i) => ping.timestamp ??= endTimeS - (pings.length - 1 - i));
+    pings.forEach((ping, i) => ping.time ??= endTimeS - (pings.length - 1 - i));
   }
-  pings.sort((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0));
+  pings.sort((a, b) => (a.time ?? 0) - (b.time ?? 0));
   return pasted;
 }
 

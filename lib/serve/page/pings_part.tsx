@@ -37,23 +37,23 @@ interface PingsQuestion {
   pasted: Pasted;
   src: string;
   dst: string;
-  timestamp: number | null;
+  time: number | null;
   faults: Faults;
 }
 
 function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   const faults: Faults = { ...faultsOf(fields, [], nowMs) };
-  const time = questionTimeS(fields.time, nowMs);
-  const asked = typeof time === "object" ? null : time;
+  const chosen = questionTimeS(fields.time, nowMs);
+  const asked = typeof chosen === "object" ? null : chosen;
   const source = fields.src?.trim() ?? "";
   const pasted = parsePaste(fields.pings ?? "", { source, endTimeS: asked });
   const { pings } = pasted;
   const last = pings.at(-1);
   // The pings are about a pair already: only what differs from it must be said.
-  const src = last?.src_addr || source;
+  const src = last?.src || source;
   // Where no time is chosen, the pings' own time is asked for, and not the present.
-  const timestamp = fields.time ? asked : last?.timestamp ?? asked;
-  const dst = fields.dst?.trim() || last?.dst_addr || "";
+  const time = fields.time ? asked : last?.time ?? asked;
+  const dst = fields.dst?.trim() || last?.dst || "";
   if (src === "") faults.src = "Found no source, expected one: the pings do not say it";
   else if (faultOfPrefix(src)) faults.src = `Cannot read ${src}: ${faultOfPrefix(src)}`;
   if (dst !== "" && faultOfPrefix(dst)) faults.dst = `Cannot read ${dst}: ${faultOfPrefix(dst)}`;
@@ -63,19 +63,19 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   } else if (pings.length > MAX_PINGS) {
     faults.pings = `Found ${pings.length} pings, expected at most ${MAX_PINGS}`;
   }
-  return { pasted, src, dst, timestamp, faults };
+  return { pasted, src, dst, time, faults };
 }
 
 /** See the module. */
 export function PingsPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer } } = part;
   const isAsked = fields.pings !== undefined;
-  const { pasted, src, dst, timestamp, faults } = useMemo(() => questionOf(fields, askedAtMs), [
+  const { pasted, src, dst, time, faults } = useMemo(() => questionOf(fields, askedAtMs), [
     fields,
     askedAtMs,
   ]);
   const isRight = isAsked && Object.keys(faults).length === 0;
-  const question = { src_addr: src, dst_addr: dst, timestamp };
+  const question = { src, dst, time };
   const measurements = pasted.pings.map(({ line: _, ...measurement }) => measurement);
   const answer = useAnswer<PingsAnswer>(
     isRight ? JSON.stringify(["pings", question, measurements]) : null,
@@ -128,7 +128,7 @@ export function PingsPart(part: PartProps) {
             {scores && scores.length === pasted.pings.length
               ? <ScoredPings pings={pasted.pings} scores={scores} expected={expected} />
               : null}
-            <h2>{src} to {dst}, {formatTime(timestamp)}</h2>
+            <h2>{src} to {dst}, {formatTime(time)}</h2>
             <RttResult
               curves={curves}
               command={hasServer ? () => curlPost("v1/score", measurements, true) : undefined}
@@ -160,10 +160,10 @@ async function expectedOf(
     .sort((a, b) => a.pValue - b.pValue).slice(0, MAX_EXPLAINED).map(({ i }) => i);
   if (odd.length === 0) return new Map();
   const questions = odd.map((i) => {
-    const { src_addr, dst_addr, timestamp } = pings[i];
-    const context = pings.slice(0, i).filter((ping) => ping.src_addr === src_addr).slice(-NUM_CONTEXT)
+    const { src, dst, time } = pings[i];
+    const context = pings.slice(0, i).filter((ping) => ping.src === src).slice(-NUM_CONTEXT)
       .map(({ line: _, ...measurement }) => measurement);
-    return { src_addr, dst_addr, timestamp, context, quantiles: [0.05, 0.95] };
+    return { src, dst, time, context, quantiles: [0.05, 0.95] };
   });
   const answers = await api.rttBatch(questions, signal);
   return new Map(answers.flatMap((answer, k) => "error" in answer ? [] : [[odd[k], answer] as const]));
@@ -269,7 +269,7 @@ function PingsChart({ rows }: { rows: readonly JudgedPing[] }) {
 }
 
 function hasTimes(rows: readonly JudgedPing[]): boolean {
-  return rows.every(({ ping }) => ping.timestamp !== null);
+  return rows.every(({ ping }) => ping.time !== null);
 }
 
 /** A place on the axis: a line, or the time, with seconds in spans below ten minutes, as a date beyond two days. */
@@ -281,7 +281,7 @@ function labelOf(x: number, isTimed: boolean, spanS: number): string {
 
 function planOf(rows: readonly JudgedPing[]): ChartPlan {
   const isTimed = hasTimes(rows);
-  const xs = rows.map(({ ping }) => isTimed ? ping.timestamp as number : ping.line);
+  const xs = rows.map(({ ping }) => isTimed ? ping.time as number : ping.line);
   const rtts = rows.map(({ ping }) => ping.rtt);
   const shown = [
     ...rtts.filter((rtt) => rtt !== null),
@@ -296,7 +296,7 @@ function planOf(rows: readonly JudgedPing[]): ChartPlan {
     readout: (index) => {
       const { ping } = rows[index];
       const said = describeOdd(rows[index]);
-      return isTimed ? `${formatSecond(ping.timestamp)}: ${said}` : said;
+      return isTimed ? `${formatSecond(ping.time)}: ${said}` : said;
     },
     options: (colors) => ({
       tzDate: (timeS) => uPlot.tzDate(new Date(timeS * 1000), "Etc/UTC"),
@@ -408,10 +408,10 @@ function ScoredPings(
       <div class="tools">
         <CsvButton
           name="pings"
-          columns={["line", "timestamp", "src_addr", "dst_addr", "rtt", "p_value", "mark"]}
+          columns={["line", "time", "src", "dst", "rtt", "p_value", "mark"]}
           rows={() =>
             rows.map(({ ping, pValue, judgement }) => [
-              ...[ping.line, ping.timestamp, ping.src_addr, ping.dst_addr, ping.rtt],
+              ...[ping.line, ping.time, ping.src, ping.dst, ping.rtt],
               ...[pValue ?? null, judgement],
             ])}
         />
@@ -449,9 +449,9 @@ function PingTable({ rows }: { rows: readonly JudgedPing[] }) {
               <td>{ping.rtt === null ? "no reply" : formatMs(ping.rtt)}</td>
               <td>{pValue === undefined ? "–" : formatPValue(pValue)}</td>
               <td class="text mark">{MARKS[judgement]}</td>
-              <td class="text">{formatSecond(ping.timestamp)}</td>
-              <td class="text">{withName(ping.src_addr, names?.src_name)}</td>
-              <td class="text">{withName(ping.dst_addr, names?.dst_name)}</td>
+              <td class="text">{formatSecond(ping.time)}</td>
+              <td class="text">{withName(ping.src, names?.src_name)}</td>
+              <td class="text">{withName(ping.dst, names?.dst_name)}</td>
             </tr>
           ))}
         </tbody>

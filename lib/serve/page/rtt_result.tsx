@@ -43,11 +43,11 @@ export function RttResult(
       <div class="tools">
         <CsvButton
           name="rtt-quantiles"
-          columns={["src_addr", "dst_addr", "timestamp", "given", "quantile", "rtt_ms"]}
+          columns={["src", "dst", "time", "given", "quantile", "rtt_ms"]}
           rows={() =>
-            curves.flatMap(({ name, answer: { src_addr, dst_addr, timestamp, quantiles_ms } }) =>
+            curves.flatMap(({ name, answer: { src, dst, time, quantiles_ms } }) =>
               Object.entries(quantiles_ms).map(([quantile, rttMs]) =>
-                [src_addr, dst_addr, timestamp, name, Number(quantile), rttMs] as const
+                [src, dst, time, name, Number(quantile), rttMs] as const
               )
             )}
         />
@@ -127,15 +127,14 @@ function QuantileTable({ curves }: { curves: readonly Curve[] }) {
 const IS_ABOUT_MEAN = /^\d+ % of the mean /;
 
 function RttNotes({ answer }: { answer: RttApiAnswer }) {
-  const { drawn, notes = [], timestamp, context_measurements } = answer;
+  const { drawn, notes = [], time, context_measurements } = answer;
   const given = context_measurements === 1
     ? ", given 1 measurement"
     : `, given ${context_measurements} measurements`;
   return (
     <div class="notes">
       <p>
-        {withName(answer.src_addr, answer.src_name)} to {withName(answer.dst_addr, answer.dst_name)},{" "}
-        {formatTime(timestamp)}
+        {withName(answer.src, answer.src_name)} to {withName(answer.dst, answer.dst_name)}, {formatTime(time)}
         {context_measurements === 0 ? "" : given}.
         {drawn ? ` A mixture over ${drawn.num_distinct} pairs of addresses that the model drew.` : ""}
       </p>

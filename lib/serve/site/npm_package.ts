@@ -54,7 +54,7 @@ with the package \`webgpu\` beside it. Types and bounds of all questions are in 
 import { openModel } from "ping-llm-model";
 
 const model = await openModel();
-const { quantiles_ms, p_failed } = await model.rtt({ src_addr: "192.0.2.1", dst_addr: "198.51.100.7" });
+const { quantiles_ms, p_failed } = await model.rtt({ src: "192.0.2.1", dst: "198.51.100.7" });
 console.log(quantiles_ms["0.5"], p_failed);
 model.close();
 \`\`\`

@@ -27,7 +27,7 @@ import {
 import { FormatError, InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { streamOf, withService } from "./tiny_service.ts";
 
-const QUESTION = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+const QUESTION = { src: "192.0.2.1", dst: "198.51.100.7" };
 const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
 
 function problemFrom(read: () => unknown): Problem {
@@ -139,8 +139,8 @@ Deno.test("null is as absent in every optional field of every request; the rtt o
   const lost = { ...QUESTION, rtt: null };
   const { rtt, context } = readFields(likelihoodQuestionSchema, {
     ...lost,
-    timestamp: null,
-    context: [{ ...lost, timestamp: null }],
+    time: null,
+    context: [{ ...lost, time: null }],
   });
   assertEquals([rtt, context], [null, [lost]]);
   assertEquals(
@@ -151,24 +151,24 @@ Deno.test("null is as absent in every optional field of every request; the rtt o
 
 Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected and right", () => {
   const ofRtt: [fields: object, expected: string][] = [
-    [{ src_addr: 7 }, 'found src_addr 7, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
+    [{ src: 7 }, 'found src 7, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [
       { tiem: 1 },
-      'found "tiem", expected only src_addr, dst_addr, timestamp, context, quantiles, at, cdf, draws, seed',
+      'found "tiem", expected only src, dst, time, context, quantiles, at, cdf, draws, seed',
     ],
-    [{ timestamp: [] }, 'found timestamp an array, expected text or a number, such as "2026-11-01T12:00Z"'],
+    [{ time: [] }, 'found time an array, expected text or a number, such as "2026-11-01T12:00Z"'],
     [
-      { timestamp: "noon" },
-      'found timestamp "noon", it is not a time, expected a time as ISO 8601 or Unix seconds, ' +
+      { time: "noon" },
+      'found time "noon", it is not a time, expected a time as ISO 8601 or Unix seconds, ' +
       'such as "2026-11-01T12:00Z"',
     ],
     [
-      { context: [{ ...QUESTION, timestamp: 5, rtt: 1 }] },
-      'found context[0].timestamp 5, expected a time from 1990 to 2099, such as "2026-11-01T12:00Z"',
+      { context: [{ ...QUESTION, time: 5, rtt: 1 }] },
+      'found context[0].time 5, expected a time from 1990 to 2099, such as "2026-11-01T12:00Z"',
     ],
     [
-      { context: [{ ...QUESTION, src_addr: "web.example", rtt: 1 }] },
-      'found context[0].src_addr "web.example", expected an IPv4 or IPv6 address; this looks like a host name: ' +
+      { context: [{ ...QUESTION, src: "web.example", rtt: 1 }] },
+      'found context[0].src "web.example", expected an IPv4 or IPv6 address; this looks like a host name: ' +
       'resolve it and give its address, such as "192.0.2.1"',
     ],
     [{ quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1, such as 0.9"],
@@ -187,18 +187,18 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
     [{ draws: 1 }, "found draws 1, expected at least 2, such as 64"],
     [
       { context: [{ ...QUESTION, rtt: 1, prb_id: 7 }] },
-      'found "prb_id" in context[0], expected only src_addr, dst_addr, timestamp, rtt',
+      'found "prb_id" in context[0], expected only src, dst, time, rtt',
     ],
     [{ context: [{ ...QUESTION }] }, "found no context[0].rtt, expected a number, such as 12.5"],
     [
       { context: [3] },
-      'found context[0] 3, expected a JSON object, such as {"src_addr":"192.0.2.1","dst_addr":"198.51.100.7",' +
-      '"timestamp":"2026-11-01T12:00Z","rtt":12.5}',
+      'found context[0] 3, expected a JSON object, such as {"src":"192.0.2.1","dst":"198.51.100.7",' +
+      '"time":"2026-11-01T12:00Z","rtt":12.5}',
     ],
   ];
-  const source = { src_addr: "192.0.2.1" };
+  const source = { src: "192.0.2.1" };
   const cases: [z.ZodType, unknown, string][] = [
-    [rttQuestionSchema, {}, 'found no src_addr, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
+    [rttQuestionSchema, {}, 'found no src, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [rttQuestionSchema, [], "found an array, expected a JSON object"],
     [rttQuestionSchema, undefined, "found no value, expected a JSON object"],
     [rttQuestionSchema, "x", 'found "x", expected a JSON object'],
@@ -259,48 +259,33 @@ Deno.test("errors of a URL's fields show an example that a URL may have", () => 
   assert(numTried > 20, `${numTried} examples`);
 });
 
-Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not beside a value of them", () => {
-  const short = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 2 };
-  const long = { src_addr: short.src, dst_addr: short.dst, timestamp: short.time, rtt: 2 };
-  assertEquals(readFields(measurementSchema, short), long);
-  assertEquals(readFields(measurementSchema, { ...short, timestamp: null, src_addr: null }), long);
-  assertEquals(readFields(measurementSchema, { ...long, time: null, dst: null }), long);
-  const nested = { ...short, context: [short, { ...short, time: null }] };
-  assertEquals(readFields(likelihoodQuestionSchema, nested), {
-    ...long,
-    context: [long, { src_addr: short.src, dst_addr: short.dst, rtt: 2 }],
-  });
-  assertEquals(
-    readRttQuestion({ src: short.src, dst_addr: short.dst, time: "2023-11-14T22:13:20Z" }).query.timeS,
-    1.7e9,
-  );
-  for (
-    const [both, expected] of [
-      [{ ...long, src: short.src }, "found src and src_addr, expected one of the two"],
-      [{ ...short, timestamp: 0 }, "found time and timestamp, expected one of the two"],
-      [{ ...short, context: [{ ...long, dst: "::" }] }, "found dst and dst_addr, expected one of the two"],
-    ] as const
-  ) {
-    assertEquals(
-      problemFrom(() => readFields(likelihoodQuestionSchema, both)).detail,
-      `Cannot answer: ${expected}`,
-    );
+Deno.test("names of before version 0.2 are refused, and the error names the new ones", () => {
+  const measurement = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 2 };
+  const old = { src: "src_addr", dst: "dst_addr", time: "timestamp" };
+  for (const [name, before] of Object.entries(old)) {
+    const fields = Object.entries(measurement).map(([key, value]) => [key === name ? before : key, value]);
+    const expected = `Cannot answer: found ${before}, expected ${name}, its name since version 0.2`;
+    for (
+      const asked of [Object.fromEntries(fields), { ...measurement, context: [Object.fromEntries(fields)] }]
+    ) {
+      assertEquals(problemFrom(() => readFields(likelihoodQuestionSchema, asked)).detail, expected);
+    }
   }
 });
 
 Deno.test("a source or destination that is wrong is told by its name in the API", () => {
   for (
     const [fields, expected] of [
-      [{ src: "nobody" }, 'src_addr: Cannot read "nobody": expected an IPv4 or IPv6 address or prefix'],
+      [{ src: "nobody" }, 'src: Cannot read "nobody": expected an IPv4 or IPv6 address or prefix'],
       [
-        { dst_addr: "192.0.2.1/40" },
-        'dst_addr: Cannot read "192.0.2.1/40": found length 40, expected 0 to 32',
+        { dst: "192.0.2.1/40" },
+        'dst: Cannot read "192.0.2.1/40": found length 40, expected 0 to 32',
       ],
-      [{ dst_addr: "" }, "found no dst_addr, expected an IPv4 or IPv6 address or prefix"],
+      [{ dst: "" }, "found no dst, expected an IPv4 or IPv6 address or prefix"],
     ] as const
   ) {
-    const { src_addr, dst_addr } = QUESTION;
-    const { detail } = problemFrom(() => readRttQuestion({ src: src_addr, dst_addr, ...fields }));
+    const { src, dst } = QUESTION;
+    const { detail } = problemFrom(() => readRttQuestion({ src, dst, ...fields }));
     assert(detail.startsWith(`Cannot answer: ${expected}`), detail);
   }
 });
@@ -316,17 +301,15 @@ function nearQuestions(): fc.Arbitrary<unknown> {
     }),
   );
   const measurement = fc.record(
-    { src_addr: value, dst_addr: value, timestamp: value, rtt: value },
+    { src: value, dst: value, time: value, rtt: value },
     { requiredKeys: [] },
   );
   const names = "src dst time rtt quantiles at cdf draws seed top __proto__ toString".split(" ");
   const fields = Object.fromEntries(
-    [...names, "src_addr", "dst_addr", "timestamp", "prefix_length", "candidates"].map((
-      name,
-    ) => [name, value]),
+    [...names, "src_addr", "timestamp", "prefix_length", "candidates"].map((name) => [name, value]),
   );
   const address = fc.constantFrom("192.0.2.1", "198.51.100.7", "::1");
-  const likely = { src_addr: address, dst_addr: address };
+  const likely = { src: address, dst: address };
   return fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
     fc.record({ ...fields, context: fc.oneof(value, fc.array(measurement, { maxLength: 3 })) }, {
@@ -334,7 +317,7 @@ function nearQuestions(): fc.Arbitrary<unknown> {
     }),
     fc.tuple(
       fc.record(likely),
-      fc.record({ timestamp: value, at: value, cdf: value, rtt: value }, { requiredKeys: [] }),
+      fc.record({ time: value, at: value, cdf: value, rtt: value }, { requiredKeys: [] }),
     )
       .map(([first, second]) => ({ ...first, ...second })),
   );

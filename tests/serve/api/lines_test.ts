@@ -164,12 +164,7 @@ Deno.test("scores are those of scoreResults(), each line after the lines before 
       context: contexts[number].map((place) => measurements[place]),
     }));
     const { scores } = await scoreResults(model, cases, { seed: 7 });
-    const asked = lines.map(({ src, dst, time, rtt }) => ({
-      src_addr: src,
-      dst_addr: dst,
-      timestamp: time,
-      rtt,
-    }));
+    const asked = lines.map(({ src, dst, time, rtt }) => ({ src, dst, time, rtt }));
     const answers = await service.score(asked, { context: 3, seed: 7 });
     assertEquals(answers.map(numbersOf), scores.map(({ logLikelihood, pValue }) => [logLikelihood, pValue]));
     assertEquals({ ...answers[2], log_likelihood: 0, p_value: 0 }, {
@@ -321,7 +316,7 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
   };
   const own = { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: 5 };
   const lines = [own, ["atlas_result", ping], ping, { ...ping, type: "dns" }, { ...ping, sent: 0 }];
-  const row = { src_addr: "193.0.0.1", dst_addr: "198.51.100.7", timestamp: 1_700_000_000, rtt: 5 };
+  const row = { src: "193.0.0.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 5 };
   const says = (what: string) => `found ${what}, which says nothing about a path, expected a ping result`;
   assertEquals(await measuredIn(lines.map((line) => JSON.stringify(line)).join("\n")), [
     [1, own],
@@ -336,27 +331,29 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
     [1, { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: null, note: "NaN" }],
     [2, "found no JSON, expected a JSON object"],
   ]);
+  const { src: src_addr, dst: dst_addr, time: timestamp, rtt } = own;
+  assertEquals(await measuredIn(JSON.stringify({ src_addr, dst_addr, timestamp, rtt })), [[1, own]]);
 });
 
 Deno.test("measurementLines() takes texts of other formats, with the ends that these do not say", async () => {
   const ping = "PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.\n" +
     "[1700000000.5] 64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=27.0 ms\n" +
     "[1700000002.5] 64 bytes from 198.51.100.7: icmp_seq=3 ttl=57 time=16.7 ms";
-  const row = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+  const row = { src: "192.0.2.1", dst: "198.51.100.7" };
   assertEquals(await measuredIn(ping, { isText: true, src: "192.0.2.1" }), [
-    [2, { ...row, timestamp: 1_700_000_000.5, rtt: 27 }],
-    [3, { ...row, timestamp: 1_700_000_001.5, rtt: null }],
-    [3, { ...row, timestamp: 1_700_000_002.5, rtt: 16.7 }],
+    [2, { ...row, time: 1_700_000_000.5, rtt: 27 }],
+    [3, { ...row, time: 1_700_000_001.5, rtt: null }],
+    [3, { ...row, time: 1_700_000_002.5, rtt: 16.7 }],
   ]);
   const table = "dst;time;rtt\n198.51.100.7;1700000000;5,5\n198.51.100.7;1700000001;0";
   assertEquals(await measuredIn(table, { isText: true, src: "192.0.2.1" }), [
-    [2, { ...row, timestamp: 1_700_000_000, rtt: 5.5 }],
+    [2, { ...row, time: 1_700_000_000, rtt: 5.5 }],
     [3, "zeroRtt, rtt 0 is not an RTT"],
   ]);
   const { message } = await assertRejects(() => measuredIn("hello, world\n", { isText: true }), UserError);
   assertEquals(
     message,
     "Cannot read the body at its header: found the columns hello, world, expected src, dst, rtt; " +
-      "src_addr and dst_addr in the URL stand for ends that a text does not say",
+      "src and dst in the URL stand for ends that a text does not say",
   );
 });

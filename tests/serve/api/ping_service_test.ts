@@ -42,25 +42,19 @@ const CONTEXT = [
   { src: "192.0.2.1", dst: "198.51.100.7", time: 1_699_999_900, rtt: null },
 ];
 const QUESTION = { src: "192.0.2.1", dst: "198.51.100.7", time: "2023-11-14T22:13:20Z", context: CONTEXT };
-const apiNames = <T>({ src, dst, time }: { src: string; dst: string; time: T }) => (
-  { src_addr: src, dst_addr: dst, timestamp: time }
-);
-const API_CONTEXT = CONTEXT.map((each) => ({ ...apiNames(each), rtt: each.rtt }));
-const API_QUESTION = { ...apiNames(QUESTION), context: API_CONTEXT };
-
 Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distribution function", () =>
   withService(async (service, model) => {
     const expected = await model.rttDistribution(QUESTION);
     const quantiles = [0, 0.1, 0.5, 1];
-    const asked = { ...API_QUESTION, quantiles, at: [12.5, 0, 1e300], cdf: 17 };
+    const asked = { ...QUESTION, quantiles, at: [12.5, 0, 1e300], cdf: 17 };
     const answer = await service.rtt(asked);
     const summary = summaryOf(await rttBetweenPrefixes(model, QUESTION), { quantiles, at: asked.at });
     assertEquals(rttAnswerSchema.parse(answer), answer);
     const { cdf, ...numbers } = answer;
     assertEquals(numbers, {
-      src_addr: "192.0.2.1",
-      dst_addr: "198.51.100.7",
-      timestamp: 1_700_000_000,
+      src: "192.0.2.1",
+      dst: "198.51.100.7",
+      time: 1_700_000_000,
       context_measurements: 2,
       p_failed: summary.pFailed,
       mean_ms: summary.meanMs,
@@ -85,15 +79,15 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
       assertEquals(mass, expected.cdf(rtt_ms));
       if (i > 0) assertAlmostEquals(rtt_ms / cdf[i - 1].rtt_ms, ratio, 1e-9);
     });
-    const { quantiles_ms } = await service.rtt(API_QUESTION);
+    const { quantiles_ms } = await service.rtt(QUESTION);
     assertEquals(Object.keys(quantiles_ms).join(), "0.05,0.25,0.5,0.75,0.95");
   }));
 
 Deno.test("rtt() takes prefixes, draws as rttBetweenPrefixes() does, and tells notes", () =>
   withService(async (service, model) => {
-    const asked = { src_addr: "192.0.2.1", dst_addr: "198.51.100.3/28", draws: 16, seed: 5 };
+    const asked = { src: "192.0.2.1", dst: "198.51.100.3/28", draws: 16, seed: 5 };
     const answer = await service.rtt({ ...asked, quantiles: [0.5], at: [20] });
-    const question = { src: asked.src_addr, dst: asked.dst_addr };
+    const question = { src: asked.src, dst: asked.dst };
     const expected = await rttBetweenPrefixes(model, question, { numDraws: 16, seed: 5 });
     const { pFailed, drawn } = summaryOf(expected, { quantiles: [0.5], at: [20] });
     assertEquals(rttAnswerSchema.parse(answer), answer);
@@ -102,7 +96,7 @@ Deno.test("rtt() takes prefixes, draws as rttBetweenPrefixes() does, and tells n
     assertEquals(answer.drawn?.standard_errors.cdf, drawn?.standardErrors.cdf);
     assertEquals(answer.drawn?.standard_errors.quantiles_ms, drawn?.standardErrors.quantilesMs);
     assertEquals(answer.notes?.[0], "198.51.100.3/28 has bits after the prefix: taken as 198.51.100.0/28");
-    assertEquals(answer.timestamp, null);
+    assertEquals(answer.time, null);
   }));
 
 Deno.test("rttLines() answers lines in order as rtt() does, and tells of those it cannot", () =>
@@ -119,7 +113,7 @@ Deno.test("rttLines() answers lines in order as rtt() does, and tells of those i
       JSON.stringify({ ...questionOf(9), context: [{ src: "192.0.2.1", dst: "::2", rtt: 1 }] }),
       JSON.stringify({
         ...questionOf(10),
-        context: API_CONTEXT.map((each) => ({ ...each, timestamp: 1.8e9 })),
+        context: CONTEXT.map((each) => ({ ...each, time: 1.8e9 })),
       }),
       JSON.stringify(questionOf(11)),
     ];
@@ -132,7 +126,7 @@ Deno.test("rttLines() answers lines in order as rtt() does, and tells of those i
         "0.9",
         "found no JSON, expected a JSON object",
         "0.25,0.5",
-        'found no dst_addr, expected an IPv4 or IPv6 address, such as "198.51.100.7"',
+        'found no dst, expected an IPv4 or IPv6 address, such as "198.51.100.7"',
         "found an array, expected a JSON object",
         "found context[0].rtt -1, expected at least 0, such as 12.5",
         "context[0]: found addresses of different IP versions, expected two of one version",
@@ -157,17 +151,17 @@ Deno.test("rttLines() answers lines in order as rtt() does, and tells of those i
 
 Deno.test("rttBatch() gives an answer or an error for each question", () =>
   withService(async (service) => {
-    const questions = [questionOf(1), { ...questionOf(2), src_addr: "nowhere" }, questionOf(3)];
+    const questions = [questionOf(1), { ...questionOf(2), src: "nowhere" }, questionOf(3)];
     const [first, second, third] = await service.rttBatch(questions);
     assertEquals(lineErrorSchema.parse(second), {
       line: 2,
       error:
-        'src_addr: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
+        'src: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
         "resolve it and give its address",
     });
     assert(!("error" in first) && !("error" in third));
     assertEquals("line" in first, false);
-    assertEquals([first.dst_addr, third.dst_addr], ["198.51.100.1", "198.51.100.3"]);
+    assertEquals([first.dst, third.dst], ["198.51.100.1", "198.51.100.3"]);
   }));
 
 Deno.test("rttLines() takes in a part of its lines before they are answered", () =>
@@ -211,7 +205,7 @@ Deno.test("requests of several callers share batches, and one alone is not behin
 
 Deno.test("destinations() says how often the source measured each, from the model's training data", () =>
   withService(async (_, { config, registry, weights }) => {
-    const asked = { src_addr: "192.0.2.1", rtt: [12.5, 12.5] as [number, number], prefix_length: 1 };
+    const asked = { src: "192.0.2.1", rtt: [12.5, 12.5] as [number, number], prefix_length: 1 };
     const counts = new AddressCounts();
     const [source, other, destination] = ["192.0.2.1", "192.0.2.2", "198.51.100.7"].map((text) =>
       counts.id(parsePrefix(text).bytes)
@@ -234,13 +228,13 @@ Deno.test("destinations() says how often the source measured each, from the mode
 
 Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses candidates by their number", () =>
   withService(async (service) => {
-    const { dst_addr: _, ...asked } = API_QUESTION;
+    const { dst: _, ...asked } = QUESTION;
     const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.5"];
     const answer = await service.nearest({ ...asked, candidates });
     assertEquals(nearestAnswerSchema.parse(answer), answer);
-    assertEquals([answer.candidates, answer.nearest.length, answer.timestamp], [3, 3, 1_700_000_000]);
+    assertEquals([answer.candidates, answer.nearest.length, answer.time], [3, 3, 1_700_000_000]);
     for (const { candidate, median_ms, p_failed, basis } of answer.nearest) {
-      const alone = await service.rtt({ ...API_QUESTION, dst_addr: candidate, quantiles: [0.5] });
+      const alone = await service.rtt({ ...QUESTION, dst: candidate, quantiles: [0.5] });
       assertEquals([median_ms, basis], [alone.quantiles_ms["0.5"], alone.basis]);
       assertAlmostEquals(p_failed, alone.p_failed, 1e-6);
     }
@@ -250,7 +244,7 @@ Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses
       const [wrong, message] of [
         [[], "candidates"],
         [Array(257).fill("198.51.100.7"), "candidates"],
-        [["198.51.100.7", "nowhere"], 'candidate 2: dst_addr: Cannot read "nowhere"'],
+        [["198.51.100.7", "nowhere"], 'candidate 2: dst: Cannot read "nowhere"'],
         [["198.51.100.7", "2001:db8::1"], "candidate 2: "],
       ] as const
     ) {
@@ -263,9 +257,9 @@ Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses
 
 Deno.test("matrix() gives what rtt() answers of each pair, after the context, and refuses too many pairs", () =>
   withService(async (service) => {
-    const { src_addr, dst_addr, ...asked } = API_QUESTION;
-    const nodes = [src_addr, dst_addr];
-    const destinations = ["203.0.113.0/24", src_addr];
+    const { src, dst, ...asked } = QUESTION;
+    const nodes = [src, dst];
+    const destinations = ["203.0.113.0/24", src];
     const wanted = { quantiles: [0.9], samples: 2, draws: 4 };
     const answer = await service.matrix({ ...asked, nodes, destinations, ...wanted });
     assertEquals(matrixAnswerSchema.parse(answer), answer);
@@ -276,7 +270,7 @@ Deno.test("matrix() gives what rtt() answers of each pair, after the context, an
     assertEquals(numbers.map((each) => each?.[1]), [null, null, null, null]);
     assertEquals(answer.rows[1].samples_ms?.map((each) => each?.length), [2, 2]);
     for (const [row, column] of [[0, 0], [1, 0], [1, 1]]) {
-      const pair = { src_addr: nodes[row], dst_addr: destinations[column], draws: 4 };
+      const pair = { src: nodes[row], dst: destinations[column], draws: 4 };
       const alone = await service.rtt({ ...asked, ...pair, quantiles: [0.5, 0.9] });
       const { median_ms, p_failed, quantiles_ms } = answer.rows[row];
       assertEquals([median_ms[column], quantiles_ms["0.9"][column]], Object.values(alone.quantiles_ms));
@@ -287,9 +281,9 @@ Deno.test("matrix() gives what rtt() answers of each pair, after the context, an
       const [wrong, message] of [
         [{ nodes: [] }, "nodes"],
         [{ nodes: many }, "found 65 nodes and 65 destinations, expected at most 4096 pairs"],
-        [{ nodes: [src_addr, "nowhere"] }, 'node 2: dst: Cannot read "nowhere"'],
-        [{ nodes, destinations: [src_addr, src_addr] }, "destination 2: found"],
-        [{ nodes: [src_addr, "2001:db8::1"] }, "Cannot answer"],
+        [{ nodes: [src, "nowhere"] }, 'node 2: dst: Cannot read "nowhere"'],
+        [{ nodes, destinations: [src, src] }, "destination 2: found"],
+        [{ nodes: [src, "2001:db8::1"] }, "Cannot answer"],
       ] as const
     ) {
       const question = { ...wrong, nodes: [...wrong.nodes] } as MatrixApiQuestion;
@@ -302,7 +296,7 @@ Deno.test("matrix() gives what rtt() answers of each pair, after the context, an
 Deno.test("destinations() gives those of rankDestinations()", () =>
   withService(async (service, model) => {
     const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
-    const { dst_addr: _, ...source } = API_QUESTION;
+    const { dst: _, ...source } = QUESTION;
     const asked = { ...source, rtt: [12.5, 12.5] as [number, number], top: 4, max_expansions: 200 };
     const answer = await service.destinations({ ...asked, prefix_length: 12, candidates: 30 });
     const options = { top: 4, maxExpansions: 200 };
@@ -320,9 +314,9 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
         measured: null,
       }));
     assertEquals(answer, {
-      src_addr: "192.0.2.1",
+      src: "192.0.2.1",
       rtt: [12.5, 12.5],
-      timestamp: 1_700_000_000,
+      time: 1_700_000_000,
       prefix_length: 12,
       context_measurements: 2,
       destinations: listOf(found),
@@ -337,27 +331,27 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
     const refusals = [
       { prefix_length: 33 },
       { rtt: [2, 1] as [number, number] },
-      { src_addr: "10.0.0.0/33" },
+      { src: "10.0.0.0/33" },
       { within: "" },
     ].map((wrong) => problemFrom(service.destinations({ ...asked, ...wrong })));
     assertEquals(await Promise.all(refusals), [
       "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
       "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
-      'Cannot answer: src_addr: Cannot read "10.0.0.0/33": found length 33, expected 0 to 32',
+      'Cannot answer: src: Cannot read "10.0.0.0/33": found length 33, expected 0 to 32',
       "Cannot answer: found no within, expected an IPv4 or IPv6 address or prefix",
     ]);
     const ofPrefix = await service.destinations({
       ...asked,
-      src_addr: "10.0.0.0/8",
+      src: "10.0.0.0/8",
       candidates: 4,
       draws: 2,
     });
-    assertEquals([ofPrefix.src_addr, ofPrefix.destinations[0].measured], ["10.0.0.0/8", null]);
+    assertEquals([ofPrefix.src, ofPrefix.destinations[0].measured], ["10.0.0.0/8", null]);
   }));
 
 Deno.test("likelihood() gives the bits of measurementBits()", () =>
   withService(async (service, model) => {
-    const answer = await service.likelihood({ ...API_QUESTION, rtt: 11.25 });
+    const answer = await service.likelihood({ ...QUESTION, rtt: 11.25 });
     const { src, dst, time } = QUESTION;
     const measurement = parseMeasurement({ src, dst, time, rtt: 11.25 });
     const { context } = parseAddressQuestion(QUESTION);
@@ -376,9 +370,9 @@ Deno.test("likelihood() gives the bits of measurementBits()", () =>
       assertEquals(block_bits, Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])));
     });
     assertEquals(rest, {
-      src_addr: "192.0.2.1",
-      dst_addr: "198.51.100.7",
-      timestamp: 1_700_000_000,
+      src: "192.0.2.1",
+      dst: "198.51.100.7",
+      time: 1_700_000_000,
       rtt: 11.25,
       step: 0,
     });
@@ -389,7 +383,7 @@ Deno.test("model() gives what the service was told, the adapter, and pairs that 
     const { examples, ...told } = modelAnswerSchema.strict().parse(await service.model());
     assertEquals(told, { ...INFO, adapter: gpu.info.name });
     assert(examples.length > 1 && examples.length <= 4, `${examples.length} examples`);
-    for (const example of examples) assertEquals((await service.rtt(example)).src_addr, example.src_addr);
+    for (const example of examples) assertEquals((await service.rtt(example)).src, example.src);
     assertEquals((await service.model()).examples, examples);
   }));
 
@@ -403,10 +397,10 @@ Deno.test("examples are pairs that were measured often, without those that lose 
     }
     const known = counts.table();
     const pairs = known.mostMeasured(6).map(({ source, destination }) => ({
-      src_addr: formatAddress(source),
-      dst_addr: formatAddress(destination),
+      src: formatAddress(source),
+      dst: formatAddress(destination),
     }));
-    const shorts = pairs.map(({ src_addr, dst_addr }) => `${src_addr.at(-1)}${dst_addr.at(-1)}`);
+    const shorts = pairs.map(({ src, dst }) => `${src.at(-1)}${dst.at(-1)}`);
     assertEquals(shorts, ["12", "35", "13", "45", "26", "61"]);
     const summary = counts.summary({ origin: "a.parquet", isSynthetic: false });
     const model = PingModel.of(config, registry, { weights, trainingData: { summary, known } });
@@ -421,22 +415,22 @@ Deno.test("examples are pairs that were measured often, without those that lose 
 
 Deno.test("long work ends with its signal, while it waits and while it runs", () =>
   withService(async (service) => {
-    const search = { src_addr: "192.0.2.1", rtt: [1, 1000] as [number, number], top: 1000 };
+    const search = { src: "192.0.2.1", rtt: [1, 1000] as [number, number], top: 1000 };
     const running = new AbortController();
     const waiting = new AbortController();
     const first = service.destinations({ ...search, max_expansions: 2 ** 16 }, running.signal);
-    const second = service.rtt({ src_addr: "192.0.2.0/24", dst_addr: "198.51.100.1" }, waiting.signal);
-    const third = service.likelihood({ ...API_QUESTION, rtt: 1 });
+    const second = service.rtt({ src: "192.0.2.0/24", dst: "198.51.100.1" }, waiting.signal);
+    const third = service.likelihood({ ...QUESTION, rtt: 1 });
     // Questions between addresses do not wait for the search.
     const answer: RttApiAnswer = await service.rtt(questionOf(1));
-    assertEquals([answer.dst_addr, service.queueLength], ["198.51.100.1", 2]);
+    assertEquals([answer.dst, service.queueLength], ["198.51.100.1", 2]);
     waiting.abort();
     await assertRejects(() => second, DOMException);
     assertEquals(service.queueLength, 1);
     running.abort();
     await assertRejects(() => first, DOMException);
     assertEquals((await third).orders.length, 24);
-    const ranking = { src_addr: "192.0.2.1", rtt: [5, 5] as [number, number], candidates: 1024 };
+    const ranking = { src: "192.0.2.1", rtt: [5, 5] as [number, number], candidates: 1024 };
     const ranked = new AbortController();
     setTimeout(() => ranked.abort());
     await assertRejects(
@@ -452,7 +446,7 @@ Deno.test("a caller beyond the bound of the queue gets 429, those that wait are 
   withService(async (service) => {
     const asked = [1, 2, 3].map((number) => service.rtt(questionOf(number)));
     const drawn = [1, 2, 3, 4].map((seed) =>
-      service.rtt({ src_addr: "192.0.2.1", dst_addr: "198.51.100.0/24", draws: 2, seed })
+      service.rtt({ src: "192.0.2.1", dst: "198.51.100.0/24", draws: 2, seed })
     );
     const statusOf = (outcome: PromiseSettledResult<RttApiAnswer>) =>
       outcome.status === "fulfilled" ? 200 : problemOf(outcome.reason).status;
@@ -483,18 +477,18 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   const origin = await maps.origin(source, { timeS, context: [] });
   const whole = await Array.fromAsync(maps.rtts(maps.areas("cell", source), origin));
   const places = [];
-  const asked = { src_addr: "192.0.2.1", timestamp: "2023-11-14T22:13:20Z", level: "cell" } as const;
+  const asked = { src: "192.0.2.1", time: "2023-11-14T22:13:20Z", level: "cell" } as const;
   for (let first = 0; first < whole.length; first += 50) {
     const part = await service.map({ ...asked, first, count: 50 });
     assertEquals(mapAnswerSchema.parse(part), part);
-    assertEquals([part.first, part.total, part.timestamp], [first, whole.length, 1_700_000_000]);
+    assertEquals([part.first, part.total, part.time], [first, whole.length, 1_700_000_000]);
     places.push(...part.places);
   }
   assertEquals(
     places.map(({ country, name, median_ms }) => [country, name, median_ms]),
     whole.map(({ country, name, medianMs }) => [country, name, medianMs]),
   );
-  const before = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: timeS - 60, rtt: 33 };
+  const before = { src: "192.0.2.1", dst: "198.51.100.7", time: timeS - 60, rtt: 33 };
   const after = await service.map({ ...asked, context: [before], count: 20 });
   const context = [measured("192.0.2.1", "198.51.100.7", 33, timeS - 60)];
   const part = await Array.fromAsync(
@@ -505,7 +499,7 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   const countries = await service.map({ src: "192.0.2.1" } as never);
   assertEquals([countries.level, countries.places.length], ["country", countries.total]);
   for (
-    const wrong of [{ ...asked, count: 513 }, { ...asked, level: "city" }, { ...asked, src_addr: "Atlantis" }]
+    const wrong of [{ ...asked, count: 513 }, { ...asked, level: "city" }, { ...asked, src: "Atlantis" }]
   ) {
     await problemFrom(service.map(wrong as typeof asked));
   }
@@ -547,7 +541,7 @@ Deno.test("places() finds addresses, names of them, known addresses, places and 
   assertEquals((await texts("d", 2)).length, 2);
   assertEquals((await texts("d", 2))[0], "8.8.8.8");
   for (const { text } of await find("ch")) {
-    await service.rtt({ src_addr: "192.0.2.1", dst_addr: text, draws: 2 });
+    await service.rtt({ src: "192.0.2.1", dst: text, draws: 2 });
   }
   for (const wrong of [{ q: "" }, { q: "x".repeat(121) }, { q: "x", count: 51 }, {}]) {
     await problemFrom(service.places(wrong as { q: string }));

@@ -29,8 +29,8 @@ export async function withService(
 }
 
 /** A question between two addresses; each number has its own. */
-export function questionOf(number: number): RttApiQuestion & { timestamp: number } {
-  return { src_addr: "192.0.2.1", dst_addr: `198.51.100.${number % 256}`, timestamp: 1_700_000_000 + number };
+export function questionOf(number: number): RttApiQuestion & { time: number } {
+  return { src: "192.0.2.1", dst: `198.51.100.${number % 256}`, time: 1_700_000_000 + number };
 }
 
 /** An array as a stream, which counts what is pulled from it. */

@@ -350,7 +350,7 @@ pageTest(
       const { page, complaints } = await open("#pings");
       const texts = [
         `src_addr,dst_addr,timestamp,rtt\n${HOSTILE.map((text) => `${SRC},${text},1,2`).join("\n")}`,
-        JSON.stringify({ src_addr: HOSTILE[0], dst_addr: DST, rtt: 3 }),
+        JSON.stringify({ src: HOSTILE[0], dst: DST, rtt: 3 }),
         `PING ${HOSTILE[0]} (${DST}) 56(84) bytes\n64 bytes from ${
           HOSTILE[1]
         } (${DST}): icmp_seq=1 time=2 ms`,
@@ -441,7 +441,7 @@ pageTest(
       const csv = await saved("Save as CSV");
       const [header, first] = new TextDecoder().decode(csv.bytes).split("\r\n");
       assertEquals(csv.name, "rtt-quantiles.csv");
-      assertEquals(header, "src_addr,dst_addr,timestamp,given,quantile,rtt_ms");
+      assertEquals(header, "src,dst,time,given,quantile,rtt_ms");
       assert(first.startsWith(`${SRC},${DST},${Date.UTC(2025, 5, 15, 12) / 1000},,0.005,`), first);
       const png = await saved("Save as PNG");
       assertEquals(png.name, "histogram-of-the-rtt.png");
@@ -451,7 +451,7 @@ pageTest(
       await page.getByText("Command copied.").waitFor();
       const command = String(await page.evaluate("navigator.clipboard.readText()"));
       const asked = /^curl '([^']*)'$/.exec(command)?.[1] ?? "";
-      assert(asked.startsWith(`${url}v1/rtt?src_addr=${SRC}`), command);
+      assert(asked.startsWith(`${url}v1/rtt?src=${SRC}`), command);
       const { quantiles_ms } = await (await fetch(asked)).json();
       assertStringIncludes(await shownText(page), formatMs(quantiles_ms["0.5"]));
       assertEquals(complaints, []);
@@ -614,7 +614,7 @@ Deno.test({
             assertEquals(await field.inputValue(), DST);
             assertEquals((await parseHash(new URL(page.url()).hash)).fields.dst, DST);
             await settled(page);
-            const answer = await (await server.fetch(`/v1/rtt?src=${SRC}&dst=${DST}&timestamp=${TIME}:00Z`))
+            const answer = await (await server.fetch(`/v1/rtt?src=${SRC}&dst=${DST}&time=${TIME}:00Z`))
               .json();
             assertStringIncludes(
               await page.locator(".figures").first().innerText(),

@@ -9,7 +9,7 @@ const OPTIONS = { source: SOURCE, endTimeS: END_S };
 function rttsOf(text: string, source = SOURCE): [string, number | null][] {
   const { pings, faults } = parsePaste(text, { ...OPTIONS, source });
   assertEquals(faults, []);
-  return pings.map(({ dst_addr, rtt }) => [dst_addr, rtt]);
+  return pings.map(({ dst, rtt }) => [dst, rtt]);
 }
 
 const HOST = "198.51.100.7";
@@ -31,8 +31,8 @@ rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
   assertEquals(rttsOf(text).map(([, rtt]) => rtt), [12.3, null, null, null, 1234, 1500, null]);
   const { pings, format } = parsePaste(text, OPTIONS);
   assertEquals(format, "Output of ping");
-  assertEquals(pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: END_S - 6, rtt: 12.3, line: 3 });
-  assertEquals(pings.at(-1)?.timestamp, END_S);
+  assertEquals(pings[0], { src: SOURCE, dst: HOST, time: END_S - 6, rtt: 12.3, line: 3 });
+  assertEquals(pings.at(-1)?.time, END_S);
 });
 
 Deno.test("parsePaste() takes several runs apart, and tells lines that it does not know", () => {
@@ -42,7 +42,7 @@ what is this
 PING 203.0.113.9 (203.0.113.9): 56 data bytes
 64 bytes from 203.0.113.9: icmp_seq=0 ttl=57 time=20 ms`;
   const { pings, faults } = parsePaste(text, OPTIONS);
-  assertEquals(pings.map(({ dst_addr }) => dst_addr), [HOST, "203.0.113.9"]);
+  assertEquals(pings.map(({ dst }) => dst), [HOST, "203.0.113.9"]);
   assertEquals(faults, [{ line: 3, message: "no line of ping that is known: what is this" }]);
 });
 
@@ -76,9 +76,9 @@ Deno.test("parsePaste() reads results of RIPE Atlas as an array, indented and as
       JSON.stringify(results, null, 2),
       results.map((result) => JSON.stringify(result)).join("\n"),
     ]
-  ) assertEquals(parsePaste(text, OPTIONS).pings.map(({ dst_addr, rtt }) => [dst_addr, rtt]), wanted);
+  ) assertEquals(parsePaste(text, OPTIONS).pings.map(({ dst, rtt }) => [dst, rtt]), wanted);
   const [first] = parsePaste(JSON.stringify(results), OPTIONS).pings;
-  assertEquals([first.src_addr, first.timestamp], ["193.0.0.1", 1750000000]);
+  assertEquals([first.src, first.time], ["193.0.0.1", 1750000000]);
 });
 
 Deno.test("parsePaste() tells wrong JSON with its line", () => {
@@ -103,10 +103,10 @@ yesterday;${HOST};1;192.0.2.1
 1750000060;${HOST};3`;
   const { pings, faults, format } = parsePaste(text, OPTIONS);
   assertStringIncludes(format, "CSV");
-  assertEquals(pings.map(({ rtt, timestamp }) => [rtt, timestamp]), [[null, 1749988800], [12.5, 1750000060]]);
+  assertEquals(pings.map(({ rtt, time }) => [rtt, time]), [[null, 1749988800], [12.5, 1750000060]]);
   assertEquals(faults.map(({ line }) => line), [4, 5, 6]);
   const named = parsePaste(`"src","dst","time","rtt"\n"192.0.2.1","${HOST}","","7 ms"`, OPTIONS);
-  assertEquals(named.pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: null, rtt: 7, line: 2 });
+  assertEquals(named.pings[0], { src: SOURCE, dst: HOST, time: null, rtt: 7, line: 2 });
 });
 
 Deno.test("parsePaste() reads quoted fields with separators and line ends as import does", () => {

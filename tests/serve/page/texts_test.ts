@@ -79,7 +79,7 @@ Deno.test("judge() calls surprising only what is so among all", () => {
 
 Deno.test("sumUp() names the unusual pings with their lines and what was expected", () => {
   const row = (line: number, rtt: number | null, pValue: number | undefined): JudgedPing => ({
-    ping: { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: line, rtt, line },
+    ping: { src: "192.0.2.1", dst: "198.51.100.7", time: line, rtt, line },
     pValue,
     judgement: pValue === undefined ? "usual" : judge([pValue])[0],
   });

@@ -12,9 +12,9 @@ import { exportPackage, runIn } from "./npm_project.ts";
 const TYPED = `import type { PingModel, RttAnswer, RttQuestion } from "ping-llm-model";
 export const typed: PingModel = model;
 export const medianMs = ({ quantiles_ms }: RttAnswer): number => quantiles_ms["0.5"];
-export const question: RttQuestion = { src_addr: "::1", dst_addr: "::2", quantiles: [0.5], timestamp: null };
+export const question: RttQuestion = { src: "::1", dst: "::2", quantiles: [0.5], time: null };
 // @ts-expect-error No destination.
-export const wrong: RttQuestion = { src_addr: "::1" };
+export const wrong: RttQuestion = { src: "::1" };
 `;
 
 Deno.test("export --form npm writes a package that another project asks, with the answers of query rtt", () =>

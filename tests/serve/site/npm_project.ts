@@ -2,11 +2,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type ProcessResult, succeed } from "../../cli/process.ts";
 
-const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 /** The lines of a project's program after those of the package's README, before it closes the model. */
-const MORE =
-  `const { nearest } = await model.nearest({ src_addr: "192.0.2.1", candidates: ["198.51.100.7"] });
-const fault = await model.rtt({ src_addr: "nobody", dst_addr: "::1" }).catch(({ message }) => message);
+const MORE = `const { nearest } = await model.nearest({ src: "192.0.2.1", candidates: ["198.51.100.7"] });
+const fault = await model.rtt({ src: "nobody", dst: "::1" }).catch(({ message }) => message);
 const { examples, step } = await model.model();
 console.log(JSON.stringify([quantiles_ms, p_failed, nearest[0].median_ms, fault, examples.length > 0 && step]));
 `;
@@ -23,7 +22,7 @@ export interface NpmProject {
 export async function exportPackage(checkpoint: string, folder: string): Promise<NpmProject> {
   const { stdout } = await succeed("export", "--checkpoint", checkpoint, "--output", folder, "--form", "npm");
   assertStringIncludes(stdout, `run npm install --install-links ${folder}`);
-  const asked = ["--src", PAIR.src_addr, "--dst", PAIR.dst_addr, "--json"];
+  const asked = ["--src", PAIR.src, "--dst", PAIR.dst, "--json"];
   const query = JSON.parse((await succeed("query", "rtt", "--checkpoint", checkpoint, ...asked)).stdout);
   const [, example] = /```js\n([^]*?)```/.exec(Deno.readTextFileSync(`${folder}/README.md`)) ?? [];
   assertStringIncludes(Deno.readTextFileSync("lib/serve/site/README.md"), example);

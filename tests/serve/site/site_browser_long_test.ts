@@ -17,16 +17,16 @@ const WEIGHTS = "/model.safetensors";
 const QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 /** Known and unknown addresses of both versions, with a time, with context. */
 const QUESTIONS: RttApiQuestion[] = [
-  { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" },
-  { src_addr: "203.0.113.5", dst_addr: "192.0.2.77", timestamp: 1_750_766_400 },
-  { src_addr: "2001:db8::1", dst_addr: "2001:db8::2" },
+  { src: "192.0.2.1", dst: "198.51.100.7" },
+  { src: "203.0.113.5", dst: "192.0.2.77", time: 1_750_766_400 },
+  { src: "2001:db8::1", dst: "2001:db8::2" },
   {
-    src_addr: "192.0.2.1",
-    dst_addr: "203.0.113.5",
-    timestamp: 1_750_766_400,
+    src: "192.0.2.1",
+    dst: "203.0.113.5",
+    time: 1_750_766_400,
     context: [
-      { src_addr: "192.0.2.1", dst_addr: "203.0.113.5", timestamp: 1_750_766_000, rtt: 21.5 },
-      { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: 1_750_766_100, rtt: null },
+      { src: "192.0.2.1", dst: "203.0.113.5", time: 1_750_766_000, rtt: 21.5 },
+      { src: "192.0.2.1", dst: "198.51.100.7", time: 1_750_766_100, rtt: null },
     ],
   },
 ];
@@ -94,11 +94,11 @@ for (const isCalibrated of [false, true]) {
         await page.goto(server.at("/icon.svg"));
         const asked = QUESTIONS.map((question) => ({ ...question, quantiles: QUANTILES }));
         const answers: RttApiAnswer[] = await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
-        const lines = QUESTIONS.map(({ src_addr: src, dst_addr: dst, timestamp: time, context }) => {
+        const lines = QUESTIONS.map(({ src, dst, time, context }) => {
           const earlier = context?.map((each) => ({
-            src: each.src_addr,
-            dst: each.dst_addr,
-            time: each.timestamp,
+            src: each.src,
+            dst: each.dst,
+            time: each.time,
             rtt: each.rtt,
           }));
           return JSON.stringify({ src, dst, time, ...(earlier && { context: earlier }) });
