@@ -1,27 +1,25 @@
 /**
- * `query likelihood`: how probable given measurements are, in bits. `query sample`: whole measurements drawn from the
- * model.
+ * `query likelihood`: how probable a measurement is, in bits, or each row of files.
  *
  * @module
  */
-import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { listInputs } from "../lib/io/files/inputs.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { FAILED_RTT_MS } from "../lib/data/formats/batch.ts";
 import { readMeasurements } from "../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
-import { contextThatFits, knownAt, tokenMeasurementAt } from "../lib/query/query_tokens.ts";
-import { bitsJson, type MeasurementBits, measurementBits } from "../lib/query/likelihood/likelihood.ts";
-import { loadModel } from "../lib/query/files/load_model.ts";
 import type { Field, TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
+import { type MeasurementBits, measurementBits } from "../lib/query/likelihood/likelihood.ts";
+import { contextThatFits, knownAt, tokenMeasurementAt } from "../lib/query/query_tokens.ts";
+import { bitsOf, likelihood } from "../lib/query/questions/likelihood.ts";
+import { askedModel, contextOf, logContext, openLines } from "./query_options.ts";
+import { askModel, givenQuestion } from "./query_questions.ts";
 import { checkInputs } from "./stage_files.ts";
-import { askedModel, contextOf, endsOf, logContext, openLines, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
-import { type Sample, sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
-import { formatAddress } from "../lib/data/addresses/ip.ts";
-import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
 
-const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
 /** Number of measurements computed at once: 6,144 sequences in all orders. */
 const ROWS_PER_PART = 256;
 
@@ -32,9 +30,31 @@ interface Row {
   measurement: TokenMeasurement;
 }
 
-export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async (options, stage) => {
-  const { output, withoutTime } = options;
-  const order = options.order === undefined ? undefined : orderOf(options.order);
+type Options = OptionsOf<typeof STAGES.query.kinds.likelihood>;
+
+export const likelihoodStage = defineStage(
+  STAGES.query.kinds.likelihood,
+  async (options, stage) =>
+    options.input.length > 0 ? await answerRows(options, stage) : await answerOne(options, stage),
+);
+
+/** The bits of one measurement. */
+async function answerOne(options: Options, stage: StageContext): Promise<StageResult> {
+  const missing = (["src", "dst"] as const).find((name) => options[name] === undefined);
+  if (missing !== undefined) {
+    throw new UsageError(`Cannot run: --${missing} ADDRESS is missing; add it, or --input FILES`);
+  }
+  const given = await givenQuestion(likelihood, options, stage);
+  using model = await askedModel(options, stage);
+  // Without --rtt, there was no reply.
+  const asked = { ...given, fields: { ...given.fields, rtt: options.rtt ?? null } };
+  const answer = await askModel(likelihood, asked, model, stage);
+  return { text: likelihood.text(answer), json: answer };
+}
+
+/** The bits of each row of files. */
+async function answerRows(options: Options, stage: StageContext): Promise<StageResult> {
+  const { output, withoutTime, order } = options;
   await checkInputs(options.input, { verify: false }, stage);
   const paths = listInputs(options.input, {
     extensions: [".parquet"],
@@ -76,8 +96,10 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
     const bits = await measurementBits(model, inContexts, { order });
     bits.forEach((each, i) => {
       totals.add(each);
-      const { src, dst, ...rest } = lineOf(rows[i], each, options.tokens);
-      lines.write({ src, dst, ...model.names.namedEnds({ src, dst }), ...rest });
+      const { src, dst, rttMs, measurement: { timeS: time } } = rows[i];
+      const rtt = rttMs === FAILED_RTT_MS ? null : rttMs;
+      const named = { src, dst, ...model.names.namedEnds({ src, dst }), time, rtt };
+      lines.write({ ...named, ...bitsOf(each, options.tokens) });
     });
     progress.update(totals.numRows);
   }
@@ -93,9 +115,18 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
   if (output === undefined) stage.log(text);
   return {
     text: output === undefined ? "" : text,
-    json: { stage: "query likelihood", output, ...means, step: model.step },
+    json: {
+      output,
+      num_rows: means.numRows,
+      mean_bits: means.meanBits,
+      spread_bits: means.spreadBits,
+      total_bits: means.totalBits,
+      bits_per_token: means.bitsPerToken,
+      block_bits: means.blockBits,
+      step: model.step,
+    },
   };
-});
+}
 
 /** Rows of Parquet files in parts. */
 async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<Row[]> {
@@ -115,17 +146,6 @@ async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<R
   }
   rejects.check(numRows, 0);
   if (part.length > 0) yield part;
-}
-
-function lineOf({ src, dst, rttMs, measurement }: Row, bits: MeasurementBits, withTokens: boolean) {
-  const { orders, ...sums } = bitsJson(bits);
-  const withBlocks = orders.map((order, i) => ({
-    ...order,
-    ...(withTokens && {
-      tokenBits: Object.fromEntries(bits.orders[i].blocks.map(({ field, tokenBits }) => [field, tokenBits])),
-    }),
-  }));
-  return { src, dst, timeS: measurement.timeS, rttMs, ...sums, orders: withBlocks };
 }
 
 /** Sums over rows. */
@@ -173,52 +193,4 @@ function describeMeans(means: ReturnType<Totals["means"]>): string {
   ].join("\n");
 }
 
-function orderOf(text: string): readonly Field[] {
-  const names = text.split(",").map((name) => name.trim());
-  const order = FIELDS.filter((field) => names.includes(field)).toSorted((a, b) =>
-    names.indexOf(a) - names.indexOf(b)
-  );
-  if (names.length === FIELDS.length && order.length === FIELDS.length) return order;
-  throw new UsageError(`Cannot use --order ${text}: expected ${FIELDS.join()} in any order`);
-}
-
-// `query sample`
-
-export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
-  const { output, count } = options;
-  const { src, dst } = options;
-  if (src !== undefined) requireEnd("src", src);
-  if (dst !== undefined) requireEnd("dst", dst);
-  const timeS = timeOf(options.time);
-  using lines = openLines("query sample --output", options, "measurements");
-  const context = await contextOf(options, stage, timeS);
-  using model = await askedModel(options, stage);
-  const known = src ?? dst;
-  const ends = known === undefined ? undefined : endsOf({ src: src ?? known, dst: dst ?? known }, model);
-  const source = src === undefined ? undefined : ends?.source;
-  const destination = dst === undefined ? undefined : ends?.destination;
-  for (const note of new Set(ends?.notes)) stage.log(note);
-  const query = { source, destination, timeS, context };
-  logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
-  using progress = stage.progress("sampling", { total: count, unit: "measurements" });
-  let numDrawn = 0;
-  for await (const measurement of sampleMeasurements(model, query, options)) {
-    stage.signal.throwIfAborted();
-    const { src, dst, ...rest } = sampleLine(measurement);
-    lines.write({ src, dst, ...model.names.namedEnds({ src, dst }), ...rest });
-    progress.update(++numDrawn);
-  }
-  lines.commit();
-  return {
-    text: output === undefined ? "" : `${numDrawn} measurements in ${output}`,
-    json: { stage: "query sample", output, numMeasurements: numDrawn, step: model.step },
-  };
-});
-
-/** `rttMs` is null without a reply; `order` is the order in which the fields were drawn. */
-function sampleLine({ source, destination, timeS, rttCode, order }: Sample) {
-  const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
-  return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };
-}
-
-if (import.meta.main) serveStage(likelihoodStage, sampleStage);
+if (import.meta.main) serveStage(likelihoodStage);

@@ -5,16 +5,31 @@
  */
 import { UsageError } from "../lib/base/errors.ts";
 import { formatMs } from "../lib/base/text.ts";
-import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { OutputFile } from "../lib/io/files/output_file.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
+import { QUESTIONS } from "../lib/query/questions/questions.ts";
 import { MAP_FORMATS, MAP_LEVELS } from "../lib/query/rtt/map_format.ts";
 import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
-import { askedModel, contextOf, logContext, timeOf } from "./query_options.ts";
+import { askedModel, contextOf, logContext } from "./query_options.ts";
+import { askModel, givenQuestion } from "./query_questions.ts";
 import { ownOutput, signed } from "./own_outputs.ts";
+import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { STAGES } from "./stages.ts";
 
+type Options = OptionsOf<typeof STAGES.query.kinds.map>;
+
 export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
+  if (options.output !== undefined) return await writeMap({ ...options, output: options.output }, stage);
+  const given = await givenQuestion(QUESTIONS.map, options, stage);
+  using model = await askedModel(options, stage);
+  const answer = await askModel(QUESTIONS.map, given, model, stage);
+  return { text: QUESTIONS.map.text(answer), json: answer };
+});
+
+/** Writes a map of all countries and cells. */
+async function writeMap(options: Options & { output: string }, stage: StageContext): Promise<StageResult> {
   const { src, output, layer, overwrite } = options;
   const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");
   if (!write) {
@@ -51,17 +66,14 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
       `in ${output}; ` +
       `shortest medians: ${named}`,
     json: {
-      stage: "query map",
       src,
       ...model.names.namedEnds({ src }),
-      timeS,
-      contextMeasurements,
+      time: timeS,
       output,
-      places: places.length,
-      nearest,
+      num_places: places.length,
       step: model.step,
     },
   };
-});
+}
 
 if (import.meta.main) serveStage(mapStage);

@@ -7,7 +7,8 @@
 import { createHash } from "node:crypto";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
-import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
@@ -16,19 +17,34 @@ import { MATRIX_ENDINGS, writeMatrix } from "../lib/query/files/matrix_file.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { digestOfModel } from "../lib/query/files/score_file.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
+import { QUESTIONS } from "../lib/query/questions/questions.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { type MatrixNode, matrixNodes, RttMatrix } from "../lib/query/rtt/rtt_matrix.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
 import { makeOutputFile } from "./stage_files.ts";
-import { contextOf, numbersOf, timeOf } from "./query_options.ts";
+import { askedModel, contextOf } from "./query_options.ts";
+import { askModel, givenQuestion } from "./query_questions.ts";
+import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { STAGES } from "./stages.ts";
 
 /** Memory kept from the GPU: for the runtime, the checkpoint and one block of the matrix. */
 const BESIDES_GPU_GB = 0.7;
 
+type Options = OptionsOf<typeof STAGES.query.kinds.matrix>;
+
 export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options, stage) => {
-  const { output, draws: numDraws, seed, samples: numSamples, overwrite } = options;
+  if (options.output !== undefined) return await writeFile({ ...options, output: options.output }, stage);
+  const given = await givenQuestion(QUESTIONS.matrix, options, stage);
+  using model = await askedModel(options, stage);
+  const answer = await askModel(QUESTIONS.matrix, given, model, stage);
+  return { text: QUESTIONS.matrix.text(answer), json: answer };
+});
+
+/** Writes a matrix of any size, which goes on after a kill. */
+async function writeFile(options: Options & { output: string }, stage: StageContext): Promise<StageResult> {
+  const { output, draws: numDraws, seed, samples: numSamples = 0, overwrite } = options;
+  const { quantiles = [0.05, 0.95] } = options;
   const ending = /\.([a-z]+)$/.exec(output)?.[1] ?? "";
   if (!MATRIX_ENDINGS.includes(ending)) {
     const endings = MATRIX_ENDINGS.map((each) => `.${each}`).join(", ");
@@ -39,7 +55,6 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
       "Cannot use --destinations: a graph is of --nodes alone; write another format, or leave it out",
     );
   }
-  const quantiles = numbersOf("quantiles", options.quantiles, [0, 1]);
   const timeS = timeOf(options.time);
   const context = await contextOf(options, stage, timeS);
   const checkpoint = await withGeo(
@@ -92,17 +107,16 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   return {
     text: `the RTTs of ${numPairs} pairs in ${output}${isDone ? ", which exists already" : ""}`,
     json: {
-      stage: "query matrix",
       output,
-      timeS,
-      numPairs,
-      cellsResumed,
+      time: timeS,
+      num_pairs: numPairs,
+      cells_resumed: cellsResumed,
       step,
       seconds,
-      doneAlready: isDone,
+      done_already: isDone,
     },
   };
-});
+}
 
 /** The nodes of a file; places are those of IPv4. @throws {UserError} If a line names no node, or one again. */
 async function nodesOf(

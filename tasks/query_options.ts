@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { adviceOnName, faultOfPrefix } from "../lib/data/addresses/ip_prefix.ts";
+import { adviceOnName } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { shortened, UsageError } from "../lib/base/errors.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { USUAL_READING } from "../lib/data/formats/format.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
-import { isMeantAsPrefix, parseEnds, parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { type OwnOutput, ownOutput } from "./own_outputs.ts";
@@ -26,48 +25,6 @@ export function addressOf(option: string, text: string): Uint8Array {
     `Cannot use --${option} ${shortened(text)}: it is not an address, expected an IPv4 or IPv6 ` +
       `address${adviceOnName(text)}`,
   );
-}
-
-/** Checks an end given as `--option`: an address, a prefix, or what may be a place. @throws {UsageError} If it is invalid. */
-export function requireEnd(option: string, text: string): void {
-  const fault = isMeantAsPrefix(text) || text.trim() === "" ? faultOfPrefix(text) : undefined;
-  if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${shortened(text)}: ${fault}`);
-}
-
-/** The ends of a question. @throws {UsageError} As `parseEnds` throws a UserError. */
-export function endsOf(
-  { src, dst }: { src: string; dst: string },
-  { places }: Pick<PingModel, "places">,
-): ReturnType<typeof parseEnds> {
-  try {
-    return parseEnds(src, dst, places);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const found = /^(src|dst): (?:Cannot read "[^"]*": )?(.*)/.exec(error.message);
-    if (!found) throw error;
-    const [, name, fault] = found;
-    throw new UsageError(`Cannot use --${name} ${shortened(name === "src" ? src : dst)}: ${fault}`);
-  }
-}
-
-/** The numbers given as `--option`, with commas between them. @throws {UsageError} If one is none, or out of bounds. */
-export function numbersOf(
-  option: string,
-  text: string,
-  [least, greatest]: readonly [number, number],
-): number[] {
-  const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
-  if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
-  const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
-  throw new UsageError(`Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`);
-}
-
-/** Unix seconds of `--time`, null if not given. @throws {UsageError} If it is not a time. */
-export function timeOf(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const parsed = parseTimeS(text);
-  if ("timeS" in parsed) return parsed.timeS;
-  throw new UsageError(`Cannot use --time ${shortened(text)}: ${parsed.fault}`);
 }
 
 /** The model of `--checkpoint`, as the other options change its answers. */
@@ -135,12 +92,6 @@ export function openLines(
 export function logContext(stage: StageContext, numUsed: number, context: readonly TokenMeasurement[]): void {
   if (numUsed === context.length) return;
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
-}
-
-/** A share as text, perhaps with its standard error. Three significant figures: masses of prefixes are often tiny. */
-export function percent(share: number, error?: number): string {
-  const text = `${+(share * 100).toPrecision(3)} %`;
-  return error === undefined ? text : `${text} ± ${percent(error)}`;
 }
 
 /** Writes all values as JSON lines, if there is a file. */

@@ -6,65 +6,50 @@
 import { createHash } from "node:crypto";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
-import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
+import { usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
-import { type Basis, basisJson, rttsText } from "../lib/data/addresses/known_addresses.ts";
-import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
+import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { rttTable, writeRttTable } from "../lib/query/files/rtt_table.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
-import { contextThatFits } from "../lib/query/query_tokens.ts";
-import { type AnsweredQuery, answerQueries, notesOn } from "../lib/query/rtt/answer_queries.ts";
+import { QUESTIONS } from "../lib/query/questions/questions.ts";
+import { rttAnswers } from "../lib/query/questions/rtt.ts";
+import { answerQueries } from "../lib/query/rtt/answer_queries.ts";
 import { rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
+import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
+import { parseQuestion } from "../lib/query/rtt/rtt_question.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
-import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import { logLeftOut } from "./reading.ts";
-import {
-  askedModel,
-  contextOf,
-  endsOf,
-  logContext,
-  numbersOf,
-  openLines,
-  percent,
-  requireEnd,
-  timeOf,
-} from "./query_options.ts";
+import { askedModel, contextOf, openLines } from "./query_options.ts";
+import { askModel, givenQuestion } from "./query_questions.ts";
 import { openOwn, signed } from "./own_outputs.ts";
 import { makeOutputFile } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
-import { drawHistogram, formatMs } from "../lib/base/text.ts";
-import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
 
-const JSON_BARS = 64;
-const TEXT_BARS = 16;
-const LABEL_WIDTH = 12;
 /** The largest number of bad lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
 /** The largest number of measurements of `--adapt` that are fitted. */
 const MAX_ADAPT_MEASUREMENTS = 10_000;
+/** Quantiles that a picture shows. */
+const PLOT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 type Options = OptionsOf<typeof STAGES.query.kinds.rtt>;
 
-type Wanted = Record<"quantiles" | "at", number[]>;
+export const rttStage = defineStage(
+  STAGES.query.kinds.rtt,
+  async (options, stage) =>
+    options.queries === undefined
+      ? await answerOne(options, stage)
+      : await answerFile({ ...options, queries: options.queries }, stage),
+);
 
-export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stage) => {
-  const summary = {
-    quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
-    at: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
-  };
-  return options.queries === undefined
-    ? await answerOne(options, stage, summary)
-    : await answerFile({ ...options, queries: options.queries }, stage, summary);
-});
-
-async function answerOne(options: Options, stage: StageContext, summary: Wanted): Promise<StageResult> {
-  const { src, dst, calibration } = options;
+async function answerOne(options: Options, stage: StageContext): Promise<StageResult> {
+  const { src, dst } = options;
   if (src === undefined || dst === undefined) {
     throw new UsageError(
       `Cannot run: --${src === undefined ? "src" : "dst"} ADDRESS is missing; add it, or --queries FILE`,
@@ -76,65 +61,28 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   if (options.table !== undefined && !options.table.endsWith(".parquet")) {
     throw new UsageError(`Cannot use --table ${options.table}: expected a name that ends with .parquet`);
   }
-  requireEnd("src", src);
-  requireEnd("dst", dst);
-  const timeS = timeOf(options.time);
-  const context = await contextOf(options, stage, timeS);
+  const given = await givenQuestion(QUESTIONS.rtt, options, stage);
   using plot = openOwn("query rtt --plot", options.plot, options.overwrite);
   const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
   using model = await fittedModel(options, stage, addresses);
-  const { source, destination, notes: asked } = endsOf({ src, dst }, model);
-  const query = { source, destination, timeS, context };
-  const whole = { ...query, source: source.bytes, destination: destination.bytes };
-  const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
-  logContext(stage, contextMeasurements, context);
-  using progress = stage.progress("computing distributions", { unit: "pairs" });
-  const answer = await rttBetweenPrefixes(model, query, {
-    numDraws: options.draws,
-    seed: options.seed,
-    onProgress(done) {
-      stage.signal.throwIfAborted();
-      progress.update(done);
-    },
-  });
-  progress.finish();
-  const { distribution, numDraws } = answer.mixture;
-  const notes = [
-    ...asked,
-    ...rowNotes(model)([source, destination].filter(isAddress).map(({ bytes }) => bytes)),
-  ];
-  for (const note of notes) stage.log(note);
-  const { names } = model;
-  const title = `${names.shown(src)} -> ${names.shown(dst)}${calibration === undefined ? "" : ", corrected"}`;
-  const { quantiles } = summary;
-  if (plot) {
-    const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
-    const svg = await plotRttDistribution(distribution, { title, subtitle, quantiles });
-    plot.finish(signed(svg, "query rtt"));
+  const answer = await askModel(QUESTIONS.rtt, given, model, stage);
+  if (plot || options.table !== undefined) {
+    const { time, draws: numDraws, seed, quantiles = PLOT_QUANTILES, table, overwrite } = options;
+    const asked = parseQuestion({ src, dst, time, context: given.fields.context }, model.places);
+    const { mixture: { distribution, numDraws: numDrawn } } = await rttBetweenPrefixes(
+      model,
+      { ...asked, context: asked.context ?? [] },
+      { ...(numDraws !== undefined && { numDraws }), seed },
+    );
+    const title = `${withName(src, answer.src_name)} -> ${withName(dst, answer.dst_name)}`;
+    const subtitle = numDrawn > 0 ? `mixture of ${numDrawn} draws from the model` : "exact";
+    const picture = { title, subtitle, quantiles };
+    plot?.finish(signed(await plotRttDistribution(distribution, picture), "query rtt"));
+    if (table !== undefined) {
+      await writeTable(table, { distribution, asked: { src, dst, timeS: asked.timeS }, overwrite });
+    }
   }
-  if (options.table !== undefined) {
-    const asked = { src, dst, timeS };
-    await writeTable(options.table, { distribution, asked, overwrite: options.overwrite });
-  }
-  const numbers = summaryOf(answer, summary);
-  const basis = model.basisOf(query);
-  return {
-    text: describeAnswer(numbers, { title, quantiles, distribution, basis }),
-    json: {
-      stage: "query rtt",
-      src,
-      dst,
-      ...names.namedEnds({ src, dst }),
-      timeS,
-      contextMeasurements,
-      calibration,
-      ...numbers,
-      basis: basisJson(basis),
-      ...(notes.length > 0 && { notes }),
-      histogram: distribution.histogram(JSON_BARS),
-      step: model.step,
-    },
-  };
+  return { text: QUESTIONS.rtt.text(answer), json: answer };
 }
 
 /** Writes the table of an answer, unless it is there. @throws {UserError} If a file of something else is there. */
@@ -164,7 +112,6 @@ async function writeTable(
 async function answerFile(
   options: Options & { queries: string },
   stage: StageContext,
-  summary: Wanted,
 ): Promise<StageResult> {
   const { queries, output, draws: numDraws, seed } = options;
   for (const name of ["src", "dst", "time"] as const) {
@@ -185,12 +132,13 @@ async function answerFile(
   let numAnswered = 0;
   let numBad = 0;
   const onDraws = () => stage.signal.throwIfAborted();
-  const notesOnRows = rowNotes(model);
+  const { quantiles, at, cdf, histogram } = options;
+  const answerOf = await rttAnswers(model, { quantiles, at, cdf, histogram });
   const answers = answerQueries(
     model,
     readQueries(readLines(queries, stage.signal), queries, undefined, model.places),
     { context, numDraws, seed, onDraws },
-    (answered) => lineOf(answered, summary, { model, notesOnRows }),
+    (answered) => ({ line: answered.query.line, ...answerOf(answered) }),
   );
   for await (const answer of answers) {
     stage.signal.throwIfAborted();
@@ -209,30 +157,7 @@ async function answerFile(
   if (firstBad !== undefined) stage.log(`${unanswered} could not be answered`);
   return {
     text: output === undefined ? "" : `${numAnswered} queries answered in ${output}`,
-    json: { stage: "query rtt", queries, output, numAnswered, numBad, step: model.step },
-  };
-}
-
-function lineOf(
-  answered: AnsweredQuery,
-  summary: Wanted,
-  { model, notesOnRows }: { model: PingModel; notesOnRows: ReturnType<typeof rowNotes> },
-) {
-  const { line, src, dst, timeS } = answered.query;
-  const notes = [
-    ...notesOn(answered),
-    ...notesOnRows([src, dst].flatMap((text) => parseAddress(text) ?? [])),
-  ];
-  return {
-    line,
-    src,
-    dst,
-    ...model.names.namedEnds({ src, dst }),
-    timeS,
-    contextMeasurements: answered.numContextUsed,
-    ...summaryOf(answered.answer, summary),
-    basis: basisJson(model.basisOf(answered.query)),
-    ...(notes.length > 0 && { notes }),
+    json: { queries, output, num_answered: numAnswered, num_bad: numBad, step: model.step },
   };
 }
 
@@ -265,70 +190,6 @@ async function fittedModel(
   });
   noteAdaptation(adaptation, stage.log);
   return model;
-}
-
-/**
- * An answer as text.
- *
- * @param options `title`: source and destination; `distribution`: drawn on a terminal; `basis`: the basis of the
- *   answer.
- */
-function describeAnswer(
-  summary: RttSummary,
-  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: Basis },
-): string {
-  const { pFailed, meanMs, likeliest, quantilesMs, at = [], drawn } = summary;
-  const errors = drawn?.standardErrors;
-  const { text, rtts = [] } = options.basis;
-  const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
-  const ms = (value: number, error?: number) =>
-    `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
-  const lines = [
-    `RTT ${options.title}`,
-    line("median", ms(options.distribution.quantileMs(0.5), errors?.quantilesMs[0.5])),
-    line("rests on", text),
-    ...(rtts.length > 0 ? [line("measured", rttsText(rtts))] : []),
-    line("no reply", percent(pFailed, errors?.pFailed)),
-    line(
-      "likeliest",
-      `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
-    ),
-    ...options.quantiles.filter((q) => q !== 0.5).map((q) =>
-      line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))
-    ),
-    line("mean", ms(meanMs, errors?.meanMs)),
-    ...at.flatMap((each, i) => describeLikelihood(each, errors?.cdf?.[i])),
-  ];
-  if (drawn) lines.push(...describeDraws(drawn));
-  if (Deno.stdout.isTerminal()) {
-    lines.push("", ...drawHistogram(options.distribution.histogram(TEXT_BARS), 40));
-  }
-  return lines.join("\n");
-}
-
-function describeLikelihood(
-  likelihood: NonNullable<RttSummary["at"]>[number],
-  error: number | undefined,
-): string[] {
-  const { rttMs, cdf, probability, bits, lowMs, highMs } = likelihood;
-  const bounds = highMs === null
-    ? `${formatMs(lowMs)} ms or more`
-    : `${+lowMs.toFixed(3)}-${+highMs.toFixed(3)} ms`;
-  return [
-    `  P(RTT <= ${rttMs} ms) ${percent(cdf, error)}`,
-    `    in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
-  ];
-}
-
-function describeDraws(drawn: NonNullable<RttSummary["drawn"]>): string[] {
-  const { numDraws, numDistinct, sourceProbability, destinationProbability, standardErrors } = drawn;
-  const lines = [`  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`];
-  if (sourceProbability !== null) lines.push(`  P(source in its prefix) ${percent(sourceProbability)}`);
-  if (destinationProbability !== null) {
-    const error = standardErrors.destinationProbability || undefined;
-    lines.push(`  P(destination in its prefix) ${percent(destinationProbability, error)}`);
-  }
-  return lines;
 }
 
 if (import.meta.main) serveStage(rttStage);

@@ -1,12 +1,13 @@
 /**
  * All stages as commands, in the order of the chain: what a user can type, and what each may read, write and start. What
  * they run is in a module each, which is loaded in a thread with only these permissions. This is loaded at every start of
- * the program, so it imports little: of the modules of stages, and of what they import, only types.
+ * the program, so it imports little: of the modules of stages, and of what they import, only types and what is asked.
  *
  * @module
  */
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
+import { questionOptions } from "../lib/cli/question_options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { gitFolders } from "../lib/cli/version.ts";
 import type { NETWORK_SOURCE, RttChoice, SourceChoice } from "../lib/data/formats/format.ts";
@@ -17,10 +18,8 @@ import type { RttEncodingName } from "../lib/data/tokens/vocab_v1.ts";
 import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
 import type { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
-import type { NEAREST_ORDERS } from "../lib/query/nearest/nearest.ts";
 import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
-import type { DEFAULT_NUM_SOURCES } from "../lib/query/destinations/destination_ranking.ts";
-import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
+import { QUESTIONS } from "../lib/query/questions/questions.ts";
 import type { SITE_DTYPES } from "../lib/serve/api/site_file.ts";
 import type { ENGINE_CHOICES } from "../lib/tensor/engine.ts";
 import type { COMPLETED_SHELLS } from "../lib/cli/completion/completion.ts";
@@ -32,7 +31,6 @@ const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
 const ENGINES: typeof ENGINE_CHOICES = ["auto", "deno", "dawn"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
 const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
-const NEAREST: typeof NEAREST_ORDERS = ["median", "probability"];
 const LAYERS: typeof MAP_LAYERS = ["median", "interval"];
 const SHELLS: typeof COMPLETED_SHELLS = ["bash", "zsh", "fish"];
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
@@ -125,20 +123,11 @@ const readingOptions = {
     { default: "mean" },
   ),
 };
+const { rtt, destinations, nearest, advise, matrix, map, sample, likelihood } = QUESTIONS;
 /** The output of a kind of `query` that shows a table. */
 const linesOutput = (what: string) =>
   option.path(uses.outputFile(), `write the ${what} as JSON lines (default: a table on standard output)`);
-const queryOptions = {
-  checkpoint,
-  geo: geoAsked,
-  context: option.path(
-    uses.input,
-    "recent measurements of any format that import reads; the newest that fit and are not after the query's time are " +
-      "used; those that do not say their source are of --src",
-  ),
-  engine,
-};
-const namedOptions = { ...queryOptions, names };
+const namedOptions = { checkpoint, geo: geoAsked, engine, names };
 const calibration = option.path(
   uses.input,
   "report.json of an eval: correct the distributions by the measurements of its validation split",
@@ -151,15 +140,6 @@ const report = option.path(
   "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of " +
     "this model)",
 );
-const draws = option.integer(
-  "number of addresses, or pairs of them, to draw from prefixes; 1 kB for each",
-  { default: 64 satisfies typeof DEFAULT_NUM_DRAWS, min: 2, max: 2 ** 17 },
-);
-const time = option.text(
-  "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
-  { value: "TIME" },
-);
-
 const SPLIT_MODE_HELP: Record<SplitMode, string> = {
   probe: "all measurements of a source together",
   time: "the latest rows are test, those before them val",
@@ -741,18 +721,7 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
         options: {
           ...namedOptions,
-          src: option.text(
-            "source: an address; a prefix in which the model draws sources; or a place or network, which is a mixture " +
-              "over its prefixes: Berlin, DE; Bavaria, DE; DE; AS3320; AS3320@DE; 52.5,13.4 for the cell of 5 degrees " +
-              "(required without --queries)",
-            { value: "ADDRESS|PREFIX|PLACE" },
-          ),
-          dst: option.text(
-            "destination: likewise, of the same IP version (required without --queries)",
-            { value: "ADDRESS|PREFIX|PLACE" },
-          ),
-          time,
-          draws,
+          ...questionOptions(rtt, true),
           queries: option.path(
             uses.input,
             "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +
@@ -770,15 +739,8 @@ export const STAGES = named({
             "measurements of any format that import reads: first fit the embeddings of the queried addresses to them; " +
               "with --queries those of all addresses that were not in the training data",
           ),
-          quantiles: option.text("quantiles to report, 0 to 1", {
-            default: "0.05,0.25,0.5,0.75,0.95",
-            value: "Q,Q,…",
-          }),
           calibration,
           noPool,
-          at: option.text("RTTs in ms: report P(RTT <= each) and the probability of each", {
-            value: "MS,MS,…",
-          }),
           plot: option.path(uses.outputFile(), "write the density as SVG"),
           table: option.path(
             uses.outputFile(),
@@ -797,41 +759,13 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
         options: {
           ...namedOptions,
-          src: option.text(
-            "source: an address, a prefix or a place; the destinations have the same IP version",
-            { value: "ADDRESS|PREFIX|PLACE", required: true },
-          ),
-          within: option.text("only destinations in this prefix, place or network", {
-            value: "PREFIX|PLACE",
-          }),
-          rtt: option.text("RTT in ms, to the 0.05 % of an RTT code; or the smallest and the largest", {
-            value: "MS[..MS]",
-            required: true,
-          }),
-          time,
-          top: option.integer("number of destinations to list", { default: 20, min: 1, max: 100_000 }),
-          prefixLength: option.integer("list prefixes of this many bits (default: whole addresses)", {
-            min: 0,
-            max: 128,
-          }),
-          candidates: option.integer(
-            "rank the destinations that the source is known to measure, and so many likely ones besides",
-            { default: 256, min: 1, max: 1024 },
-          ),
-          maxExpansions: option.integer(
-            "end the search for likely ones after this many prefixes; 2.5 kB for each",
-            { default: 512, min: 1, max: 2 ** 16 },
-          ),
-          draws: option.integer(
-            "number of addresses to draw from a source that is a prefix or place",
-            { default: 8 satisfies typeof DEFAULT_NUM_SOURCES, min: 2, max: 1024 },
-          ),
-
+          ...questionOptions(destinations),
           calibration,
           noPool,
           output: linesOutput("destinations"),
           overwrite: overwriteOther,
         },
+        module: "query_questions",
       }),
       "nearest": command({
         summary: "the nearest of some candidates to a source, by their RTT distributions",
@@ -840,34 +774,13 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
         options: {
           ...namedOptions,
-          src: option.text("source: an address, a prefix or a place, as for query rtt", {
-            value: "ADDRESS|PREFIX|PLACE",
-            required: true,
-          }),
-          candidates: option.path(
-            uses.input,
-            "an address, prefix or place of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
-              "their own context, as for query rtt --queries; # begins a comment",
-            { required: true },
-          ),
-          time,
-          top: option.integer("number of candidates to list", { default: 5, min: 1, max: 100_000 }),
-          by: option.choice(
-            NEAREST,
-            "the order: by the median RTT, or by the probability to be the nearest",
-            { default: "median" },
-          ),
-          maxCandidates: option.integer("refuse more candidates; 0.14 MB for each", {
-            default: 1000,
-            min: 1,
-            max: 100_000,
-          }),
-          draws,
+          ...questionOptions(nearest),
           calibration,
           noPool,
           output: linesOutput("candidates"),
           overwrite: overwriteOther,
         },
+        module: "query_questions",
       }),
       "advise": command({
         summary: "the measurements that would make a model that is adapted to them surest of others",
@@ -876,29 +789,11 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
         options: {
           ...namedOptions,
-          src: option.text(
-            "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
-            { value: "ADDRESS|PREFIX|PLACE" },
-          ),
-          candidates: option.path(
-            uses.input,
-            "candidates to measure: an address, prefix or place a line; without --src pairs, as for query rtt --queries; " +
-              "# begins a comment",
-            { required: true },
-          ),
-          targets: option.path(uses.input, "the RTTs that are wanted, likewise (default: of all candidates)"),
-          budget: option.integer("number of measurements to choose", { default: 20, min: 1, max: 1000 }),
-          time,
-          maxPairs: option.integer("refuse more pairs; 20 kB for each", {
-            default: 10_000,
-            min: 1,
-            max: 1_000_000,
-          }),
-          draws,
+          ...questionOptions(advise),
           output: linesOutput("measurements"),
           overwrite: overwriteOther,
         },
-        module: "query_nearest",
+        module: "query_questions",
       }),
       "matrix": command({
         summary:
@@ -908,32 +803,14 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
         options: {
           ...namedOptions,
-          nodes: option.path(
-            uses.input,
-            "an address, prefix or place a line, CSV with dst, or JSON lines with dst; # begins a comment",
-            { required: true },
-          ),
-          destinations: option.path(
-            uses.input,
-            "the same: only RTTs from --nodes to these (default: --nodes)",
-          ),
-          time,
-          quantiles: option.text("quantiles to write besides the median, 0 to 1", {
-            default: "0.05,0.95",
-            value: "Q,Q,…",
-          }),
-          samples: option.integer(
-            "RTTs to draw of each pair by --seed, whatever the other pairs are; without a reply empty, NaN or null",
-            { default: 0, max: 1000 },
-          ),
-          draws,
+          ...questionOptions(matrix),
           calibration,
           noPool,
           output: option.path(
             uses.outputFile(),
-            "the file to write: .csv, .parquet, .json; or .gml, with half of the median RTT as the latency of a direction, " +
-              "and no bandwidths, which are then for the hosts of Shadow's configuration to say",
-            { required: true },
+            "the file to write, of any number of pairs: .csv, .parquet, .json; or .gml, with half of the median RTT as the " +
+              "latency of a direction, and no bandwidths, which are then for the hosts of Shadow's configuration to say " +
+              "(default: a table of medians)",
           ),
           overwrite: overwriteFile,
           memoryLimitGb: option.number(memoryLimitGb.help, { default: 2, min: 1 }),
@@ -947,11 +824,7 @@ export const STAGES = named({
         example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
         options: {
           ...namedOptions,
-          src: option.text("an address, a prefix, a city, region or country, AS3320, AS3320@DE", {
-            value: "PLACE",
-            required: true,
-          }),
-          time,
+          ...questionOptions(map),
           layer: option.choice(
             LAYERS,
             "the shading of a picture: the median RTT, or the width of the 90 % interval",
@@ -959,9 +832,10 @@ export const STAGES = named({
           ),
           calibration,
           noPool,
-          output: option.path(uses.outputFile(), "the file to write: .svg; .geojson or .json; .csv", {
-            required: true,
-          }),
+          output: option.path(
+            uses.outputFile(),
+            "write all countries and cells to this file: .svg; .geojson or .json; .csv (default: a table of one part)",
+          ),
           overwrite: overwriteOther,
         },
       }),
@@ -972,20 +846,12 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
         options: {
           ...namedOptions,
-          count: option.integer("number of measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
-          temperature: option.number("divides log-probabilities; below 1 draws likelier measurements", {
-            default: 1,
-            min: 1e-6,
-          }),
-          topK: option.integer("draw each token from the most probable N (default: all)", { min: 1 }),
-          src: option.text("source: an address, prefix or place (default: drawn)", { value: "PLACE" }),
-          dst: option.text("destination: the same (default: drawn)", { value: "PLACE" }),
-          time: { ...time, help: time.help.replace("any time", "drawn, or none") },
+          ...questionOptions(sample),
           noPool,
-          output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
+          output: option.path(uses.outputFile(), "write the measurements there, too, as JSON lines"),
           overwrite: overwriteOther,
         },
-        module: "query_likelihood",
+        module: "query_questions",
       }),
       "likelihood": command({
         summary: "the bits of given measurements, per block and token, in every order of the fields",
@@ -994,21 +860,16 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --input data/synth.parquet",
         options: {
           ...namedOptions,
+          ...questionOptions(likelihood, true),
           input: option.paths(
             uses.inputs,
-            "measurements Parquet: files, folders, globs; each row is computed alone",
-            { required: true },
-          ),
-          order: option.text(
-            "one order of source, destination, time and result (default: all, 24 with a time, 6 without)",
-            { value: "A,B,C,D" },
+            "measurements Parquet in place of one measurement: files, folders, globs; each row is computed alone",
           ),
           withoutTime: option.switch("compute the rows without their times"),
-          tokens: option.switch("add the bits of every token"),
           noPool,
           output: option.path(
             uses.outputFile(),
-            "write a JSON line for each row there (default: standard output)",
+            "write a JSON line for each row of --input there (default: standard output)",
           ),
           overwrite: overwriteOther,
         },

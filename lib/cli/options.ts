@@ -12,7 +12,7 @@ import { didYouMean } from "../base/text.ts";
 import type { PathUse } from "./path_uses.ts";
 
 /** A declared option. `T` is the type of its value after parsing. */
-interface Option<T> {
+export interface Option<T> {
   /** How it is given: `--quiet`, once with a value, or with one or more values. */
   readonly arity: "switch" | "one" | "many";
   /** The name of the value in `--help`, such as `N` or `DIR`. */
@@ -109,6 +109,10 @@ export const option = {
   /** A path. @param use Its use. */
   path<const G extends Given<string>>(use: PathUse, help: string, given?: G): Option<Parsed<string, G>> {
     return make("one", help, { value: use.value, ...given }, textOf(given), use);
+  },
+  /** A value of another kind. @param read Reads it. @throws {RangeError} Saying what is expected. */
+  value<T>(read: (text: string) => T, help: string, given: Given<NonNullable<T>> = {}): Option<T | undefined> {
+    return make<T | undefined>("one", help, given as Given<NonNullable<T | undefined>>, read);
   },
   /** Paths: `--input A B --input C`. */
   paths(use: PathUse, help: string, given?: Given<string[]>): Option<string[]> {

@@ -4,13 +4,13 @@
  * @module
  */
 import { ApiError, problemOf } from "./api/api_error.ts";
-import type { LineError } from "./api/schemas.ts";
+import type { LineError } from "../query/questions/question.ts";
+import type { QuestionName } from "../query/questions/questions.ts";
 import { shortened } from "../base/errors.ts";
 import { linesOf } from "../query/text_lines.ts";
 import { MEASUREMENT_TYPES } from "./api/lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";
-import type { QuestionName } from "./openapi.ts";
 import type { ModelLease, ServedModels } from "./served_models.ts";
 
 /** The limits of a server. */
@@ -211,7 +211,7 @@ export interface AnswerOptions {
 /** Asks a model a question, which may be anything: the service checks it. */
 export async function askQuestion(
   service: PingService,
-  name: QuestionName,
+  name: QuestionName | "model",
   question: unknown,
   signal: AbortSignal,
 ): Promise<unknown> {

@@ -11,7 +11,8 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
-import { queryFields } from "./api/read_question.ts";
+import { type QuestionName, QUESTIONS } from "../query/questions/questions.ts";
+import { queryFields } from "../query/questions/read_fields.ts";
 import {
   answerGet,
   answerLines,
@@ -25,7 +26,7 @@ import {
 } from "./answers.ts";
 import { McpTools } from "./mcp.ts";
 import { exposition, METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
-import { methodsOf, openApiDocument, type QuestionName, QUESTIONS } from "./openapi.ts";
+import { openApiDocument } from "./openapi.ts";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
 
@@ -202,22 +203,14 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
 
 /** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
-  for (const name of Object.keys(QUESTIONS) as QuestionName[]) {
-    const path = `/v1/${name}`;
-    const methods = methodsOf(name);
-    if (methods.includes("get")) {
-      app.get(
-        path,
-        ({ req }) =>
-          answerGet(
-            req.raw,
-            options,
-            (service, signal) => askQuestion(service, name, queryFields(req.url), signal),
-          ),
-      );
-    }
-    if (methods.includes("post")) app.post(path, ({ req }) => answerPost(req.raw, options, name));
-  }
+  const get = (name: QuestionName | "model") =>
+    app.get(`/v1/${name}`, ({ req }) =>
+      answerGet(
+        req.raw,
+        options,
+        (service, signal) => askQuestion(service, name, queryFields(req.url), signal),
+      ));
+  get("model");
   const tools = new McpTools(options);
   app.post("/mcp", (c) => {
     requireOrigin(c.req.header("origin"), c.req.url, options.allowOrigins);
@@ -228,11 +221,15 @@ function addQuestions(app: Hono, options: AppOptions): void {
       const breakOff = () => void (c.env as HttpBindings).outgoing.destroy();
       return answerLines(c.req.raw, { ...options, breakOff, isMeasurements }, ask);
     });
-  postLines(
-    "/v1/rtt:batch",
-    (service, lines, { url, signal }) => service.rttLines(lines, queryFields(url), signal),
-    false,
-  );
+  for (const name of Object.keys(QUESTIONS) as QuestionName[]) {
+    get(name);
+    app.post(`/v1/${name}`, ({ req }) => answerPost(req.raw, options, name));
+    postLines(
+      `/v1/${name}:batch`,
+      (service, lines, { url, signal }) => service.lines(name, lines, queryFields(url), signal),
+      false,
+    );
+  }
   postLines(
     "/v1/score",
     (service, lines, { url, signal, isText }) => service.scoreLines(lines, queryFields(url), signal, isText),

@@ -24,7 +24,8 @@ import { printLine } from "../io/files/standard_output.ts";
 import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
 import { problemOf } from "./api/api_error.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
-import { ABOUT, describeQuestion, type QuestionName, QUESTIONS } from "./openapi.ts";
+import type { QuestionName } from "../query/questions/questions.ts";
+import { ABOUT, toolsOf } from "./openapi.ts";
 
 /** The instructions to assistants for all tools. */
 const INSTRUCTIONS =
@@ -101,8 +102,7 @@ export class McpTools {
 
   async #load(): Promise<() => McpServer> {
     const { McpServer } = await import("@modelcontextprotocol/server");
-    const tools = (Object.keys(QUESTIONS) as QuestionName[]).map((name) => {
-      const { summary, input, output } = describeQuestion(name);
+    const tools = toolsOf().map(({ name, summary, input, output }) => {
       const schemas = { inputSchema: unchecked(input), outputSchema: unchecked(output) };
       return { name, tool: { description: summary, ...schemas, annotations: ANNOTATIONS } };
     });
@@ -111,7 +111,7 @@ export class McpTools {
       const options = { instructions: INSTRUCTIONS, capabilities };
       const server = new McpServer({ name: "ping-llm", version: VERSION }, options);
       for (const { name, tool } of tools) {
-        server.registerTool(name, tool, (question, { mcpReq }) => this.#call(name, question, mcpReq.signal));
+        server.registerTool(name, tool, (question, { mcpReq }) => this.#call(name as QuestionName, question, mcpReq.signal));
       }
       return server;
     };

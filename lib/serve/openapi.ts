@@ -6,67 +6,50 @@
  * @module
  */
 import * as z from "zod";
-import { MEASUREMENT_TYPES } from "./api/lines.ts";
-import { PROBLEM_TITLES, PROBLEM_TYPE, type ProblemStatus } from "./api/api_error.ts";
-import {
-  destinationsAnswerSchema,
-  destinationsQuestionSchema,
-  likelihoodAnswerSchema,
-  likelihoodQuestionSchema,
-  lineErrorSchema,
-  mapAnswerSchema,
-  mapQuestionSchema,
-  matrixAnswerSchema,
-  matrixQuestionSchema,
-  measurementSchema,
-  modelAnswerSchema,
-  modelQuestionSchema,
-  nearestAnswerSchema,
-  nearestQuestionSchema,
-  placesAnswerSchema,
-  placesQuestionSchema,
-  problemSchema,
-  rttAnswerSchema,
-  rttDefaultsSchema,
-  rttQuestionSchema,
-  scoreAnswerSchema,
-  scoreOptionsSchema,
-  statusCheckAnswerSchema,
-  statusCheckQuestionSchema,
-  watchAnswerSchema,
-  watchedMeasurementSchema,
-  watchOptionsSchema,
-} from "./api/schemas.ts";
-import { type QueryForm, queryFormOf } from "./api/read_question.ts";
-import type { PingService } from "./api/ping_service.ts";
 import { ensure } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
+import {
+  fields,
+  lineErrorSchema,
+  type LineQuestion,
+  measurementSchema,
+  type Question,
+  servedSchema,
+} from "../query/questions/question.ts";
+import { QUESTIONS } from "../query/questions/questions.ts";
+import { defaultsSchema, type QueryForm, queryFormOf } from "../query/questions/read_fields.ts";
+import { score } from "../query/questions/score.ts";
+import { watch } from "../query/questions/watch.ts";
+import { PROBLEM_TITLES, PROBLEM_TYPE, type ProblemStatus } from "./api/api_error.ts";
+import { MEASUREMENT_TYPES } from "./api/lines.ts";
+import {
+  modelAnswerSchema,
+  problemSchema,
+  statusCheckAnswerSchema,
+  statusCheckQuestionSchema,
+} from "./api/schemas.ts";
 
-const SCHEMAS = {
+const KINDS: readonly Question[] = Object.values(QUESTIONS);
+/** Kinds of questions about measurements, each a line. */
+const LINE_KINDS: readonly LineQuestion[] = [score, watch];
+
+const capital = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
+
+const SCHEMAS: Record<string, z.ZodObject> = {
   Measurement: measurementSchema,
-  RttQuestion: rttQuestionSchema,
-  RttAnswer: rttAnswerSchema,
-  DestinationsQuestion: destinationsQuestionSchema,
-  DestinationsAnswer: destinationsAnswerSchema,
-  NearestQuestion: nearestQuestionSchema,
-  NearestAnswer: nearestAnswerSchema,
-  MatrixQuestion: matrixQuestionSchema,
-  MatrixAnswer: matrixAnswerSchema,
-  MapQuestion: mapQuestionSchema,
-  MapAnswer: mapAnswerSchema,
-  PlacesQuestion: placesQuestionSchema,
-  PlacesAnswer: placesAnswerSchema,
-  LikelihoodQuestion: likelihoodQuestionSchema,
-  LikelihoodAnswer: likelihoodAnswerSchema,
-  ScoreAnswer: scoreAnswerSchema,
-  WatchedMeasurement: watchedMeasurementSchema,
-  WatchAnswer: watchAnswerSchema,
+  ...Object.fromEntries(KINDS.flatMap((kind) => [
+    [`${capital(kind.name)}Question`, servedSchema(kind)],
+    [`${capital(kind.name)}Answer`, kind.answer],
+  ])),
+  ...Object.fromEntries(LINE_KINDS.flatMap(({ name, line, answer }) => [
+    [`${capital(name)}Line`, line],
+    [`${capital(name)}Answer`, z.object({ line: z.int(), ...answer.shape })],
+  ])),
   StatusCheck: statusCheckAnswerSchema,
   LineError: lineErrorSchema,
   ModelAnswer: modelAnswerSchema,
   Problem: problemSchema,
 };
-type SchemaName = keyof typeof SCHEMAS;
 
 const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
@@ -80,9 +63,9 @@ interface Operation {
   /** The fields of the URL's query. */
   query?: z.ZodObject;
   /** `texts`: further types, of texts in the formats that are read. */
-  body?: { type: string; schema: SchemaName; texts?: readonly string[] };
+  body?: { type: string; schema: string; texts?: readonly string[] };
   /** The media type and the schemas of one of which an answer is. */
-  answer: { type: string; schemas: readonly SchemaName[] };
+  answer: { type: string; schemas: readonly string[] };
   /** Further statuses. */
   problems: readonly ProblemStatus[];
 }
@@ -92,90 +75,46 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 /** Of all paths: a foreign host, and a fault of the server. */
 const ANYWHERE = [421, 500] as const;
 
-/** The schemas of the questions to the model. Each is a method of `PingService`, a path `/v1/NAME` and a tool (`mcp.ts`). */
-export const QUESTIONS = {
-  rtt: rttQuestionSchema,
-  destinations: destinationsQuestionSchema,
-  nearest: nearestQuestionSchema,
-  matrix: matrixQuestionSchema,
-  map: mapQuestionSchema,
-  places: placesQuestionSchema,
-  likelihood: likelihoodQuestionSchema,
-  model: modelQuestionSchema,
-} satisfies Partial<Record<keyof PingService, z.ZodObject>>;
-/** The name of one. */
-export type QuestionName = keyof typeof QUESTIONS;
-
-/** The operations of a question that is asked by the query of a URL, or as JSON. */
-function asked(
-  name: "Rtt" | "Destinations" | "Nearest" | "Matrix" | "Map" | "Places",
-  summary: string,
-  postSummary = "the same, given recent measurements as context",
-): Record<string, Operation> {
-  const question = `${name}Question` as const;
-  const answer = { type: JSON_TYPE, schemas: [`${name}Answer`] } as const;
-  const body = { type: JSON_TYPE, schema: question };
-  return {
-    get: { operationId: `get${name}`, summary, query: SCHEMAS[question], answer, problems: ASKED },
-    post: { operationId: `post${name}`, summary: postSummary, body, answer, problems: READ },
+/**
+ * The operations of a question: by the query of a URL where it has all that must be asked, and as JSON; in lines where
+ * answers need no long work.
+ */
+function asked(kind: Question): [path: string, methods: Record<string, Operation>][] {
+  const { name, summary } = kind;
+  const question = servedSchema(kind);
+  const answer = { type: JSON_TYPE, schemas: [`${capital(name)}Answer`] };
+  const body = { type: JSON_TYPE, schema: `${capital(name)}Question` };
+  const methods = {
+    get: { operationId: `get${capital(name)}`, summary, query: question, answer, problems: ASKED },
+    post: { operationId: `post${capital(name)}`, summary: `${summary}; asked as JSON`, body, answer, problems: READ },
   };
+  const batch = {
+    operationId: `post${capital(name)}Batch`,
+    summary: "one answer or error for each line, in order, while lines come",
+    query: defaultsSchema(question),
+    body: { ...body, type: LINES_TYPE },
+    answer: { type: LINES_TYPE, schemas: [...answer.schemas, "LineError"] },
+    problems: READ,
+  };
+  return [[`/v1/${name}`, methods], [`/v1/${name}:batch`, { post: batch }]];
+}
+
+function askedInLines({ name, summary, options }: LineQuestion): [path: string, methods: Record<string, Operation>] {
+  const post = {
+    operationId: `post${capital(name)}`,
+    summary,
+    query: options,
+    body: { type: LINES_TYPE, schema: `${capital(name)}Line`, texts: MEASUREMENT_TYPES },
+    answer: { type: LINES_TYPE, schemas: [`${capital(name)}Answer`, "LineError"] },
+    problems: READ,
+  };
+  return [`/v1/${name}`, { post }];
 }
 
 /** By path and method. */
 const OPERATIONS: Record<string, Record<string, Operation>> = {
-  "/v1/rtt": asked("Rtt", "the distribution of the RTT between two addresses or prefixes"),
-  "/v1/rtt:batch": {
-    post: {
-      operationId: "postRttBatch",
-      summary: "one answer or error for each line, in order, while lines come",
-      query: rttDefaultsSchema,
-      body: { type: LINES_TYPE, schema: "RttQuestion" },
-      answer: { type: LINES_TYPE, schemas: ["RttAnswer", "LineError"] },
-      problems: READ,
-    },
-  },
-  "/v1/destinations": asked("Destinations", "the most probable destinations for an RTT"),
-  "/v1/nearest": asked("Nearest", "the nearest of some candidates, addresses or prefixes, to a source"),
-  "/v1/matrix": asked("Matrix", "the RTTs between all of some nodes, or from them to others"),
-  "/v1/map": asked(
-    "Map",
-    "the RTTs from a source to countries or cells, a part of a map of the world",
-    "the same, asked for as JSON",
-  ),
-  "/v1/places": asked(
-    "Places",
-    "meanings of a text while it is typed: addresses, names, cities, regions, countries, ASes",
-    "the same, asked for as JSON",
-  ),
-  "/v1/likelihood": {
-    post: {
-      operationId: "postLikelihood",
-      summary: "how probable a measurement is, in every order of its fields",
-      body: { type: JSON_TYPE, schema: "LikelihoodQuestion" },
-      answer: { type: JSON_TYPE, schemas: ["LikelihoodAnswer"] },
-      problems: READ,
-    },
-  },
-  "/v1/score": {
-    post: {
-      operationId: "postScore",
-      summary: "how surprising each measurement is, given the lines before it",
-      query: scoreOptionsSchema,
-      body: { type: LINES_TYPE, schema: "Measurement", texts: MEASUREMENT_TYPES },
-      answer: { type: LINES_TYPE, schemas: ["ScoreAnswer", "LineError"] },
-      problems: READ,
-    },
-  },
-  "/v1/watch": {
-    post: {
-      operationId: "postWatch",
-      summary: "alarms when pairs leave their usual RTT and when they return; the server remembers the pairs",
-      query: watchOptionsSchema,
-      body: { type: LINES_TYPE, schema: "WatchedMeasurement", texts: MEASUREMENT_TYPES },
-      answer: { type: LINES_TYPE, schemas: ["WatchAnswer", "LineError"] },
-      problems: READ,
-    },
-  },
+  ...Object.fromEntries(KINDS.flatMap(asked)),
+  ...Object.fromEntries(LINE_KINDS.map(askedInLines)),
   "/api/v2/measurements/{id}/status-check": {
     get: {
       operationId: "getStatusCheck",
@@ -232,22 +171,27 @@ const JSON_SCHEMA: Pick<z.core.ToJSONSchemaParams, "io" | "override"> = {
   },
 };
 
-/** The methods by which a question is asked, in lower case. */
-export function methodsOf(name: QuestionName): string[] {
-  return Object.keys(OPERATIONS[`/v1/${name}`]);
+/** A tool of assistants: its name, its purpose, and the JSON Schemas of its question and answer. */
+interface Tool {
+  readonly name: string;
+  readonly summary: string;
+  readonly input: Record<string, unknown>;
+  readonly output: Record<string, unknown>;
 }
 
-/** The purpose of a question, and the JSON Schemas of it and its answer. */
-export function describeQuestion(name: QuestionName) {
-  const [{ summary, answer: { schemas: [answer] } }] = Object.values(OPERATIONS[`/v1/${name}`]);
-  return {
-    summary,
-    input: z.toJSONSchema(QUESTIONS[name], JSON_SCHEMA),
-    output: z.toJSONSchema(SCHEMAS[answer], JSON_SCHEMA),
-  };
+/** What an assistant can ask. */
+export function toolsOf(): Tool[] {
+  const { summary } = OPERATIONS["/v1/model"].get;
+  const tool = (name: string, summary: string, [question, answer]: readonly [z.ZodObject, z.ZodObject]) => (
+    { name, summary, input: z.toJSONSchema(question, JSON_SCHEMA), output: z.toJSONSchema(answer, JSON_SCHEMA) }
+  );
+  return [
+    ...KINDS.map((kind) => tool(kind.name, kind.summary, [servedSchema(kind), kind.answer])),
+    tool("model", summary, [fields({}), modelAnswerSchema]),
+  ];
 }
 
-const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** The description as a JSON value. */
 export function openApiDocument(): Record<string, unknown> {

@@ -18,20 +18,14 @@ import {
 } from "../query/changes/expectation.ts";
 import { type AlarmEvent, type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
 import type { TimedMeasurement } from "../query/files/arriving.ts";
-import { exactTimeOf } from "../query/rtt/rtt_question.ts";
+import type { LineError } from "../query/questions/question.ts";
+import { readFields } from "../query/questions/read_fields.ts";
+import { watch as watchQuestion, type WatchAnswer } from "../query/questions/watch.ts";
+import { exactTimeOf, parseMeasurement } from "../query/rtt/rtt_question.ts";
 import { ApiError } from "./api/api_error.ts";
 import { measurementLines } from "./api/lines.ts";
 import type { PingService } from "./api/ping_service.ts";
-import { readFields, readMeasurement } from "./api/read_question.ts";
-import {
-  type LineError,
-  type StatusCheckApiAnswer,
-  statusCheckQuestionSchema,
-  type WatchApiAnswer,
-  watchedMeasurementSchema,
-  watchOptionsSchema,
-} from "./api/schemas.ts";
-import { snakeKeys } from "./api/snake_case.ts";
+import { type StatusCheckAnswer, statusCheckQuestionSchema } from "./api/schemas.ts";
 import { type Metric, Reading } from "./metrics.ts";
 
 /** The watch, and the parts of its metrics. */
@@ -67,7 +61,7 @@ export function watchMetrics(
     new Reading(`ping_llm_watch_${name}`, help, "gauge", () => value);
   const pairs = watch.foremostPairs(maxPairs).map((pair) => {
     const { src, dst } = pair;
-    return { pair, ends: { src, dst, ...snakeKeys(names.namedEnds({ src, dst })) } };
+    return { pair, ends: { src, dst, ...names.namedEnds({ src, dst }) } };
   });
   /** @param samplesOf `[further labels, value]` of each sample of a pair; those of NaN are left out. */
   const ofPairs = (
@@ -147,14 +141,14 @@ function newestOf({ recent }: WatchedPair): TimedMeasurement {
  * @param value Fields of a question; they are checked.
  * @throws {ApiError} 404 if no pair has that number or destination.
  */
-export function statusCheck(watch: PairWatch, id: string, value: unknown): StatusCheckApiAnswer {
+export function statusCheck(watch: PairWatch, id: string, value: unknown): StatusCheckAnswer {
   const { permitted_total_alerts = 0, max_packet_loss = 100, show_all } = readFields(
     statusCheckQuestionSchema,
     value,
   );
   const isMeant = selectorOf(id);
   // The pair that was seen last stands for its probe.
-  const probes = new Map<string, StatusCheckApiAnswer["probes"][string]>();
+  const probes = new Map<string, StatusCheckAnswer["probes"][string]>();
   for (const pair of watch.pairs()) {
     if (!isMeant(pair)) continue;
     const { src, srcPlace: { countryCode, asNumber }, recent, alarm } = pair;
@@ -198,7 +192,7 @@ const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttM
  *
  * @param watch Keeps what it knows of the pairs.
  * @param service Says what its model expected when an alarm began.
- * @param options `isText`: whether they are not lines of JSON; `fields`: those of {@link watchOptionsSchema}.
+ * @param options `isText`: whether they are not lines of JSON; `fields`: the options of the question.
  * @returns Events and errors by line; most lines have neither.
  */
 export async function* watchLines(
@@ -206,8 +200,8 @@ export async function* watchLines(
   lines: AsyncIterable<string>,
   service: PingService,
   { signal, isText, fields }: { signal: AbortSignal; isText: boolean; fields: Record<string, unknown> },
-): AsyncGenerator<WatchApiAnswer | LineError> {
-  const { src, dst } = readFields(watchOptionsSchema, fields);
+): AsyncGenerator<({ line: number } & WatchAnswer) | LineError> {
+  const { src, dst } = readFields(watchQuestion.options, fields);
   for await (const { line, read } of measurementLines(lines, { isText, src, dst, withIds: true })) {
     signal.throwIfAborted();
     let events: AlarmEvent[];
@@ -227,8 +221,8 @@ export async function* watchLines(
 }
 
 function watchedMeasurement(value: unknown): TimedMeasurement {
-  const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchedMeasurementSchema, value);
-  const measurement = readMeasurement(asked);
+  const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchQuestion.line, value);
+  const measurement = parseMeasurement(asked);
   const timeS = exactTimeOf(asked.time);
   if (timeS === null) throw new UserError("found no time, expected one");
   return {

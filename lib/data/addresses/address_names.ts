@@ -183,10 +183,10 @@ export class AddressNames {
     return name === undefined ? {} : { name };
   }
 
-  /** `srcName` and `dstName`, to be written beside a source and a destination; those that have none are absent. */
-  namedEnds({ src, dst }: { src: string; dst?: string }): { srcName?: string; dstName?: string } {
-    const [srcName, dstName] = [src, dst].map((text) => text === undefined ? undefined : this.of(text));
-    return { ...(srcName !== undefined && { srcName }), ...(dstName !== undefined && { dstName }) };
+  /** `src_name` and `dst_name`, to be written beside a source and a destination; those that have none are absent. */
+  namedEnds({ src, dst }: { src: string; dst?: string }): { src_name?: string; dst_name?: string } {
+    const [src_name, dst_name] = [src, dst].map((text) => text === undefined ? undefined : this.of(text));
+    return { ...(src_name !== undefined && { src_name }), ...(dst_name !== undefined && { dst_name }) };
   }
 
   /** The prefixes whose names begin with a text, then those whose names have it, then similar ones. */

@@ -639,12 +639,12 @@ export function times({ measurements, inAdaptation, lastS }: Measured): string {
 }
 
 /** Remembered RTTs in a line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
-export function rttsText(rtts: readonly RememberedRtt[]): string {
-  const sorted = rtts.map(({ rttMs }) => rttMs).sort((a, b) => a - b);
+export function rttsText(rtts: NonNullable<BasisJson["rtts"]>): string {
+  const sorted = rtts.map(({ rtt_ms }) => rtt_ms).sort((a, b) => a - b);
   const middle = [Math.floor, Math.ceil].map((round) => sorted[round((sorted.length - 1) / 2)]);
-  const byDay = Map.groupBy(rtts, ({ timeS }) => isoTime(timeS)?.slice(0, 10) ?? "at unknown times");
+  const byDay = Map.groupBy(rtts, ({ time }) => time?.slice(0, 10) ?? "at unknown times");
   const days = [...byDay].map(([day, all]) =>
-    `${day}: ${all.map(({ rttMs }) => formatMs(rttMs)).join(", ")} ms`
+    `${day}: ${all.map(({ rtt_ms }) => formatMs(rtt_ms)).join(", ")} ms`
   );
   return [`median ${formatMs((middle[0] + middle[1]) / 2)} ms`, ...days].join("; ");
 }

@@ -52,16 +52,16 @@ export function alarmLine(
   const { kind, alarm, timeS, evidence, reason } = event;
   const { id, src, dst, sinceS, usual, now, group } = alarm;
   const shiftMs = now.medianMs - usual.medianMs;
-  const { srcName, dstName } = names.namedEnds({ src, dst });
+  const { src_name, dst_name } = names.namedEnds({ src, dst });
   return {
     event: kind,
     alarm: id,
     time: formatTime(timeS),
     since: formatTime(sinceS),
     src,
-    ...(srcName !== undefined && { src_name: srcName }),
+    ...(src_name !== undefined && { src_name }),
     dst,
-    ...(dstName !== undefined && { dst_name: dstName }),
+    ...(dst_name !== undefined && { dst_name }),
     text: alarmText(event),
     usual_ms: numberOf(usual.medianMs),
     usual_spread_ms: numberOf(usual.spreadMs),

@@ -13,11 +13,9 @@
  *
  * @module
  */
-import * as z from "zod";
 import { UserError } from "../../base/errors.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
-import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
-import { basisKindSchema, measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
+import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import {
   BYTE_BASE,
@@ -94,43 +92,6 @@ export interface RankedDestinations {
   readonly candidates: number;
   /** P(the destination is a candidate | source, context), before the RTT is known. */
   readonly priorMass: number;
-}
-
-/** The answer to one question in JSON. */
-export const destinationsSchema = z.object({
-  destinations: z.array(z.object({
-    prefix: z.string(),
-    name: z.string().optional().describe("of the prefix, if it has one"),
-    probability: z.number(),
-    basis: basisKindSchema,
-    measured: seenSchema.nullable()
-      .describe(
-        "by the source, in the training data; null if it is no address or the model does not say what these were",
-      ),
-  })).describe("the most probable first"),
-  unlistedProbability: z.number().describe("that of the candidates that are not listed"),
-  candidates: z.int().describe("how many destinations were ranked"),
-  priorMass: z.number()
-    .describe("the probability of all candidates before the RTT was known; others cannot be listed"),
-});
-
-/** The answer to one question in JSON. @param source The question's. */
-export function destinationsJson(
-  { destinations, ...numbers }: RankedDestinations,
-  source: IpPrefix,
-  model: Pick<PingModel, "trainingData" | "names" | "basisKindOf">,
-): z.infer<typeof destinationsSchema> {
-  const { trainingData, names } = model;
-  const listed = destinations.map(({ prefix, probability }) => ({
-    prefix: formatPrefix(prefix),
-    ...names.named(formatPrefix(prefix)),
-    probability,
-    basis: model.basisKindOf({ source, destination: prefix }),
-    measured: trainingData && isAddress(source)
-      ? seenJson(measuredBy(trainingData, source.bytes, prefix))
-      : null,
-  }));
-  return { destinations: listed, ...numbers };
 }
 
 /** Options of a ranking. */

@@ -8,13 +8,8 @@ import type { SchemaElement } from "hyparquet";
 import { AtomicFile } from "../../io/files/atomic.ts";
 import { DictionaryColumn, encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import {
-  destinationNames,
-  type MatrixOptions,
-  type MatrixRow,
-  matrixRowJson,
-  type RttMatrix,
-} from "../rtt/rtt_matrix.ts";
+import { destinationNames, matrixRow } from "../questions/matrix.ts";
+import type { MatrixOptions, MatrixRow, RttMatrix } from "../rtt/rtt_matrix.ts";
 import { NumberTable } from "./number_table.ts";
 import { csvField } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -65,10 +60,10 @@ const CSV: MatrixFormat = {
 const JSON_ROWS: MatrixFormat = {
   head: ({ destinations, timeS, quantiles }) => {
     const asked = destinations.map(({ dst }) => dst);
-    const shared = { destinations: asked, ...destinationNames(destinations), timeS, quantiles };
+    const shared = { destinations: asked, ...destinationNames(destinations), time: timeS, quantiles };
     return `${JSON.stringify(shared).slice(0, -1)},"rows":[\n`;
   },
-  row: (row, { quantiles }) => (row.index > 0 ? ",\n" : "") + JSON.stringify(matrixRowJson(row, quantiles)),
+  row: (row, { quantiles }) => (row.index > 0 ? ",\n" : "") + JSON.stringify(matrixRow(row, quantiles)),
   end: "\n]}\n",
 };
 

@@ -11,7 +11,6 @@
  *
  * @module
  */
-import * as z from "zod";
 import { ensure } from "../../base/errors.ts";
 import { type ModelConfig, rttEncodingChoice } from "../../model/model_config.ts";
 import { FIELD_GRAMMARS } from "../../data/tokens/field_grammar.ts";
@@ -62,30 +61,6 @@ export interface MeasurementBits {
   readonly spreadBits: number;
   /** -log2 of the sum of P(measurement, order) over the orders: with all of them, of P(measurement). */
   readonly totalBits: number;
-}
-
-/** The bits of one measurement in JSON. */
-export const bitsSchema = z.object({
-  meanBits: z.number().describe("mean over the orders"),
-  spreadBits: z.number().describe("standard deviation over the orders; 0 for a consistent model"),
-  totalBits: z.number().describe("-log2 P(measurement), whatever the order"),
-  orders: z.array(z.object({
-    order: z.string().describe("the fields, separated by commas"),
-    bits: z.number().describe("-log2 P(measurement, order)"),
-    blockBits: z.record(z.string(), z.number()).describe("by field"),
-  })),
-});
-
-/** The bits of one measurement in JSON. */
-export function bitsJson(
-  { meanBits, spreadBits, totalBits, orders }: MeasurementBits,
-): z.infer<typeof bitsSchema> {
-  const listed = orders.map(({ blocks, bits }) => ({
-    order: blocks.map(({ field }) => field).join(),
-    bits,
-    blockBits: Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])),
-  }));
-  return { meanBits, spreadBits, totalBits, orders: listed };
 }
 
 /** The orders in which a measurement can stand: 24 with a time, 6 without. */

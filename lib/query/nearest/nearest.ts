@@ -4,39 +4,15 @@
  *
  * @module
  */
-import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { formatPrefix } from "../../data/addresses/ip_prefix.ts";
-import { type BasisJson, basisJson, basisSchema } from "../../data/addresses/known_addresses.ts";
+import { type BasisJson, basisJson } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, notesOn } from "../rtt/answer_queries.ts";
 import type { BadLine, FileQuery } from "../rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
-import { summaryOf } from "../rtt/rtt_summary.ts";
-
-/** The criteria by which candidates are ranked. */
-export const NEAREST_ORDERS = ["median", "probability"] as const;
-
-/** The nearest candidates in JSON. */
-export const nearestSchema = z.object({
-  nearest: z.array(z.object({
-    candidate: z.string().describe("as it was given"),
-    name: z.string().optional().describe("of the candidate, if it has one"),
-    medianMs: z.number(),
-    meanMs: z.number().describe("mean of the replies up to 60 s, to four digits"),
-    pFailed: z.number().describe("P(no reply)"),
-    pNearest: z.number().describe("P(its reply comes before those of all others), ties shared"),
-    regretMs: z.number().describe(
-      "how much longer its RTT is than the shortest of all candidates, on average over times when all reply",
-    ),
-    basis: basisSchema,
-    notes: z.array(z.string()).optional().describe("for people"),
-  })).describe("the nearest first"),
-  candidates: z.int().describe("how many different ones were compared"),
-  pNoReply: z.number().describe("P(no candidate replies)"),
-  minMs: z.number().describe("mean of the shortest RTT of all candidates when all reply"),
-});
+import { roundedMeanMs } from "../questions/rtt.ts";
 
 /** A candidate among the others. */
 export interface NearestCandidate {
@@ -134,14 +110,14 @@ interface Candidate extends Runner, Pick<NearestCandidate, "medianMs" | "meanMs"
 
 function candidateOf(answered: AnsweredQuery): Candidate {
   const { query, answer } = answered;
-  const { pFailed, meanMs, quantilesMs } = summaryOf(answer, { quantiles: [0.5] });
+  const { distribution } = answer.mixture;
   const notes = notesOn(answered);
   return {
     query,
-    medianMs: quantilesMs[0.5],
-    meanMs,
-    pFailed,
-    probabilities: Float32Array.from(answer.mixture.distribution.probabilities),
+    medianMs: distribution.quantileMs(0.5),
+    meanMs: roundedMeanMs(distribution),
+    pFailed: distribution.pFailed,
+    probabilities: Float32Array.from(distribution.probabilities),
     ...(notes.length > 0 && { notes }),
   };
 }

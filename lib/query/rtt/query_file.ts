@@ -63,6 +63,24 @@ export async function* readQueries(
   shared?: SharedEnds,
   places?: PlaceIndex,
 ): AsyncGenerator<FileQuery | BadLine> {
+  const isList = shared !== undefined;
+  for await (const { line, read } of readValues(lines, path, { isList, hasPlaces: places !== undefined })) {
+    yield queryOf(line, read, { shared, places });
+  }
+}
+
+/**
+ * Reads the values of lines, as {@link readQueries} does.
+ *
+ * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line of a file without a header may name
+ *   a place.
+ * @returns `read`: gives the values of a line. @throws {UserError} If the header names other columns.
+ */
+export async function* readValues(
+  lines: AsyncIterable<TextLine>,
+  path: string,
+  { isList = true, hasPlaces = true }: { isList?: boolean; hasPlaces?: boolean } = {},
+): AsyncGenerator<{ line: number; read: () => Values }> {
   let columns: string[] | undefined;
   let separator: CsvSeparator = ",";
   let isFirst = true;
@@ -74,13 +92,16 @@ export async function* readQueries(
     isFirst = false;
     const isName = () =>
       faultOfPrefix(withoutComment(text)) === undefined ||
-      (places && !cellsOf(text, separatorOf(text)).every((name) => COLUMNS.includes(name)));
-    const isHeader = isTable && !(shared && isName());
-    if (isTable) columns = isHeader ? headerOf(text, path, shared) : [];
+      (hasPlaces && !cellsOf(text, separatorOf(text)).every((name) => COLUMNS.includes(name)));
+    const isHeader = isTable && !(isList && isName());
+    if (isTable) columns = isHeader ? headerOf(text, path, isList) : [];
     if (isHeader) separator = separatorOf(text);
     if (isHeader) continue;
-    if (fault !== undefined) yield { line, error: fault };
-    else yield queryOf(line, () => valuesOf(text, columns, separator), { shared, places });
+    const read = (columns: readonly string[] | undefined, separator: CsvSeparator) => () => {
+      if (fault !== undefined) throw new UserError(fault);
+      return valuesOf(text, columns, separator);
+    };
+    yield { line, read: read(columns, separator) };
   }
 }
 
@@ -135,12 +156,12 @@ function csvValues(cells: readonly string[], columns: readonly string[]): Values
   return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
 }
 
-function headerOf(text: string, path: string, shared: SharedEnds | undefined): string[] {
+function headerOf(text: string, path: string, isList: boolean): string[] {
   const columns = cellsOf(text, separatorOf(text));
   const isKnown = columns.every((name) => COLUMNS.includes(name));
-  const isWhole = (shared !== undefined || columns.includes("src")) && columns.includes("dst");
+  const isWhole = (isList || columns.includes("src")) && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
-  const wanted = shared
+  const wanted = isList
     ? "an address or prefix a line, JSON lines or a CSV header dst"
     : "JSON lines or a CSV header src,dst[,time]";
   throw new FormatError(

@@ -5,7 +5,6 @@
  *
  * @module
  */
-import * as z from "zod";
 import {
   countryName,
   PlaceIndex,
@@ -13,7 +12,7 @@ import {
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
 import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
-import { type BasisKind, basisKind, basisKindSchema } from "../../data/addresses/known_addresses.ts";
+import { type BasisKind, basisKind } from "../../data/addresses/known_addresses.ts";
 import {
   addressNumber,
   cellOf,
@@ -43,25 +42,6 @@ const NUM_SOURCES = 4;
 const MAX_SPREAD_MASS = 0.05;
 /** Pairs that are asked for together: two of the decoder's largest groups of whole distributions. */
 const PAIRS_PER_PART = 124;
-
-/** A {@link MapRtt} in JSON. */
-export const mapPlaceSchema = z.object({
-  country: z.string().describe("ISO 3166-1 alpha-2"),
-  name: z.string().describe(
-    "the country in English, or the cell's city with the most networks, if one is known",
-  ),
-  latitude: z.number().describe(
-    "degrees north of the middle of the cell, or of where most of the country's networks are",
-  ),
-  longitude: z.number().describe("degrees east"),
-  cellDegrees: z.number().nullable().describe("the size of the cell; null of a whole country"),
-  medianMs: z.number(),
-  lowMs: z.number().describe("5 % of the replies are faster"),
-  highMs: z.number().describe("5 % of the replies are slower"),
-  pFailed: z.number().describe("P(no reply)"),
-  knownAddresses: z.int().describe("how many of the measured addresses are in the place"),
-  basis: basisKindSchema,
-});
 
 /** A place of a map and the RTT to it. */
 export interface MapRtt {

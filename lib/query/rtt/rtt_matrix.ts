@@ -3,30 +3,15 @@
  *
  * @module
  */
-import * as z from "zod";
 import { UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
-import { type BasisKind, basisKindSchema } from "../../data/addresses/known_addresses.ts";
+import type { BasisKind } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
-
-const perDestination = z.array(z.number().nullable());
-
-/** A row of a matrix in JSON: a number to each destination, in order; null to the source itself. */
-export const matrixRowSchema = z.object({
-  src: z.string(),
-  srcName: z.string().optional(),
-  basis: z.array(basisKindSchema.nullable()),
-  medianMs: perDestination,
-  pFailed: perDestination.describe("P(no reply)"),
-  quantilesMs: z.record(z.string(), perDestination).describe("RTTs by quantile"),
-  samplesMs: z.array(perDestination.nullable()).optional()
-    .describe("RTTs drawn for each destination, ms; null: no reply"),
-});
 
 /** Nodes of a matrix that are read: what is asked for is in `destination`. */
 export interface MatrixNode extends FileQuery {
@@ -228,32 +213,4 @@ export async function matrixNodes(
   }
   if (nodes.size === 0) throw new UserError("found no nodes, expected at least one");
   return [...nodes.values()];
-}
-
-/** The names of destinations as JSON has them: null for none; nothing if no destination has one. */
-export function destinationNames(
-  destinations: readonly MatrixNode[],
-): { destinationNames?: (string | null)[] } {
-  if (destinations.every(({ name }) => name === undefined)) return {};
-  return { destinationNames: destinations.map(({ name }) => name ?? null) };
-}
-
-/** A row as JSON has it. @param quantiles Those asked for. */
-export function matrixRowJson(
-  { src, srcName, pairs }: MatrixRow,
-  quantiles: readonly number[],
-): z.infer<typeof matrixRowSchema> {
-  const each = <T>(value: (pair: MatrixPair) => T) => pairs.map((pair) => pair ? value(pair) : null);
-  const byQuantile = quantiles.map((q, i) => [q, each(({ quantilesMs }) => quantilesMs[i])]);
-  const samplesOf = ({ samplesMs }: MatrixPair) => samplesMs.map((ms) => Number.isNaN(ms) ? null : ms);
-  const hasSamples = pairs.some((pair) => pair && pair.samplesMs.length > 0);
-  return {
-    src,
-    ...(srcName !== undefined && { srcName }),
-    basis: each(({ basis }) => basis),
-    medianMs: each(({ medianMs }) => medianMs),
-    pFailed: each(({ pFailed }) => pFailed),
-    quantilesMs: Object.fromEntries(byQuantile),
-    ...(hasSamples && { samplesMs: pairs.map((pair) => pair ? samplesOf(pair) : null) }),
-  };
 }

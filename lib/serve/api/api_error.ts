@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { InterruptedError, UserError } from "../../base/errors.ts";
-import { shown } from "../../query/rtt/rtt_question.ts";
+import { faultOf } from "../../query/questions/read_fields.ts";
 import type { Problem } from "./schemas.ts";
 
 /** The titles of the problems of type `about:blank`, which are those of the status (RFC 9110, section 15; RFC 6585). */
@@ -87,93 +87,6 @@ export async function computed<T>(work: () => Promise<T>): Promise<T> {
 /** A fault such as `found no src, …` as a whole sentence. */
 function sentenceOf(fault: string): string {
   return fault.startsWith("Cannot ") ? fault : `Cannot answer: ${fault}`;
-}
-
-/**
- * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected and a
- * value that is right there.
- *
- * @param refused The value and the schema, where they are known; else only what is expected is given. `isUrl`: whether
- *   the value has the fields of a URL's query.
- */
-export function faultOf(
-  { issues: [issue] }: z.core.$ZodError,
-  refused?: { value: unknown; schema: z.core.$ZodType; isUrl?: boolean },
-): string {
-  const { path } = issue;
-  const name = path.map((key, i) =>
-    typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
-  )
-    .join("");
-  if (issue.code === "unrecognized_keys") {
-    const key = shown(issue.keys[0]);
-    return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
-  }
-  const wanted = expectedBy(issue);
-  if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
-  // A URL has whole lists.
-  const [field] = path;
-  const isInUrl = refused.isUrl && field !== undefined;
-  const right = (isInUrl ? [field] : path).reduce(fieldOf, exampleOf(refused.schema));
-  const example = isInUrl ? `${String(field)}=${urlText(right)}` : exampleText(right);
-  const asked = name === "" || right === undefined ? wanted : `${wanted}, such as ${example}`;
-  const found = path.reduce(fieldOf, refused.value);
-  if (found === undefined) return `found no ${name || "value"}, ${asked}`;
-  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
-}
-
-/** A value that a schema takes, made of the examples of its parts; undefined if a part has none. */
-export function exampleOf(schema: z.core.$ZodType): unknown {
-  const example = z.globalRegistry.get(schema)?.examples;
-  if (Array.isArray(example)) return example[0];
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
-  if (schema instanceof z.ZodArray) return [exampleOf(schema.element)];
-  if (!(schema instanceof z.ZodObject)) return undefined;
-  return Object.fromEntries(Object.entries(schema.shape).map(([name, field]) => [name, exampleOf(field)]));
-}
-
-function exampleText(value: unknown): string {
-  return Array.isArray(value) ? `[${value.map(exampleText).join(", ")}]` : JSON.stringify(value);
-}
-
-/** An example as the query of a URL has it. */
-function urlText(value: unknown): string {
-  const isFlat = !Array.isArray(value) || value.every((each) => typeof each !== "object");
-  return isFlat ? String(value) : JSON.stringify(value);
-}
-
-/** A field, or an item of an array, whose first one stands for those it lacks. */
-function fieldOf(value: unknown, key: PropertyKey): unknown {
-  if (Array.isArray(value) && !(key in value)) return value[0];
-  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: "expected text",
-  number: "expected a number",
-  int: "expected a whole number",
-  array: "expected an array",
-  tuple: "expected an array",
-  object: "expected a JSON object",
-};
-
-function expectedBy(issue: z.core.$ZodIssue): string {
-  // A schema's own words.
-  if (issue.message.startsWith("expected ")) return issue.message;
-  if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `expected ${issue.expected}`;
-  if (issue.code === "invalid_union") {
-    const ways = issue.errors.map(([first]) => expectedBy(first).replace(/^expected /, ""));
-    return `expected ${ways.join(" or ")}`;
-  }
-  if (issue.code === "invalid_value") return `expected ${issue.values.map(shown).join(" or ")}`;
-  if (issue.code === "too_small") return `expected at least ${boundOf(issue.origin, issue.minimum)}`;
-  if (issue.code === "too_big") return `expected at most ${boundOf(issue.origin, issue.maximum)}`;
-  return issue.message;
-}
-
-function boundOf(origin: string, bound: number | bigint): string {
-  if (origin !== "array") return String(bound);
-  return bound === 1 ? "1 value" : `${bound} values`;
 }
 
 // Problem details as responses (RFC 9457).

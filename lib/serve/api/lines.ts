@@ -14,7 +14,7 @@ import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, resultsIn } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
-import type { LineError } from "./schemas.ts";
+import type { LineError } from "../../query/questions/question.ts";
 
 /** A line that is to be answered. */
 export interface Line {

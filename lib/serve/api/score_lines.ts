@@ -6,15 +6,16 @@
 import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { type ApiMeasurement, type LineError, measurementSchema, type ScoreApiAnswer } from "./schemas.ts";
+import { type ApiMeasurement, type LineError, measurementSchema } from "../../query/questions/question.ts";
+import type { ScoreAnswer } from "../../query/questions/score.ts";
+import { readFields } from "../../query/questions/read_fields.ts";
+import { parseMeasurement } from "../../query/rtt/rtt_question.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery } from "../../query/query_tokens.ts";
 import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts";
 import { computed } from "./api_error.ts";
-import { snakeKeys } from "./snake_case.ts";
 import type { Answered, Line } from "./lines.ts";
-import { readFields, readMeasurement } from "./read_question.ts";
 
 // The contexts of the lines of one request: the earlier lines of their sources.
 
@@ -113,7 +114,7 @@ export async function* scoreMeasurements(
   model: PingModel,
   lines: AsyncIterable<Line>,
   { context, seed, signal }: { context: number; seed: number; signal?: AbortSignal | undefined },
-): AsyncGenerator<Answered<ScoreApiAnswer>> {
+): AsyncGenerator<Answered<ScoreAnswer>> {
   const histories = new LineHistories(context, model.config.sequenceLength);
   let part: (Entry | LineError)[] = [];
   for await (const line of lines) {
@@ -131,7 +132,7 @@ export async function* scoreMeasurements(
 function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength: number): Entry | LineError {
   try {
     const asked = readFields(measurementSchema, read());
-    const measurement = readMeasurement(asked);
+    const measurement = parseMeasurement(asked);
     const context = histories.contextOf(measurement, asked.time);
     encodeQuery({ ...measurement, context }, sequenceLength);
     return { asked, case: { measurement, context, number: line - 1 } };
@@ -145,7 +146,7 @@ async function* scorePart(
   model: PingModel,
   part: readonly (Entry | LineError)[],
   seed: number,
-): AsyncGenerator<Answered<ScoreApiAnswer>> {
+): AsyncGenerator<Answered<ScoreAnswer>> {
   const cases = part.flatMap((entry) => "error" in entry ? [] : [entry.case]);
   const { scores } = await computed(() => scoreResults(model, cases, { seed }));
   let numScored = 0;
@@ -156,7 +157,7 @@ async function* scorePart(
     }
     const { asked: { src, dst, rtt }, case: { measurement, number } } = entry;
     const { logLikelihood, pValue } = scores[numScored++];
-    const names = snakeKeys(model.names.namedEnds({ src, dst }));
+    const names = model.names.namedEnds({ src, dst });
     const asScored = { src, dst, ...names, time: measurement.timeS, rtt };
     yield { line: number + 1, answer: { ...asScored, log_likelihood: logLikelihood, p_value: pValue } };
   }

@@ -5,7 +5,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Fields, formatHash, type PageState, parseHash, type PartName, PARTS } from "./url_state.ts";
-import type { ModelApiAnswer } from "../api/schemas.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
 import { placeCredits } from "../../data/addresses/place_credits.ts";
 import { formatBytes, formatCount } from "../../base/text.ts";
 import { type Answer, useAnswer } from "./answer_state.tsx";
@@ -48,7 +48,7 @@ function CopyLink({ state }: { state: PageState }) {
 // Where the numbers come from: the model's data.
 
 /** The data in a sentence or two. */
-function describeData(data: ModelApiAnswer["data"]): string {
+function describeData(data: ModelAnswer["data"]): string {
   if (!data) return "This checkpoint does not say which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;
   const days = [start, end].flatMap((time) => time === null ? [] : [time.slice(0, 10)]);
@@ -62,7 +62,7 @@ function describeData(data: ModelApiAnswer["data"]): string {
 }
 
 /** The banner above each part. */
-function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelApiAnswer> }) {
+function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelAnswer> }) {
   if (!value) {
     return isBusy ? <p class="busy">Reading what the model was trained on</p> : null;
   }

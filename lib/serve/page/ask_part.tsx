@@ -1,7 +1,8 @@
 /** The first part of the page: the RTT between two addresses or prefixes. @module */
 import type { Fields } from "./url_state.ts";
 import { useEffect, useMemo } from "preact/hooks";
-import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
+import type { LineError } from "../../query/questions/question.ts";
+import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
@@ -75,7 +76,7 @@ export function AddressFields(
 }
 
 /** The question in the fields. @returns Null if some are empty or wrong. */
-function questionOf(fields: Fields, faults: Faults, nowMs: number): RttApiQuestion | null {
+function questionOf(fields: Fields, faults: Faults, nowMs: number): QuestionOf<"rtt"> | null {
   const time = questionTimeS(fields.time, nowMs);
   if (Object.keys(faults).length > 0 || typeof time === "object" && time) return null;
   return { src: fields.src?.trim() ?? "", dst: fields.dst?.trim() ?? "", time };
@@ -90,7 +91,7 @@ export function AskPart(part: PartProps) {
   const example = first && questionOf({ src: first.src, dst: first.dst }, {}, askedAtMs);
   const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
   // Two hooks: the example's answer is never shown below the heading of a question.
-  const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal);
+  const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as QuestionOf<"rtt">), signal);
   const key = question && JSON.stringify(["ask", question]);
   const asked = useAnswer(isAsked ? key : null, ask);
   const worked = useAnswer(isAsked ? null : key, ask);
@@ -137,9 +138,9 @@ export function AskPart(part: PartProps) {
 
 /** The pair in words, with names if the answer is of it. */
 function headingOf(
-  question: RttApiQuestion | null,
+  question: QuestionOf<"rtt"> | null,
   isAsked: boolean,
-  answer: RttApiAnswer | undefined,
+  answer: AnswerOf<"rtt"> | undefined,
 ): string {
   if (!question) return "Answer";
   const isOf = answer?.src === question.src && answer.dst === question.dst;
@@ -149,7 +150,7 @@ function headingOf(
 }
 
 /** A question as the fields of a URL. */
-function flat({ src, dst, time }: RttApiQuestion) {
+function flat({ src, dst, time }: QuestionOf<"rtt">) {
   return { src, dst, time: time as number | null };
 }
 AskPart.heading = "How long does a ping take?";
@@ -210,7 +211,7 @@ const HEIGHT_PX = 200;
 
 interface Hour {
   timeS: number;
-  answer: RttApiAnswer;
+  answer: AnswerOf<"rtt">;
 }
 
 /**
@@ -220,11 +221,11 @@ interface Hour {
  * @param startS Its time, Unix seconds.
  */
 function HoursStrip(
-  { api, question, startS }: { api: PingApi; question: RttApiQuestion | null; startS: number },
+  { api, question, startS }: { api: PingApi; question: QuestionOf<"rtt"> | null; startS: number },
 ) {
   const answer = useAnswer(question && JSON.stringify(["hours", question, startS]), async (signal) => {
     const times = Array.from({ length: NUM_HOURS + 1 }, (_, i) => startS + i * HOUR_S);
-    const questions = times.map((time) => ({ ...question, time, quantiles: QUANTILES }) as RttApiQuestion);
+    const questions = times.map((time) => ({ ...question, time, quantiles: QUANTILES }) as QuestionOf<"rtt">);
     const answers = await api.rttBatch(questions, signal);
     return answers.map((answer, i) => ({ timeS: times[i], answer: answered(answer) }));
   });
@@ -238,7 +239,7 @@ function HoursStrip(
   );
 }
 
-function answered(answer: RttApiAnswer | LineError): RttApiAnswer {
+function answered(answer: AnswerOf<"rtt"> | LineError): AnswerOf<"rtt"> {
   if ("error" in answer) throw new Error(answer.error);
   return answer;
 }
@@ -253,7 +254,7 @@ const LEAST_FAILED_CHANGE = 0.02;
  * @returns The least and the greatest median (ms) and P(no reply); `isMuch`: the greatest median is at least 5 % above
  * the least, or P(no reply) differs by 2 percentage points.
  */
-export function rangeOfHours(answers: readonly RttApiAnswer[]) {
+export function rangeOfHours(answers: readonly AnswerOf<"rtt">[]) {
   const medians = answers.map((answer) => quantileOf(answer, 0.5));
   const failed = answers.map(({ p_failed }) => p_failed);
   const [lowMs, highMs] = [Math.min(...medians), Math.max(...medians)];

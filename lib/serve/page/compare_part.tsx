@@ -1,6 +1,7 @@
 /** The second part of the page: several sources against several destinations. @module */
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
+import type { LineError } from "../../query/questions/question.ts";
+import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
 import { formatMs, formatPercent, questionTimeS } from "./texts.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
@@ -52,7 +53,7 @@ export function shadesOf(rttsMs: readonly (number | undefined)[]): (number | und
 function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
   sources: readonly string[];
   destinations: readonly string[];
-  answers: readonly (RttApiAnswer | LineError)[];
+  answers: readonly (AnswerOf<"rtt"> | LineError)[];
   chosen: Cell | undefined;
   choose: (cell: Cell) => void;
 }) {
@@ -131,7 +132,7 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
   );
 }
 
-function CellText({ answer }: { answer: RttApiAnswer | LineError }) {
+function CellText({ answer }: { answer: AnswerOf<"rtt"> | LineError }) {
   if ("error" in answer) return <>no answer</>;
   return (
     <>
@@ -178,7 +179,9 @@ export function ComparePart(part: PartProps) {
   }
   const isRight = isAsked && Object.keys(faults).length === 0;
   const time = questionTimeS(fields.time, askedAtMs) as number | null;
-  const questions = sources.flatMap((src) => destinations.map((dst): RttApiQuestion => ({ src, dst, time })));
+  const questions = sources.flatMap((src) =>
+    destinations.map((dst): QuestionOf<"rtt"> => ({ src, dst, time }))
+  );
   const answer = useAnswer(
     isRight ? JSON.stringify(["compare", questions]) : null,
     (signal) => api.rttBatch(questions.map((question) => ({ ...question, quantiles: [0.5] })), signal),
@@ -207,7 +210,7 @@ export function ComparePart(part: PartProps) {
         doing={`Asking for ${numCells} medians`}
         summary={(answers) => `${answers.length} medians are there.`}
       >
-        {(answers: (RttApiAnswer | LineError)[]) =>
+        {(answers: (AnswerOf<"rtt"> | LineError)[]) =>
           answers.length === numCells
             ? (
               <>
@@ -246,7 +249,7 @@ export function ComparePart(part: PartProps) {
 ComparePart.heading = "Compare sources and destinations";
 
 /** The distribution of the cell that was chosen. */
-function ChosenPair({ api, question }: { api: PingApi; question: RttApiQuestion }) {
+function ChosenPair({ api, question }: { api: PingApi; question: QuestionOf<"rtt"> }) {
   const answer = useAnswer(
     JSON.stringify(["ask", question]),
     (signal) => api.rtt(wholeQuestion(question), signal),

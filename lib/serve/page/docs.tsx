@@ -4,7 +4,7 @@
  * @module
  */
 import { render } from "preact";
-import type { ModelApiAnswer } from "../api/schemas.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { CurlButton, curlCommand } from "./saved_files.tsx";
 
@@ -106,7 +106,7 @@ function resolve(schema: Schema | undefined, api: OpenApi): Schema | undefined {
 function Docs() {
   const api = useAnswer("openapi", (signal) => readJson<OpenApi>("openapi.json", signal));
   // Examples only: the page is whole without them.
-  const model = useAnswer("model", (signal) => readJson<ModelApiAnswer>("v1/model", signal));
+  const model = useAnswer("model", (signal) => readJson<ModelAnswer>("v1/model", signal));
   const pair = model.value?.examples?.[0] ?? PAIR;
   return (
     <>

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
-import type { ModelApiAnswer, PlacesApiAnswer } from "../api/schemas.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
+import type { AnswerOf } from "../../query/questions/questions.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import { ANY_TIME, inputTime, questionTimeS } from "./texts.ts";
 import type { FieldName, Fields } from "./url_state.ts";
@@ -179,7 +180,7 @@ export function SearchField(
   );
 }
 
-type FoundPlaces = PlacesApiAnswer["places"];
+type FoundPlaces = AnswerOf<"places">["places"];
 
 /** Lines of text. */
 export function LinesField(field: FieldProps & { rows: number }) {
@@ -294,7 +295,7 @@ export function faultsOfError(error: string | undefined): Faults {
 export interface PartProps {
   opened: OpenedApi;
   /** The description of the model. */
-  model: Answer<ModelApiAnswer>;
+  model: Answer<ModelAnswer>;
   /** The fields as they were when the question was sent. */
   fields: Fields;
   /** When it was sent, milliseconds since 1970. */

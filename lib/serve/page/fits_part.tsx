@@ -7,7 +7,7 @@ import {
   prefixOfAddress,
   withName,
 } from "../../data/addresses/ip_prefix.ts";
-import type { DestinationsApiAnswer, DestinationsApiQuestion } from "../api/schemas.ts";
+import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import {
   type Faults,
@@ -85,7 +85,7 @@ const TOP = 1000;
 /** Less probable prefixes are behind a line to open, if there are several. */
 const SMALL = 0.001;
 
-function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQuestion; faults: Faults } {
+function questionOf(fields: Fields, nowMs: number): { question: QuestionOf<"destinations">; faults: Faults } {
   const faults = faultsOf(fields, ["src"], nowMs);
   const low = rttOf(fields.low);
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
@@ -120,7 +120,7 @@ export function FitsPart(part: PartProps) {
   const isAsked = fields.low !== undefined || fields.high !== undefined;
   const { question, faults } = questionOf(fields, askedAtMs);
   const isRight = isAsked && Object.keys(faults).length === 0;
-  const answer = useAnswer<DestinationsApiAnswer>(
+  const answer = useAnswer<AnswerOf<"destinations">>(
     isRight ? JSON.stringify(["fits", question]) : null,
     (signal) => api.destinations(question, signal),
   );
@@ -163,7 +163,7 @@ export function FitsPart(part: PartProps) {
         summary={({ destinations }) =>
           `The most probable: ${destinations[0].prefix} with ${formatPercent(destinations[0].probability)}.`}
       >
-        {(answered: DestinationsApiAnswer) => (
+        {(answered: AnswerOf<"destinations">) => (
           <>
             <Tree answer={answered} />
             <div class="tools">
@@ -195,7 +195,7 @@ export function FitsPart(part: PartProps) {
 }
 FitsPart.heading = "Which destinations fit an RTT?";
 
-function Tree({ answer }: { answer: DestinationsApiAnswer }) {
+function Tree({ answer }: { answer: AnswerOf<"destinations"> }) {
   const { src, rtt: [low, high], time, destinations, prior_mass } = answer;
   const tree = prefixTree(lengthsOf(src).map((length) => prefixSums(destinations, length)));
   return (

@@ -17,7 +17,7 @@ import {
 } from "../../query/rtt/map_format.ts";
 import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
 import type { PingApi } from "../api/ping_service.ts";
-import type { MapApiAnswer } from "../api/schemas.ts";
+import type { AnswerOf } from "../../query/questions/questions.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultsOf, faultsOfError, type PartProps, Question, SearchField, TimeField } from "./fields.tsx";
 import { NumberTable } from "./number_table.tsx";
@@ -32,7 +32,7 @@ interface ShownMap {
   src: string;
   srcName: string | undefined;
   timeS: number | null;
-  position: MapApiAnswer["position"];
+  position: AnswerOf<"map">["position"];
   /** Countries, then cells. */
   places: readonly MapRtt[];
   /** How far it is, in words. */
@@ -65,7 +65,7 @@ async function askMap(
 }
 
 /** A place of a message under the library's names. */
-function placeOf(place: MapApiAnswer["places"][number]): MapRtt {
+function placeOf(place: AnswerOf<"map">["places"][number]): MapRtt {
   const {
     cell_degrees: cellDegrees,
     median_ms: medianMs,
@@ -233,7 +233,7 @@ function Map({ map, layer, part, labels, dot }: {
   /** See {@link labelsOf}. */
   labels: readonly string[];
   /** Where the destination is that was searched for. */
-  dot: MapApiAnswer["position"] | undefined;
+  dot: AnswerOf<"map">["position"] | undefined;
 }) {
   const { places, position } = map;
   const src = withName(map.src, map.srcName);
@@ -395,7 +395,7 @@ function titleOf({ name, country, cellDegrees }: MapRtt): string {
 interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" | "pFailed"> {
   readonly title: string;
   /** Where it is; absent of a place on the map, null if unknown. */
-  readonly position?: MapApiAnswer["position"];
+  readonly position?: AnswerOf<"map">["position"];
 }
 
 /** Asks for a destination that the map itself does not have. */

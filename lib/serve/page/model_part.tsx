@@ -1,6 +1,6 @@
 /** The fifth part of the page: what the model is, how it was trained, how good it is. @module */
 import { useMemo } from "preact/hooks";
-import type { ModelApiAnswer } from "../api/schemas.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
 import { formatCount } from "../../base/text.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
@@ -47,7 +47,7 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
 }
 ModelPart.heading = "About the model";
 
-function Identity({ model }: { model: ModelApiAnswer }) {
+function Identity({ model }: { model: ModelAnswer }) {
   const { step, num_parameters, vocabulary, adapter, version, is_calibrated, trained_tokens } = model;
   const { evaluation } = model;
   const measurements = evaluation ? ` of ${formatCount(evaluation.num_training)} measurements` : "";
@@ -74,7 +74,7 @@ function Identity({ model }: { model: ModelApiAnswer }) {
   );
 }
 
-type CurvePoints = ModelApiAnswer["training_curve"];
+type CurvePoints = ModelAnswer["training_curve"];
 
 function TrainingCurve({ curve }: { curve: CurvePoints }) {
   const plan = useMemo(() => planOf(curve), [curve]);
@@ -143,7 +143,7 @@ function planOf(curve: CurvePoints): ChartPlan {
   };
 }
 
-function Evaluation({ evaluation }: { evaluation: ModelApiAnswer["evaluation"] }) {
+function Evaluation({ evaluation }: { evaluation: ModelAnswer["evaluation"] }) {
   return (
     <section aria-labelledby="evaluation">
       <h2 id="evaluation">Evaluation</h2>

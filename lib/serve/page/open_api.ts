@@ -5,15 +5,10 @@
  * @module
  */
 import type { PingApi } from "../api/ping_service.ts";
-import type {
-  DestinationsApiAnswer,
-  LineError,
-  MapApiAnswer,
-  ModelApiAnswer,
-  PlacesApiAnswer,
-  RttApiAnswer,
-  ScoreApiAnswer,
-} from "../api/schemas.ts";
+import type { AnswerOf } from "../../query/questions/questions.ts";
+import type { LineError } from "../../query/questions/question.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
+import type { ScoreAnswer } from "../../query/questions/score.ts";
 import { WeightCache } from "./weight_cache.ts";
 
 /** Where the model that answers is and how far it is, for the line below the page's heading. */
@@ -79,19 +74,20 @@ export function httpApi(base: string): PingApi {
       signal,
     }).then((text) => text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as T));
   return {
-    rtt: (question, signal) => post<RttApiAnswer>("v1/rtt", question, signal),
-    rttBatch: (questions, signal) => postLines<RttApiAnswer | LineError>("v1/rtt:batch", questions, signal),
-    destinations: (question, signal) => post<DestinationsApiAnswer>("v1/destinations", question, signal),
-    map: (question, signal) => post<MapApiAnswer>("v1/map", question, signal),
-    places: (question, signal) => post<PlacesApiAnswer>("v1/places", question, signal),
+    rtt: (question, signal) => post<AnswerOf<"rtt">>("v1/rtt", question, signal),
+    rttBatch: (questions, signal) =>
+      postLines<AnswerOf<"rtt"> | LineError>("v1/rtt:batch", questions, signal),
+    destinations: (question, signal) => post<AnswerOf<"destinations">>("v1/destinations", question, signal),
+    map: (question, signal) => post<AnswerOf<"map">>("v1/map", question, signal),
+    places: (question, signal) => post<AnswerOf<"places">>("v1/places", question, signal),
     score: (measurements, options = {}, signal) => {
       const query = new URLSearchParams(
         Object.entries(options).map(([name, value]) => [name, String(value)]),
       );
-      return postLines<ScoreApiAnswer | LineError>(`v1/score?${query}`, measurements, signal);
+      return postLines<ScoreAnswer | LineError>(`v1/score?${query}`, measurements, signal);
     },
     model: (signal) =>
-      ask(new URL("v1/model", base), { signal }).then((text) => JSON.parse(text) as ModelApiAnswer),
+      ask(new URL("v1/model", base), { signal }).then((text) => JSON.parse(text) as ModelAnswer),
   };
 }
 

@@ -15,7 +15,7 @@ import {
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
-import type { ApiMeasurement } from "../api/schemas.ts";
+import type { ApiMeasurement } from "../../query/questions/question.ts";
 
 /** A measurement and the line, from 1, that says it. */
 export type PastedPing = ApiMeasurement & { time: number | null; line: number };

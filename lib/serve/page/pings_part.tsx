@@ -2,7 +2,9 @@
 import { useMemo } from "preact/hooks";
 import { faultOfPrefix, withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_service.ts";
-import type { LineError, RttApiAnswer, ScoreApiAnswer } from "../api/schemas.ts";
+import type { LineError } from "../../query/questions/question.ts";
+import type { AnswerOf } from "../../query/questions/questions.ts";
+import type { ScoreAnswer } from "../../query/questions/score.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { AddressFields } from "./ask_part.tsx";
 import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
@@ -25,11 +27,11 @@ const PLACEHOLDER = `PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.
 64 bytes from 198.51.100.7: icmp_seq=2 ttl=57 time=12.1 ms`;
 
 interface PingsAnswer {
-  before: RttApiAnswer;
-  after?: RttApiAnswer;
-  scores?: (ScoreApiAnswer | LineError)[];
+  before: AnswerOf<"rtt">;
+  after?: AnswerOf<"rtt">;
+  scores?: (ScoreAnswer | LineError)[];
   /** Expected RTTs of the unusual ones, by their index. */
-  expected?: Map<number, RttApiAnswer>;
+  expected?: Map<number, AnswerOf<"rtt">>;
 }
 
 /** The content of the fields: the pings, and the question, completed with defaults. */
@@ -151,9 +153,9 @@ function doingOf(value: PingsAnswer | undefined, numPings: number): string {
 async function expectedOf(
   api: PingApi,
   pings: readonly PastedPing[],
-  scores: readonly (ScoreApiAnswer | LineError)[],
+  scores: readonly (ScoreAnswer | LineError)[],
   signal: AbortSignal,
-): Promise<Map<number, RttApiAnswer>> {
+): Promise<Map<number, AnswerOf<"rtt">>> {
   if (scores.length !== pings.length) return new Map();
   const odd = judgePings(pings, scores)
     .flatMap(({ judgement, pValue = 1 }, i) => judgement === "usual" ? [] : [{ i, pValue }])
@@ -205,7 +207,7 @@ type Surprise = "surprising" | "unusual" | "usual";
 export interface JudgedPing {
   ping: PastedPing;
   /** The names of its ends. */
-  names?: Pick<ScoreApiAnswer, "src_name" | "dst_name">;
+  names?: Pick<ScoreAnswer, "src_name" | "dst_name">;
   /** Undefined where it could not be scored. */
   pValue: number | undefined;
   judgement: Surprise;
@@ -362,7 +364,7 @@ const MARKS: Record<Surprise, string> = { surprising: "▲ surprising", unusual:
 /** Judges pings by their scores. */
 function judgePings(
   pings: readonly PastedPing[],
-  scores: readonly (ScoreApiAnswer | LineError)[],
+  scores: readonly (ScoreAnswer | LineError)[],
 ): JudgedPing[] {
   const pValues = scores.map((score) => "error" in score ? undefined : score.p_value);
   const judgements = judge(pValues.filter((p) => p !== undefined));
@@ -375,7 +377,7 @@ function judgePings(
   });
 }
 
-function rangeOf(answer: RttApiAnswer | undefined): Pick<JudgedPing, "expected"> {
+function rangeOf(answer: AnswerOf<"rtt"> | undefined): Pick<JudgedPing, "expected"> {
   return answer ? { expected: { lowMs: quantileOf(answer, 0.05), highMs: quantileOf(answer, 0.95) } } : {};
 }
 
@@ -383,9 +385,9 @@ function rangeOf(answer: RttApiAnswer | undefined): Pick<JudgedPing, "expected">
 function ScoredPings(
   { pings, scores, expected }: {
     pings: readonly PastedPing[];
-    scores: readonly (ScoreApiAnswer | LineError)[];
+    scores: readonly (ScoreAnswer | LineError)[];
     /** Expected RTTs of the unusual ones, by their index; undefined until they are known. */
-    expected: ReadonlyMap<number, RttApiAnswer> | undefined;
+    expected: ReadonlyMap<number, AnswerOf<"rtt">> | undefined;
   },
 ) {
   const rows = useMemo(

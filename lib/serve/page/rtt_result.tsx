@@ -1,6 +1,6 @@
 /** The distribution of an RTT: its figures, its curve, its quantiles. @module */
 import uPlot from "uplot";
-import type { RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
+import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CsvButton, CurlButton } from "./saved_files.tsx";
@@ -11,7 +11,7 @@ import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN
 const TABLE_QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 
 /** A question for all that this part of the page shows. */
-export function wholeQuestion(question: RttApiQuestion): RttApiQuestion {
+export function wholeQuestion(question: QuestionOf<"rtt">): QuestionOf<"rtt"> {
   return { ...question, quantiles: CURVE_QUANTILES };
 }
 
@@ -58,7 +58,7 @@ export function RttResult(
   );
 }
 
-function RttFigures({ answer }: { answer: RttApiAnswer }) {
+function RttFigures({ answer }: { answer: AnswerOf<"rtt"> }) {
   const { likeliest, p_failed, drawn } = answer;
   const q = (quantile: number) => quantileOf(answer, quantile);
   const errors = drawn?.standard_errors;
@@ -126,7 +126,7 @@ function QuantileTable({ curves }: { curves: readonly Curve[] }) {
 /** A note on the mean: the page shows none. */
 const IS_ABOUT_MEAN = /^\d+ % of the mean /;
 
-function RttNotes({ answer }: { answer: RttApiAnswer }) {
+function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
   const { drawn, notes = [], time, context_measurements } = answer;
   const given = context_measurements === 1
     ? ", given 1 measurement"
@@ -161,7 +161,7 @@ interface Bins {
 }
 
 /** P(RTT <= x | a reply), linear between the quantiles; 0 and 1 outside of them. */
-function cumulativeAt(answer: RttApiAnswer, rttMs: number): number {
+function cumulativeAt(answer: AnswerOf<"rtt">, rttMs: number): number {
   const i = CURVE_QUANTILES.findLastIndex((quantile) => quantileOf(answer, quantile) <= rttMs);
   if (i < 0) return 0;
   if (i === CURVE_QUANTILES.length - 1) return 1;
@@ -171,7 +171,7 @@ function cumulativeAt(answer: RttApiAnswer, rttMs: number): number {
 }
 
 /** Where nearly all replies are; long tails are cut, as they would leave no width to the rest. */
-function shownRange(answer: RttApiAnswer): [number, number] {
+function shownRange(answer: AnswerOf<"rtt">): [number, number] {
   const q = (quantile: number) => quantileOf(answer, quantile);
   const spread = 4 * (q(0.75) - q(0.25));
   return [
@@ -181,7 +181,7 @@ function shownRange(answer: RttApiAnswer): [number, number] {
 }
 
 /** Puts the replies of answers into bins of a round width. */
-export function binsOf(answers: readonly RttApiAnswer[]): Bins {
+export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   const ranges = answers.map(shownRange);
   const low = Math.min(...ranges.map(([first]) => first));
   const high = Math.max(...ranges.map(([, last]) => last));
@@ -331,7 +331,7 @@ export const CURVE_QUANTILES = Array.from({ length: 199 }, (_, i) => (i + 1) / 2
 interface Curve {
   /** For its label beside it; empty if it is the only one. */
   name: string;
-  answer: RttApiAnswer;
+  answer: AnswerOf<"rtt">;
 }
 
 const CURVE_HEIGHT_PX = 300;
@@ -353,19 +353,19 @@ function DistributionChart({ curves }: { curves: readonly Curve[] }) {
 }
 
 /** The distribution in a sentence. */
-export function summaryOf(answer: RttApiAnswer): string {
+export function summaryOf(answer: AnswerOf<"rtt">): string {
   const q = (quantile: number) => quantileOf(answer, quantile);
   return `Median ${formatMs(q(0.5))}; half of the replies take ${formatRange(q(0.25), q(0.75))}, ` +
     `90 % of them ${formatRange(q(0.05), q(0.95))}.`;
 }
 
 /** A quantile that was asked for, ms. */
-export function quantileOf(answer: RttApiAnswer, quantile: number): number {
+export function quantileOf(answer: AnswerOf<"rtt">, quantile: number): number {
   return answer.quantiles_ms[String(quantile)];
 }
 
 /** The curve as uPlot takes it: the logarithm of RTTs, and P(RTT <= it), equal RTTs once. */
-function pointsOf(answer: RttApiAnswer): [number[], number[]] {
+function pointsOf(answer: AnswerOf<"rtt">): [number[], number[]] {
   const byRtt = new Map(
     CURVE_QUANTILES.filter((quantile) => quantile >= SHOWN_FROM && quantile <= 1 - SHOWN_FROM).map((
       quantile,
@@ -439,7 +439,7 @@ function formatTick(rttMs: number): string {
 }
 
 /** Shades what 90 % and 50 % of the replies take, and says so above. */
-function drawBands(chart: uPlot, answer: RttApiAnswer, colors: Colors): void {
+function drawBands(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void {
   const { ctx, bbox } = chart;
   const pixel = devicePixelRatio;
   ctx.save();
@@ -458,7 +458,7 @@ function drawBands(chart: uPlot, answer: RttApiAnswer, colors: Colors): void {
 }
 
 /** Marks the median and the likeliest RTT. */
-function drawMarks(chart: uPlot, answer: RttApiAnswer, colors: Colors): void {
+function drawMarks(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void {
   const { ctx, bbox } = chart;
   const pixel = devicePixelRatio;
   const bottom = bbox.top + bbox.height;

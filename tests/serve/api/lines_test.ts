@@ -8,7 +8,8 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { LineHistories } from "../../../lib/serve/api/score_lines.ts";
-import { type LineError, scoreAnswerSchema, type ScoreApiAnswer } from "../../../lib/serve/api/schemas.ts";
+import type { LineError } from "../../../lib/query/questions/question.ts";
+import { score, type ScoreAnswer } from "../../../lib/query/questions/score.ts";
 import { parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
 import { scoreFile } from "../../../lib/query/files/score_file.ts";
 import { scoreResults } from "../../../lib/query/score/score_results.ts";
@@ -134,9 +135,9 @@ function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst)
   };
 }
 
-function numbersOf(answer: ScoreApiAnswer | LineError): [number, number] {
+function numbersOf(answer: ScoreAnswer | LineError): [number, number] {
   assert(!("error" in answer), JSON.stringify(answer));
-  const { log_likelihood, p_value } = scoreAnswerSchema.parse(answer);
+  const { log_likelihood, p_value } = score.answer.parse(answer);
   return [log_likelihood, p_value];
 }
 

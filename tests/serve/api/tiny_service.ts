@@ -1,7 +1,8 @@
 /** A service over the tiny model, and questions for it. @module */
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { BatchOptions } from "../../../lib/serve/api/queues.ts";
-import type { ModelInfo, RttApiQuestion } from "../../../lib/serve/api/schemas.ts";
+import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
+import type { QuestionOf } from "../../../lib/query/questions/questions.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 
@@ -29,7 +30,7 @@ export async function withService(
 }
 
 /** A question between two addresses; each number has its own. */
-export function questionOf(number: number): RttApiQuestion & { time: number } {
+export function questionOf(number: number): QuestionOf<"rtt"> & { time: number } {
   return { src: "192.0.2.1", dst: `198.51.100.${number % 256}`, time: 1_700_000_000 + number };
 }
 

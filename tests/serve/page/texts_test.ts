@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { RttApiAnswer } from "../../../lib/serve/api/schemas.ts";
+import type { AnswerOf } from "../../../lib/query/questions/questions.ts";
 import { binsOf, CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/rtt_result.tsx";
 import { rangeOfHours } from "../../../lib/serve/page/ask_part.tsx";
 import { shadesOf } from "../../../lib/serve/page/compare_part.tsx";
@@ -95,9 +95,9 @@ Deno.test("sumUp() names the unusual pings with their lines and what was expecte
 });
 
 /** An answer whose quantiles are a function of their share. */
-function answerOf(rttMs: (quantile: number) => number, p_failed = 0): RttApiAnswer {
+function answerOf(rttMs: (quantile: number) => number, p_failed = 0): AnswerOf<"rtt"> {
   const quantiles_ms = Object.fromEntries(CURVE_QUANTILES.map((quantile) => [quantile, rttMs(quantile)]));
-  return { quantiles_ms, p_failed } as unknown as RttApiAnswer;
+  return { quantiles_ms, p_failed } as unknown as AnswerOf<"rtt">;
 }
 
 Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", () => {

@@ -1,7 +1,7 @@
 /** The exported site in a real browser, on a plain web server. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
-import type { RttApiAnswer, RttApiQuestion } from "../../../lib/serve/api/schemas.ts";
+import type { AnswerOf, QuestionOf } from "../../../lib/query/questions/questions.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { formatBytes } from "../../../lib/base/text.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
@@ -16,7 +16,7 @@ const HAS_BROWSER = hasBrowser();
 const WEIGHTS = "/model.safetensors";
 const QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 /** Known and unknown addresses of both versions, with a time, with context. */
-const QUESTIONS: RttApiQuestion[] = [
+const QUESTIONS: QuestionOf<"rtt">[] = [
   { src: "192.0.2.1", dst: "198.51.100.7" },
   { src: "203.0.113.5", dst: "192.0.2.77", time: 1_750_766_400 },
   { src: "2001:db8::1", dst: "2001:db8::2" },
@@ -93,7 +93,7 @@ for (const isCalibrated of [false, true]) {
         const page = await browser.newPage();
         await page.goto(server.at("/icon.svg"));
         const asked = QUESTIONS.map((question) => ({ ...question, quantiles: QUANTILES }));
-        const answers: RttApiAnswer[] = await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
+        const answers: AnswerOf<"rtt">[] = await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
         const lines = QUESTIONS.map(({ src, dst, time, context }) => {
           const earlier = context?.map((each) => ({
             src: each.src,
@@ -129,7 +129,7 @@ Deno.test({
   fn: () =>
     withSite(async ({ server, browser }) => {
       const page = await browser.newPage();
-      const ask = async (): Promise<RttApiAnswer[]> => {
+      const ask = async (): Promise<AnswerOf<"rtt">[]> => {
         await page.goto(server.at("/icon.svg"));
         return await page.evaluate(`(${ASK})(${JSON.stringify(QUESTIONS)})`);
       };

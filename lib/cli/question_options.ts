@@ -1,0 +1,92 @@
+/**
+ * The options of a command that asks a question: one for each field of the question, in kebab case, with its description
+ * and bounds. Lists of ends and measurements are in files.
+ *
+ * @module
+ */
+import * as z from "zod";
+import type { Question } from "../query/questions/question.ts";
+import { faultOf, normalized, queryFormOf } from "../query/questions/read_fields.ts";
+import { type Option, option } from "./options.ts";
+import * as uses from "./path_uses.ts";
+
+type Camel<S> = S extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : S;
+
+/** The value of an option for a field: a path where a list is in a file. */
+type OptionValue<T> = [NonNullable<T>] extends [boolean] ? boolean
+  : [NonNullable<T>] extends [readonly (infer Item)[]]
+    ? [Item] extends [number] ? T : string extends Item ? Path<T> : [Item] extends [string] ? T : Path<T>
+  : T;
+type Path<T> = undefined extends T ? string | undefined : string;
+
+/** The options for the fields of a question, besides `seed`, which all stages have. */
+export type QuestionOptions<Q extends Question> = {
+  [K in Exclude<keyof Q["question"]["shape"], "seed"> as Camel<K> & string]: Option<
+    OptionValue<z.output<Q["question"]["shape"][K]>>
+  >;
+};
+
+/** Makes the options. @param isOptional Whether a command can do without the fields that a question must have. */
+export function questionOptions<Q extends Question>(
+  { question: { shape } }: Q,
+  isOptional = false,
+): QuestionOptions<Q> {
+  const options = Object.entries(shape).filter(([name]) => name !== "seed").map(([name, field]) => {
+    const isRequired = !isOptional && !z.safeParse(field, undefined).success;
+    return [camel(name), fieldOption(name, field as z.ZodType, isRequired)];
+  });
+  return Object.fromEntries(options);
+}
+
+/** The option of a field of a question. */
+export function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+}
+
+/** How the file of a list is read: as measurements, or as lines with an end each; undefined if it is not in a file. */
+export function fileFormOf(field: z.core.$ZodType): "measurements" | "ends" | undefined {
+  if (field instanceof z.ZodOptional) return fileFormOf(field.unwrap());
+  if (!(field instanceof z.ZodArray)) return undefined;
+  if (field.element instanceof z.ZodObject) return "measurements";
+  return field.element instanceof z.ZodString || field.element instanceof z.ZodUnion ? "ends" : undefined;
+}
+
+const FILES = {
+  measurements: "a file of any format that import reads; measurements that do not say their source are of --src",
+  ends: "a file with one a line, CSV with dst, or JSON lines; # begins a comment",
+};
+
+function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Option<unknown> {
+  const help = field.description ?? "";
+  const required = isRequired ? { required: true } as const : {};
+  const file = fileFormOf(field);
+  if (file) return option.path(uses.input, `${help}; ${FILES[file]}`, required) as Option<unknown>;
+  if (inner(field) instanceof z.ZodBoolean) return option.switch(help) as Option<unknown>;
+  const read = (text: string) => {
+    const { success, data, error } = field.safeParse(normalized(field, text));
+    if (success) return data;
+    throw new RangeError(faultOf(error));
+  };
+  return option.value(read, help, { value: valueName(name, field), ...choicesOf(field), ...required });
+}
+
+function inner(field: z.core.$ZodType): z.core.$ZodType {
+  return field instanceof z.ZodOptional || field instanceof z.ZodNullable ? inner(field.unwrap()) : field;
+}
+
+function choicesOf(field: z.ZodType): { choices?: readonly string[] } {
+  const of = inner(field);
+  return of instanceof z.ZodEnum ? { choices: of.options.map(String) } : {};
+}
+
+/** The name of a value in `--help`. */
+function valueName(name: string, field: z.ZodType): string {
+  const of = inner(field);
+  if (of instanceof z.ZodEnum) return of.options.join("|");
+  if (name === "src" || name === "dst" || name === "within") return "ADDRESS|PREFIX|PLACE";
+  if (name === "time") return "TIME";
+  const form = queryFormOf(field);
+  if (form === "range") return "MS[..MS]";
+  if (form === "list" || form === "texts") return "X,X,…";
+  return form === "number" ? (of instanceof z.ZodNumber && of.isInt ? "N" : "X") : "TEXT";
+}

@@ -1,0 +1,128 @@
+/** `advise`: the measurements that would make a model that is adapted to them surest of others. @module */
+import * as z from "zod";
+import { UserError } from "../../base/errors.ts";
+import { formatMs, formatTable } from "../../base/text.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
+import type { FileQuery } from "../rtt/query_file.ts";
+import { parseQuestion } from "../rtt/rtt_question.ts";
+import {
+  answeredTime,
+  context,
+  draws,
+  dst,
+  end,
+  endNames,
+  fields,
+  question,
+  readSource,
+  seed,
+  SERVED_DRAWS,
+  src,
+  step,
+  time,
+} from "./question.ts";
+
+/** The largest number of pairs; each takes 20 kB. */
+const MAX_PAIRS = 100_000;
+/** The largest number where many share a server. */
+const SERVED_PAIRS = 256;
+
+const pairs = (most: number) =>
+  z.array(z.union([end, fields({ src: src.optional(), dst, context })])).min(1).max(most)
+    .meta({ examples: [["198.51.100.7", "203.0.113.5"]] });
+const candidates = (most: number) =>
+  pairs(most).describe("candidates to measure: destinations of the source, or objects with src and dst");
+const targets = (most: number) =>
+  pairs(most).optional().describe("the RTTs that are wanted, likewise (those of all candidates)");
+
+/** See the module. */
+export const advise = question({
+  name: "advise",
+  summary: "the measurements that would make a model that is adapted to them surest of others",
+  question: fields({
+    src: src.optional(),
+    candidates: candidates(MAX_PAIRS),
+    targets: targets(MAX_PAIRS),
+    budget: z.int().min(1).max(1000).optional().describe("number of measurements to choose (20)")
+      .meta({ examples: [20] }),
+    time,
+    context,
+    draws: draws(2 ** 17),
+    seed,
+  }),
+  served: {
+    candidates: candidates(SERVED_PAIRS),
+    targets: targets(SERVED_PAIRS),
+    draws: draws(SERVED_DRAWS),
+  },
+  answer: z.object({
+    advice: z.array(z.object({
+      src: z.string(),
+      dst: z.string(),
+      ...endNames,
+      median_ms: z.number().describe("the median of its RTT, as the model is"),
+      reduction_ms: z.number()
+        .describe("by how much the spread of the wanted RTTs falls, if those before are measured too"),
+      spread_before_ms: z.number()
+        .describe("geometric mean of the wanted RTTs' interquartile ranges before it is measured"),
+      spread_after_ms: z.number().describe("the same after it is measured"),
+    })).describe("the best first"),
+    time: answeredTime,
+    step,
+  }),
+  async ask(asking, { src, candidates, targets, budget = 20, time, context, draws: numDraws, seed }) {
+    const { model } = asking;
+    const { adviseOn } = await import("../nearest/advise.ts");
+    const { timeS, context: shared } = readSource({ src: src ?? "0.0.0.0", time, context }, model.places);
+    const read = (list: typeof candidates, counted: string) =>
+      list.map((each, i): FileQuery => {
+        const pair = typeof each === "string" ? { dst: each } : each;
+        try {
+          const ends = { src: pair.src ?? src, dst: pair.dst };
+          const asked = parseQuestion({
+            ...ends,
+            time,
+            context: "context" in pair ? pair.context : undefined,
+          }, model.places);
+          return { line: i + 1, src: String(ends.src), dst: ends.dst, ...asked };
+        } catch (error) {
+          if (error instanceof UserError) throw new UserError(`${counted} ${i + 1}: ${error.message}`);
+          throw error;
+        }
+      });
+    const wanted = { candidates: read(candidates, "candidate"), targets: targets && read(targets, "target") };
+    const advice = await asking.inTurn(() =>
+      adviseOn(model, wanted, {
+        budget,
+        context: shared,
+        numDraws,
+        seed,
+        onDraws: () => asking.onProgress(),
+        onProgress: (done) => asking.onProgress(done),
+      })
+    );
+    return {
+      advice: advice.map(({ src, dst, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs }) => ({
+        src,
+        dst,
+        ...model.names.namedEnds({ src, dst }),
+        median_ms: medianMs,
+        reduction_ms: reductionMs,
+        spread_before_ms: spreadBeforeMs,
+        spread_after_ms: spreadAfterMs,
+      })),
+      time: timeS,
+      step: model.step,
+    };
+  },
+  text({ advice }) {
+    const rows = advice.map((each) => [
+      withName(each.src, each.src_name),
+      withName(each.dst, each.dst_name),
+      `${formatMs(each.median_ms)} ms`,
+      `${formatMs(each.reduction_ms)} ms`,
+      `${formatMs(each.spread_before_ms)} -> ${formatMs(each.spread_after_ms)} ms`,
+    ]);
+    return formatTable([["src", "dst", "median", "reduction", "spread"], ...rows], { left: [0, 1] });
+  },
+});

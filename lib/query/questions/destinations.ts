@@ -1,0 +1,180 @@
+/** `destinations`: the most probable destinations for a source and an RTT. @module */
+import * as z from "zod";
+import { formatTable } from "../../base/text.ts";
+import { formatPrefix, isAddress, withName } from "../../data/addresses/ip_prefix.ts";
+import {
+  basisKindSchema,
+  type Measured,
+  measuredBy,
+  type SeenJson,
+  seenJson,
+  seenSchema,
+  times,
+} from "../../data/addresses/known_addresses.ts";
+import { parseWithin } from "../rtt/rtt_question.ts";
+import {
+  answeredTime,
+  context,
+  draws,
+  endNames,
+  fields,
+  notes,
+  percent,
+  question,
+  readSource,
+  seed,
+  src,
+  step,
+  time,
+} from "./question.ts";
+
+const top = (most: number) =>
+  z.int().min(1).max(most).optional().describe("number of destinations to list (20)").meta({
+    examples: [20],
+  });
+
+/** See the module. */
+export const destinations = question({
+  name: "destinations",
+  summary: "the most probable destinations for a source and an RTT, by Bayes' rule over what rtt answers",
+  question: fields({
+    src,
+    within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)")
+      .meta({ examples: ["198.51.100.0/24"] }),
+    rtt: z.tuple([z.number().min(0), z.number().min(0)])
+      .describe("the least and the greatest RTT in ms, to the 0.05 % of an RTT code").meta({
+        examples: [[20, 25]],
+      }),
+    time,
+    context,
+    top: top(100_000),
+    prefix_length: z.int().min(0).max(128).optional()
+      .describe("list prefixes of this many bits, which are sums over their addresses (whole addresses)")
+      .meta({ examples: [24] }),
+    candidates: z.int().min(1).max(1024).optional()
+      .describe(
+        "number of likely destinations to rank, in addition to those that the source is known to measure (256)",
+      )
+      .meta({ examples: [256] }),
+    max_expansions: z.int().min(1).max(2 ** 16).optional()
+      .describe("end the search for likely ones after this many prefixes; 2.5 kB for each (512)")
+      .meta({ examples: [512] }),
+    draws: draws(1024, 8),
+    seed,
+  }),
+  served: { top: top(1000), draws: draws(64, 8) },
+  answer: z.object({
+    src: z.string(),
+    src_name: endNames.src_name,
+    rtt: z.tuple([z.number(), z.number()]),
+    time: answeredTime,
+    prefix_length: z.int(),
+    context_measurements: z.int(),
+    destinations: z.array(z.object({
+      prefix: z.string(),
+      name: z.string().optional().describe("of the prefix, if it has one"),
+      probability: z.number(),
+      basis: basisKindSchema,
+      measured: seenSchema.nullable().describe(
+        "by the source, in the training data; null if it is no address or the model does not say what these were",
+      ),
+    })).describe("the most probable first"),
+    unlisted_probability: z.number().describe("that of the candidates that are not listed"),
+    candidates: z.int().describe("how many destinations were ranked"),
+    prior_mass: z.number()
+      .describe("the probability of all candidates before the RTT was known; others cannot be listed"),
+    notes,
+    step,
+  }),
+  async ask(
+    asking,
+    { src, rtt, within, prefix_length, top, candidates, max_expansions, draws, seed, ...asked },
+  ) {
+    const { model, signal } = asking;
+    const { codeRangeOf, prefixLengthOf, rankDestinationsFrom } = await import(
+      "../destinations/destination_ranking.ts"
+    );
+    const { contextThatFits } = await import("../query_tokens.ts");
+    const { notes: onSource, ...from } = readSource({ src, ...asked }, model.places);
+    const query = { ...from, rttMs: rtt };
+    const isWithin = within === undefined ? undefined : parseWithin(within, model.places);
+    codeRangeOf(rtt);
+    const { bytes } = query.source;
+    const prefixLength = prefixLengthOf({ source: bytes }, prefix_length);
+    const whole = { ...query, source: bytes, destination: bytes };
+    const numUsed = contextThatFits(whole, model.config.sequenceLength).length;
+    const { destinations, ...ranked } = await asking.inTurn(() =>
+      rankDestinationsFrom(model, query, {
+        ...(top !== undefined && { top }),
+        ...(candidates !== undefined && { numCandidates: candidates }),
+        ...(max_expansions !== undefined && { maxExpansions: max_expansions }),
+        ...(draws !== undefined && { numDraws: draws }),
+        ...(seed !== undefined && { seed }),
+        isWithin,
+        prefixLength,
+        signal,
+        onSearch: (numExpanded) => asking.onProgress(numExpanded),
+      })
+    );
+    const { trainingData, names } = model;
+    const listed = destinations.map(({ prefix, probability }) => ({
+      prefix: formatPrefix(prefix),
+      ...names.named(formatPrefix(prefix)),
+      probability,
+      basis: model.basisKindOf({ source: query.source, destination: prefix }),
+      measured: trainingData && isAddress(query.source)
+        ? seenJson(measuredBy(trainingData, query.source.bytes, prefix))
+        : null,
+    }));
+    const notes = [...onSource];
+    if (trainingData?.known.isTruncated || trainingData?.adaptation?.known.isTruncated) {
+      notes.push(
+        "the model lists only the most measured addresses and pairs: others count as never measured",
+      );
+    }
+    return {
+      src,
+      ...model.names.namedEnds({ src }),
+      rtt,
+      time: query.timeS,
+      prefix_length: prefixLength,
+      context_measurements: numUsed,
+      destinations: listed,
+      unlisted_probability: ranked.unlistedProbability,
+      candidates: ranked.candidates,
+      prior_mass: ranked.priorMass,
+      ...(notes.length > 0 && { notes }),
+      step: model.step,
+    };
+  },
+  text({ destinations, candidates, prior_mass }) {
+    const isKnown = destinations.some(({ measured }) => measured);
+    const rows = destinations.map(({ prefix, name, probability, basis, measured }) => [
+      withName(prefix, name),
+      shareText(probability),
+      basis,
+      ...(measured ? [times(measuredOf(measured))] : []),
+    ]);
+    const head = ["destination", "probability", "basis", ...(isKnown ? ["by this source"] : [])];
+    return [
+      formatTable([head, ...rows], { left: [0, 2, 3] }),
+      `probabilities among ${candidates} destinations, which had ${
+        percent(prior_mass)
+      } together before the RTT was ` +
+      "known; others cannot be listed",
+    ].join("\n");
+  },
+});
+
+function shareText(share: number): string {
+  const digits = share >= 0.01 || share === 0 ? (100 * share).toFixed(2) : (100 * share).toPrecision(3);
+  return `${digits} %`;
+}
+
+function measuredOf({ measurements, in_adaptation, last_seen }: SeenJson): Measured {
+  return {
+    measurements,
+    inAdaptation: in_adaptation,
+    lastS: last_seen === null ? null : Date.parse(last_seen) / 1000,
+  };
+}

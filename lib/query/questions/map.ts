@@ -1,0 +1,110 @@
+/** `map`: the RTTs from a source to countries, or to cells in them. @module */
+import * as z from "zod";
+import { getOrMake } from "../../base/collections.ts";
+import { formatMs, formatTable } from "../../base/text.ts";
+import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
+import type { PingModel } from "../ping_model.ts";
+import type { MapLevel, RttMaps } from "../rtt/rtt_map.ts";
+import {
+  answeredTime,
+  context,
+  endNames,
+  fields,
+  percent,
+  question,
+  readSource,
+  src,
+  step,
+  time,
+} from "./question.ts";
+
+const levels = ["country", "cell"] as const satisfies readonly MapLevel[];
+/** The most places that one question may ask for. */
+const MAX_PLACES = 512;
+
+/** See the module. */
+export const map = question({
+  name: "map",
+  summary: "the RTTs from a source to countries or cells, a part of a map of the world",
+  question: fields({
+    src,
+    time,
+    context,
+    level: z.enum(levels).optional()
+      .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
+    first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)")
+      .meta({ examples: [0] }),
+    count: z.int().min(1).max(MAX_PLACES).optional().describe("how many places the part has (256)")
+      .meta({ examples: [256] }),
+  }),
+  answer: z.object({
+    src: z.string(),
+    src_name: endNames.src_name,
+    time: answeredTime,
+    level: z.enum(levels),
+    first: z.int(),
+    position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
+      .describe("where the source is; null if the model does not know"),
+    total: z.int().describe("how many places the whole map has; those with the most networks are first"),
+    places: z.array(z.object({
+      country: z.string().describe("ISO 3166-1 alpha-2"),
+      name: z.string()
+        .describe("the country in English, or the cell's city with the most networks, if one is known"),
+      latitude: z.number()
+        .describe("degrees north of the middle of the cell, or of where most of the country's networks are"),
+      longitude: z.number().describe("degrees east"),
+      cell_degrees: z.number().nullable().describe("the size of the cell; null of a whole country"),
+      median_ms: z.number(),
+      low_ms: z.number().describe("5 % of the replies are faster"),
+      high_ms: z.number().describe("5 % of the replies are slower"),
+      p_failed: z.number().describe("P(no reply)"),
+      known_addresses: z.int().describe("how many of the measured addresses are in the place"),
+      basis: basisKindSchema,
+    })),
+    step,
+  }),
+  async ask(asking, { src, level = "country", first = 0, count = 256, ...asked }) {
+    const { model } = asking;
+    const { RttMaps } = await import("../rtt/rtt_map.ts");
+    const maps = getOrMake(mapsOfModels, model, () => new RttMaps(model));
+    const { source, timeS, context } = readSource({ src, ...asked }, model.places);
+    const areas = maps.areas(level, source);
+    const { position = null, places } = await asking.inTurn(async () => {
+      const origin = await maps.origin(source, { timeS, context });
+      const places = [];
+      for await (
+        const { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, ...place } of maps.rtts(
+          areas.slice(first, first + count),
+          origin,
+        )
+      ) {
+        places.push({
+          ...place,
+          cell_degrees: cellDegrees,
+          median_ms: medianMs,
+          low_ms: lowMs,
+          high_ms: highMs,
+          p_failed: pFailed,
+          known_addresses: knownAddresses,
+        });
+        asking.onProgress(places.length);
+      }
+      return { position: origin.position, places };
+    });
+    const named = { src, ...model.names.namedEnds({ src }), time: timeS };
+    return { ...named, level, first, position, total: areas.length, places, step: model.step };
+  },
+  text({ places }) {
+    const rows = places.map(({ country, name, median_ms, low_ms, high_ms, p_failed, basis }) => [
+      country,
+      name,
+      `${formatMs(median_ms)} ms`,
+      `${formatMs(low_ms)}-${formatMs(high_ms)} ms`,
+      percent(p_failed),
+      basis,
+    ]);
+    return formatTable([["country", "name", "median", "90 %", "no reply", "basis"], ...rows], { left: [0, 1, 5] });
+  },
+});
+
+const mapsOfModels = new WeakMap<PingModel, RttMaps>();

@@ -1,0 +1,175 @@
+/** `matrix`: the RTTs between all of some nodes, or from them to others. @module */
+import * as z from "zod";
+import { UserError } from "../../base/errors.ts";
+import { formatMs, formatTable } from "../../base/text.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
+import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
+import type { MatrixNode, MatrixPair, MatrixRow } from "../rtt/rtt_matrix.ts";
+import {
+  answeredTime,
+  context,
+  draws,
+  end,
+  fields,
+  question,
+  readSource,
+  seed,
+  SERVED_DRAWS,
+  step,
+  time,
+} from "./question.ts";
+
+/** The most pairs where many share a server, of a node with itself included: a few seconds of two cores. */
+const SERVED_PAIRS = 4096;
+/** The most nodes on either side, and those where many share a server. */
+const MAX_NODES = 100_000;
+const SERVED_NODES = 256;
+
+const nodes = (most: number) =>
+  z.array(end).min(1).max(most).meta({ examples: [["192.0.2.1", "198.51.100.0/24"]] });
+const perDestination = z.array(z.number().nullable());
+const sources = (most: number) => nodes(most).describe("addresses, prefixes or places");
+const destinations = (most: number) =>
+  nodes(most).optional().describe("the same: only RTTs from the nodes to these (the nodes)");
+const samples = (most: number) =>
+  z.int().min(0).max(most).optional()
+    .describe("RTTs to draw of each pair, by the pair and the seed alone (0)").meta({ examples: [8] });
+
+const row = z.object({
+  src: z.string(),
+  src_name: z.string().optional(),
+  basis: z.array(basisKindSchema.nullable()),
+  median_ms: perDestination,
+  p_failed: perDestination.describe("P(no reply)"),
+  quantiles_ms: z.record(z.string(), perDestination).describe("RTTs by quantile"),
+  samples_ms: z.array(perDestination.nullable()).optional()
+    .describe("RTTs drawn for each destination, ms; null: no reply"),
+});
+
+/** See the module. */
+export const matrix = question({
+  name: "matrix",
+  summary: "the RTTs between all of some nodes, or from them to others",
+  question: fields({
+    nodes: sources(MAX_NODES),
+    destinations: destinations(MAX_NODES),
+    time,
+    context,
+    quantiles: z.array(z.number().min(0).max(1)).max(32).optional()
+      .describe("quantiles in addition to the median, 0 to 1 (0.05,0.95)").meta({ examples: [[0.1, 0.9]] }),
+    samples: samples(1000),
+    draws: draws(2 ** 17),
+    seed,
+  }),
+  served: {
+    nodes: sources(SERVED_NODES).describe(
+      "addresses, prefixes or places; with the destinations 4,096 pairs at most",
+    ),
+    destinations: destinations(SERVED_NODES),
+    samples: samples(32),
+    draws: draws(SERVED_DRAWS),
+  },
+  answer: z.object({
+    destinations: z.array(z.string()),
+    destination_names: z.array(z.string().nullable()).optional().describe("null: it has none"),
+    time: answeredTime,
+    rows: z.array(row).describe("from each node, in order; a number to each destination, null to itself"),
+    step,
+  }),
+  async ask(
+    asking,
+    {
+      nodes,
+      destinations: others = nodes,
+      time,
+      context,
+      quantiles = [0.05, 0.95],
+      samples = 0,
+      draws,
+      seed,
+    },
+  ) {
+    const { model } = asking;
+    if (nodes.length * others.length > SERVED_PAIRS) {
+      throw new UserError(
+        `found ${nodes.length} nodes and ${others.length} destinations, expected at most ${SERVED_PAIRS} pairs; ask for ` +
+          "parts of the matrix",
+      );
+    }
+    const { matrixNodes, RttMatrix } = await import("../rtt/rtt_matrix.ts");
+    const { queryOf } = await import("../rtt/query_file.ts");
+    const { places, names } = model;
+    const read = async (list: readonly string[], counted: "node" | "destination") =>
+      await matrixNodes(
+        list.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
+        counted,
+        names,
+      );
+    const { timeS, context: known } = readSource({ src: "0.0.0.0", time, context });
+    const matrix = new RttMatrix(model, {
+      nodes: await read(nodes, "node"),
+      destinations: await read(others, "destination"),
+      timeS,
+      context: known,
+      quantiles,
+      numSamples: samples,
+      numDraws: draws,
+      seed,
+      onDraws: () => asking.onProgress(),
+    });
+    const { numCells, blockCells, width, options: { destinations } } = matrix;
+    const numbers = new Float64Array(numCells * width);
+    await asking.inTurn(async () => {
+      for (let first = 0; first < numCells; first += blockCells) {
+        asking.onProgress(first);
+        numbers.set(await matrix.block(first), first * width);
+      }
+    });
+    const size = destinations.length * width;
+    return {
+      destinations: destinations.map(({ dst }) => dst),
+      ...destinationNames(destinations),
+      time: timeS,
+      rows: nodes.map((_, i) =>
+        matrixRow(matrix.row(i, numbers.subarray(i * size, (i + 1) * size)), quantiles)
+      ),
+      step: model.step,
+    };
+  },
+  text({ destinations, destination_names: names = [], rows }) {
+    const head = ["median", ...destinations.map((each, i) => withName(each, names[i] ?? undefined))];
+    const cells = rows.map(({ src, src_name, median_ms }) => [
+      withName(src, src_name),
+      ...median_ms.map((ms) => ms === null ? "-" : `${formatMs(ms)} ms`),
+    ]);
+    return formatTable([head, ...cells], { left: [0] });
+  },
+});
+
+/** The names of destinations: null for none; nothing if no destination has one. */
+export function destinationNames(
+  destinations: readonly MatrixNode[],
+): { destination_names?: (string | null)[] } {
+  if (destinations.every(({ name }) => name === undefined)) return {};
+  return { destination_names: destinations.map(({ name }) => name ?? null) };
+}
+
+/** A row as an answer has it. @param quantiles Those asked for. */
+export function matrixRow(
+  { src, srcName, pairs }: MatrixRow,
+  quantiles: readonly number[],
+): z.infer<typeof row> {
+  const each = <T>(value: (pair: MatrixPair) => T) => pairs.map((pair) => pair ? value(pair) : null);
+  const byQuantile = quantiles.map((q, i) => [q, each(({ quantilesMs }) => quantilesMs[i])]);
+  const samplesOf = ({ samplesMs }: MatrixPair) => samplesMs.map((ms) => Number.isNaN(ms) ? null : ms);
+  const hasSamples = pairs.some((pair) => pair && pair.samplesMs.length > 0);
+  return {
+    src,
+    ...(srcName !== undefined && { src_name: srcName }),
+    basis: each(({ basis }) => basis),
+    median_ms: each(({ medianMs }) => medianMs),
+    p_failed: each(({ pFailed }) => pFailed),
+    quantiles_ms: Object.fromEntries(byQuantile),
+    ...(hasSamples && { samples_ms: pairs.map((pair) => pair ? samplesOf(pair) : null) }),
+  };
+}

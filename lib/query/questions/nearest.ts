@@ -1,0 +1,154 @@
+/** `nearest`: the nearest of some candidates to a source. @module */
+import * as z from "zod";
+import { UserError } from "../../base/errors.ts";
+import { formatMs, formatTable } from "../../base/text.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
+import { basisSchema } from "../../data/addresses/known_addresses.ts";
+import { parseQuestion } from "../rtt/rtt_question.ts";
+import {
+  answeredTime,
+  context,
+  draws,
+  end,
+  endNames,
+  fields,
+  notes,
+  percent,
+  question,
+  readSource,
+  seed,
+  SERVED_DRAWS,
+  src,
+  step,
+  time,
+} from "./question.ts";
+
+/** The criteria by which candidates are ranked. */
+export const NEAREST_ORDERS = ["median", "probability"] as const;
+/** The largest number of candidates; each takes 0.14 MB. */
+const MAX_CANDIDATES = 10_000;
+/** The largest number where many share a server. */
+const SERVED_CANDIDATES = 256;
+
+const candidates = (most: number) =>
+  z.array(z.union([end, fields({ dst: end, context })])).min(1).max(most)
+    .describe(
+      "addresses, prefixes or places of the source's IP version; or objects with dst and their own context",
+    )
+    .meta({ examples: [["198.51.100.7", "203.0.113.0/24"]] });
+const top = (most: number) =>
+  z.int().min(1).max(most).optional().describe("number of candidates to list (5)").meta({ examples: [5] });
+
+/** See the module. */
+export const nearest = question({
+  name: "nearest",
+  summary: "the nearest of some candidates to a source, by their RTT distributions",
+  question: fields({
+    src,
+    candidates: candidates(MAX_CANDIDATES),
+    time,
+    context,
+    top: top(MAX_CANDIDATES),
+    by: z.enum(NEAREST_ORDERS).optional()
+      .describe("the order: by the median RTT, or by the probability to be the nearest (median)"),
+    draws: draws(2 ** 17),
+    seed,
+  }),
+  served: {
+    candidates: candidates(SERVED_CANDIDATES),
+    top: top(SERVED_CANDIDATES),
+    draws: draws(SERVED_DRAWS),
+  },
+  answer: z.object({
+    src: z.string(),
+    src_name: endNames.src_name,
+    time: answeredTime,
+    nearest: z.array(z.object({
+      candidate: z.string().describe("as it was given"),
+      name: z.string().optional().describe("of the candidate, if it has one"),
+      median_ms: z.number(),
+      mean_ms: z.number().describe("mean of the replies up to 60 s, to four digits"),
+      p_failed: z.number().describe("P(no reply)"),
+      p_nearest: z.number().describe("P(its reply comes before those of all others), ties shared"),
+      regret_ms: z.number().describe(
+        "how much longer its RTT is than the shortest of all candidates, on average over times when all reply",
+      ),
+      basis: basisSchema,
+      notes,
+    })).describe("the nearest first"),
+    candidates: z.int().describe("how many different ones were compared"),
+    p_no_reply: z.number().describe("P(no candidate replies)"),
+    min_ms: z.number().describe("mean of the shortest RTT of all candidates when all reply"),
+    step,
+  }),
+  async ask(asking, { src, candidates, time, context, top = 5, by = "median", draws: numDraws, seed }) {
+    const { model } = asking;
+    const { prepareQuery } = await import("../rtt/answer_queries.ts");
+    const { nearestOf } = await import("../nearest/nearest.ts");
+    const { timeS, context: shared } = readSource({ src, time, context }, model.places);
+    const queries = candidates.map((each, i) => {
+      const { dst, context: own } = typeof each === "string" ? { dst: each, context: undefined } : each;
+      try {
+        const asked = parseQuestion({ src, dst, time, context: own }, model.places);
+        const query = { line: i + 1, src, dst, ...asked, context: asked.context ?? shared };
+        return prepareQuery(model, query, []).query;
+      } catch (error) {
+        if (error instanceof UserError) throw new UserError(`candidate ${i + 1}: ${error.message}`);
+        throw error;
+      }
+    });
+    const answer = await asking.inTurn(() =>
+      nearestOf(model, queries, {
+        by,
+        top,
+        numDraws,
+        seed,
+        maxCandidates: MAX_CANDIDATES,
+        counted: "candidate",
+        context: [],
+        onDraws: () => asking.onProgress(),
+        onProgress: (done) => asking.onProgress(done),
+      })
+    );
+    return {
+      src,
+      ...model.names.namedEnds({ src }),
+      time: timeS,
+      nearest: answer.nearest.map((
+        { medianMs, meanMs, pFailed, pNearest, regretMs, candidate, name, basis, notes },
+      ) => ({
+        candidate,
+        ...(name !== undefined && { name }),
+        median_ms: medianMs,
+        mean_ms: meanMs,
+        p_failed: pFailed,
+        p_nearest: pNearest,
+        regret_ms: regretMs,
+        basis,
+        ...(notes && { notes: [...notes] }),
+      })),
+      candidates: answer.candidates,
+      p_no_reply: answer.pNoReply,
+      min_ms: answer.minMs,
+      step: model.step,
+    };
+  },
+  text({ nearest, candidates, p_no_reply, min_ms }) {
+    const rows = nearest.map(({ candidate, name, median_ms, p_failed, p_nearest, regret_ms, basis }) => [
+      withName(candidate, name),
+      `${formatMs(median_ms)} ms`,
+      percent(p_nearest),
+      `${formatMs(regret_ms)} ms`,
+      percent(p_failed),
+      basis.kind,
+    ]);
+    const head = ["candidate", "median", "P(nearest)", "regret", "no reply", "basis"];
+    return [
+      formatTable([head, ...rows], { left: [0, 5] }),
+      `of ${candidates} candidates; the shortest of their RTTs is ${formatMs(min_ms)} ms on average, ` +
+      `P(none replies) ${
+        percent(p_no_reply)
+      }; the regret of a choice is how much longer its RTT is on average`,
+    ].join("\n");
+  },
+});

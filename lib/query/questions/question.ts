@@ -1,0 +1,215 @@
+/**
+ * A kind of question as one value: what is asked, what is answered, how, and how people read it. The command line, HTTP,
+ * OpenAPI, MCP and the types of the page follow from it. Its module is loaded at every start of the program, so that what
+ * computes an answer is imported when a question is asked.
+ *
+ * Names are those that go over the wire: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null: no reply).
+ * Schemas find what is wrong with types, bounds and times, `parseQuestion` what is wrong with prefixes and places.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { parseAddress } from "../../data/addresses/ip.ts";
+import { adviceOnName, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
+import type { PlaceIndex } from "../../data/addresses/place_index.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import type { PingModel } from "../ping_model.ts";
+import type { RttQuery } from "../query_tokens.ts";
+import type { RttDistribution } from "../rtt/rtt_distribution.ts";
+import { parseQuestion, parseTimeS } from "../rtt/rtt_question.ts";
+
+/** The model that is asked, and how its GPU is shared. */
+export interface Asking {
+  readonly model: PingModel;
+  /** Ends the work. */
+  readonly signal?: AbortSignal | undefined;
+  /** The exact distribution between two addresses, computed together with those of other callers. */
+  exact<T>(query: RttQuery, use: (distribution: RttDistribution) => T): Promise<T>;
+  /** Does work that takes the GPU for long when its turn comes; the question was checked before. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Called with how much is done; throws when the signal was aborted. */
+  onProgress(done?: number): void;
+}
+
+/** A caller who has a model alone. @param hooks `onProgress` is called with how much is done. */
+export function alone(
+  model: PingModel,
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number) => void },
+): Asking {
+  return {
+    model,
+    signal,
+    async exact(query, use) {
+      const { encodeQuery } = await import("../query_tokens.ts");
+      encodeQuery(query, model.config.sequenceLength);
+      const results: ReturnType<typeof use>[] = [];
+      await model.likelyRttDistributions([query], (distribution) => results.push(use(distribution)));
+      return results[0];
+    },
+    inTurn: (work) => work(),
+    onProgress(done) {
+      signal.throwIfAborted();
+      if (done !== undefined) onProgress(done);
+    },
+  };
+}
+
+/** A kind of question. */
+export interface Question<Q extends z.ZodObject = z.ZodObject, A extends z.ZodObject = z.ZodObject> {
+  /** Its name in paths, tools and commands. */
+  readonly name: string;
+  /** Its purpose, in a line. */
+  readonly summary: string;
+  readonly question: Q;
+  readonly answer: A;
+  /** Fields whose bounds are narrower where many share a server. */
+  readonly served?: { readonly [K in keyof Q["shape"]]?: z.ZodType };
+  /** @throws {UserError} If the question cannot be answered. */
+  ask(asking: Asking, question: z.output<Q>): Promise<z.output<A>>;
+  /** The answer for people. */
+  text(answer: z.output<A>): string;
+}
+
+/** Declares a kind of question. */
+export function question<Q extends z.ZodObject, A extends z.ZodObject>(
+  declared: Question<Q, A>,
+): Question<Q, A> {
+  return declared;
+}
+
+/** A kind of question about measurements that come one by one, each a line with an answer, an error or nothing. */
+export interface LineQuestion {
+  readonly name: string;
+  readonly summary: string;
+  readonly line: z.ZodObject;
+  /** Options of all lines. */
+  readonly options: z.ZodObject;
+  /** The answer to a line, besides its number. */
+  readonly answer: z.ZodObject;
+}
+
+/** A line that could not be answered. */
+export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
+/** See {@link lineErrorSchema}. */
+export type LineError = z.infer<typeof lineErrorSchema>;
+
+/** The schema of a question to a server. */
+export function servedSchema({ question, served = {} }: Question): z.ZodObject {
+  return fields({ ...question.shape, ...served as z.ZodRawShape });
+}
+
+/** An object that refuses other fields and says which ones it has. */
+export function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  const wanted = `expected only ${Object.keys(shape).join(", ")}`;
+  return z.strictObject(shape, { error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined });
+}
+
+// Parts of questions.
+
+const address = z.string({ error: "expected an IPv4 or IPv6 address" }).meta({ examples: ["192.0.2.1"] });
+const destinationExample = { examples: ["198.51.100.7"] };
+
+/** An end among several. */
+export const end = address;
+/** The source of a question. */
+export const src = address.describe(
+  "source: an address; a prefix, in which the model draws addresses; or a place or network, a mixture over its prefixes: " +
+    "`Berlin, DE`; `Bavaria, DE`; `DE`; `AS3320`; `AS3320@DE`; `52.5,13.4` for the cell of 5 degrees",
+);
+/** The destination of a question. */
+export const dst = address.describe("destination: likewise, of the same IP version").meta(destinationExample);
+
+/** The fault of a time, which may be an empty text. */
+function faultOfTime(time: unknown): string | undefined {
+  if (time === "") return undefined;
+  const parsed = parseTimeS(String(time));
+  return "fault" in parsed ? parsed.fault : undefined;
+}
+/** When something was or would be measured. */
+export const time = z.union([z.string(), z.number()])
+  .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
+  .describe("when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (any time)")
+  .meta({ examples: ["2026-11-01T12:00Z"] });
+
+const measuredAddress = address.refine((text) => parseAddress(text) !== undefined, {
+  error: ({ input }) => `expected an IPv4 or IPv6 address${adviceOnName(String(input))}`,
+});
+
+/** A measurement that was made. */
+export const measurementSchema = fields({
+  src: measuredAddress,
+  dst: measuredAddress.meta(destinationExample),
+  time,
+  rtt: z.number().positive().nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
+});
+/** See {@link measurementSchema}. */
+export type ApiMeasurement = z.input<typeof measurementSchema>;
+
+/** The ends of measurements that do not say theirs. */
+export const constantEnds = {
+  src: measuredAddress.optional().describe("source of measurements that do not say theirs"),
+  dst: measuredAddress.optional().describe("destination of measurements that do not say theirs"),
+};
+
+/** What was measured before. */
+export const context = z.array(measurementSchema).optional().describe(
+  "recent measurements, in any order, none after the question's time; the newest that fit are used",
+);
+
+/** Random numbers. @param most The largest number of draws. */
+export const seed = z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of everything random (0)")
+  .meta({ examples: [0] });
+/** How many addresses are drawn. @param usual How many if the question does not say. */
+export function draws(most: number, usual = 64) {
+  return z.int().min(2).max(most).optional()
+    .describe(`number of addresses, or pairs of them, to draw from prefixes and places (${usual})`)
+    .meta({ examples: [usual] });
+}
+/** The largest number of draws that a server makes for a question. */
+export const SERVED_DRAWS = 2 ** 12;
+
+// Parts of answers.
+
+/** The names of the ends of an answer. */
+export const endNames = {
+  src_name: z.string().optional().describe("name of the source, if it has one"),
+  dst_name: z.string().optional().describe("name of the destination, if it has one"),
+};
+/** The time of an answer. */
+export const answeredTime = z.number().nullable().describe("Unix seconds; null: any time");
+/** See its description. */
+export const notes = z.array(z.string()).optional().describe("notes for people");
+/** See its description. */
+export const step = z.int().describe("the model's steps of training");
+
+/** A source with a time and a context. */
+interface AskedSource {
+  /** The source, or where it lies. */
+  readonly source: IpPrefix;
+  /** Unix seconds, or null for any time. */
+  readonly timeS: number | null;
+  /** Oldest first. */
+  readonly context: readonly TokenMeasurement[];
+  /** Notes on values that were not taken literally, for people. */
+  readonly notes: readonly string[];
+}
+
+/** Reads a question about a source. @param places Those that it may name. @throws {UserError} If it cannot be read. */
+export function readSource(
+  { src, time, context }: { src: string; time?: unknown; context?: unknown },
+  places?: PlaceIndex,
+): AskedSource {
+  const read = parseQuestion({ src, dst: src, time, context }, places);
+  return {
+    source: read.source,
+    timeS: read.timeS,
+    context: read.context ?? [],
+    notes: [...new Set(read.notes)],
+  };
+}
+
+/** A share as text, perhaps with its standard error. Three significant figures: masses of prefixes are often tiny. */
+export function percent(share: number, error?: number): string {
+  const text = `${+(share * 100).toPrecision(3)} %`;
+  return error === undefined ? text : `${text} ± ${percent(error)}`;
+}

@@ -1,0 +1,211 @@
+/**
+ * Questions as callers write them, over HTTP, in files and on the command line: values in the types of a schema, and what
+ * is wrong with those that are not.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { isObject } from "../../base/collections.ts";
+import { shortened, UserError } from "../../base/errors.ts";
+import { shown } from "../rtt/rtt_question.ts";
+
+/** Names that fields had before version 0.2. */
+const OLD_NAMES: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
+
+/**
+ * A request with its values in the types of a schema, checked: see {@link normalized}.
+ *
+ * @param value Anything that JSON can be, or the fields of a URL's query.
+ * @throws {UserError} If it is not what the schema says.
+ */
+export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const given = normalized(schema, value);
+  const { success, data, error } = schema.safeParse(given);
+  if (success) return data;
+  throw new UserError(faultOf(error, { value: given, schema, isUrl: IN_URL.has(Object(value)) }));
+}
+
+/**
+ * A value in the types of its schema, also in lists and objects: null stands for an absent field where a field is
+ * optional, and text is read as a number or a list where one is expected.
+ *
+ * @throws {UserError} If a field has its name of before version 0.2.
+ */
+export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return normalized(schema.unwrap(), value);
+  }
+  const given = typeof value === "string" ? valueOf(value, queryFormOf(schema)) : value;
+  if (Array.isArray(given)) {
+    if (schema instanceof z.ZodArray) return given.map((each) => normalized(schema.element, each));
+    return schema instanceof z.ZodTuple ? given.map((each) => normalized(schema.def.items[0], each)) : given;
+  }
+  if (!(schema instanceof z.ZodObject) || !isObject(given)) return given;
+  const fields = Object.entries(given).flatMap(([name, each]) => {
+    if (Object.hasOwn(OLD_NAMES, name)) {
+      throw new UserError(`found ${name}, expected ${OLD_NAMES[name]}, its name since version 0.2`);
+    }
+    const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+    if (each === null && field instanceof z.ZodOptional) return [];
+    return [[name, field ? normalized(field, each) : each]];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** How text has a field: as it is, a number, several with commas between them, or two as in `20..25`. */
+export type QueryForm = "text" | "number" | "list" | "texts" | "range";
+
+/** The form of a field; undefined if it has none. */
+export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodNullable) return queryFormOf(field.unwrap());
+  if (field instanceof z.ZodArray) {
+    const element = queryFormOf(field.element);
+    return element === "number" ? "list" : element === "text" ? "texts" : undefined;
+  }
+  if (field instanceof z.ZodTuple) return "range";
+  if (field instanceof z.ZodNumber) return "number";
+  const isText = [z.ZodString, z.ZodUnion, z.ZodEnum].some((type) => field instanceof type);
+  return isText ? "text" : undefined;
+}
+
+/** The schema of values for questions of which each may have its own: the optional fields that a URL can have. */
+export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
+  const optional = Object.entries(shape).filter(([, field]) =>
+    queryFormOf(field) !== undefined && z.safeParse(field, undefined).success
+  );
+  return z.strictObject(Object.fromEntries(optional), {
+    error: ({ code }) => code === "unrecognized_keys" ? `expected only ${optional.map(([name]) => name).join(", ")}` : undefined,
+  });
+}
+
+/** What {@link queryFields} returned: errors show examples as a URL has them. */
+const IN_URL = new WeakSet<object>();
+
+/**
+ * The fields of a URL's query, as text.
+ *
+ * @throws {UserError} If a field is given twice.
+ */
+export function queryFields(url: string): Record<string, string> {
+  const fields = new Map<string, string>();
+  for (const [name, text] of new URL(url).searchParams) {
+    if (fields.has(name)) throw new UserError(`found ${shortened(name)} twice, expected it once`);
+    fields.set(name, text);
+  }
+  const all = Object.fromEntries(fields);
+  IN_URL.add(all);
+  return all;
+}
+
+/** The value that a text stands for, or the text, for the message. Lists may also be JSON, such as `[0.1, 0.9]`. */
+function valueOf(text: string, form: QueryForm | undefined): unknown {
+  if (form === "text") return text;
+  if (form === "number") return numberOf(text) ?? text;
+  if (/^\s*[[{]/.test(text)) return jsonOf(text) ?? text;
+  if (form === "texts") return text.split(",").map((each) => each.trim());
+  if (form === undefined) return text;
+  const parts = text.split(form === "range" ? /\.\.|,/ : ",");
+  const numbers = parts.map(numberOf);
+  if (numbers.includes(undefined)) return text;
+  return form === "range" && numbers.length === 1 ? [...numbers, ...numbers] : numbers;
+}
+
+function numberOf(text: string): number | undefined {
+  const number = text.trim() === "" ? NaN : Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected and a
+ * value that is right there.
+ *
+ * @param refused The value and the schema, where they are known; else only what is expected is given. `isUrl`: whether
+ *   the value has the fields of a URL's query.
+ */
+export function faultOf(
+  { issues: [issue] }: z.core.$ZodError,
+  refused?: { value: unknown; schema: z.core.$ZodType; isUrl?: boolean },
+): string {
+  const { path } = issue;
+  const name = path.map((key, i) =>
+    typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
+  )
+    .join("");
+  if (issue.code === "unrecognized_keys") {
+    const key = shown(issue.keys[0]);
+    return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
+  }
+  const wanted = expectedBy(issue);
+  if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
+  // A URL has whole lists.
+  const [field] = path;
+  const isInUrl = refused.isUrl && field !== undefined;
+  const right = (isInUrl ? [field] : path).reduce(fieldOf, exampleOf(refused.schema));
+  const example = isInUrl ? `${String(field)}=${urlText(right)}` : exampleText(right);
+  const asked = name === "" || right === undefined ? wanted : `${wanted}, such as ${example}`;
+  const found = path.reduce(fieldOf, refused.value);
+  if (found === undefined) return `found no ${name || "value"}, ${asked}`;
+  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
+}
+
+/** A value that a schema takes, made of the examples of its parts; undefined if a part has none. */
+export function exampleOf(schema: z.core.$ZodType): unknown {
+  const example = z.globalRegistry.get(schema)?.examples;
+  if (Array.isArray(example)) return example[0];
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
+  if (schema instanceof z.ZodArray) return [exampleOf(schema.element)];
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  return Object.fromEntries(Object.entries(schema.shape).map(([name, field]) => [name, exampleOf(field)]));
+}
+
+function exampleText(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(exampleText).join(", ")}]` : JSON.stringify(value);
+}
+
+/** An example as the query of a URL has it. */
+function urlText(value: unknown): string {
+  const isFlat = !Array.isArray(value) || value.every((each) => typeof each !== "object");
+  return isFlat ? String(value) : JSON.stringify(value);
+}
+
+/** A field, or an item of an array, whose first one stands for those it lacks. */
+function fieldOf(value: unknown, key: PropertyKey): unknown {
+  if (Array.isArray(value) && !(key in value)) return value[0];
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "expected text",
+  number: "expected a number",
+  int: "expected a whole number",
+  array: "expected an array",
+  tuple: "expected an array",
+  object: "expected a JSON object",
+};
+
+function expectedBy(issue: z.core.$ZodIssue): string {
+  // A schema's own words.
+  if (issue.message.startsWith("expected ")) return issue.message;
+  if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `expected ${issue.expected}`;
+  if (issue.code === "invalid_union") {
+    const ways = issue.errors.map(([first]) => expectedBy(first).replace(/^expected /, ""));
+    return `expected ${ways.join(" or ")}`;
+  }
+  if (issue.code === "invalid_value") return `expected ${issue.values.map(shown).join(" or ")}`;
+  if (issue.code === "too_small") return `expected at least ${boundOf(issue.origin, issue.minimum)}`;
+  if (issue.code === "too_big") return `expected at most ${boundOf(issue.origin, issue.maximum)}`;
+  return issue.message;
+}
+
+function boundOf(origin: string, bound: number | bigint): string {
+  if (origin !== "array") return String(bound);
+  return bound === 1 ? "1 value" : `${bound} values`;
+}

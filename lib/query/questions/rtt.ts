@@ -1,0 +1,300 @@
+/** `rtt`: the distribution of the RTT between two addresses, prefixes or places. @module */
+import * as z from "zod";
+import { getOrMake } from "../../base/collections.ts";
+import { drawHistogram, formatMs } from "../../base/text.ts";
+import { isAddress, withName } from "../../data/addresses/ip_prefix.ts";
+import { basisJson, basisSchema, rttsText } from "../../data/addresses/known_addresses.ts";
+import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
+import type { PingModel } from "../ping_model.ts";
+import type { AnsweredQuery } from "../rtt/answer_queries.ts";
+import type { PrefixAnswer } from "../rtt/prefix_query.ts";
+import type { RttDistribution } from "../rtt/rtt_distribution.ts";
+import { type ParsedQuestion, parseQuestion } from "../rtt/rtt_question.ts";
+import {
+  answeredTime,
+  context,
+  draws,
+  dst,
+  endNames,
+  fields,
+  notes,
+  percent,
+  question,
+  seed,
+  SERVED_DRAWS,
+  src,
+  step,
+  time,
+} from "./question.ts";
+
+/** Significant digits of a mean: the last digits of the GPU's floats depend on what is computed together. */
+const MEAN_DIGITS = 4;
+/** The quantiles of an answer, unless others are wanted. */
+const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
+/** The quantiles between which points of the distribution function lie. */
+const CDF_ENDS = [0.001, 0.999] as const;
+const LABEL_WIDTH = 12;
+
+const wantedShape = {
+  quantiles: z.array(z.number().min(0).max(1)).max(200).optional()
+    .describe("quantiles to report, 0 to 1 (0.05,0.25,0.5,0.75,0.95)").meta({ examples: [[0.1, 0.9]] }),
+  at: z.array(z.number().min(0)).max(200).optional()
+    .describe("RTTs in ms: report P(RTT <= each) and the probability of each").meta({
+      examples: [[50, 100]],
+    }),
+  cdf: z.int().min(2).max(1000).optional().describe("points of the distribution function to report")
+    .meta({ examples: [50] }),
+  histogram: z.int().min(1).max(1000).optional().describe("bars of a histogram to report")
+    .meta({ examples: [16] }),
+};
+const wantedSchema = z.object(wantedShape);
+/** The parts of a distribution to answer with. */
+export type RttWanted = z.infer<typeof wantedSchema>;
+
+const quantilesMs = z.record(z.string(), z.number());
+
+const answer = z.object({
+  src: z.string(),
+  dst: z.string(),
+  ...endNames,
+  time: answeredTime,
+  context_measurements: z.int().describe("how many of the context were used"),
+  p_failed: z.number().describe("P(no reply)"),
+  median_ms: z.number().describe("median of the replies"),
+  mean_ms: z.number().describe(
+    "mean of the replies up to 60 s, the longest that ping tools wait, to four digits",
+  ),
+  likeliest: z.object({ rtt_ms: z.number(), probability: z.number() })
+    .describe("the RTT that more replies are near than any other, and P(within the hundredth around it)"),
+  quantiles_ms: quantilesMs.describe("RTT by quantile"),
+  canonical_mass: z.number().describe("the mass that the model gave to what is an RTT"),
+  at: z.array(z.object({
+    rtt_ms: z.number(),
+    cdf: z.number().describe("P(RTT <= this), its whole interval counted"),
+    probability: z.number().describe("P(RTT in the interval)"),
+    low_ms: z.number().describe("begin of the interval of RTTs that the model does not tell apart"),
+    high_ms: z.number().nullable().describe("end of the interval, outside; null where it has none"),
+    bits: z.number().nullable().describe(
+      "-log2 P(a reply with an RTT in the interval); null where that is 0",
+    ),
+  })).optional().describe("the RTTs asked for"),
+  cdf: z.array(z.object({ rtt_ms: z.number(), cdf: z.number() })).optional()
+    .describe("P(RTT <= this) at RTTs evenly spaced in logarithms, from the 0.1 % to the 99.9 % quantile"),
+  drawn: z.object({
+    num_draws: z.int(),
+    num_distinct: z.int(),
+    source_probability: z.number().nullable().describe("P(source in its prefix); null of an address"),
+    destination_probability: z.number().nullable()
+      .describe("P(destination in its prefix | source); null of an address"),
+    standard_errors: z.object({
+      p_failed: z.number(),
+      median_ms: z.number(),
+      mean_ms: z.number(),
+      quantiles_ms: quantilesMs,
+      cdf: z.array(z.number()).optional(),
+      destination_probability: z.number(),
+    }),
+  }).optional().describe("between prefixes: what was drawn of them, and how far the numbers may be off"),
+  histogram: z.array(z.object({
+    low_ms: z.number().describe("left edge, inside the bar"),
+    high_ms: z.number().describe("right edge, outside the bar"),
+    probability: z.number(),
+  })).optional().describe("the replies, in bars evenly spaced in logarithms"),
+  basis: basisSchema.describe("the basis of the answer: how often the addresses and the pair were measured"),
+  notes,
+  step,
+});
+type RttAnswer = z.infer<typeof answer>;
+
+/** See the module. */
+export const rtt = question({
+  name: "rtt",
+  summary: "the distribution of the RTT between two addresses, prefixes or places",
+  question: fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed }),
+  served: { draws: draws(SERVED_DRAWS) },
+  answer,
+  async ask(asking, { src, dst, time, context, draws: numDraws, seed, ...wanted }) {
+    const { model } = asking;
+    const query = parseQuestion({ src, dst, time, context }, model.places);
+    const { prepareQuery } = await import("../rtt/answer_queries.ts");
+    const { exactAnswer, rttBetweenPrefixes } = await import("../rtt/prefix_query.ts");
+    const answerOf = await rttAnswers(model, wanted);
+    const { first, ...prepared } = prepareQuery(model, { src, dst, ...query }, []);
+    const { source, destination } = query;
+    const made = (answer: PrefixAnswer) =>
+      answerOf({ ...prepared, numContextUsed: first.context.length, answer });
+    if (isAddress(source) && isAddress(destination)) {
+      return await asking.exact(first, (distribution) => made(exactAnswer(distribution)));
+    }
+    const options = {
+      ...(numDraws !== undefined && { numDraws }),
+      ...(seed !== undefined && { seed }),
+      onProgress: (done: number) => asking.onProgress(done),
+    };
+    const asked = { ...query, context: first.context };
+    return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, asked, options)));
+  },
+  text(answer) {
+    const { p_failed, median_ms, mean_ms, likeliest, quantiles_ms, at = [], drawn, histogram, basis } =
+      answer;
+    const errors = drawn?.standard_errors;
+    const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
+    const ms = (value: number, error?: number) =>
+      `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
+    const quantiles = Object.entries(quantiles_ms).filter(([q]) => q !== "0.5");
+    const bars = histogram?.map(({ low_ms: lowMs, high_ms: highMs, probability }) => ({
+      lowMs,
+      highMs,
+      probability,
+    }));
+    return [
+      `RTT ${withName(answer.src, answer.src_name)} -> ${withName(answer.dst, answer.dst_name)}`,
+      line("median", ms(median_ms, errors?.median_ms)),
+      line("rests on", basis.text),
+      ...basis.rtts ? [line("measured", rttsText(basis.rtts))] : [],
+      line("no reply", percent(p_failed, errors?.p_failed)),
+      line(
+        "likeliest",
+        `${formatMs(likeliest.rtt_ms)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
+      ),
+      ...quantiles.map(([q, rttMs]) =>
+        line(`${+(Number(q) * 100).toFixed(4)} %`, ms(rttMs, errors?.quantiles_ms[q]))
+      ),
+      line("mean", ms(mean_ms, errors?.mean_ms)),
+      ...at.flatMap((each, i) => likelihoodLines(each, errors?.cdf?.[i])),
+      ...drawn ? drawnLines(drawn) : [],
+      ...bars ? ["", ...drawHistogram(bars, 40)] : [],
+    ].join("\n");
+  },
+});
+
+/** Makes answers of what a model answered. @param wanted The parts of the distributions. */
+export async function rttAnswers(
+  model: PingModel,
+  wanted: RttWanted,
+): Promise<(answered: AnsweredQuery<ParsedQuestion & { src: string; dst: string }>) => RttAnswer> {
+  const { notesOn } = await import("../rtt/answer_queries.ts");
+  const { rowNotes } = await import("../adapt/free_rows.ts");
+  const notesOnRows = getOrMake(notesOfModels, model, () => rowNotes(model));
+  return (answered) => {
+    const { query: { src, dst, source, destination, timeS }, numContextUsed } = answered;
+    const addresses = [source, destination].filter(isAddress).map(({ bytes }) => bytes);
+    const notes = [...notesOn(answered), ...notesOnRows(addresses)];
+    return {
+      src,
+      dst,
+      ...model.names.namedEnds({ src, dst }),
+      time: timeS,
+      context_measurements: numContextUsed,
+      ...summaryOf(answered.answer, wanted),
+      basis: basisJson(model.basisOf(answered.query)),
+      ...(notes.length > 0 && { notes }),
+      step: model.step,
+    };
+  };
+}
+
+const notesOfModels = new WeakMap<PingModel, (addresses: readonly Uint8Array[]) => string[]>();
+
+/** The mean of the replies that ping tools report, ms, to the digits that do not depend on what is computed together. */
+export function roundedMeanMs({ meanMs }: Pick<RttDistribution, "meanMs">): number {
+  return Number(meanMs.toPrecision(MEAN_DIGITS));
+}
+
+/** The numbers of an answer. */
+export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
+  const { quantiles = DEFAULT_QUANTILES, at = [], cdf, histogram } = wanted;
+  const { distribution } = answer.mixture;
+  const { pFailed, canonicalMass } = distribution;
+  const { rttMs: rtt_ms, probability } = distribution.likeliest();
+  return {
+    p_failed: pFailed,
+    median_ms: distribution.quantileMs(0.5),
+    mean_ms: roundedMeanMs(distribution),
+    likeliest: { rtt_ms, probability },
+    quantiles_ms: byQuantile(quantiles, (q) => distribution.quantileMs(q)),
+    canonical_mass: canonicalMass,
+    ...(at.length > 0 && { at: at.map((rttMs) => likelihoodOf(distribution, rttMs)) }),
+    ...(answer.mixture.numDraws > 0 && { drawn: drawnSummary(answer, quantiles, at) }),
+    ...(cdf !== undefined && { cdf: cdfPoints(distribution, cdf) }),
+    ...(histogram !== undefined && {
+      histogram: distribution.histogram(histogram).map(({ lowMs: low_ms, highMs: high_ms, probability }) => (
+        { low_ms, high_ms, probability }
+      )),
+    }),
+  };
+}
+
+/** P(RTT <= rtt_ms | a reply came) at RTTs evenly spaced on a logarithmic axis. */
+function cdfPoints(distribution: RttDistribution, numPoints: number): { rtt_ms: number; cdf: number }[] {
+  const [low, high] = CDF_ENDS.map((q) => distribution.quantileMs(q));
+  return Array.from({ length: numPoints }, (_, i) => {
+    const rtt_ms = low * (high / low) ** (i / (numPoints - 1));
+    return { rtt_ms, cdf: distribution.cdf(rtt_ms) };
+  });
+}
+
+function likelihoodOf(distribution: RttDistribution, rttMs: number) {
+  const index = distribution.indexOf(rttMs);
+  const { lowMs, highMs } = rttCodeBounds(CANONICAL_RTT_CODES[index]);
+  const probability = distribution.probabilities[index];
+  const joint = (1 - distribution.pFailed) * probability;
+  return {
+    rtt_ms: rttMs,
+    cdf: distribution.cdf(rttMs),
+    probability,
+    low_ms: lowMs,
+    high_ms: highMs === Infinity ? null : highMs,
+    bits: joint > 0 ? -Math.log2(joint) : null,
+  };
+}
+
+function drawnSummary(answer: PrefixAnswer, quantiles: readonly number[], at: readonly number[]) {
+  const { mixture, sourceProbability, destinationProbability, destinationProbabilityError } = answer;
+  const { numDraws, numDistinct, pFailedError, meanErrorMs } = mixture;
+  return {
+    num_draws: numDraws,
+    num_distinct: numDistinct,
+    source_probability: sourceProbability,
+    destination_probability: destinationProbability,
+    standard_errors: {
+      p_failed: pFailedError,
+      median_ms: mixture.quantileErrorMs(0.5),
+      mean_ms: meanErrorMs,
+      quantiles_ms: byQuantile(quantiles, (q) => mixture.quantileErrorMs(q)),
+      ...(at.length > 0 && { cdf: at.map((rttMs) => mixture.cdfError(rttMs)) }),
+      destination_probability: destinationProbabilityError,
+    },
+  };
+}
+
+function byQuantile(quantiles: readonly number[], value: (q: number) => number): Record<string, number> {
+  return Object.fromEntries(quantiles.map((q) => [q, value(q)]));
+}
+
+function likelihoodLines(
+  { rtt_ms, cdf, probability, bits, low_ms, high_ms }: NonNullable<RttAnswer["at"]>[number],
+  error: number | undefined,
+): string[] {
+  const bounds = high_ms === null
+    ? `${formatMs(low_ms)} ms or more`
+    : `${+low_ms.toFixed(3)}-${+high_ms.toFixed(3)} ms`;
+  return [
+    `  P(RTT <= ${rtt_ms} ms) ${percent(cdf, error)}`,
+    `    in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
+  ];
+}
+
+function drawnLines(
+  { num_draws, num_distinct, source_probability, destination_probability, standard_errors }: NonNullable<
+    RttAnswer["drawn"]
+  >,
+): string[] {
+  const lines = [`  of ${num_draws} draws from the model, ${num_distinct} different; ± is a standard error`];
+  if (source_probability !== null) lines.push(`  P(source in its prefix) ${percent(source_probability)}`);
+  if (destination_probability !== null) {
+    const error = standard_errors.destination_probability || undefined;
+    lines.push(`  P(destination in its prefix) ${percent(destination_probability, error)}`);
+  }
+  return lines;
+}

@@ -1,0 +1,37 @@
+/** `score`: how surprising each measurement is, given those before it. @module */
+import * as z from "zod";
+import {
+  answeredTime,
+  constantEnds,
+  endNames,
+  fields,
+  measurementSchema,
+  type LineQuestion,
+  seed,
+} from "./question.ts";
+
+/** See the module. */
+export const score = {
+  name: "score",
+  summary: "how surprising each measurement is, given the lines before it",
+  line: measurementSchema,
+  options: fields({
+    context: z.int().min(0).max(1000).optional()
+      .describe("how many earlier lines of the same source a line sees, at most (20)").meta({ examples: [20] }),
+    seed: seed.describe("seed of p-values (0)"),
+    ...constantEnds,
+  }),
+  answer: z.object({
+    src: z.string(),
+    dst: z.string(),
+    ...endNames,
+    time: answeredTime,
+    rtt: z.number().nullable(),
+    log_likelihood: z.number().describe("nats"),
+    p_value: z.number().describe("P(a result at most as probable)"),
+  }),
+} satisfies LineQuestion;
+/** A measurement with its scores. */
+export type ScoreAnswer = z.infer<typeof score.answer>;
+/** How lines of measurements are scored. */
+export type ScoreOptions = z.input<typeof score.options>;

@@ -1,0 +1,148 @@
+/**
+ * The commands that ask a model a question. Each answers with the text of the answer; with `--json` it prints what HTTP
+ * answers to the same question.
+ *
+ * @module
+ */
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { camel, fileFormOf } from "../lib/cli/question_options.ts";
+import { kebab } from "../lib/cli/options.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { formatAddress } from "../lib/data/addresses/ip.ts";
+import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
+import { readLines } from "../lib/query/files/read_lines.ts";
+import type { PingModel } from "../lib/query/ping_model.ts";
+import { alone, type Question } from "../lib/query/questions/question.ts";
+import { QUESTIONS } from "../lib/query/questions/questions.ts";
+import { readValues } from "../lib/query/rtt/query_file.ts";
+import { timeOf } from "../lib/query/rtt/rtt_question.ts";
+import { openOwn } from "./own_outputs.ts";
+import { askedModel, contextOf, writeLines } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
+
+/** The options that all kinds have. */
+type CommonOptions = Pick<
+  OptionsOf<typeof STAGES.query.kinds.nearest>,
+  "checkpoint" | "geo" | "names" | "seed"
+>;
+
+/** A question as options give it. */
+export interface GivenQuestion {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The file of each list, and the number of the line of each of its items. */
+  readonly files: ReadonlyMap<string, { readonly path: string; readonly lines: readonly number[] }>;
+}
+
+/** The question of a command's options. @throws {UserError} If a file of it cannot be read. */
+export async function givenQuestion(
+  kind: Question,
+  options: Readonly<Record<string, unknown>>,
+  stage: StageContext,
+): Promise<GivenQuestion> {
+  const fields: Record<string, unknown> = {};
+  const files = new Map<string, { path: string; lines: number[] }>();
+  for (const [name, field] of Object.entries(kind.question.shape)) {
+    const value = options[camel(name)];
+    if (value === undefined) continue;
+    const form = fileFormOf(field);
+    if (form === "measurements") {
+      const asked = { context: String(value), src: options.src as string | undefined };
+      const measurements = await contextOf(asked, stage, timeOf(options.time));
+      fields[name] = measurements.map(asContext);
+    } else if (form === "ends") {
+      const path = String(value);
+      const [items, lines]: [unknown[], number[]] = [[], []];
+      for await (const { line, read } of readValues(readLines(path, stage.signal), path)) {
+        try {
+          const { dst, ...others } = read();
+          items.push(Object.keys(others).length === 0 ? dst : { dst, ...others });
+          lines.push(line);
+        } catch (error) {
+          if (!(error instanceof UserError)) throw error;
+          throw new UserError(`Cannot read ${path}: line ${line}: ${error.message}`);
+        }
+      }
+      if (items.length === 0) {
+        throw new UserError(`Cannot read ${path}: found no ${name}, expected one a line`);
+      }
+      fields[name] = items;
+      files.set(name, { path, lines });
+    } else fields[name] = value;
+  }
+  return { fields, files };
+}
+
+/** A measurement as a question gives it. */
+function asContext({ source, destination, timeS, rttCode }: TokenMeasurement) {
+  const rtt = rttCode === null ? null : decodeRttCode(rttCode);
+  return { src: formatAddress(source), dst: formatAddress(destination), time: timeS, rtt };
+}
+
+/** Asks a model a question. @returns The answer; its notes are logged. */
+export async function askModel<Q extends Question>(
+  kind: Q,
+  { fields, files }: GivenQuestion,
+  model: PingModel,
+  stage: StageContext,
+): Promise<Awaited<ReturnType<Q["ask"]>>> {
+  using progress = stage.progress("asking the model", { unit: "steps" });
+  const asking = alone(model, { signal: stage.signal, onProgress: (done) => progress.update(done) });
+  try {
+    const answer = await kind.ask(asking, kind.question.parse(fields));
+    progress.finish();
+    for (const note of (answer.notes ?? []) as string[]) stage.log(note);
+    return answer as Awaited<ReturnType<Q["ask"]>>;
+  } catch (error) {
+    throw namedFault(error, { fields, files });
+  }
+}
+
+/** A fault of a field with the option or the line that gave it. */
+function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
+  if (!(error instanceof UserError)) return error;
+  const [, item, at, fault] = /^(\w+) (\d+): (.*)/s.exec(error.message) ?? [];
+  for (const [name, { path, lines }] of files) {
+    if (item === undefined || !name.startsWith(item)) continue;
+    return new UserError(`Cannot read ${path}: line ${lines[Number(at) - 1]}: ${fault}`);
+  }
+  const [, name, found] =
+    /^(?:found no )?(\w+)(?:: (?:Cannot read "[^"]*": )?|, )(.*)/s.exec(error.message) ?? [];
+  if (name === undefined || typeof fields[name] !== "string") return error;
+  return new UsageError(`Cannot use --${kebab(camel(name))} ${shortened(fields[name])}: ${found}`);
+}
+
+/** A stage that asks a question. @param rows The field of the answer that `--output` gets, a line each. */
+function questionStage<Q extends Question>(
+  kind: Q,
+  command: Parameters<typeof defineStage>[0],
+  rows: keyof Awaited<ReturnType<Q["ask"]>> & string,
+) {
+  return defineStage(command, async (values, stage): Promise<StageResult> => {
+    const options = values as unknown as CommonOptions & {
+      output?: string;
+      overwrite: boolean;
+      calibration?: string;
+      noPool?: boolean;
+    };
+    const given = await givenQuestion(kind, options as unknown as Record<string, unknown>, stage);
+    const name = `query ${kind.name} --output` as const;
+    using file = openOwn(name as Parameters<typeof openOwn>[0], options.output, options.overwrite);
+    using model = await askedModel({ noPool: false, ...options }, stage);
+    const answer = await askModel(kind, given, model, stage);
+    writeLines(file, answer[rows] as unknown[]);
+    return { text: kind.text(answer), json: answer };
+  });
+}
+
+const { kinds } = STAGES.query;
+const stages = [
+  questionStage(QUESTIONS.destinations, kinds.destinations, "destinations"),
+  questionStage(QUESTIONS.nearest, kinds.nearest, "nearest"),
+  questionStage(QUESTIONS.advise, kinds.advise, "advice"),
+  questionStage(QUESTIONS.sample, kinds.sample, "measurements"),
+];
+export const [destinationsStage, nearestStage, adviseStage, sampleStage] = stages;
+
+if (import.meta.main) serveStage(...stages);
