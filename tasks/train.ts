@@ -152,12 +152,15 @@ function silent({ signal }: StageContext): StageContext {
 class TrainingProgress {
   readonly #context: StageContext;
   #progress: Progress | undefined;
+  #steps = 0;
 
   constructor(context: StageContext) {
     this.#context = context;
   }
 
   update({ step, steps, loss, learningRate, tokensPerSecond, padding }: TrainProgress): void {
+    if (steps !== this.#steps) this.finish();
+    this.#steps = steps;
     this.#progress ??= this.#context.progress("training", { total: steps, unit: "steps", start: step });
     const notes = [
       `loss ${loss === null ? "not finite" : loss.toFixed(4)}`,

@@ -85,10 +85,13 @@ export class AddressEmbeddings {
   readonly #paths = new Map<number, { hash2: number; path: PlacePath }>();
   /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
+  /** The share of pairs that training hides in a context. */
+  pairDropShare: number;
 
   /** @param config A model with address embeddings. */
   constructor(readonly config: ModelConfig) {
     const { prefixVectors, pairVectors, coordinates } = config;
+    this.pairDropShare = pairVectors?.dropShare ?? 0;
     if (coordinates) this.coordinates = new NodeCoordinates(coordinates);
     const numPrefixes = prefixVectors?.rows ?? 0;
     if (prefixVectors) this.#prefixes = new EmbeddingTable(0, numPrefixes);
@@ -328,7 +331,7 @@ export class AddressEmbeddings {
   pairOf(source: AddressState, destination: AddressState, use: RowUse): PairState {
     const { isTraining, context } = use;
     const { hash1, hash2 } = this.#pairHashes(source, destination);
-    const share = this.config.pairVectors?.dropShare ?? 0;
+    const share = this.pairDropShare;
     // One share of the contexts hides all data of the pair, another one only its row.
     const [isUnknown, isRowDropped] = [hash1, hash2].map((hash) =>
       isTraining && isChosen(hash, context, share)

@@ -372,6 +372,11 @@ export class Transformer {
     if (this.#copies.length > 0) this.#copies.run();
   }
 
+  /** Sets the share of pairs that training hides in a context, for a run whose length has changed. */
+  hidePairs(share: number): void {
+    if (this.#addressEmbeddings) this.#addressEmbeddings.pairDropShare = share;
+  }
+
   /** Reads all weights back, of the shapes of `ModelShapes.entries`. */
   async weights(): Promise<Map<string, Float32Array>> {
     const weights = await readParameterLike(this.#gpu, this.config, this.parameters);

@@ -215,17 +215,43 @@ function thin(kept: KeptRtts): void {
  * @param survey Of the rows to train on. @param places Where addresses are, if the model has places.
  */
 export function autosized(config: RunConfig, survey: DataSurvey, places?: RunPlaces): RunConfig {
+  return autosizer(config, survey, places)(config.train.steps);
+}
+
+/**
+ * As {@link autosized}, for any number of steps.
+ *
+ * @param survey Only needed if the configuration has the section.
+ * @returns Takes the most steps.
+ */
+export function autosizer(
+  config: RunConfig,
+  survey: DataSurvey | undefined,
+  places?: RunPlaces,
+): (maxSteps: number) => RunConfig {
   const { autosize, train } = config;
-  if (!autosize) return config;
+  if (!autosize || !survey) {
+    return (maxSteps) => ({ ...config, train: { ...train, steps: Math.min(train.steps, maxSteps) } });
+  }
   const { numMeasurements } = survey;
   const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
-  const stepsOf = (passes: number) =>
-    Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(passes * stepsPerPass)));
-  const first = stepsOf(autosize.passes);
-  const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
-  const unknownPerPair = autosize.passes * stepsPerPass / first;
-  const model = autosizedTables(config.model, { survey, places, autosize, unknownPerPair });
-  return { ...config, model, train: { ...train, steps, firstSteps: first < steps ? first : null } };
+  const { model, perPair } = autosizedTables(config.model, { survey, places, autosize });
+  return (maxSteps) => {
+    const stepsOf = (passes: number) =>
+      Math.min(train.steps, maxSteps, Math.max(MIN_STEPS, Math.ceil(passes * stepsPerPass)));
+    const first = stepsOf(autosize.passes);
+    const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
+    // The first measurement of a pair is unknown in any case.
+    const dropShare = Math.max(0, autosize.passes * stepsPerPass / first - 1) / (perPair - 1);
+    const { pairVectors } = model;
+    const hiding = pairVectors &&
+      { ...pairVectors, dropShare: Math.min(pairVectors.dropShare, dropShare) };
+    return {
+      ...config,
+      model: { ...model, pairVectors: hiding },
+      train: { ...train, steps, firstSteps: first < steps ? first : null },
+    };
+  };
 }
 
 /** Tokens of an IPv4 measurement with a time gap, padding included. */
@@ -242,15 +268,13 @@ const ROW_STEP = 64;
 
 function autosizedTables(
   model: ModelConfig,
-  { survey, places, autosize: { rowsPerKey, spareRows }, unknownPerPair }: {
+  { survey, places, autosize: { rowsPerKey, spareRows } }: {
     survey: DataSurvey;
     places: RunPlaces | undefined;
     autosize: AutosizeConfig;
-    /** How many of a pair's measurements may be hidden on average, in one pass. */
-    unknownPerPair: number;
   },
-): ModelConfig {
-  if (modelShapes(model).numAddressEmbeddings === 0) return model;
+): { model: ModelConfig; perPair: number } {
+  if (modelShapes(model).numAddressEmbeddings === 0) return { model, perPair: Infinity };
   const rows = new AddressEmbeddings(model);
   if (places) claimMisplaced(rows, places);
   const { typical, placeNodes } = survey.claim(rows);
@@ -260,8 +284,6 @@ function autosizedTables(
   const { numPrefixes, numPairs } = rows;
   const perPair = survey.numMeasurements / numPairs;
   const pairVectors = perPair < MIN_MEASUREMENTS_PER_PAIR ? null : model.pairVectors;
-  // The first measurement of a pair is unknown in any case.
-  const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
   const rowsOf = (share?: number) => [
     prefixVectors ? sized(prefixVectors.rows, numPrefixes, share) : 0,
     pairVectors ? sized(pairVectors.rows, numPairs, share) : 0,
@@ -270,14 +292,10 @@ function autosizedTables(
   const needed = shared(maxRows(model), rowsOf(1));
   const spare = shared(maxRows(model) - needed[0] - needed[1], rowsOf().map((rows, i) => rows - needed[i]));
   const [prefixRows, pairRows] = needed.map((rows, i) => rows + spare[i]);
-  return {
+  const sizedModel = {
     ...model,
     prefixVectors: prefixVectors && { ...prefixVectors, rows: prefixRows },
-    pairVectors: pairVectors && {
-      ...pairVectors,
-      rows: pairRows,
-      dropShare: Math.min(pairVectors.dropShare, dropShare),
-    },
+    pairVectors: pairVectors && { ...pairVectors, rows: pairRows },
     coordinates: coordinates && {
       ...coordinates,
       nodes: sized(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
@@ -289,6 +307,7 @@ function autosizedTables(
       ),
     },
   };
+  return { model: sizedModel, perPair };
 }
 
 /** Every adapter can bind a buffer of this size (WebGPU, the default of maxStorageBufferBindingSize). */

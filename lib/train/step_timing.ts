@@ -1,7 +1,7 @@
 /**
  * How long a training step takes on this machine, so that a run of a given time can be given its number of
- * steps before it starts: the learning rate's schedule spans the steps, and a schedule that followed the clock
- * would not be the same twice.
+ * steps before it starts: the learning rate's schedule spans the steps. While the run trains, its own speed corrects the
+ * number, which other work on the machine may have made too small or too large.
  *
  * @module
  */
@@ -119,6 +119,37 @@ export async function stepsThatFill(
   const leftS = seconds - (performance.now() - beginMs) / 1000 - startS;
   const steps = Math.max(MIN_STEPS, Math.floor(STEPS_SHARE * leftS / stepS));
   return { steps, tokensPerSecond: deriveConfig(config).tokensPerStep / stepS };
+}
+
+/** The share of the time after which the steps are counted again for the first time, and again at each doubling. */
+const FIRST_REVIEW = 0.1;
+/** A difference of steps below this share is not worth another schedule. */
+const LEAST_CHANGE = 0.1;
+
+/** Corrects the number of steps of a run by the speed at which it trains. */
+export class StepPlan {
+  #nextS: number;
+  #last: { step: number; elapsedS: number } | undefined;
+
+  /** @param maxSteps As many as the run needs. @param maxTimeS The time that the steps shall fill. @param beginMs Its start. */
+  constructor(readonly maxSteps: number, readonly maxTimeS: number, readonly beginMs: number) {
+    this.#nextS = FIRST_REVIEW * maxTimeS;
+  }
+
+  /** @param step Steps done. @param steps Steps of the run so far. @returns Others, and the speed since the last review. */
+  review(step: number, steps: number): { steps: number; stepsPerSecond: number } | undefined {
+    const elapsedS = (performance.now() - this.beginMs) / 1000;
+    this.#last ??= { step, elapsedS };
+    const { step: lastStep, elapsedS: lastS } = this.#last;
+    if (elapsedS < this.#nextS || step === lastStep || elapsedS <= lastS) return undefined;
+    while (this.#nextS <= elapsedS) this.#nextS *= 2;
+    this.#last = { step, elapsedS };
+    const stepsPerSecond = (step - lastStep) / (elapsedS - lastS);
+    const left = Math.max(1, Math.floor(STEPS_SHARE * (this.maxTimeS - elapsedS) * stepsPerSecond));
+    const wanted = Math.min(this.maxSteps, step + left);
+    const isNear = Math.abs(wanted - steps) <= LEAST_CHANGE * steps;
+    return isNear ? undefined : { steps: wanted, stepsPerSecond };
+  }
 }
 
 /** Random addresses that, with the pairs of neighbours, fill the tables of a model. @param weights Gets their keys. */

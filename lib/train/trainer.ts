@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
-import { autosized, DataSurvey } from "./autosize.ts";
+import { autosizer, DataSurvey } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
@@ -26,7 +26,7 @@ import {
   type ResumableCheckpoint,
 } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
-import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
+import { deriveConfig, describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
@@ -37,7 +37,7 @@ import { RunFolder } from "./run_folder.ts";
 import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { loadTeacher, openGpu, openModel } from "./open_model.ts";
 import { openRunPlaces, type RunPlaces } from "./run_places.ts";
-import { stepsThatFill } from "./step_timing.ts";
+import { StepPlan, stepsThatFill } from "./step_timing.ts";
 import { endsOf, StepChoice } from "./step_choice.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
@@ -59,8 +59,9 @@ export interface TrainOptions extends DataOptions, StartOptions {
   /** When to stop, seconds after the start, with everything saved; see `fitsTime`. */
   maxTimeS?: number | undefined;
   /**
-   * Instead of stopping at `maxTimeS`, lower the steps to as many as fill that time, so that the schedule ends (false).
-   * A run that has a checkpoint keeps the steps that it began with. Several ranks stop at `maxTimeS` in any case.
+   * Instead of stopping at `maxTimeS`, lower the steps to as many as fill that time, so that the schedule ends (false). The
+   * run's own speed corrects their number; of a run that has a checkpoint it stays. Several ranks stop at `maxTimeS` in
+   * any case.
    */
   fitsTime?: boolean;
   /** Stops the run after the step in flight, with everything saved. */
@@ -248,6 +249,8 @@ interface CheckedOptions extends TrainOptions {
   /** The model that `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
+  /** Says after a step whether the run gets another number of steps; undefined if it keeps its own. */
+  replan: ((step: number, config: RunConfig) => RunConfig | undefined) | undefined;
   onLog: (line: string) => void;
 }
 
@@ -264,19 +267,20 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const places = await placesOf({ ...given, checked });
   if (places) config = withPlaces(config, places, given.geo ?? []);
   let survey: DataSurvey | undefined;
+  let replan: CheckedOptions["replan"];
   const asked = config.autosize && !places ? askedFingerprint(config, given) : undefined;
   const known = asked && sizedBefore(given, { asked, data });
   if (known) config = known;
-  else if (config.autosize) {
-    using rows = await openRows({ ...given, checked });
-    survey = DataSurvey.of(rows.train);
-    const unsized = config;
-    config = autosized(unsized, survey, places);
-    const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = autosized(withSteps(unsized, steps), survey, places);
-  } else {
-    const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = withSteps(config, steps);
+  else {
+    if (config.autosize) {
+      using rows = await openRows({ ...given, checked });
+      survey = DataSurvey.of(rows.train);
+    }
+    const configOf = autosizer(config, survey, places);
+    config = configOf(config.train.steps);
+    if (given.fitsTime && given.maxTimeS !== undefined) {
+      ({ config, replan } = await fittedToTime(config, configOf, { ...given, maxTimeS: given.maxTimeS }));
+    }
   }
   const loadedTeacher = loadTeacher(given.teacher, config.model, onLog);
   const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
@@ -294,6 +298,7 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
     places,
     loadedTeacher,
     ranks,
+    replan,
     onLog,
   };
 }
@@ -332,29 +337,47 @@ function withPlaces(config: RunConfig, { numbers }: RunPlaces, files: readonly s
   return { ...config, model };
 }
 
-function withSteps(config: RunConfig, steps: number): RunConfig {
-  return { ...config, train: { ...config.train, steps: Math.min(config.train.steps, steps) } };
-}
-
-/** The steps of a run whose time is given: those that it began with, or as many as fill the time at this machine's speed. */
-async function stepsInTime(
-  { fitsTime, maxTimeS, fresh, runDir, onLog = () => {} }: TrainOptions,
+/**
+ * Lowers the steps of a run whose time is given: to those that it began with, or to as many as fill the time at this
+ * machine's speed, which the run's own speed then corrects.
+ */
+async function fittedToTime(
   config: RunConfig,
-): Promise<number | undefined> {
-  if (!fitsTime || maxTimeS === undefined) return undefined;
+  configOf: (maxSteps: number) => RunConfig,
+  { maxTimeS, fresh, runDir, onLog = () => {} }: TrainOptions & { maxTimeS: number },
+): Promise<Pick<CheckedOptions, "config" | "replan">> {
   const checkpoints = join(runDir, CHECKPOINTS);
-  if (!fresh && hasCheckpoints(checkpoints)) return loadForResume(checkpoints)?.state.config.train.steps;
+  const resumed = !fresh && hasCheckpoints(checkpoints) ? loadForResume(checkpoints) : undefined;
+  if (resumed) return { config: configOf(resumed.state.config.train.steps), replan: undefined };
   checkHostMemory(config);
+  const beginMs = performance.now();
   onLog("measuring how fast this machine trains");
-  const { steps, tokensPerSecond } = await stepsThatFill(config, maxTimeS);
-  const needed = config.train.steps;
+  const measured = await stepsThatFill(config, maxTimeS);
+  const { steps: needed, firstSteps } = config.train;
+  const time = formatSeconds(maxTimeS);
+  const speedText = (perSecond: number) => `${formatCount(Math.round(perSecond))} tokens/s`;
   onLog(
-    `${formatCount(Math.round(tokensPerSecond))} tokens/s: ` +
-      (steps < needed
-        ? `${steps} of ${needed} steps fill ${formatSeconds(maxTimeS)}`
-        : `${needed} steps take less than ${formatSeconds(maxTimeS)}`),
+    `${speedText(measured.tokensPerSecond)}: ` +
+      (measured.steps < needed
+        ? `${measured.steps} of ${needed} steps fill ${time}`
+        : `${needed} steps take less than ${time}`),
   );
-  return steps;
+  const planned = configOf(measured.steps);
+  // Between validated ends the steps stay.
+  if (planned.train.firstSteps !== null) return { config: planned, replan: undefined };
+  const plan = new StepPlan(firstSteps ?? needed, maxTimeS, beginMs);
+  return {
+    config: planned,
+    replan: (step, { train: { steps } }) => {
+      const found = plan.review(step, steps);
+      if (!found) return undefined;
+      const tokensPerSecond = found.stepsPerSecond * deriveConfig(config).tokensPerStep;
+      onLog(
+        `training at ${speedText(tokensPerSecond)}: ${found.steps} instead of ${steps} steps fill ${time}`,
+      );
+      return configOf(found.steps);
+    },
+  };
 }
 
 /** The outcome of the steps. */
@@ -399,10 +422,9 @@ async function trainFrom(
   options.survey = undefined;
   if (options.fresh && isFirst) run?.replace();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
-  const manifest = run?.begin({
-    inputs: [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))],
-    options: { ...identity, engine, resumeFrom, initFrom },
-  });
+  const inputs = [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))];
+  const begin = () => run?.begin({ inputs, options: { ...options.identity, engine, resumeFrom, initFrom } });
+  let manifest = begin();
   if (run && options.places) run.writePlaces(options.places, options.geo ?? []);
   using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
   const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed, onLog });
@@ -435,6 +457,14 @@ async function trainFrom(
     signal: options.signal ?? new AbortController().signal,
     deadlineMs,
     onProgress: options.onProgress ?? (() => {}),
+    replan: (step) => {
+      const config = options.replan?.(step, options.config);
+      if (!config) return undefined;
+      options.config = config;
+      options.identity = { ...options.identity, config };
+      manifest = begin();
+      return config;
+    },
     onLog,
     onProfile: run && options.profile
       ? (measured) => {
@@ -452,7 +482,7 @@ async function trainFrom(
   const result: TrainResult = {
     status: isDone ? "done" : "out of time",
     step: loop.step,
-    steps: end,
+    steps: loop.end,
     trainLoss: journal.lastLoss,
     evalLoss: loop.evalLoss,
     tokensPerSecond: journal.tokensPerSecond,

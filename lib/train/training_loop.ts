@@ -171,6 +171,8 @@ interface LoopParts {
   /** When to stop, by `performance.now()`. */
   deadlineMs: number;
   onProgress: (progress: TrainProgress) => void;
+  /** Says after steps, of which the last is given, whether the run gets another number of them; then its configuration. */
+  replan?: ((step: number) => RunConfig | undefined) | undefined;
   onLog: (line: string) => void;
   /** If given, one of the first steps is profiled, with the same result but slower, and this is called with its profile. */
   onProfile?: ((profile: StepProfile) => void) | undefined;
@@ -189,7 +191,7 @@ const WARM_UP_STEPS = 3;
 
 /** Runs steps until the run is done or must stop. */
 export class TrainingLoop {
-  readonly #parts: LoopParts;
+  #parts: LoopParts;
   /** The step to profile, from 0: the first warm one, or the last. */
   readonly #profiledStep: number;
   #step: number;
@@ -217,6 +219,11 @@ export class TrainingLoop {
     return this.#step;
   }
 
+  /** The step after which the loop is done. */
+  get end(): number {
+    return this.#parts.end;
+  }
+
   /** The last validation loss, nats per token. */
   get evalLoss(): number | null {
     return this.#evalLoss;
@@ -235,9 +242,9 @@ export class TrainingLoop {
    * @throws {UserError} If too many steps in a row were not finite.
    */
   async run(): Promise<boolean> {
-    const { config: { train }, end, journal, work } = this.#parts;
+    const { config: { train }, journal, work } = this.#parts;
     journal.restartClock();
-    while (this.#step < end) {
+    while (this.#step < this.#parts.end) {
       const { stop, isOutOfTime, isDue } = await work.agree(this.#wishes());
       if (stop || isOutOfTime) {
         await this.#save();
@@ -246,7 +253,7 @@ export class TrainingLoop {
       }
       if (isDue) await this.#settle();
       await this.#submitStep();
-      const isLast = this.#step === end;
+      const isLast = this.#step === this.#parts.end;
       const isEval = this.#isDue(train.evalEverySteps);
       const isCheckpoint = this.#isDue(train.checkpointEverySteps);
       if (isEval || isCheckpoint) await this.#settle();
@@ -301,8 +308,10 @@ export class TrainingLoop {
   }
 
   async #settle(): Promise<void> {
-    const { journal, config: { train }, end, optimizer, onProgress } = this.#parts;
+    const { journal, config: { train }, optimizer, onProgress } = this.#parts;
     await journal.settle();
+    this.#replan();
+    const { end } = this.#parts;
     const { tokensPerSecond, padding, lastLoss } = journal;
     const stepsLeft = end - this.#step;
     const tokensPerStep = deriveConfig(this.#parts.config).tokensPerStep;
@@ -318,6 +327,16 @@ export class TrainingLoop {
     this.#checkFinite();
     // Otherwise the step waits for its validation loss.
     if (!this.#isDue(train.evalEverySteps)) journal.write();
+  }
+
+  #replan(): void {
+    const { model, optimizer, end, replan } = this.#parts;
+    const config = this.#step < end ? replan?.(this.#step) : undefined;
+    if (!config) return;
+    const { steps } = config.train;
+    optimizer.totalSteps = steps;
+    model.hidePairs(config.model.pairVectors?.dropShare ?? 0);
+    this.#parts = { ...this.#parts, config, end: steps, ends: [steps] };
   }
 
   #checkFinite(): void {

@@ -43,7 +43,8 @@ export class Optimizer {
     registry: KernelRegistry,
     model: Transformer,
     readonly config: OptimConfig,
-    readonly totalSteps: number,
+    /** Steps of the whole run, which the schedule spans. */
+    public totalSteps: number,
   ) {
     this.#gpu = registry.gpu;
     this.#modelConfig = model.config;
@@ -78,7 +79,7 @@ export class Optimizer {
    * Makes the optimizer of a model, its state zero.
    *
    * @param model A model made for training.
-   * @param options `totalSteps`: steps of the whole run, which the schedule spans.
+   * @param options `totalSteps`: see {@link totalSteps}.
    */
   static create(
     registry: KernelRegistry,
