@@ -19,8 +19,11 @@ interface ChainState<Options> {
   /** The options that its results depend on. */
   options: Options;
   tokensPerSecond?: number;
-  /** Whether it replaces the output of a chain with other options. */
+  /** Whether it replaces the output of an earlier chain. */
   replaces?: boolean;
+  /** Whether it has trained, and whether it is done. */
+  isTrained?: boolean;
+  isDone?: boolean;
 }
 
 /** The output folder of a chain. */
@@ -38,7 +41,8 @@ export interface ChainFolder {
  * Opens the folder of a chain: empty, or that of the same chain, which is then continued.
  *
  * @param folder An existing folder.
- * @param options The options that the results depend on. @param overwrite Whether those of other options are replaced.
+ * @param options The options that the results depend on. @param overwrite Whether results are replaced: of other options, or
+ *   of a chain that is done.
  * @throws {UserError} If it holds other files, or those of a chain with other options.
  */
 export function openChain<Options extends object>(
@@ -50,7 +54,8 @@ export function openChain<Options extends object>(
   const state: ChainState<Options> = { options };
   if (exists(statePath(folder))) {
     const earlier = readState<Options>(folder);
-    if (JSON.stringify(earlier.options) === JSON.stringify(options)) return earlier;
+    const isSame = JSON.stringify(earlier.options) === JSON.stringify(options);
+    if (isSame && !(overwrite && earlier.isDone)) return earlier;
     if (namesIn(folder).length === 0) {
       saveChain(folder, state);
       return state;
@@ -96,8 +101,15 @@ function isBeforeTraining<Options>(folder: ChainFolder, earlier: Options, option
     !hasCheckpoints(join(output, "train", "checkpoints"));
 }
 
-export function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
+function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
   writeJsonAtomic(statePath(folder), state);
+}
+
+/** Stores that a chain is done: from now on other options are refused. */
+export function finishChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
+  delete state.replaces;
+  state.isDone = true;
+  saveChain(folder, state);
 }
 
 function statePath({ output, fileName }: ChainFolder): string {
@@ -132,14 +144,24 @@ function shorten(args: string[]): string {
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
 }
 
-/** Trains as a part of a chain. @param replaces Whether this run replaces one with other options. */
-export async function trainStep(
+/**
+ * Trains as a part of a chain, from the beginning if it replaces what an earlier one trained.
+ *
+ * @param chain `isReplacing`: whether a run with another configuration is replaced.
+ */
+export async function trainStep<Options>(
   context: StageContext,
   args: string[],
-  replaces: boolean,
+  { folder, state, isReplacing }: { folder: ChainFolder; state: ChainState<Options>; isReplacing: boolean },
 ): Promise<Record<string, unknown>> {
-  return await step(context, trainStage, args).catch((error) => {
-    if (!(error instanceof ConfigError && replaces)) throw error;
-    return step(context, trainStage, [...args, "--fresh"]);
+  const again = () => step(context, trainStage, [...args, "--fresh"]);
+  let result = await step(context, trainStage, args).catch((error) => {
+    if (!(error instanceof ConfigError && isReplacing)) throw error;
+    return again();
   });
+  if (state.replaces && !state.isTrained && result["status"] === "already done") result = await again();
+  if (typeof result["tokensPerSecond"] === "number") state.tokensPerSecond = result["tokensPerSecond"];
+  state.isTrained = true;
+  saveChain(folder, state);
+  return result;
 }

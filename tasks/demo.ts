@@ -12,11 +12,13 @@ import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
+import { exists } from "../lib/io/files/inputs.ts";
 import { OutputLock } from "../lib/io/files/output_lock.ts";
 import { WORK } from "../lib/io/files/array_task.ts";
 import { openProbeRows } from "../lib/data/loader/row_source.ts";
+import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { openChain, saveChain, step, trainStep } from "./chain.ts";
+import { finishChain, openChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
 import { fetchAtlasStage } from "./fetch.ts";
 import { importStage } from "./import.ts";
@@ -28,6 +30,8 @@ import { synthStage } from "./synth.ts";
 const CONFIG = "demo";
 /** The folder of fetched results. */
 const FETCHED = "fetched";
+/** The file of imported results. */
+const IMPORTED = "imported.parquet";
 /** Number of predicted measurements: enough to estimate the median error to some tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
 
@@ -48,20 +52,23 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
   const folder = { output, fileName: "demo.json", what: "a demo" };
-  const { input, synthetic, minutes, fetch, start, stop } = options;
+  const { input, synthetic, minutes, fetch, start, stop, geo } = options;
   const data = input.length > 0 || fetch !== undefined ? "most" : synthetic ? "synth" : "campaign";
   const steps = options.steps ?? DEMO_STEPS[data];
   const identity = {
     input,
     synthetic,
     ...(fetch !== undefined && { fetch, start, stop }),
+    ...(geo.length > 0 && { geo }),
     minutes,
     steps,
     seed,
   };
-  const demo = openChain(folder, identity, options.overwrite);
-  const replacing = demo.replaces ? ["--overwrite"] : [];
+  const state = openChain(folder, identity, options.overwrite);
+  const isReplacing = options.overwrite || (state.replaces ?? false);
+  const replacing = isReplacing ? ["--overwrite"] : [];
   const measurements = await makeMeasurements(options, { inputs, replacing, context });
+  const named = [namesPathBeside(join(output, IMPORTED))].filter(exists).flatMap((path) => ["--names", path]);
   const rows = join(output, "rows");
   const shards = join(output, "shards");
   const seeded = ["--seed", String(seed)];
@@ -70,31 +77,28 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
   const run = join(output, "train");
   const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
-  const places = fetch !== undefined
+  const own = fetch !== undefined
     ? [join(output, FETCHED, "probes.json")]
     : data === "campaign"
     ? DEMO_CAMPAIGN.places.map(pathOf)
     : [];
-  const geo = places.flatMap((path) => ["--geo", path]);
-  const training = ["--data", rows, "--run", run, "--config", CONFIG, ...geo, ...length, ...seeded];
-  const trained = await trainStep(context, training, demo.replaces ?? false);
-  if (trained["tokensPerSecond"] !== null) {
-    demo.tokensPerSecond = trained["tokensPerSecond"] as number;
-    saveChain(folder, demo);
-  }
+  const places = [...geo, ...own].flatMap((path) => ["--geo", path]);
+  const training = ["--data", rows, "--run", run, "--config", CONFIG, ...places, ...length, ...seeded];
+  const trained = await trainStep(context, training, { folder, state, isReplacing });
   const evaluated = await step(context, evalStage, [
     ...["--checkpoint", run, "--data", rows, "--output", join(output, "eval")],
     ...["--max-measurements", String(NUM_PREDICTED), "--contexts", "20", ...seeded, ...replacing],
   ]);
   const pair = await pairOf(rows);
   const asked = await step(context, rttStage, [
-    ...["--checkpoint", run, "--src", pair.src, "--dst", pair.dst],
+    ...["--checkpoint", run, "--src", pair.src, "--dst", pair.dst, ...named],
   ]);
+  finishChain(folder, state);
   const result = {
     stage: "demo",
     page: evaluated["page"],
     evalLoss: trained["evalLoss"],
-    tokensPerSecond: demo.tokensPerSecond ?? null,
+    tokensPerSecond: state.tokensPerSecond ?? null,
     steps: trained["steps"],
     evaluation: evaluated,
     query: asked,
@@ -106,12 +110,16 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
     synth: "a synthetic Internet",
     most: fetch === undefined ? input.join(" ") : `measurements ${fetch} of RIPE Atlas`,
   }[data];
-  const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
+  const speed = state.tokensPerSecond ? `, ${formatCount(Math.round(state.tokensPerSecond))} tokens/s` : "";
   const lines = [
     `learned ${learned} in ${formatSeconds(result.seconds)} (${trained["steps"]} steps${speed})`,
     `  report  ${result.page}`,
-    `  ask it  deno task serve --checkpoint ${run}`,
+    `  ask it  deno task serve --checkpoint ${[run, ...named].join(" ")}`,
     `          and open http://${host.default}:${port.default}/#ask?src=${pair.src}&dst=${pair.dst}`,
+    ...data === "most" ? [] : [
+      "  learn your own measurements (RIPE Atlas results, logs of ping, CSV, Parquet)",
+      "          deno task demo --input FILES --output runs/mine",
+    ],
   ];
   return { text: lines.join("\n"), json: result };
 });
@@ -132,7 +140,7 @@ async function makeMeasurements(
   // Two names, since no stage replaces another stage's output.
   const [parquet, stage, args] = synthetic
     ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]
-    : [join(output, "imported.parquet"), importStage, ["--input", ...input]];
+    : [join(output, IMPORTED), importStage, ["--input", ...input]];
   await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
 }

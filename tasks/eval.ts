@@ -45,7 +45,7 @@ import { requireQueryable } from "../lib/query/ping_model.ts";
 import { readState } from "../lib/train/checkpoint_files.ts";
 import { loadConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/run_data.ts";
-import { type ChainFolder, openChain, saveChain, step, trainStep } from "./chain.ts";
+import { type ChainFolder, finishChain, openChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
 
 /** The word of `--adapt` for no adaptation. */
@@ -256,11 +256,7 @@ async function writeReport(
   const htmlPath = join(output, "report.html");
   writeJsonAtomic(jsonPath, report);
   writeFileAtomic(htmlPath, await allSplitsPage(report, details));
-  if (state.replaces) {
-    // Everything is replaced. From now on other options are refused again.
-    delete state.replaces;
-    saveChain(folder, state);
-  }
+  finishChain(folder, state);
   const { run, splits } = report;
   const lines = [
     `evaluated ${run.checkpoint}, step ${run.step}, on ${splits.map(({ mode }) => mode).join(", ")}`,
@@ -342,7 +338,7 @@ async function makeSplits(
 }
 
 async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<string> {
-  const { options, context, common, isReplacing } = chain;
+  const { options, context, common } = chain;
   const { rows } = made[made.length - 1];
   const run = join(options.output, "train");
   const { engine } = options;
@@ -352,7 +348,7 @@ async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<str
   for (const each of options.set) training.push("--set", each);
   if (options.geo.length > 0) training.push("--geo", ...options.geo);
   if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);
-  await trainStep(context, training, isReplacing);
+  await trainStep(context, training, chain);
   return run;
 }
 

@@ -1190,7 +1190,11 @@ export const STAGES = named({
         { min: 1, max: DEMO_STEPS.most },
       ),
       minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
-      overwrite: option.switch("replace what an earlier demo with other options wrote"),
+      geo: option.paths(
+        uses.inputs,
+        "files that say where addresses are, as for train; the campaign and --fetch have places of their own",
+      ),
+      overwrite: option.switch("replace what an earlier demo wrote, and train again"),
     },
     needs: {
       trains: true,

@@ -55,6 +55,10 @@ Deno.test("demo run again does no work twice and gives the same result", async (
   const other = await runStageProcess(["demo", "--output", demo, ...FIGURE_RUNS.demo]);
   assertEquals(other.code, 1);
   assertStringIncludes(other.stderr, "--overwrite");
+  const again = await succeeded(
+    runStageProcess(["demo", "--output", demo, ...FIGURE_RUNS.short, "--overwrite"]),
+  );
+  assertStringIncludes(again.stderr, "step 100: saved");
 });
 
 Deno.test("demo ends with the command that opens the page on what it learned", async () => {

@@ -2,7 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
-import { openChain } from "../../tasks/chain.ts";
+import { finishChain, openChain } from "../../tasks/chain.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 const OPTIONS = { input: "a", minutes: 3 };
@@ -36,6 +36,19 @@ Deno.test("openChain() takes other options of training until there is a checkpoi
     Deno.mkdirSync(join(output, "train", "checkpoints", "step-00000002"), { recursive: true });
     assertThrows(() => open(OPTIONS), UserError, MESSAGE);
   }));
+
+Deno.test("openChain() goes on with a chain until it is done; then --overwrite begins it again", () => {
+  using temporary = new TemporaryFolder();
+  const folder = { output: temporary.path, fileName: "test.json", what: "a test" };
+  const state = openChain(folder, OPTIONS, false);
+  Deno.mkdirSync(join(folder.output, "eval"));
+  assertEquals(openChain(folder, OPTIONS, true), { options: OPTIONS });
+  finishChain(folder, state);
+  assertEquals(openChain(folder, OPTIONS, false).isDone, true);
+  assertEquals(openChain(folder, OPTIONS, true), { options: OPTIONS, replaces: true });
+  // A call that goes on says nothing of --overwrite.
+  assertEquals(openChain(folder, OPTIONS, false), { options: OPTIONS, replaces: true });
+});
 
 Deno.test("openChain() keeps other options out where results of a given checkpoint are", () =>
   opened((open, output) => {
