@@ -13,7 +13,7 @@ import {
   requireRows,
 } from "../lib/query/adapt/adapt.ts";
 import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
-import { formatSeconds } from "../lib/base/text.ts";
+import { formatLoss, formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
   serveStage,
@@ -229,8 +229,9 @@ async function followLines(
     const adaptation = await model.fit(registry, kept, { ...fit, addresses });
     noteAdaptation(adaptation, stage.log);
     await publish(countsOf(adaptation, model));
-    const loss = adaptation.lossAfter?.toFixed(2);
-    stage.log(`published ${output}: ${addresses.length} addresses, loss of an RTT ${loss} nats`);
+    const { lossAfter } = adaptation;
+    const loss = lossAfter === null ? "unknown" : formatLoss(lossAfter);
+    stage.log(`published ${output}: ${addresses.length} addresses, loss of an RTT ${loss}`);
   }
   stage.signal.throwIfAborted();
   const { numTaken: measurements, numBad } = arrivals;
@@ -347,7 +348,7 @@ function describeCounts(
   { addresses, measurements, rows, lossBefore, lossAfter }: Record<string, unknown>,
 ): string {
   const loss = typeof lossBefore === "number" && typeof lossAfter === "number"
-    ? `, loss of an RTT ${lossBefore.toFixed(2)} -> ${lossAfter.toFixed(2)} nats`
+    ? `, loss of an RTT ${formatLoss(lossBefore)} -> ${formatLoss(lossAfter)}`
     : "";
   return `${addresses} addresses fitted to ${measurements} measurements, ${rows} embeddings differ from the base${loss}`;
 }

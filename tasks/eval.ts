@@ -21,7 +21,7 @@ import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/eval/sectio
 import { PLACE_BASELINES, standardBaselines } from "../lib/eval/baselines/standard.ts";
 import { EvalFolder, evaluate } from "../lib/eval/evaluate.ts";
 import { splitModeOf } from "../lib/eval/eval_rows.ts";
-import { headlineLines } from "../lib/eval/page/headline.ts";
+import { summaryLines } from "../lib/eval/page/summary.ts";
 import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { checkInputs, requireProbeRows } from "./stage_files.ts";
@@ -180,7 +180,7 @@ function textOf(report: EvalReport, folder: EvalFolder): string {
   const { run } = report;
   return [
     `evaluated ${run.checkpoint}, step ${run.step}, on ${run.numMeasurements} measurements of ${run.data}`,
-    ...headlineLines(report).map((line) => `  ${line}`),
+    ...summaryLines(report).map((line) => `  ${line}`),
     `  report  ${folder.htmlPath}`,
     `  data    ${folder.jsonPath}`,
   ].join("\n");

@@ -7,7 +7,7 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
 import { fitPoolOf, type FitPoolOptions, type FittedPool, validationErrors } from "../lib/eval/fit_pool.ts";
-import { formatCount } from "../lib/base/text.ts";
+import { formatCount, formatLoss } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { printLog } from "../lib/base/printed.ts";
@@ -163,7 +163,7 @@ class TrainingProgress {
     this.#steps = steps;
     this.#progress ??= this.#context.progress("training", { total: steps, unit: "steps", start: step });
     const notes = [
-      `loss ${loss === null ? "not finite" : loss.toFixed(4)}`,
+      `loss ${loss === null ? "not finite" : formatLoss(loss)}`,
       `lr ${learningRate.toExponential(2)}`,
       ...(tokensPerSecond === null ? [] : [`${formatCount(Math.round(tokensPerSecond))} tokens/s`]),
       ...(padding === null ? [] : [`padding ${(100 * padding).toFixed(1)} %`]),
@@ -185,7 +185,7 @@ class TrainingProgress {
 
 function describe(result: TrainResult, pool: FittedPool | null): string {
   const { status, step, steps } = result;
-  const perToken = (loss: number | null) => loss === null ? "unknown" : `${loss.toFixed(4)} nats per token`;
+  const perToken = (loss: number | null) => loss === null ? "unknown" : `${formatLoss(loss)} per token`;
   return [
     status === "done"
       ? `trained ${steps} steps`

@@ -85,6 +85,11 @@ export function formatCount(count: number): string {
   return `${value.toPrecision(3)} ${unit}`;
 }
 
+/** A loss in bits, as all texts and pages show it. @param nats As it is computed and stored. */
+export function formatLoss(nats: number): string {
+  return `${(nats / Math.LN2).toFixed(3)} bits`;
+}
+
 /** A duration: `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;

@@ -4,7 +4,7 @@
  * @module
  */
 import { placeCredits } from "../data/addresses/place_credits.ts";
-import { formatCount } from "../base/text.ts";
+import { formatCount, formatLoss } from "../base/text.ts";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { type ChartCurve, type LineChart, lineChart } from "../base/report/charts.ts";
 import { type Block, element, pageOf, tableOf } from "../base/report/page.ts";
@@ -36,8 +36,8 @@ export interface RunDescription {
 const MAX_ROWS = 24;
 /** The columns of the table of steps: heading, scalar, text of a value. */
 const COLUMNS: [string, string, (value: number) => string][] = [
-  ["training loss", "train/loss", (value) => value.toFixed(4)],
-  ["validation loss", "eval/loss", (value) => value.toFixed(4)],
+  ["training loss", "train/loss", formatLoss],
+  ["validation loss", "eval/loss", formatLoss],
   ["learning rate", "train/lr", (value) => value.toExponential(2)],
   ["gradient norm", "train/grad_norm", (value) => value.toPrecision(3)],
   ["tokens/s", "train/tokens_per_second", (value) => formatCount(Math.round(value))],
@@ -68,9 +68,7 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
   const evaluated = records.filter((record) => typeof record["eval/loss"] === "number");
   const lossOf = (record: MetricsRecord | undefined, name: string) =>
     typeof record?.[name] === "number"
-      ? `${record[name].toFixed(4)} nats per token (${
-        (record[name] / Math.LN2).toFixed(4)
-      } bits) after step ${record.step}`
+      ? `${formatLoss(record[name])} per token after step ${record.step}`
       : "none";
   const best = evaluated.reduce<MetricsRecord | undefined>(
     (least, record) =>
@@ -168,18 +166,18 @@ export function curveOf(
 
 /** The curves of a run over its steps. @param records The log, in order. */
 function figuresOf(records: readonly MetricsRecord[]): Block[] {
-  const curve = (label: string, scalar: string): ChartCurve => ({
+  const curve = (label: string, scalar: string, unit = 1): ChartCurve => ({
     label,
-    points: curveOf(records, scalar).map(({ step, value }) => ({ x: step, y: value })),
+    points: curveOf(records, scalar).map(({ step, value }) => ({ x: step, y: value && value / unit })),
   });
   const losses: ChartCurve[] = [
-    { ...curve("validation", "eval/loss"), rank: 1, style: "marked" },
-    { ...curve("training", "train/loss"), rank: 0 },
+    { ...curve("validation", "eval/loss", Math.LN2), rank: 1, style: "marked" },
+    { ...curve("training", "train/loss", Math.LN2), rank: 0 },
   ];
   const small = SMALL.map(([name, title, format]) =>
     figureOf(name, { curves: [{ ...curve(title, name), rank: 0 }], y: { title, format }, height: 150 })
   );
-  const y = { title: "loss, nats per token", format: "~g" };
+  const y = { title: "loss, bits per token", format: "~g" };
   return [
     figureOf("loss", { curves: losses, y, width: FULL_WIDTH, height: 260 }),
     { beside: small.slice(0, 2) },

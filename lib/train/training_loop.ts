@@ -12,6 +12,7 @@ import { markRttBytes } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { agreedError, type RankSums, SINGLE_PROCESS, type StepWishes, type StepWork } from "./ranks.ts";
 import { type InterruptedError, UserError } from "../base/errors.ts";
+import { formatLoss } from "../base/text.ts";
 import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
@@ -363,7 +364,7 @@ export class TrainingLoop {
       this.#isEvaluated = true;
       journal.annotate("eval/loss", this.#evalLoss);
       if (rttBits !== null) journal.annotate("eval/rtt_bits", rttBits);
-      onLog(`step ${this.#step}: validation loss ${this.#evalLoss.toFixed(4)} nats per token`);
+      onLog(`step ${this.#step}: validation loss ${formatLoss(this.#evalLoss)} per token`);
     }
     journal.write();
     journal.restartClock();

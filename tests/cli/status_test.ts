@@ -157,7 +157,7 @@ Deno.test("status tells of a run that was killed, has ended, and is damaged", as
   assertMatch(killed.text, /^ {2}last checkpoint +step 7, 3 min \d\d s ago$/m);
   assertMatch(killed.text, /^ {2}speed +[\d.]+( k)? tokens\/s$/m);
   assertMatch(killed.text, /^ {2}time left +\d.* s at that speed$/m);
-  assertMatch(killed.text, /^ {2}training loss +[\d.]+ nats per token$/m);
+  assertMatch(killed.text, /^ {2}training loss +[\d.]+ bits per token$/m);
 
   const text = Deno.readTextFileSync(state);
   Deno.writeTextFileSync(state, text.slice(0, 200));

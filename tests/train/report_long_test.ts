@@ -47,7 +47,7 @@ Deno.test("writeRunReport() shows the curves, the facts, the steps and the confi
   const html = await reportOf(recordsOf(100));
   assertEquals([...html.matchAll(/<svg/g)].length, 5);
   for (
-    const title of ["loss, nats per token", "learning rate", "gradient norm", "tokens per second", "padding"]
+    const title of ["loss, bits per token", "learning rate", "gradient norm", "tokens per second", "padding"]
   ) {
     assertStringIncludes(html, `>${title}</text>`);
   }
@@ -56,14 +56,14 @@ Deno.test("writeRunReport() shows the curves, the facts, the steps and the confi
   assertEquals(valueOf("steps done"), "100 of 200");
   assertEquals(valueOf("skipped updates"), "10");
   assertEquals(valueOf("training loss"), "none");
-  assertEquals(valueOf("best validation loss"), "3.0000 nats per token (4.3281 bits) after step 40");
+  assertEquals(valueOf("best validation loss"), "4.328 bits per token after step 40");
   assertEquals(valueOf("seed"), "7");
   assertEquals(valueOf("train.steps"), "200");
   assertEquals(valueOf("optim.groups.head.kind"), "&quot;adamw&quot;");
   const steps = rows.filter((row) => row.length === 7).slice(1);
   assertEquals(steps.map(([step]) => step), ["1", "20", "40", "60", "80", "100"]);
-  assertEquals(steps[0], ["1", "1.0000", "", "1.00e-2", "1.00", "5000", "12.5 %"]);
-  assertEquals(steps[2].slice(0, 3), ["40", "not finite", "3.0000"]);
+  assertEquals(steps[0], ["1", "1.443 bits", "", "1.00e-2", "1.00", "5000", "12.5 %"]);
+  assertEquals(steps[2].slice(0, 3), ["40", "not finite", "4.328 bits"]);
 });
 
 Deno.test("writeRunReport() makes one file that refers to no other and runs nothing", async () => {

@@ -20,8 +20,20 @@ export interface Figure {
 /** A part of a page: HTML, a picture, or parts side by side if the window is wide enough. */
 export type Block = string | Figure | { beside: readonly Block[] };
 
+/** A heading or a paragraph; headings of the first level have an id for {@link contentsOf}. */
 export function element(name: "h2" | "h3" | "p", text: string): string {
-  return `<${name}>${escapeHtml(text)}</${name}>`;
+  const id = name === "h2" ? ` id="${text.toLowerCase().replace(/[^a-z0-9]+/g, "-")}"` : "";
+  return `<${name}${id}>${escapeHtml(text)}</${name}>`;
+}
+
+/** Links to the headings of the first level among some blocks. */
+export function contentsOf(blocks: readonly Block[]): string {
+  const headings = blocks.flatMap((block) =>
+    typeof block === "string" ? [...block.matchAll(/<h2 id="(.*?)">(.*?)<\/h2>/g)] : []
+  );
+  return `<nav><ul>${
+    headings.map(([, id, text]) => `<li><a href="#${id}">${text}</a></li>`).join("")
+  }</ul></nav>`;
 }
 
 /** A list of texts, each after a mark for good or bad. */
@@ -134,6 +146,7 @@ th { font-weight: 600; vertical-align: bottom; overflow-wrap: normal; }
 .compared tbody tr:first-child { color: var(--accent); font-weight: 600; }
 td small { color: var(--muted); font-size: 12px; }
 ul { font-size: 16px; }
+nav ul { font-size: 14px; columns: 2; max-width: none; margin: 18px 0; }
 .loses { color: var(--contrast); font-weight: 600; }
 .wins { color: var(--accent); font-weight: 600; }
 @media print { body { font-size: 11.5px; max-width: none; margin: 0; } h2 { margin-top: 24px; } }

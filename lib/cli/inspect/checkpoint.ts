@@ -4,7 +4,7 @@
  * @module
  */
 import { dirname, join } from "@std/path";
-import { formatBytes, formatCount } from "../../base/text.ts";
+import { formatBytes, formatCount, formatLoss } from "../../base/text.ts";
 import { FormatError, named } from "../../base/errors.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
@@ -168,15 +168,15 @@ function stateFacts(folder: string): Fact[] {
   const { step, version, seed, config, losses, evalLoss, numSkippedSteps, position, dataFingerprint } =
     readState(folder);
   const last = losses.slice(-SHOWN_LOSSES).map(({ step, loss }) =>
-    `${step}: ${loss === null ? "not finite" : formatValue(loss)}`
+    `${step}: ${loss === null ? "not finite" : formatLoss(loss)}`
   );
   const evaluated = evalLoss === null
     ? "not evaluated"
-    : `${formatValue(evalLoss)} nats = ${formatValue(evalLoss / Math.LN2)} bits per token`;
+    : `${formatLoss(evalLoss)} per token`;
   const { epoch, block, sequence } = position;
   return [
     ["step", `${step}, written by version ${version}`, { step, version, dataFingerprint }],
-    ["last losses", `${last.join(", ") || "none"} (nats per token)`, { losses }],
+    ["last losses", `${last.join(", ") || "none"} per token`, { losses }],
     ["validation loss", evaluated, { evalLoss }],
     ["skipped steps", `${numSkippedSteps}`, { numSkippedSteps }],
     ["data position", `epoch ${epoch}, block ${block}, sequence ${sequence}`, { position }],
@@ -231,7 +231,7 @@ export function inspectRun({ path, files: [folder] }: Target): Report {
   const [best] = states.filter(({ evalLoss }) => evalLoss !== null)
     .sort((a, b) => (a.evalLoss ?? 0) - (b.evalLoss ?? 0));
   const bestCheckpoint = best ? stepName(best.step) : null;
-  const bestText = best && `${bestCheckpoint}, validation loss ${best.evalLoss}`;
+  const bestText = best && `${bestCheckpoint}, validation loss ${formatLoss(best.evalLoss ?? NaN)}`;
   const facts: Fact[] = [
     ["state", complete === null ? "no manifest" : complete ? "complete" : "not complete", { complete }],
     ["checkpoints", checkpoints.join(", ") || "none", { checkpoints }],

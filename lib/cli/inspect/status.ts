@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { formatBytes, formatCount, formatSeconds, formatTable } from "../../base/text.ts";
+import { formatBytes, formatCount, formatLoss, formatSeconds, formatTable } from "../../base/text.ts";
 import { ConfigError, shortened, UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatIndexes, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
 import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
@@ -15,7 +15,6 @@ import {
   describeReports,
   type Fact,
   formatShare,
-  formatValue,
   type Json,
   type Report,
   reportAsJson,
@@ -433,7 +432,7 @@ function lossFacts({ records, checkpoint }: RunTraces): Fact[] {
   const evalStep = evaluated?.step ?? state?.step;
   const skippedSteps = last?.["train/skipped_steps"] ?? state?.numSkippedSteps ?? 0;
   const isBegun = last !== undefined || state !== undefined;
-  const perToken = (loss: number | null) => loss === null ? undefined : `${formatValue(loss)} nats per token`;
+  const perToken = (loss: number | null) => loss === null ? undefined : `${formatLoss(loss)} per token`;
   const evalText = evalLoss === null ? undefined : `${perToken(evalLoss)} at step ${evalStep}`;
   return [
     ["training loss", isBegun ? perToken(trainLoss) ?? "not finite" : undefined, { trainLoss }],

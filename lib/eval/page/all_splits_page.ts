@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
+import { type Block, element, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
 import { escapeHtml } from "../../base/text.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
 import { type AllSplitsReport, SPLIT_METRICS, type SplitResult } from "../all_splits.ts";
 import type { EvalReport } from "../report.ts";
 import { ADAPTED_HEADING, adaptedTable } from "./adapt_part.ts";
-import { findingsOf, verdictsOf } from "./headline.ts";
-import { capital, countText, coverageCell, METRIC_NAMES, metricCell, percentText } from "./quantities.ts";
+import { summaryLines, summaryPart } from "./summary.ts";
+import { capital, countText, coverageCell, METRIC_NAMES, metricCell } from "./quantities.ts";
 
 /** The held-out measurements of each kind of split, in words. */
 const HELD_OUT: Record<SplitMode, string> = {
@@ -41,7 +41,7 @@ export async function allSplitsPage(
     ...SPLIT_METRICS.map((metric) => METRIC_NAMES[metric]),
     "in 90 % intervals",
   ];
-  return await pageOf(`Evaluation of ${run.checkpoint} on all splits`, [
+  const parts: Block[] = [
     element(
       "p",
       `One model of ${countText(run.numParameters)} parameters, step ${countText(run.step)}, trained on ` +
@@ -68,31 +68,21 @@ export async function allSplitsPage(
         `Nothing could be predicted of ${HELD_OUT[mode]}: there are too few to hold out ${heldOutPercent} %.`,
       )
     ),
-  ]);
+  ];
+  return await pageOf(`Evaluation of ${run.checkpoint} on all splits`, parts);
 }
 
 /**
- * The same as lines of text: for each split what it holds out, then in what the model is better, level and worse. The
- * terms are explained once.
+ * The same as lines of text: for each split what it holds out, and its summary.
  *
  * @param details As those of {@link allSplitsPage}.
  */
 export function allSplitsLines({ splits, empty }: AllSplitsReport, details: readonly EvalReport[]): string[] {
-  const lines: string[] = [];
-  let terms: string | undefined;
-  for (const [i, { mode, rows: [all], numPredicted }] of splits.entries()) {
-    if (!all) {
-      lines.push(`${HELD_OUT[mode]}: no measurement had a reply`);
-      continue;
-    }
-    const held = `90 % intervals hold ${percentText(all.coverage.share)}`;
-    lines.push(`${HELD_OUT[mode]}: ${countText(numPredicted)} measurements, ${held}`);
-    for (const { text, mark } of verdictsOf(details[i])) {
-      if (mark) lines.push(`  ${mark} ${text}`);
-      else if (terms === undefined || text.length > terms.length) terms = text;
-    }
-  }
-  if (terms !== undefined) lines.push(terms);
+  const lines = splits.flatMap(({ mode, rows: [all] }, i) =>
+    all
+      ? [`${HELD_OUT[mode]}:`, ...summaryLines(details[i]).map((line) => `  ${line}`)]
+      : [`${HELD_OUT[mode]}: no measurement had a reply`]
+  );
   return [...lines, ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`)];
 }
 
@@ -132,6 +122,6 @@ function splitPart(split: SplitResult, detail: EvalReport): Block[] {
         `${countText(counts.train)} were left.`,
     ),
     `<p><a href="${escapeHtml(`${folder}/report.html`)}">All of this split</a></p>`,
-    listOf(findingsOf(detail)),
+    ...summaryPart(detail),
   ];
 }

@@ -1,10 +1,18 @@
 /**
- * An evaluation as a page: in words first, then section by section.
+ * An evaluation as a page: a summary, then section by section.
  *
  * @module
  */
 import { lineChart, rankOf, rowChart } from "../../base/report/charts.ts";
-import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
+import {
+  type Block,
+  contentsOf,
+  element,
+  listOf,
+  pageOf,
+  type TableCell,
+  tableOf,
+} from "../../base/report/page.ts";
 import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
 import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
 import {
@@ -36,6 +44,7 @@ import { formatCount, formatSeconds } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
 import { findingsOf } from "./headline.ts";
+import { summaryPart } from "./summary.ts";
 import { PLACE_GROUPINGS, type PlaceGroup, type PlaceSection } from "../sections/place_section.ts";
 import type { RankingMethod, RankingSection } from "../sections/ranking_section.ts";
 
@@ -256,7 +265,8 @@ function withErrorText(value: MeanWithError | undefined, digits = 2): string {
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
   const { run, rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
-  const parts: Block[] = [listOf(findingsOf(report))];
+  const findings = findingsOf(report);
+  const parts: Block[] = findings.length === 0 ? [] : [element("h2", "All comparisons"), listOf(findings)];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
   }
@@ -267,7 +277,9 @@ export async function evalPage(report: EvalReport): Promise<string> {
   if (failures) parts.push(...failurePart(failures));
   if (bits) parts.push(...bitsPart(bits));
   if (destinations && destinations.scores.length > 0) parts.push(...destinationPart(destinations));
-  return await pageOf(`Evaluation of ${run.checkpoint}`, [...parts, ...runPart(run)]);
+  parts.push(...runPart(run));
+  const title = `Evaluation of ${run.checkpoint}`;
+  return await pageOf(title, [...summaryPart(report), contentsOf(parts), ...parts]);
 }
 
 const HISTORIES = {

@@ -1,5 +1,5 @@
 /**
- * The findings of an evaluation in words: how good the model is, and where it is better or worse than which baseline.
+ * All findings of an evaluation in words: how good the model is, and where it is better or worse than which baseline.
  *
  * @module
  */
@@ -42,11 +42,6 @@ const SHOWN_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeli
 
 /** A finding; with a mark where the model was compared. */
 type Finding = { text: string } & Partial<typeof VERDICTS[Verdict]>;
-
-/** The findings as lines of text. */
-export function headlineLines(report: EvalReport): string[] {
-  return findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
-}
 
 /** The findings of a report, the most important first. */
 export function findingsOf(report: EvalReport): Finding[] {

@@ -41,7 +41,7 @@ export async function plotRttDistribution(
       value: probability / Math.log10(highMs / lowMs),
     })),
     x: { title: "RTT, ms", scale: "log", format: "~g", domain },
-    y: { title: "probability per decade" },
+    y: { title: "probability of a tenfold range of RTTs" },
     width: 560,
     height: 260,
     lines,

@@ -10,7 +10,8 @@ import { COVERAGE_LEVELS } from "../../../lib/eval/metrics/calibration.ts";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
 import { clustersOf, type Interval } from "../../../lib/eval/metrics/bootstrap.ts";
 import { evalPage } from "../../../lib/eval/page/eval_page.ts";
-import { headlineLines } from "../../../lib/eval/page/headline.ts";
+import { findingsOf } from "../../../lib/eval/page/headline.ts";
+import { summaryLines } from "../../../lib/eval/page/summary.ts";
 import { countText, ratioText } from "../../../lib/eval/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../../lib/eval/report.ts";
 import type { RankingMethod } from "../../../lib/eval/sections/ranking_section.ts";
@@ -43,6 +44,10 @@ const RUN: EvalRun = {
   adapter: "none",
   seconds: 61,
 };
+
+/** The findings as lines. */
+const findingLines = (report: EvalReport) =>
+  findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
 
 const NUM_PAIRS = 10;
 
@@ -119,7 +124,36 @@ async function reportOf(
   return { run: RUN, ...sections };
 }
 
-Deno.test("headlineLines() and the page tell what corrected intervals hold, where there is a correction", async () => {
+Deno.test("summaryLines() has three sentences and a table of who wins, and the page begins with them", async () => {
+  const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4], {
+    pFailed: 0.3,
+    numFailed: 1,
+    trainingShare: 0.2,
+  });
+  const unsure = await reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, (pair) => pair % 2 === 0 ? 0.5 : 1.6);
+  assertEquals(summaryLines(report), [
+    "Half of 40 predicted RTTs are off by at most 2.00 ms, nine of ten by at most 8 %.",
+    "The 90 % intervals contain 100.0 % of the measured RTTs.",
+    "Of 3 questions the model wins 1 (1 for sure), the best simple method 2 (2 for sure).",
+    "question                           model  best simple method      who wins       sure",
+    "typical error of an RTT          2.00 ms  4.00 ms pair last seen  model          yes",
+    "error of the whole distribution  5.00 ms  4.00 ms pair last seen  simple method  yes",
+    "squared error of P(no reply)        0.17  0.16 share in training  simple method  yes",
+  ]);
+  assertMatch(
+    summaryLines(unsure)[5],
+    /^error of the whole distribution +3\.15 ms +3\.00 ms .* simple method +no$/,
+  );
+  assertEquals(summaryLines({ run: RUN }), []);
+  const [top, rest] = (await evalPage(report)).split("<nav>");
+  assertStringIncludes(top, summaryLines(report).slice(0, 3).join(" "));
+  assertMatch(top, /Error of the whole distribution<\/span><br><small>CRPS: mean distance of the predicted/);
+  const headings = [...rest.matchAll(/<h2 id="(.*?)">/g)].map(([, id]) => id);
+  assertEquals([...rest.matchAll(/<a href="#(.*?)">/g)].map(([, id]) => id), headings);
+  assertEquals(headings.slice(0, 2), ["all-comparisons", "how-far-predictions-are-off"]);
+});
+
+Deno.test("findingsOf() and the page tell what corrected intervals hold, where there is a correction", async () => {
   const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
   const calibration = {
@@ -130,15 +164,15 @@ Deno.test("headlineLines() and the page tell what corrected intervals hold, wher
     byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
   };
   const told = /hold [\d.]+ % \[[\d., ]+\] of the measurements, corrected by the validation split 75\.0 %\./;
-  assertNotMatch(headlineLines(report).join("\n"), /corrected/);
-  assertMatch(headlineLines({ ...report, calibration }).join("\n"), told);
+  assertNotMatch(findingLines(report).join("\n"), /corrected/);
+  assertMatch(findingLines({ ...report, calibration }).join("\n"), told);
   const page = await evalPage({ ...report, calibration });
   assertStringIncludes(page, "corrected by 80 measurements of the validation split");
   assertNotMatch(await evalPage(report), /corrected by/);
 });
 
-Deno.test("headlineLines() says how good the model is, where it loses, to what, and by how much", async () => {
-  const lines = headlineLines(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
+Deno.test("findingsOf() says how good the model is, where it loses, to what, and by how much", async () => {
+  const lines = findingLines(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
   assertMatch(
     lines[0],
     /^Half of 40 predicted RTTs are off by at most 2\.00 ms \[2\.00, 2\.00\]; the mean error is 5\.00 ms \[5\.00, /,
@@ -155,12 +189,12 @@ Deno.test("headlineLines() says how good the model is, where it loses, to what, 
   assertNotMatch(lines.at(-1) ?? "", /Brier/);
 });
 
-Deno.test("headlineLines() and the page call nothing better or worse where no difference is shown", async () => {
+Deno.test("findingsOf() and the page call nothing better or worse where no difference is shown", async () => {
   const ofPairs = (factorOf: (pair: number) => number) =>
     reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
   const level = (lines: string[]) =>
     lines.find((line) => line.startsWith("Level at (no difference shown): "));
-  const unsure = headlineLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6));
+  const unsure = findingLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6));
   assertMatch(unsure.at(-1) ?? "", /; cases that would show a difference: .* four times in five\.$/);
   const [, mean] = /; (mean absolute error .*?\))/.exec(level(unsure) ?? "") ?? [];
   assertMatch(
@@ -168,7 +202,7 @@ Deno.test("headlineLines() and the page call nothing better or worse where no di
     /^mean absolute error 3\.15 ms, \+5 % \(pair last seen 3\.00 ms, difference \[−0\.\d+, 1\.\d+\], about [\d,]+ cases would show it\)$/,
   );
   const same = await ofPairs(() => 1);
-  const lines = headlineLines(same);
+  const lines = findingLines(same);
   assertNotMatch(lines.at(-1) ?? "", /four times/);
   assertMatch(
     level(lines) ?? "",
@@ -178,7 +212,7 @@ Deno.test("headlineLines() and the page call nothing better or worse where no di
   assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
 });
 
-Deno.test("headlineLines() says how often first guesses of destinations are right, beside the best table, either way", () => {
+Deno.test("findingsOf() says how often first guesses of destinations are right, beside the best table, either way", () => {
   const scoresOf = (modelShare: number, difference: [number, number] | null) => ({
     version: 4 as const,
     numContext: 10,
@@ -199,7 +233,7 @@ Deno.test("headlineLines() says how often first guesses of destinations are righ
     })),
   });
   const linesOf = (modelShare: number, difference: [number, number] | null) =>
-    headlineLines({
+    findingLines({
       run: RUN,
       destinations: { numCases: 200, numMeasurements: 400, scores: [scoresOf(modelShare, difference)] },
     });
@@ -216,7 +250,7 @@ Deno.test("headlineLines() says how often first guesses of destinations are righ
   );
 });
 
-Deno.test("headlineLines() and the page compare with methods that know places where others are better", async () => {
+Deno.test("findingsOf() and the page compare with methods that know places where others are better", async () => {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
   const ofPlaces = (bestBaseline: string) => ({
@@ -227,19 +261,19 @@ Deno.test("headlineLines() and the page compare with methods that know places wh
         .map((each) => ({ ...each, bestBaseline, baseline: 9, ratio: each.model / 9 })),
     },
   });
-  const [better] = headlineLines(ofPlaces("country median")).filter((line) => line.startsWith("Better"));
+  const [better] = findingLines(ofPlaces("country median")).filter((line) => line.startsWith("Better"));
   assertMatch(
     better,
     /median absolute error beside methods that know places 2\.00 ms, −78 % \(country median 9\.00 ms, difference/,
   );
-  assertNotMatch(headlineLines(ofPlaces("pair last seen")).join("\n"), /beside methods that know places/);
+  assertNotMatch(findingLines(ofPlaces("pair last seen")).join("\n"), /beside methods that know places/);
   assertStringIncludes(
     await evalPage(ofPlaces("country median")),
     "<td>all, against methods that know places</td>",
   );
 });
 
-Deno.test("headlineLines() and the page tell how well the nearest destination is chosen, and where errors are", async () => {
+Deno.test("findingsOf() and the page tell how well the nearest destination is chosen, and where errors are", async () => {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
   const method = (
@@ -287,7 +321,7 @@ Deno.test("headlineLines() and the page tell how well the nearest destination is
       interval: [-0.1, 0.5] as const,
     }],
   };
-  const lines = headlineLines({ run: RUN, ranking });
+  const lines = findingLines({ run: RUN, ranking });
   assertEquals(lines.slice(0, 2), [
     "Better at: regret of the first choice of destinations 2.00 ms (Vivaldi 4.00 ms, difference [−3.00, −1.00]).",
     "Worse at: right first choices of destinations 50.0 % (Vivaldi 60.0 %, difference [−20.0, −10.0]).",
@@ -308,16 +342,16 @@ Deno.test("headlineLines() and the page tell how well the nearest destination is
   assertNotMatch(await evalPage({ run: RUN }), /Where predictions are off|nearest destination/);
 });
 
-Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", async () => {
-  const lines = headlineLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
+Deno.test("findingsOf() says where nothing is lost, and claims nothing without baselines", async () => {
+  const lines = findingLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
   assertEquals(lines.filter((line) => /^(Worse|Level)/.test(line)), []);
   assertEquals(lines.filter((line) => line.startsWith("Better at: ")).length, 1);
-  assertEquals(headlineLines({ run: RUN }), []);
+  assertEquals(findingLines({ run: RUN }), []);
 });
 
-Deno.test("headlineLines() judges foreseen failures only where there were some, to digits that differ", async () => {
+Deno.test("findingsOf() judges foreseen failures only where there were some, to digits that differ", async () => {
   const lines = async (pFailed: number, numFailed: number, trainingShare: number) =>
-    headlineLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }));
+    findingLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }));
   const all = await lines(1e-5, 0, 0);
   const nothing =
     "All 20 measurements had a reply, so nothing tells whether the model foresees that none comes.";
@@ -365,9 +399,9 @@ async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalRe
   return { run: RUN, adapted };
 }
 
-Deno.test("headlineLines() and the page tell of addresses never seen, by K, where the model was adapted to them", async () => {
+Deno.test("findingsOf() and the page tell of addresses never seen, by K, where the model was adapted to them", async () => {
   const report = await adaptedReport();
-  const lines = headlineLines(report);
+  const lines = findingLines(report);
   assertEquals(
     lines[0],
     "Median absolute error of 10 addresses never seen, by measurements of their own: 2.00 ms after 2 (pair last seen: " +
@@ -382,7 +416,7 @@ Deno.test("headlineLines() and the page tell of addresses never seen, by K, wher
     /^Worse at: median absolute error of addresses never seen after 5 measurements of their own;/,
   );
   const page = await evalPage(report);
-  assertStringIncludes(page, "<h2>Addresses never seen, after K measurements of their own</h2>");
+  assertStringIncludes(page, ">Addresses never seen, after K measurements of their own</h2>");
   assertMatch(
     page,
     /<td>2<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span><br><small>pair last seen: 4\.00 ms/,
@@ -393,10 +427,10 @@ Deno.test("headlineLines() and the page tell of addresses never seen, by K, wher
   assertNotMatch(await evalPage({ run: RUN }), /never seen/);
 });
 
-Deno.test("headlineLines() and the page say where no address never seen has enough replies", async () => {
+Deno.test("findingsOf() and the page say where no address never seen has enough replies", async () => {
   const report = await adaptedReport([]);
   const told = "Of 12 addresses never seen none has more than 5 replies";
-  assertStringIncludes(headlineLines(report)[0], told);
+  assertStringIncludes(findingLines(report)[0], told);
   assertStringIncludes(await evalPage(report), told);
 });
 

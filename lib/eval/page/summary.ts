@@ -1,0 +1,196 @@
+/**
+ * What an evaluation found, for a screen and the top of its page: at most three sentences, and a table of at most five
+ * questions. All comparisons with their intervals are in `headline.ts`.
+ *
+ * @module
+ */
+import { type Block, element, tableOf } from "../../base/report/page.ts";
+import { formatTable } from "../../base/text.ts";
+import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
+import type { EvalReport } from "../report.ts";
+import { isOfModel } from "../sections/ranking_section.ts";
+import { noneText } from "./adapt_part.ts";
+import { capital, countText, fixedText, msText, percentText, scoreText, VERDICTS } from "./quantities.ts";
+
+const MOST_ANSWERS = 5;
+
+/** The model beside the best simple method in one question. */
+interface Answer {
+  question: string;
+  /** What the numbers are. */
+  meaning: string;
+  model: number;
+  rival: { method: string; value: number };
+  /** Whether the larger number is the better one. */
+  isShare?: boolean;
+  verdict: Verdict;
+  textOf: (value: number) => string;
+}
+
+/** The table's headings. */
+const HEADINGS = ["question", "model", "best simple method", "who wins", "sure"];
+
+/** The summary as lines of text. */
+export function summaryLines(report: EvalReport): string[] {
+  const answers = answersOf(report);
+  const rows = answers.map((answer) => [answer.question, ...cellsOf(answer)]);
+  const table = rows.length === 0 ? [] : formatTable([HEADINGS, ...rows], { left: [0, 2, 3, 4] }).split("\n");
+  return [...sentencesOf(report, answers), ...table];
+}
+
+/** The summary as a part of a page. */
+export function summaryPart(report: EvalReport): Block[] {
+  const answers = answersOf(report);
+  const whole = (text: string) => text.replaceAll(" ", "\u00a0");
+  const rows = answers.map((answer) => {
+    const [model, rival, winner, sure] = cellsOf(answer);
+    const question = { text: capital(answer.question), note: answer.meaning };
+    return [
+      question,
+      whole(model),
+      rival,
+      { text: whole(winner), kind: VERDICTS[answer.verdict].kind },
+      sure,
+    ];
+  });
+  const sentences = sentencesOf(report, answers);
+  return [
+    ...(sentences.length === 0 ? [] : [element("p", sentences.join(" "))]),
+    ...(rows.length === 0 ? [] : [tableOf(HEADINGS.map(capital), rows)]),
+  ];
+}
+
+function cellsOf(answer: Answer): [model: string, rival: string, winner: string, sure: string] {
+  const { model, rival: { method, value }, textOf, verdict } = answer;
+  return [textOf(model), `${textOf(value)} ${method}`, winnerOf(answer), verdict === "none" ? "no" : "yes"];
+}
+
+function winnerOf({ model, rival, isShare = false, textOf }: Answer): "model" | "simple method" | "neither" {
+  if (textOf(model) === textOf(rival.value)) return "neither";
+  return model > rival.value === isShare ? "model" : "simple method";
+}
+
+function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly Answer[]): string[] {
+  const sentences: string[] = [];
+  if (rtt && rtt.model.overall.numMeasurements > 0) {
+    const { numMeasurements, medianAbsoluteMs, relative, coverage } = rtt.model.overall;
+    sentences.push(
+      `Half of ${countText(numMeasurements)} predicted RTTs are off by at most ${
+        msText(medianAbsoluteMs)
+      }, ` +
+        `nine of ten by at most ${percentText(relative.p90, 0)}.`,
+    );
+    const share = coverage.find(({ level }) => level === 0.9)?.share ?? null;
+    if (share !== null) {
+      sentences.push(`The 90 % intervals contain ${percentText(share)} of the measured RTTs.`);
+    }
+  } else if (bits) {
+    sentences.push(`A measurement takes ${fixedText(bits.withTimes.bitsPerMeasurement)} bits.`);
+  }
+  if (adapted && adapted.byCount.length === 0) sentences.push(noneText(adapted));
+  if (answers.length > 0) sentences.push(winsText(answers));
+  return sentences;
+}
+
+/** How many questions each side wins, and how many of them not by chance. */
+function winsText(answers: readonly Answer[]): string {
+  const wins = (who: ReturnType<typeof winnerOf>) => {
+    const won = answers.filter((answer) => winnerOf(answer) === who);
+    const numSure = won.filter(({ verdict }) => verdict !== "none").length;
+    return won.length === 0 ? "none" : `${won.length} (${numSure || "none"} for sure)`;
+  };
+  const mayBeChance = answers.some(({ verdict }) => verdict === "none")
+    ? "; the other differences may be chance"
+    : "";
+  return `Of ${answers.length} questions the model wins ${wins("model")}, the best simple method ` +
+    `${wins("simple method")}${mayBeChance}.`;
+}
+
+/** The compared questions, the most important first. */
+function answersOf(report: EvalReport): Answer[] {
+  const { adapted, failures, ranking, destinations } = report;
+  const answers: (Answer | undefined)[] = [
+    ofRtt(report, "medianAbsoluteMs", {
+      question: "typical error of an RTT",
+      meaning: "median distance of the predicted RTT from the measured one",
+    }),
+  ];
+  const last = adapted?.byCount.at(-1);
+  const ofNew = last?.comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
+  answers.push(
+    last && ofNew && {
+      question: "typical error of new addresses",
+      meaning:
+        `the same, of addresses that training never saw, after ${last.numGiven} results of their own each`,
+      model: ofNew.model,
+      rival: { method: ofNew.bestBaseline, value: ofNew.baseline },
+      verdict: ofNew.verdict,
+      textOf: msText,
+    },
+    ofRtt(report, "crpsMs", {
+      question: "error of the whole distribution",
+      meaning:
+        "CRPS: mean distance of the predicted distribution from the measured RTT; of a single predicted " +
+        "number it is the absolute error",
+    }),
+    failures && failures.brier !== null && failures.trainingShareBrier !== null && failures.numFailed > 0
+      ? {
+        question: "squared error of P(no reply)",
+        meaning: "Brier score: mean squared error of the probability; 0 is perfect",
+        model: failures.brier,
+        rival: { method: "share in training", value: failures.trainingShareBrier },
+        verdict: failures.verdict,
+        textOf: scoreText,
+      }
+      : undefined,
+  );
+  if (ranking) {
+    const [model, ...others] = ranking.methods;
+    const [best] = others.filter(({ method }) => !isOfModel(method))
+      .toSorted((a, b) => b.rightShare - a.rightShare);
+    answers.push(
+      best && {
+        question: "nearest destination chosen right",
+        meaning:
+          "share of choices that are right, among destinations that a source measured at about the same time",
+        ...ofShares(model.rightShare, best.method, best.rightShare, best.modelMinusThis?.rightShare ?? null),
+      },
+    );
+  }
+  const guesses = destinations?.scores.at(-1);
+  if (guesses) {
+    const [model, ...others] = guesses.methods;
+    const [best] = others.toSorted((a, b) => b.top1Exact - a.top1Exact);
+    answers.push(
+      best && {
+        question: "destination guessed by its RTT",
+        meaning:
+          "share of first guesses that are right, by source, time and RTT, and the source's newest results",
+        ...ofShares(model.top1Exact, best.method, best.top1Exact, best.modelMinusThis?.top1Exact ?? null),
+      },
+    );
+  }
+  return answers.filter((answer) => answer !== undefined).slice(0, MOST_ANSWERS);
+}
+
+/** The model beside the best baseline of a metric, over all predictions. */
+function ofRtt(
+  { rtt }: EvalReport,
+  metric: ComparedMetric,
+  text: Pick<Answer, "question" | "meaning">,
+): Answer | undefined {
+  const found = rtt?.comparisons.find((each) => each.metric === metric && each.numContext === null);
+  if (!found) return undefined;
+  const { model, bestBaseline: method, baseline: value, verdict } = found;
+  return { ...text, model, rival: { method, value }, verdict, textOf: msText };
+}
+
+function ofShares(
+  model: number,
+  method: string,
+  value: number,
+  difference: Parameters<typeof verdictOf>[0],
+): Omit<Answer, "question" | "meaning"> {
+  const verdict = REVERSED[verdictOf(difference)];
+  return { model, rival: { method, value }, isShare: true, verdict, textOf: percentText };
+}
