@@ -111,20 +111,24 @@ export function elementsOf(bytes: Uint8Array, dtype: ElementType): Float32Array 
  *
  * @param bytes Begin at the start of their buffer.
  * @param path The file's name, for errors.
- * @returns Tensors by name, each a flat row-major array.
+ * @returns Tensors by name, each a flat row-major array, and the header's metadata.
  * @throws {FormatError} As {@link decodeHeader}.
  */
-export function decodeTensors(bytes: Uint8Array, path: string): Map<string, Float32Array> {
+export function decodeSafetensors(
+  bytes: Uint8Array,
+  path: string,
+): { tensors: Map<string, Float32Array>; metadata: Record<string, string> } {
   const file = { path, sizeBytes: bytes.length };
   const start = LENGTH_BYTES + headerLengthBytes(bytes, file);
-  const { entries } = decodeHeader(bytes.subarray(LENGTH_BYTES, start), file);
-  return new Map([...entries].map(([name, { dtype, begin, end }]) => {
+  const { entries, metadata } = decodeHeader(bytes.subarray(LENGTH_BYTES, start), file);
+  const tensors = new Map([...entries].map(([name, { dtype, begin, end }]) => {
     const isAligned = (start + begin) % ELEMENT_BYTES[dtype] === 0;
     const part = isAligned
       ? bytes.subarray(start + begin, start + end)
       : bytes.slice(start + begin, start + end);
     return [name, elementsOf(part, dtype)];
   }));
+  return { tensors, metadata };
 }
 
 /**

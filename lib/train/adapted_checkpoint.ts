@@ -28,7 +28,7 @@ import {
 } from "../model/embedding_update.ts";
 import { halvesOf, ofHalves } from "../model/embedding_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
-import { adaptationContent, decodeAdaptation } from "./training_data.ts";
+import { adaptationContent, decodeAdaptation } from "../model/training_tables.ts";
 import {
   readSafetensors,
   type SafetensorsContent,

@@ -10,7 +10,7 @@ import {
   SafetensorsWriter,
   writeSafetensors,
 } from "../../lib/io/safetensors.ts";
-import { decodeTensors } from "../../lib/base/safetensors_header.ts";
+import { decodeSafetensors } from "../../lib/base/safetensors_header.ts";
 import { inFolder } from "./files/temporary_folder.ts";
 
 const GOLDEN = fromFileUrl(new URL("../golden/safetensors/python-0.8.0.safetensors", import.meta.url));
@@ -97,15 +97,15 @@ Deno.test("writeSafetensors() stores the tensors that it is told to as float16, 
     const wanted = new Map(tensors).set("a", Float32Array.from(new Float16Array(a)));
     assertEquals(readSafetensors(path).tensors, wanted);
     const bytes = Deno.readFileSync(path);
-    assertEquals(decodeTensors(bytes, path), wanted);
+    assertEquals(decodeSafetensors(bytes, path).tensors, wanted);
     assertEquals(
       bytes.length,
       8 + Number(new DataView(bytes.buffer).getBigUint64(0, true)) + 3 * 2 + 2 + 2 * 4,
     );
-    assertThrows(() => decodeTensors(bytes.subarray(0, -1), path), FormatError, "truncated");
-    assertThrows(() => decodeTensors(bytes.subarray(0, 5), path), FormatError, "header length");
+    assertThrows(() => decodeSafetensors(bytes.subarray(0, -1), path), FormatError, "truncated");
+    assertThrows(() => decodeSafetensors(bytes.subarray(0, 5), path), FormatError, "header length");
     const golden = Deno.readFileSync(GOLDEN);
-    assertEquals(decodeTensors(golden, GOLDEN), readSafetensors(GOLDEN).tensors);
+    assertEquals(decodeSafetensors(golden, GOLDEN).tensors, readSafetensors(GOLDEN).tensors);
   });
 });
 

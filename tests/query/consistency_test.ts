@@ -1,5 +1,5 @@
 /** One checkpoint is asked the same question in all ways: the answers are those of one distribution. */
-import { assert, assertAlmostEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import type { Stage } from "../../lib/cli/stage.ts";
@@ -244,7 +244,9 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
         pFailed: p_failed,
         quantilesMs: quantiles_ms,
       });
-      agree(saidBy(await service.rtt({ ...asked, quantiles })), truth, "/v1/rtt");
+      const served = await service.rtt({ ...asked, quantiles });
+      agree(saidBy(served), truth, "/v1/rtt");
+      assertEquals(served.basis.kind, "measured");
       const [batched] = await service.rttBatch([{ ...asked, quantiles }]);
       agree(saidBy(batched), truth, "/v1/rtt:batch");
       const { nearest } = await service.nearest({
@@ -260,6 +262,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       await using server = new StaticServer(at("site"));
       const answer = await askSite(server.at("/site.json"), "rtt", { ...asked, quantiles });
       agree(saidBy(answer), truth, "the site's worker");
+      assertEquals(answer.basis, served.basis);
     });
 
     await test.step("eval's forecasts and what watch expects", async () => {

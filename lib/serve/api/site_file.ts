@@ -14,6 +14,12 @@ export const SITE_FILE = "site.json";
 /** The storage formats of parameters. */
 export const SITE_DTYPES = ["f32", "f16"] as const;
 
+const fileSchema = z.object({
+  path: z.string(),
+  sizeBytes: z.int().min(1),
+  /** SHA-256, hexadecimal. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
 const siteSchema = z.object({
   /** See {@link checkFormatVersion}. */
   formatVersion: z.int().optional(),
@@ -25,16 +31,13 @@ const siteSchema = z.object({
   /** Names of addresses, as CSV: see `AddressNames`. */
   names: z.string().optional(),
   /** The files of the weights, safetensors, beside this one. */
-  weights: z.array(z.object({
-    path: z.string(),
-    sizeBytes: z.int().min(1),
-    /** SHA-256, hexadecimal. */
-    sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  })).min(1),
+  weights: z.array(fileSchema).min(1),
+  /** The file of the addresses and pairs that the model was trained on, if it knows them: see `trainingDataContent`. */
+  trainingData: fileSchema.optional(),
 });
 /** See {@link siteSchema}. */
 export type Site = z.infer<typeof siteSchema>;
-/** A file of the weights. */
+/** A file of the weights or of training data. */
 export type WeightFile = Site["weights"][number];
 
 /**

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { TrainingData } from "../../data/addresses/known_addresses.ts";
 import { AddressNames } from "../../data/addresses/address_names.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
@@ -11,11 +12,12 @@ import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
 import { parseSite, type Site, SITE_FILE, type WeightFile } from "../api/site_file.ts";
 import { WeightCache } from "./weight_cache.ts";
-import { decodeTensors } from "../../base/safetensors_header.ts";
+import { decodeSafetensors } from "../../base/safetensors_header.ts";
 import { type PingApi, PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
 import { WEIGHT_LIMIT } from "../../model/finite.ts";
 import { faultOfNumbers } from "../../model/tensor_bounds.ts";
+import { decodeTrainingData } from "../../model/training_tables.ts";
 import { presentPool } from "../../model/pool/forecasts.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
@@ -42,10 +44,12 @@ async function loadSite(address: URL): Promise<Site> {
 async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
   // A program loads its files from its own disk: they are not kept a second time.
   const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
-  const totalBytes = site.weights.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const files = [...site.weights, ...(site.trainingData ? [site.trainingData] : [])];
+  const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  let trainingData: TrainingData | undefined;
   const weights = new Map<string, Float32Array>();
   let doneBytes = 0;
-  for (const file of site.weights) {
+  for (const file of files) {
     const url = new URL(file.path, address);
     const bytes = await bytesOf(
       file,
@@ -53,9 +57,14 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
       cache,
       (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
     );
-    const tensors = presentNames(decodeTensors(bytes, url.href), site.formatVersion, address.href);
-    for (const [name, values] of tensors) weights.set(name, values);
     doneBytes += file.sizeBytes;
+    const content = decodeSafetensors(bytes, url.href);
+    if (file === site.trainingData) {
+      trainingData = decodeTrainingData(content, url.href);
+      continue;
+    }
+    const tensors = presentNames(content.tensors, site.formatVersion, address.href);
+    for (const [name, values] of tensors) weights.set(name, values);
   }
   const model = parseModelConfig(site.model.config.model);
   const isOfPool = (name: string) => name.startsWith("pool.");
@@ -69,6 +78,7 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
     config: { model },
     state: { step, files: { model: { sha256 } } },
     weights: network,
+    trainingData,
     ...(pool.size > 0 && { pool }),
   };
 }

@@ -10,10 +10,13 @@ import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { withPlaceTable } from "../../train/run_places.ts";
+import { AddressCounts, type MeasuredData, type TrainingData } from "../../data/addresses/known_addresses.ts";
 import { type AddressNames, namesCsv } from "../../data/addresses/address_names.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
+import { trainingDataContent } from "../../model/training_tables.ts";
+import { TRAINING_DATA_FILE, writeTrainingData } from "../../train/training_data.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
@@ -43,19 +46,39 @@ export interface SiteContent {
 /** The most bytes of the table of places: readers load it. */
 const MAX_PLACE_BYTES = 4 * 2 ** 20;
 
-/** The checkpoint of a site: where addresses are, it knows less exactly if its table of places is too large. @param maxBytes The bound. */
+/** The most addresses and pairs of training data, for the same reason: at most 8 MiB. */
+const [MAX_ADDRESSES, MAX_PAIRS] = [2 ** 16, 2 ** 17];
+
+/**
+ * The checkpoint of a site: it knows less exactly where addresses are if its table of places is too large, and only the most
+ * measured addresses and pairs.
+ *
+ * @param maxBytes The bound on the table of places.
+ */
 export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
-  const { config, weights } = checkpoint;
+  const { config, weights, trainingData } = checkpoint;
   const { places } = config.model;
-  if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
-  const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const small = { ...checkpoint, trainingData: trainingData && mostMeasured(trainingData) };
+  if (!places || 4 * places.tableSize <= maxBytes) return small;
+  const known = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
   const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
-  return withPlaceTable(checkpoint, numbers);
+  return withPlaceTable(small, numbers);
 }
 
-/** SHA-256 of the site's content except its weights, hexadecimal. */
+/** The data with the most measured addresses and pairs if there are more. */
+function mostMeasured({ adaptation, ...trained }: TrainingData): TrainingData {
+  const small = (data: MeasuredData): MeasuredData => {
+    if (data.known.numAddresses <= MAX_ADDRESSES && data.known.numPairs <= MAX_PAIRS) return data;
+    return { ...data, known: AddressCounts.of(data).table(MAX_ADDRESSES, MAX_PAIRS) };
+  };
+  return { ...small(trained), adaptation: adaptation && small(adaptation) };
+}
+
+/** SHA-256 of the site's content except the network's weights, hexadecimal. */
 export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
-  const hash = createHash("sha256").update(JSON.stringify(describe(content, [])));
+  const hash = createHash("sha256").update(JSON.stringify(describe(content, { weights: [] })));
+  const { trainingData } = content.checkpoint;
+  if (trainingData) hash.update(sha256OfTensors(trainingDataContent(trainingData).tensors));
   if (content.pool) hash.update(sha256OfTensors(content.pool));
   for (const [name, bytes] of [...page].sort(([a], [b]) => a < b ? -1 : 1)) hash.update(name).update(bytes);
   return hash.digest("hex");
@@ -74,26 +97,36 @@ export function writeSite(
   content: SiteContent,
   page: ReadonlyMap<string, Uint8Array>,
 ): string[] {
-  const weights = writeWeights(join(folder, WEIGHTS), content);
+  const { trainingData } = content.checkpoint;
+  const files = {
+    weights: [{ path: WEIGHTS, ...writeWeights(join(folder, WEIGHTS), content) }],
+    ...(trainingData && {
+      trainingData: { path: TRAINING_DATA_FILE, ...writeTrainingData(folder, trainingData) },
+    }),
+  };
   const write = (name: string, bytes: Uint8Array | string) => {
     writeFileAtomic(join(folder, name), bytes);
     return name;
   };
   return [
     WEIGHTS,
-    write(SITE_FILE, JSON.stringify(describe(content, [{ path: WEIGHTS, ...weights }]))),
+    ...(trainingData ? [TRAINING_DATA_FILE] : []),
+    write(SITE_FILE, JSON.stringify(describe(content, files))),
     ...[...page].map(([name, bytes]) => write(name, name === PAGE ? withMeta(bytes) : bytes)),
   ];
 }
 
-function describe({ info: model, calibration, dtype, names }: SiteContent, weights: Site["weights"]): Site {
+function describe(
+  { info: model, calibration, dtype, names }: SiteContent,
+  files: Pick<Site, "weights" | "trainingData">,
+): Site {
   return {
     formatVersion: FORMAT_VERSION,
     model,
     calibration: calibration && [...calibration],
     dtype,
     ...(names.size > 0 && { names: namesCsv(names.entries()) }),
-    weights,
+    ...files,
   };
 }
 

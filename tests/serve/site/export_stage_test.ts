@@ -1,9 +1,10 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, fail } from "@std/assert";
 import { createHash } from "node:crypto";
 import { modelShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { parseSite } from "../../../lib/serve/api/site_file.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
+import { decodeTrainingData } from "../../../lib/model/training_tables.ts";
 import { poolOfMesh } from "../../model/pool/mesh_pool.ts";
 import { writePool } from "../../../lib/train/checkpoint_files.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
@@ -37,16 +38,21 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     const names = [...Deno.readDirSync(at("site"))].map(({ name }) => name).sort();
     // A site has no HTTP API, and so no description of it.
     const page = ["icon.svg", "index.html", "page.css", "page.js", "worker.js"];
-    assertEquals(names, ["manifest.json", "model.safetensors", "site.json", ...page].sort());
+    const data = ["manifest.json", "model.safetensors", "site.json", "training_data.safetensors"];
+    assertEquals(names, [...data, ...page].sort());
     const meta = '<meta name="ping-llm-site" content="site.json">';
     assertStringIncludes(Deno.readTextFileSync(at("site/index.html")), meta);
     const checkpoint = loadCheckpoint(at("run"));
-    const { model, weights: [file], ...site } = siteIn(at("site"));
+    const { model, weights: [file], trainingData, ...site } = siteIn(at("site"));
     assertEquals(site, { formatVersion: 2, calibration: null, dtype: "f32" });
     assertEquals([model.step, model.model_sha256], [3, checkpoint.state.files.model.sha256]);
-    const bytes = Deno.readFileSync(at(`site/${file.path}`));
-    assertEquals(file.sizeBytes, bytes.length);
-    assertEquals(file.sha256, createHash("sha256").update(bytes).digest("hex"));
+    for (const { path, sizeBytes, sha256 } of [file, trainingData ?? fail("without training data")]) {
+      const bytes = Deno.readFileSync(at(`site/${path}`));
+      assertEquals(sizeBytes, bytes.length);
+      assertEquals(sha256, createHash("sha256").update(bytes).digest("hex"));
+    }
+    const known = decodeTrainingData(readSafetensors(at("site/training_data.safetensors")), "site").known;
+    assertEquals(known.columns, checkpoint.trainingData?.known.columns);
     assertEquals(readSafetensors(at("site/model.safetensors")).tensors, checkpoint.weights);
     const changedMs = Deno.statSync(at("site/site.json")).mtime?.getTime();
     assertStringIncludes(await exported(at, "site"), "already complete");

@@ -25,6 +25,7 @@ Deno.test("export --form npm writes a package that another project asks, with th
     assertEquals([...Deno.readDirSync(at("package"))].map(({ name }) => name).sort(), [
       ..."README.md index.d.ts index.js manifest.json model.js model.safetensors package.json".split(" "),
       "site.json",
+      "training_data.safetensors",
     ]);
     // As npm install --install-links copies it.
     copyFolder(at("package"), at("project/node_modules/ping-llm-model"));

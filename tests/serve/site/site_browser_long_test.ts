@@ -179,7 +179,10 @@ Deno.test({
   ignore: !HAS_BROWSER,
   fn: () =>
     withSite(async ({ server, browser }) => {
-      const size = formatBytes(Deno.statSync(`${server.folder}${WEIGHTS}`).size);
+      const files = [WEIGHTS, "/training_data.safetensors"];
+      const size = formatBytes(
+        files.reduce((sum, file) => sum + Deno.statSync(`${server.folder}${file}`).size, 0),
+      );
       const context = await browser.newContext();
       const load = async (): Promise<Page> => {
         const page = await context.newPage();

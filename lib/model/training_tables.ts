@@ -1,0 +1,159 @@
+/**
+ * The tables of training data and adaptations as tensors: the addresses and pairs that a model was trained on.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { KnownAddresses, type MeasuredData, type TrainingData } from "../data/addresses/known_addresses.ts";
+import { faultOfJson } from "../base/config_file.ts";
+import { FormatError } from "../base/errors.ts";
+import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
+import type { SafetensorsContent } from "../io/safetensors.ts";
+import { halvesOf, ofHalves } from "./embedding_table.ts";
+import { ADAPTATION } from "./tensor_bounds.ts";
+
+type Tables = Pick<SafetensorsContent, "tensors" | "metadata">;
+
+const COLUMNS = ["v4", "v6", "seen", "pairs"] as const;
+
+const seconds = z.number().min(MIN_TIME_US / 1e6).lt(END_TIME_US / 1e6).nullable();
+const count = z.int().min(0);
+const metadataSchema = z.object({
+  origin: z.string(),
+  isSynthetic: z.boolean().nullable(),
+  startS: seconds,
+  endS: seconds,
+  measurements: count,
+  sources: count,
+  destinations: count,
+  isTruncated: z.boolean(),
+});
+
+/** The content of the file. */
+export function trainingDataContent({ adaptation, ...trained }: TrainingData): SafetensorsContent {
+  const [{ tensors, shapes, metadata }, adapted] = [contentOf(trained), adaptationContent(adaptation)];
+  return {
+    shapes: new Map([...shapes, ...adapted.shapes]),
+    tensors: new Map([...tensors, ...adapted.tensors]),
+    metadata: { ...metadata, ...adapted.metadata },
+  };
+}
+
+/** Decodes the file's content. @throws {FormatError} If it is invalid. */
+export function decodeTrainingData(content: Tables, path: string): TrainingData {
+  return { ...dataOf(content, path), adaptation: decodeAdaptation(content, path) };
+}
+
+/** The measurements of an adaptation as a part of a file; it is empty where there are none. */
+export function adaptationContent(data: MeasuredData | undefined): SafetensorsContent {
+  return data ? contentOf(data, ADAPTATION) : { shapes: new Map(), tensors: new Map(), metadata: {} };
+}
+
+/** Decodes it; undefined where the file has none. @throws {FormatError} If it is damaged. */
+export function decodeAdaptation(content: Tables, path: string): MeasuredData | undefined {
+  return `${ADAPTATION}summary` in content.metadata ? dataOf(content, path, ADAPTATION) : undefined;
+}
+
+function contentOf({ summary, known }: MeasuredData, prefix = ""): SafetensorsContent {
+  const { columns, isTruncated } = known;
+  const tensors = COLUMNS.map((name) => [`${prefix}${name}`, halvesOf(columns[name])] as const);
+  return {
+    tensors: new Map(tensors),
+    shapes: new Map(tensors.map(([name, { length }]) => [name, [length / 2, 2]])),
+    metadata: { [`${prefix}summary`]: JSON.stringify({ ...summary, isTruncated }) },
+  };
+}
+
+function dataOf({ tensors, metadata }: Tables, path: string, prefix = ""): MeasuredData {
+  try {
+    const json = JSON.parse(metadata[`${prefix}summary`]);
+    const { data: parsed, error } = metadataSchema.safeParse(json);
+    if (error) {
+      throw new FormatError(`its ${prefix}summary: ${faultOfJson(error, json)}; ${ADVICE}`, { path });
+    }
+    const { isTruncated, ...summary } = parsed;
+    const [v4, v6, seen, pairs] = COLUMNS.map((name) =>
+      ofHalves(tensors.get(`${prefix}${name}`) ?? new Float32Array())
+    );
+    const data = { summary, known: new KnownAddresses({ v4, v6, seen, pairs }, isTruncated) };
+    for (const fault of faultsOf(data, prefix)) throw new FormatError(`${fault}; ${ADVICE}`, { path });
+    return data;
+  } catch (cause) {
+    if (cause instanceof FormatError) throw cause;
+    throw new FormatError(
+      `it has no table of ${prefix === "" ? "training data" : "the adaptation"}; ${ADVICE}`,
+      { path, cause },
+    );
+  }
+}
+
+const ADVICE = "use an earlier checkpoint or another run";
+
+/** The rules between the numbers of a table and its summary; those within one number are in lib/model/tensor_bounds.ts. */
+function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<string> {
+  const { columns: { v4, v6, seen, pairs }, numAddresses, isTruncated } = known;
+  const { startS, endS, measurements } = summary;
+  if ((startS === null) !== (endS === null) || (startS ?? 0) > (endS ?? 0)) {
+    yield `its ${prefix}summary is of ${startS} to ${endS} s, expected a start before the end`;
+  }
+  for (const [name, words, width] of [["v4", v4, 1], ["v6", v6, 4], ["pairs", pairs, 4]] as const) {
+    const compared = name === "pairs" ? 2 : width;
+    for (let at = width; at < words.length; at += width) {
+      if (isAfter(words, at, at - width, compared)) continue;
+      yield faultOfWord(prefix + name, words, at, "rows in ascending order");
+    }
+  }
+  const [first, last] = [Math.floor(startS ?? 0), Math.ceil(endS ?? 0)];
+  const times = [["seen", seen, 1], ["seen", seen, 3], ["pairs", pairs, 3]] as const;
+  for (const [name, words, column] of times) {
+    for (let at = column; at < words.length; at += 4) {
+      if (words[at] === 0 || (words[at] >= first && words[at] <= last)) continue;
+      yield faultOfWord(prefix + name, words, at, `0 or a time from ${first} to ${last}`);
+    }
+  }
+  const ofEnds = [new Float64Array(numAddresses), new Float64Array(numAddresses)];
+  for (let at = 0; at < pairs.length; at += 4) {
+    for (const role of [0, 1]) {
+      const end = pairs[at + role];
+      if (end >= numAddresses) {
+        yield faultOfWord(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the addresses`);
+      }
+      ofEnds[role][end] += pairs[at + 2];
+    }
+  }
+  const isWrong = (sum: number, whole: number) => isTruncated ? sum > whole : sum !== whole;
+  for (const role of [0, 1]) {
+    let total = 0;
+    let numMeasured = 0;
+    for (let end = 0; end < numAddresses; end++) {
+      const at = 4 * end + 2 * role;
+      total += seen[at];
+      if (seen[at] > 0) numMeasured++;
+      if (isWrong(ofEnds[role][end], seen[at])) {
+        yield faultOfWord(prefix + "seen", seen, at, `${ofEnds[role][end]}, the sum of its pairs`);
+      }
+    }
+    const addresses = role === 0 ? summary.sources : summary.destinations;
+    if (isWrong(total, measurements)) {
+      yield `the counts of tensor ${prefix}seen add up to ${total}, expected ${measurements}`;
+    }
+    if (isWrong(numMeasured, addresses)) {
+      yield `tensor ${prefix}seen has ${numMeasured} ${
+        role === 0 ? "sources" : "destinations"
+      }, expected ${addresses}`;
+    }
+  }
+}
+
+/** Whether the row at `at` comes after the one at `before`. */
+function isAfter(words: Uint32Array, at: number, before: number, width: number): boolean {
+  for (let i = 0; i < width; i++) {
+    if (words[at + i] !== words[before + i]) return words[at + i] > words[before + i];
+  }
+  return false;
+}
+
+/** A wrong number, whose two halves are elements of the tensor. */
+function faultOfWord(name: string, words: Uint32Array, at: number, wanted: string): string {
+  return `elements ${2 * at} and ${2 * at + 1} of tensor ${name} are ${words[at]}, expected ${wanted}`;
+}
