@@ -11,7 +11,7 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
-import type { IpPrefix } from "./ip_prefix.ts";
+import { adviceOnName, type IpPrefix } from "./ip_prefix.ts";
 import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 import {
   addressNumber,
@@ -246,11 +246,12 @@ export class PlaceIndex {
       if (found) return found;
     }
     const near = this.search(text, MAX_CANDIDATES);
+    const expected =
+      `; expected a city as "Berlin, DE", a region, a country, an AS as AS3320 or AS3320@DE, or an address ` +
+      "or prefix";
     throw new UserError(
-      `found the place ${
-        JSON.stringify(text)
-      }, which the table of places does not have; expected a city as "Berlin, DE", ` +
-        `a region, a country, an AS as AS3320 or AS3320@DE, or an address or prefix` +
+      `found the place ${JSON.stringify(text)}, which the table of places does not have` +
+        ((/\.[a-z]/i.test(text) && adviceOnName(text)) || expected) +
         (near.length > 0 ? `; similar: ${near.join("; ")}` : ""),
     );
   }

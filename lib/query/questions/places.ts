@@ -3,7 +3,7 @@ import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
 import { formatTable } from "../../base/text.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
-import { faultOfPrefix, parsePrefix, withName } from "../../data/addresses/ip_prefix.ts";
+import { faultOfPrefix, formatPrefix, parsePrefix, withName } from "../../data/addresses/ip_prefix.ts";
 import { placeText } from "../../data/addresses/place_index.ts";
 import type { PingModel } from "../ping_model.ts";
 import { fields, question } from "./question.ts";
@@ -59,13 +59,15 @@ class PlaceSearch {
    *   half of them are places.
    */
   find(text: string, limit: number): FoundPlace[] {
-    const wanted = text.trim();
+    const typed = text.trim();
+    const isWhole = faultOfPrefix(typed) === undefined;
+    // In one spelling, so that nothing is listed twice.
+    const wanted = isWhole ? formatPrefix(parsePrefix(typed)) : typed;
     const { names, places } = this.#model;
     const cell = /^(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)$/.exec(wanted);
     if (cell && places) {
       return [{ text: wanted, position: { latitude: Number(cell[1]), longitude: Number(cell[2]) } }];
     }
-    const isWhole = faultOfPrefix(wanted) === undefined;
     const addresses = [
       ...(isWhole ? [wanted] : names.search(wanted, limit).map(({ prefix }) => prefix)),
       ...this.#knownFrom(wanted.toLowerCase(), limit),

@@ -92,7 +92,11 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
     );
     assertThrows(() => maps.source("Atlantis"), UserError, "does not have");
     // A host name is resolved by nobody.
-    assertThrows(() => maps.source("example.org"), UserError);
+    assertThrows(
+      () => maps.source("example.org"),
+      UserError,
+      "does not have; this looks like a host name: resolve it and give its address",
+    );
   }));
 
 Deno.test("a place of a map is an estimate where it has measured addresses and the source is one, else a guess", () =>

@@ -531,6 +531,8 @@ Deno.test("places() finds addresses, names of them, known addresses, places and 
   assertEquals(await find("8.8.8.8"), [{ text: "8.8.8.8", name: "dns.google", position: null }]);
   assertEquals(await texts("192.0"), ["192.0.2.1", "192.0.2.9"]);
   assertEquals((await find("192.0.2.1"))[0].name, "probe 6001");
+  assertEquals(await texts("192.0.2.1/32"), ["192.0.2.1"]);
+  assertEquals(await texts("2001:DB8:0::1"), ["2001:db8::1"]);
   assertEquals((await texts("united")).includes("United States"), true);
   const [{ position, ...region }] = await find("jersey");
   assertEquals(region, { text: "New Jersey, US" });
