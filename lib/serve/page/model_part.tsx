@@ -20,11 +20,14 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
     >
       {(model) => (
         <>
-          <Identity model={model} />
-          <TrainingCurve curve={model.training_curve} />
+          <Facts rows={factsOf(model)} />
           <Evaluation evaluation={model.evaluation} />
+          <TrainingCurve curve={model.training_curve} />
           <section aria-labelledby="config">
             <h2 id="config">Configuration</h2>
+            <Facts
+              rows={[["Weights, SHA-256", model.model_sha256], ["Data, fingerprint", model.data_fingerprint]]}
+            />
             {Object.entries(model.config).map(([name, value]) => (
               <details key={name}>
                 <summary>{name}</summary>
@@ -47,21 +50,23 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
 }
 ModelPart.heading = "About the model";
 
-function Identity({ model }: { model: ModelAnswer }) {
+/** What the model is, the most telling first. */
+function factsOf(model: ModelAnswer): [string, string][] {
   const { step, num_parameters, vocabulary, adapter, version, is_calibrated, trained_tokens } = model;
   const { evaluation } = model;
   const measurements = evaluation ? ` of ${formatCount(evaluation.num_training)} measurements` : "";
-  const rows: [string, string][] = [
+  return [
+    ["Trained on", `${formatCount(trained_tokens)} tokens${measurements}`],
     ["Parameters", formatCount(num_parameters)],
+    ["Calibrated", is_calibrated ? "yes, on the validation split" : "no"],
+    ["Runs on", adapter],
     ["Step", String(step)],
     ["Vocabulary", vocabulary],
-    ["Adapter", adapter],
-    ["Calibrated", is_calibrated ? "yes, on the validation split" : "no"],
-    ["Trained on", `${formatCount(trained_tokens)} tokens${measurements}`],
     ["Program", `ping-llm ${version}`],
-    ["Weights, SHA-256", model.model_sha256],
-    ["Data, fingerprint", model.data_fingerprint],
   ];
+}
+
+function Facts({ rows }: { rows: readonly (readonly [name: string, value: string])[] }) {
   return (
     <dl class="facts">
       {rows.map(([name, value]) => (
