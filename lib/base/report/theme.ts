@@ -10,6 +10,8 @@ import type { Config } from "vega-lite";
 
 /** Viridis from its yellow to its purple, for ordered classes: https://bids.github.io/colormap/. */
 const HEATS = ["#fde725", "#a0da39", "#4ac16d", "#1fa187", "#277f8e", "#365c8d", "#46327e", "#440154"];
+/** The same on black: the purple end is lighter, since it would not stand out from land and background. */
+const DARK_HEATS = ["#fde725", "#a9dc32", "#5ec962", "#27ad81", "#2a9c9c", "#3b86b0", "#5a6fbe", "#8057b5"];
 /** The number of these classes. */
 export const NUM_HEATS = HEATS.length;
 
@@ -26,7 +28,7 @@ const COLORS: Readonly<Record<string, readonly string[]>> = {
   fourth: ["#a3478a", "#dd93c2"],
   /** Land of which a map says nothing. */
   land: ["#e4e7ea", "#2b3036"],
-  ...Object.fromEntries(HEATS.map((color, i) => [`heat${i}`, [color, color]])),
+  ...Object.fromEntries(HEATS.map((color, i) => [`heat${i}`, [color, DARK_HEATS[i]]])),
 };
 
 const cssOf = (which: 0 | 1) =>

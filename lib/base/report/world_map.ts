@@ -1,7 +1,7 @@
 /**
  * A map of the world as SVG, shaded by a number for each country and for each cell of latitudes and longitudes in it. It
  * runs in a browser too. Its colours are the page's CSS variables, those of viridis, which are perceptually uniform and
- * which people with any kind of colour vision can order (https://bids.github.io/colormap/).
+ * which people with any kind of colour vision can order (https://bids.github.io/colormap/); on black, its dark end is lighter.
  *
  * Projection: Equal Earth (Šavrič, Patterson and Jenny, Int. J. Geogr. Inf. Sci. 33(3), 2019). Shapes: Natural Earth
  * (https://www.naturalearthdata.com, public domain), made by `tests/base/report/world_shapes.ts`.
@@ -21,10 +21,20 @@ const UNIT_HALF_WIDTH = 2.706629978319691;
 export const WORLD_SCALE = HALF_WIDTH / UNIT_HALF_WIDTH;
 /** The part from 84 degrees north to 57 south has all countries. */
 const [TOP, BOTTOM] = [-pointOf(84, 0).y, -pointOf(-57, 0).y].map(Math.round);
+/** The map without its legend, in its units. */
+export const WORLD: MapView = { x: -HALF_WIDTH, y: TOP, width: 2 * HALF_WIDTH, height: BOTTOM - TOP };
 const LEGEND_HEIGHT = 130;
 const CREDIT_HEIGHT = 24;
 
 const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(shapes));
+
+/** A part of the map, in its units. */
+export interface MapView {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
 
 /** A point of the earth, degrees north and east. */
 export interface MapPosition {
@@ -135,7 +145,7 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     }</g></defs>`,
     `<use href="#shapes" fill="var(--land)"/>`,
     ...known,
-    `<use href="#shapes" fill="none" stroke="var(--paper)" stroke-width="1.5" pointer-events="none"/>`,
+    `<use class="borders" href="#shapes" fill="none" stroke="var(--paper)" stroke-width="1.5" pointer-events="none"/>`,
     mark === undefined ? "" : markAt(mark),
     dot === undefined ? "" : dotAt(dot),
     unit === undefined ? "" : legend(heatNames(bounds, unit), options),
@@ -161,7 +171,7 @@ function cellPath({ cell }: MapPlace): string {
 function markAt(position: MapPosition): string {
   const { x, y } = mapPoint(position);
   const circle = (r: number, stroke: string, width: number) =>
-    `<circle cx="${x.toFixed(0)}" cy="${
+    `<circle class="mark" cx="${x.toFixed(0)}" cy="${
       y.toFixed(0)
     }" r="${r}" fill="none" stroke="var(--${stroke})" stroke-width="${width}" pointer-events="none"/>`;
   return circle(12, "paper", 9) + circle(12, "contrast", 5);

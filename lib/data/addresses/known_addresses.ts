@@ -10,7 +10,7 @@
 import * as z from "zod";
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
-import { formatMs } from "../../base/text.ts";
+import { times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
 /** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
@@ -470,7 +470,7 @@ export interface Basis {
   readonly dst: Measured;
   /** The measurements from the source to the destination. */
   readonly pair: Measured;
-  /** The newest measured RTTs from the source to the destination, newest first. */
+  /** Measured RTTs from the source to the destination that the model remembers, newest first. */
   readonly rtts?: readonly RememberedRtt[] | undefined;
   /** Where the ends are, as far as the model knows; undefined if it knows no places. */
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
@@ -569,19 +569,20 @@ export function basisOf(
     `${kind === "guess" ? "a guess" : "an estimate"} from ${
       ends.map((end) => around(known, end, where)).join(" and ")
     }.`;
+  const timesOf = (measured: Measured) => times(seenJson(measured));
   const never = (end: IpPrefix) => isAddress(end) ? "never" : "not a single address";
   const [isSrcMeasured, isDstMeasured] = [src, dst].map(({ measurements }) => measurements > 0);
   const sentences = [
     pair.measurements > 0
-      ? `Pair ${times(pair)}.`
+      ? `Pair ${timesOf(pair)}.`
       : kind === "measured"
-      ? `Pair ${times(reverse)}, in the other direction only.`
+      ? `Pair ${timesOf(reverse)}, in the other direction only.`
       : isSrcMeasured && isDstMeasured
-      ? `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`
+      ? `Source ${timesOf(src)}, destination ${timesOf(dst)}, the pair never: an estimate from each.`
       : isSrcMeasured
-      ? `Source ${times(src)}, destination ${never(destination)}: ${answerFrom(destination)}`
+      ? `Source ${timesOf(src)}, destination ${never(destination)}: ${answerFrom(destination)}`
       : isDstMeasured
-      ? `Destination ${times(dst)}, source ${never(source)}: ${answerFrom(source)}`
+      ? `Destination ${timesOf(dst)}, source ${never(source)}: ${answerFrom(source)}`
       : isPair
       ? `Neither address is in the training data: ${answerFrom(source, destination)}`
       : `Neither end is a single measured address: ${answerFrom(source, destination)}`,
@@ -624,29 +625,6 @@ function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | und
 
 function knownCount(numKnown: number): string {
   return `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
-}
-
-/** A count as text: "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never measured". */
-export function times({ measurements, inAdaptation, lastS }: Measured): string {
-  if (measurements === 0) return "never measured";
-  const often = measurements === 1 ? "measured once" : `measured ${measurements} times`;
-  const of = inAdaptation === measurements
-    ? `in ${measurements} ${measurements === 1 ? "measurement" : "measurements"} of the adaptation`
-    : inAdaptation > 0
-    ? `${often}, ${inAdaptation} of them in the adaptation`
-    : often;
-  return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
-}
-
-/** Remembered RTTs in a line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
-export function rttsText(rtts: NonNullable<BasisJson["rtts"]>): string {
-  const sorted = rtts.map(({ rtt_ms }) => rtt_ms).sort((a, b) => a - b);
-  const middle = [Math.floor, Math.ceil].map((round) => sorted[round((sorted.length - 1) / 2)]);
-  const byDay = Map.groupBy(rtts, ({ time }) => time?.slice(0, 10) ?? "at unknown times");
-  const days = [...byDay].map(([day, all]) =>
-    `${day}: ${all.map(({ rtt_ms }) => formatMs(rtt_ms)).join(", ")} ms`
-  );
-  return [`median ${formatMs((middle[0] + middle[1]) / 2)} ms`, ...days].join("; ");
 }
 
 // The JSON forms of these, for stages and the API.

@@ -1,16 +1,10 @@
 /** `destinations`: the most probable destinations for a source and an RTT. @module */
 import * as z from "zod";
 import { formatTable } from "../../base/text.ts";
-import { formatPrefix, isAddress, withName } from "../../data/addresses/ip_prefix.ts";
-import {
-  basisKindSchema,
-  type Measured,
-  measuredBy,
-  type SeenJson,
-  seenJson,
-  seenSchema,
-  times,
-} from "../../data/addresses/known_addresses.ts";
+import { formatPrefix, type IpPrefix, isAddress, withName } from "../../data/addresses/ip_prefix.ts";
+import { basisKindSchema, measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
+import { times } from "../../data/addresses/measured_text.ts";
+import { placeText } from "../../data/addresses/place_index.ts";
 import { parseWithin } from "../rtt/rtt_question.ts";
 import {
   answeredTime,
@@ -73,6 +67,7 @@ export const destinations = question({
     destinations: z.array(z.object({
       prefix: z.string(),
       name: z.string().optional().describe("of the prefix, if it has one"),
+      place: z.string().optional().describe("where an address is, if the model knows"),
       probability: z.number(),
       basis: basisKindSchema,
       measured: seenSchema.nullable().describe(
@@ -116,10 +111,13 @@ export const destinations = question({
         onSearch: (numExpanded) => asking.onProgress(numExpanded),
       })
     );
-    const { trainingData, names } = model;
+    const { trainingData, names, places } = model;
+    const placeOf = (prefix: IpPrefix) =>
+      places && isAddress(prefix) ? placeText(places.describe(prefix.bytes)) : undefined;
     const listed = destinations.map(({ prefix, probability }) => ({
       prefix: formatPrefix(prefix),
       ...names.named(formatPrefix(prefix)),
+      ...(placeOf(prefix) !== undefined && { place: placeOf(prefix) }),
       probability,
       basis: model.basisKindOf({ source: query.source, destination: prefix }),
       measured: trainingData && isAddress(query.source)
@@ -153,7 +151,7 @@ export const destinations = question({
       withName(prefix, name),
       shareText(probability),
       basis,
-      ...(measured ? [times(measuredOf(measured))] : []),
+      ...(measured ? [times(measured)] : []),
     ]);
     const head = ["destination", "probability", "basis", ...(isKnown ? ["by this source"] : [])];
     return [
@@ -169,12 +167,4 @@ export const destinations = question({
 function shareText(share: number): string {
   const digits = share >= 0.01 || share === 0 ? (100 * share).toFixed(2) : (100 * share).toPrecision(3);
   return `${digits} %`;
-}
-
-function measuredOf({ measurements, in_adaptation, last_seen }: SeenJson): Measured {
-  return {
-    measurements,
-    inAdaptation: in_adaptation,
-    lastS: last_seen === null ? null : Date.parse(last_seen) / 1000,
-  };
 }

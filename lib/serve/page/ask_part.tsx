@@ -5,7 +5,7 @@ import type { LineError } from "../../query/questions/question.ts";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
+import { colorOf, quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
 import {
   type Faults,
   faultsOf,
@@ -308,6 +308,7 @@ function Strip({ hours }: { hours: readonly Hour[] }) {
 
 function planOf(hours: readonly Hour[]): ChartPlan {
   const rows = QUANTILES.map((quantile) => hours.map(({ answer }) => quantileOf(answer, quantile)));
+  const [{ answer: first }] = hours;
   return {
     data: [hours.map(({ timeS }) => timeS), ...rows],
     readout: (index) => {
@@ -323,14 +324,14 @@ function planOf(hours: readonly Hour[]): ChartPlan {
       series: [
         {},
         ...QUANTILES.map((quantile) => ({
-          stroke: colors.accent,
+          stroke: colorOf(first, colors),
           width: quantile === 0.5 ? 2 : 0,
           points: { show: false },
         })),
       ],
       bands: [
-        { series: [5, 1], fill: faded(colors.accent, 0.12) },
-        { series: [4, 2], fill: faded(colors.accent, 0.2) },
+        { series: [5, 1], fill: faded(colorOf(first, colors), 0.12) },
+        { series: [4, 2], fill: faded(colorOf(first, colors), 0.2) },
       ],
       axes: [
         { ...axisStyle(colors, "below"), values: (_chart, splits) => splits.map(formatHour) },

@@ -7,6 +7,7 @@ import { formatMs, formatPercent, questionTimeS } from "./texts.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_service.ts";
+import { BasisBadge } from "./basis.tsx";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import {
   faultOfEnd,
@@ -77,8 +78,10 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
   return (
     <>
       <p class="hint" id="matrix-hint">
-        Median RTT and share of pings without a reply; the stronger the colour, the longer. Enter or a click
-        shows the distribution, arrow keys move.
+        Median RTT and share of pings without a reply: the stronger the blue, the longer; orange where 10 % or
+        more are lost. <BasisBadge kind="measured" /> pairs were measured, <BasisBadge kind="estimate" />{" "}
+        pairs were not but both ends were, of a <BasisBadge kind="guess" />{" "}
+        an end was not. Enter or a click shows the distribution, arrow keys move.
       </p>
       <div class="scroll">
         <table
@@ -106,16 +109,18 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
                   const isFocus = focus.row === row && focus.column === column;
                   const isChosen = chosen?.row === row && chosen.column === column;
                   return (
-                    <td key={destination} class={`shade-${shades[index] ?? "none"}`} aria-selected={isChosen}>
+                    <td
+                      key={destination}
+                      class={cellClass(answers[index], shades[index])}
+                      aria-selected={isChosen}
+                    >
                       <button
                         type="button"
                         data-cell={`${row},${column}`}
                         tabIndex={isFocus ? 0 : -1}
                         aria-pressed={isChosen}
-                        onFocus={() =>
-                          setFocus({ row, column })}
-                        onClick={() =>
-                          choose({ row, column })}
+                        onFocus={() => setFocus({ row, column })}
+                        onClick={() => choose({ row, column })}
                       >
                         <CellText answer={answers[index]} />
                       </button>
@@ -138,8 +143,19 @@ function CellText({ answer }: { answer: AnswerOf<"rtt"> | LineError }) {
     <>
       {formatMs(quantileOf(answer, 0.5))}
       <small>{formatPercent(answer.p_failed)} lost</small>
+      <BasisBadge kind={answer.basis.kind} />
     </>
   );
+}
+
+/** P(no reply) from which a cell is orange, and more so. */
+const LOSSES = [0.1, 0.3, 0.9];
+
+/** What colours a cell: losses, else its median; and what it rests on. */
+export function cellClass(answer: AnswerOf<"rtt"> | LineError, shade: number | undefined): string {
+  if ("error" in answer) return "shade-none";
+  const loss = LOSSES.filter((least) => answer.p_failed >= least).length;
+  return `${loss > 0 ? `loss-${loss}` : `shade-${shade ?? "none"}`} ${answer.basis.kind}`;
 }
 
 /** More are one request too large, and no table to look at. */
@@ -224,13 +240,13 @@ export function ComparePart(part: PartProps) {
                 <div class="tools">
                   <CsvButton
                     name="medians"
-                    columns={["src", "dst", "time", "median_ms", "p_failed", "error"]}
+                    columns={["src", "dst", "time", "median_ms", "p_failed", "basis", "error"]}
                     rows={() =>
                       answers.map((answer, i) => {
                         const { src, dst } = questions[i];
                         const found = "error" in answer
-                          ? [null, null, answer.error]
-                          : [quantileOf(answer, 0.5), answer.p_failed, null];
+                          ? [null, null, null, answer.error]
+                          : [quantileOf(answer, 0.5), answer.p_failed, answer.basis.kind, null];
                         return [src, dst, time, ...found];
                       })}
                   />

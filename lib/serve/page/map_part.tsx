@@ -2,7 +2,7 @@
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { quantileOf } from "./rtt_result.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { heatNames, mapPoint, worldMap } from "../../base/report/world_map.ts";
+import { heatNames, mapPoint, type MapView, WORLD, worldMap } from "../../base/report/world_map.ts";
 import { formatCount } from "../../base/text.ts";
 import {
   describeMapRtt,
@@ -18,6 +18,8 @@ import {
 import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
 import type { PingApi } from "../api/ping_service.ts";
 import type { AnswerOf } from "../../query/questions/questions.ts";
+import { BasisBadge } from "./basis.tsx";
+import { moved, showing, viewOf, zoomed, zoomOf } from "./map_view.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultsOf, faultsOfError, type PartProps, Question, SearchField, TimeField } from "./fields.tsx";
 import { NumberTable } from "./number_table.tsx";
@@ -249,6 +251,18 @@ function Map({ map, layer, part, labels, dot }: {
       }),
     [map, layer, dot],
   );
+  // Until somebody moves it, the view has what was measured.
+  const home = useMemo(() => homeOf(map), [map]);
+  const [view, setView] = useState<MapView>();
+  useEffect(() => setView(undefined), [map.src]);
+  const shownView = view ?? home;
+  const dragged = useZoom(box, shownView, setView);
+  useEffect(() => {
+    const { x, y, width, height } = shownView;
+    const picture = box.current?.querySelector("svg");
+    picture?.setAttribute("viewBox", [x, y, width, height].map((each) => each.toFixed(1)).join(" "));
+    picture?.style.setProperty("--zoom", zoomOf(shownView).toFixed(3));
+  }, [svg, shownView]);
   const found = labels.indexOf(part.fields.dst ?? "");
   const chosen = found < 0 ? undefined : places[found];
   // The picture is a text: what changes in it between two drawings is set here.
@@ -286,9 +300,12 @@ function Map({ map, layer, part, labels, dot }: {
     <>
       <figure>
         <figcaption id="map-hint">
-          {layerTitle(layer, src)}.{" "}
-          {dot ? "The ring is the source, the dot the destination. " : ""}Arrow keys go from country to
-          country, Enter or a click keeps a place.
+          {layerTitle(layer, src)}. {dot ? "The ring is the source, the dot the destination. " : ""}
+          <span class="for-mouse">
+            The wheel zooms, dragging moves. Arrow keys go from country to country, Enter or a click keeps a
+            place.
+          </span>
+          <span class="for-touch">Two fingers zoom and move the map, a tap keeps a place.</span>
         </figcaption>
         <div
           class="world"
@@ -303,6 +320,7 @@ function Map({ map, layer, part, labels, dot }: {
             const index = placeAt(target);
             focused.current = index === undefined ? undefined : `${index}`;
             setPointed(index);
+            if (index !== undefined && placeIsFocused(target)) setView(showing(shownView, places[index]));
           }}
           onFocusOut={({ relatedTarget }) => {
             // A picture that is drawn anew loses the focus to nothing.
@@ -310,17 +328,113 @@ function Map({ map, layer, part, labels, dot }: {
           }}
           onClick={({ target }) => {
             const index = placeAt(target);
-            if (index !== undefined) choose(index);
+            if (index !== undefined && !dragged.current) choose(index);
           }}
           onKeyDown={move}
         />
-        <p class="pointed" aria-hidden="true">{shown ? describeMapRtt(shown) : "Point at a place."}</p>
+        <div class="zoom" role="group" aria-label="Part of the map">
+          <button type="button" class="quiet" onClick={() => setView(zoomed(shownView, 2))}>Zoom in</button>
+          <button type="button" class="quiet" onClick={() => setView(zoomed(shownView, 0.5))}>
+            Zoom out
+          </button>
+          <button type="button" class="quiet" onClick={() => setView(WORLD)}>Whole world</button>
+          {home === WORLD
+            ? null
+            : <button type="button" class="quiet" onClick={() => setView(home)}>Measured part</button>}
+        </div>
+        <p class="pointed" aria-hidden="true">
+          {shown ? describeMapRtt(shown) : (
+            <>
+              <span class="for-mouse">Point at a place.</span>
+              <span class="for-touch">Tap a place.</span>
+            </>
+          )}
+        </p>
         <Legend />
       </figure>
       {chosen ? <Chosen place={{ ...chosen, title: titleOf(chosen) }} part={part} /> : null}
       <Tables places={places} chosen={chosen} />
     </>
   );
+}
+
+/** The view of the measured addresses. */
+function homeOf({ places }: ShownMap): MapView {
+  const countries = places.filter(({ cellDegrees, knownAddresses }) =>
+    cellDegrees === null && knownAddresses > 0
+  );
+  return viewOf(countries.map((place) => ({ ...place, weight: place.knownAddresses })));
+}
+
+/** By keys, and not by a click, which is where the view is. */
+function placeIsFocused(target: EventTarget | null): boolean {
+  return target instanceof Element && target.matches(":focus-visible");
+}
+
+/** Pixels that a pointer moves before it drags. */
+const DRAG_PX = 4;
+
+/**
+ * Has wheel and fingers zoom a map, and the mouse move it.
+ *
+ * @returns Whether the last press dragged the map, so that it was no click.
+ */
+function useZoom(box: { current: HTMLDivElement | null }, view: MapView, setView: (view: MapView) => void) {
+  const current = useRef(view);
+  current.current = view;
+  const dragged = useRef(false);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const abort = new AbortController();
+    const set = (next: MapView) => setView(current.current = next);
+    const shareAt = ({ clientX, clientY }: Pick<MouseEvent, "clientX" | "clientY">) => {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return { x: (clientX - left) / width, y: (clientY - top) / height };
+    };
+    const listen = <K extends keyof HTMLElementEventMap>(
+      name: K,
+      act: (event: HTMLElementEventMap[K]) => void,
+    ) => element.addEventListener(name, act, { signal: abort.signal, passive: false });
+    listen("wheel", (event) => {
+      const next = zoomed(current.current, 2 ** (-event.deltaY / 300), shareAt(event));
+      // Where it cannot zoom further out, the page scrolls.
+      if (next.width === current.current.width && event.deltaY > 0) return;
+      event.preventDefault();
+      set(next);
+    });
+    let pressed: { x: number; y: number; view: MapView } | undefined;
+    listen("pointerdown", (event) => {
+      dragged.current = false;
+      if (event.pointerType === "mouse" && event.button === 0) {
+        pressed = { ...shareAt(event), view: current.current };
+      }
+    });
+    listen("pointermove", (event) => {
+      if (!pressed || !(event.buttons & 1)) return;
+      const { x, y } = shareAt(event);
+      const [byX, byY] = [pressed.x - x, pressed.y - y];
+      if (Math.hypot(byX, byY) * element.clientWidth > DRAG_PX) dragged.current = true;
+      if (dragged.current) set(moved(pressed.view, byX, byY));
+    });
+    // Two fingers: where they are between, and how far apart.
+    const fingersOf = ({ touches }: TouchEvent) => {
+      const [a, b] = [touches[0], touches[1]].map(shareAt);
+      return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.hypot(a.x - b.x, a.y - b.y) };
+    };
+    let fingers: ReturnType<typeof fingersOf> | undefined;
+    listen("touchstart", (event) => fingers = event.touches.length === 2 ? fingersOf(event) : undefined);
+    listen("touchmove", (event) => {
+      if (!fingers || event.touches.length !== 2) return;
+      event.preventDefault();
+      const now = fingersOf(event);
+      const shifted = moved(current.current, fingers.x - now.x, fingers.y - now.y);
+      set(zoomed(shifted, now.apart / fingers.apart, now));
+      fingers = now;
+    });
+    return () => abort.abort();
+  }, []);
+  return dragged;
 }
 
 /** The index of the place that an element of the map is or is in. */
@@ -392,7 +506,7 @@ function titleOf({ name, country, cellDegrees }: MapRtt): string {
 }
 
 /** A destination that was chosen or searched for, with its numbers. */
-interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" | "pFailed"> {
+interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" | "pFailed" | "basis"> {
   readonly title: string;
   /** Where it is; absent of a place on the map, null if unknown. */
   readonly position?: AnswerOf<"map">["position"];
@@ -412,16 +526,19 @@ async function askDestination(
   const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => quantileOf(answer, q));
   const { position = null } = places.find(({ text }) => text === dst) ?? places[0] ?? {};
   const title = withName(dst, answer.dst_name);
-  return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed };
+  return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed, basis: answer.basis.kind };
 }
 
 /** The destination that was chosen, and what can be asked of it. */
 function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
-  const { title, medianMs, lowMs, highMs, pFailed } = place;
+  const { title, medianMs, lowMs, highMs, pFailed, basis } = place;
   return (
     <section aria-labelledby="chosen-place">
       <h2 id="chosen-place">{title}</h2>
-      <dl class="figures">
+      <p class="basis">
+        <BasisBadge kind={basis} />
+      </p>
+      <dl class={`figures ${basis}`}>
         <div>
           <dt>Median</dt>
           <dd>{formatMs(medianMs)}</dd>
@@ -453,12 +570,14 @@ function Tables({ places, chosen }: { places: readonly MapRtt[]; chosen: MapRtt 
   const table = (name: string, rows: readonly MapRtt[]) => (
     <NumberTable
       name={name}
-      columns={["Place", "Median", "90 % of replies", "No reply"]}
+      columns={["Place", "Median", "90 % of replies", "No reply", "Measured addresses", "Basis"]}
       rows={rows.map((place) => [
         place.cellDegrees === null ? place.name : `${place.name} (${place.latitude}, ${place.longitude})`,
         formatMs(place.medianMs),
         formatRange(place.lowMs, place.highMs),
         formatPercent(place.pFailed),
+        String(place.knownAddresses),
+        place.basis,
       ])}
     />
   );

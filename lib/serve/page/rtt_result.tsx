@@ -5,6 +5,7 @@ import { withName } from "../../data/addresses/ip_prefix.ts";
 import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CsvButton, CurlButton } from "./saved_files.tsx";
 import { useMemo } from "preact/hooks";
+import { Basis } from "./basis.tsx";
 import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN } from "./chart.tsx";
 
 /** The quantiles of the table. */
@@ -27,7 +28,7 @@ export function RttResult(
   return (
     <>
       <RttFigures answer={answer} />
-      <p class="basis">{answer.basis.text}</p>
+      <Basis basis={answer.basis} />
       <div class="chart-beside">
         <Histogram curves={curves} />
         <QuantileTable curves={curves} />
@@ -63,7 +64,7 @@ function RttFigures({ answer }: { answer: AnswerOf<"rtt"> }) {
   const q = (quantile: number) => quantileOf(answer, quantile);
   const errors = drawn?.standard_errors;
   return (
-    <dl class="figures">
+    <dl class={`figures ${answer.basis.kind}`}>
       <Figure
         name="Median"
         value={formatMs(q(0.5))}
@@ -180,11 +181,18 @@ function shownRange(answer: AnswerOf<"rtt">): [number, number] {
   ];
 }
 
-/** Puts the replies of answers into bins of a round width. */
+/** Puts the replies of answers into bins of a round width. Measured RTTs widen the chart to twice its range at most. */
 export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   const ranges = answers.map(shownRange);
-  const low = Math.min(...ranges.map(([first]) => first));
-  const high = Math.max(...ranges.map(([, last]) => last));
+  const [least0, most0] = [
+    Math.min(...ranges.map(([first]) => first)),
+    Math.max(...ranges.map(([, last]) => last)),
+  ];
+  const room = (most0 - least0) / 2;
+  const near = answers.flatMap(measuredRtts).filter((rttMs) =>
+    rttMs >= least0 - room && rttMs <= most0 + room
+  );
+  const [low, high] = [Math.min(least0, ...near), Math.max(most0, ...near)];
   const least = Math.max((high - low) / MAX_BINS, high * LEAST_RELATIVE_WIDTH, 1e-3);
   const decade = 10 ** Math.floor(Math.log10(least));
   const widthMs = [1, 2, 5, 10].map((factor) => factor * decade).find((width) => width >= least) ?? least;
@@ -202,6 +210,20 @@ export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   return { widthMs, edgesMs, shares };
 }
 
+/** The measured RTTs of an answer's pair, the newest first. */
+function measuredRtts({ basis }: AnswerOf<"rtt">): number[] {
+  return basis.rtts?.map(({ rtt_ms }) => rtt_ms) ?? [];
+}
+
+/** Of measured RTTs what the chart shows of them, in words. */
+function describePoints(rttsMs: readonly number[], edgesMs: readonly number[]): string {
+  if (rttsMs.length === 0) return "";
+  const outside = rttsMs.filter((rttMs) => rttMs < edgesMs[0] || rttMs > edgesMs[edgesMs.length - 1]).length;
+  return ` Circles: ${rttsMs.length} measured RTTs, the newest filled${
+    outside > 0 ? `; ${outside} of them are outside this chart` : ""
+  }.`;
+}
+
 /** The chart. The last curve is filled; the others are drawn as dashes. */
 function Histogram({ curves }: { curves: readonly Curve[] }) {
   const bins = useMemo(() => binsOf(curves.map(({ answer }) => answer)), curves.map(({ answer }) => answer));
@@ -215,6 +237,7 @@ function Histogram({ curves }: { curves: readonly Curve[] }) {
     <figure>
       <figcaption>
         Share of the replies per {formatTick(bins.widthMs)}; dotted: the median.{names}
+        {describePoints(measuredRtts(answer), bins.edgesMs)}
         {outside > 0.001 ? ` ${formatPercent(outside)} of the replies are outside this chart.` : ""}
       </figcaption>
       <Chart
@@ -231,6 +254,7 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
   const last = curves.length - 1;
   const median = quantileOf(curves[last].answer, 0.5);
   const most = Math.max(...shares.flat());
+  const { answer } = curves[last];
   return {
     // A step reaches to the next edge, so the last edge ends the last bin.
     data: [edgesMs, ...shares.map((each) => [...each, 0])],
@@ -248,9 +272,9 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
       series: [
         {},
         ...curves.map((_, i) => ({
-          stroke: i === last ? colors.accent : colors.contrast,
+          stroke: i === last ? colorOf(answer, colors) : colors.contrast,
           width: i === last ? 1 : 2,
-          ...(i === last ? { fill: faded(colors.accent, 0.35) } : { dash: [6, 4] }),
+          ...(i === last ? { fill: faded(colorOf(answer, colors), 0.35) } : { dash: [6, 4] }),
           paths: stepped,
           points: { show: false },
         })),
@@ -276,10 +300,34 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
           ctx.lineTo(x, bbox.top + bbox.height);
           ctx.stroke();
           ctx.restore();
-        }],
+        }, (chart) => drawMeasured(chart, measuredRtts(answer), colors)],
       },
     }),
   };
+}
+
+/** The colour of a curve: guesses are pale. */
+export function colorOf({ basis }: AnswerOf<"rtt">, colors: Colors): string {
+  return basis.kind === "guess" ? colors.faint : colors.accent;
+}
+
+/** Draws measured RTTs as circles above the axis, the newest, which comes first, filled and on top. */
+function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): void {
+  const { ctx, bbox } = chart;
+  const radius = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.strokeStyle = colors.contrast;
+  rttsMs.toReversed().forEach((rttMs, i) => {
+    const x = chart.valToPos(rttMs, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) return;
+    ctx.fillStyle = i === rttsMs.length - 1 ? colors.contrast : faded(colors.paper, 0.6);
+    ctx.beginPath();
+    ctx.arc(x, bbox.top + bbox.height - 2 * radius, radius, 0, 2 * Math.PI);
+    ctx.fill();
+    ctx.stroke();
+  });
+  ctx.restore();
 }
 
 // The distribution function of an RTT, with its 50 % and 90 % bands.
@@ -388,7 +436,7 @@ function curvePlan(curves: readonly Curve[]): ChartPlan {
       series: [
         {},
         ...curves.map((_, i) => ({
-          stroke: i === curves.length - 1 ? colors.accent : colors.contrast,
+          stroke: i === curves.length - 1 ? colorOf(main, colors) : colors.contrast,
           width: 2,
           ...(i === curves.length - 1 ? {} : { dash: [6, 4] }),
           spanGaps: true,
@@ -448,7 +496,7 @@ function drawBands(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void 
   ctx.textAlign = "left";
   for (const [low, high, opacity, row] of [[0.05, 0.95, 0.1, 0], [0.25, 0.75, 0.16, 1]]) {
     const [from, to] = [low, high].map((quantile) => positionOf(chart, quantileOf(answer, quantile)));
-    ctx.fillStyle = faded(colors.accent, opacity);
+    ctx.fillStyle = faded(colorOf(answer, colors), opacity);
     ctx.fillRect(from, bbox.top, to - from, bbox.height);
     ctx.fillStyle = colors.ink;
     // A row for each name: the bands may lie close together, or begin at the same RTT.

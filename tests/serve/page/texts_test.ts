@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { AnswerOf } from "../../../lib/query/questions/questions.ts";
 import { binsOf, CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/rtt_result.tsx";
 import { rangeOfHours } from "../../../lib/serve/page/ask_part.tsx";
-import { shadesOf } from "../../../lib/serve/page/compare_part.tsx";
+import { medianOf, times } from "../../../lib/data/addresses/measured_text.ts";
+import { cellClass, shadesOf } from "../../../lib/serve/page/compare_part.tsx";
 import {
   formatMs,
   formatPercent,
@@ -11,7 +12,6 @@ import {
   formatRange,
   questionTimeS,
 } from "../../../lib/serve/page/texts.ts";
-import { prefixSums, prefixTree } from "../../../lib/serve/page/fits_part.tsx";
 import { csvText, curlCommand } from "../../../lib/serve/page/saved_files.tsx";
 import { judge, type JudgedPing, sumUp } from "../../../lib/serve/page/pings_part.tsx";
 import {
@@ -97,7 +97,7 @@ Deno.test("sumUp() names the unusual pings with their lines and what was expecte
 /** An answer whose quantiles are a function of their share. */
 function answerOf(rttMs: (quantile: number) => number, p_failed = 0): AnswerOf<"rtt"> {
   const quantiles_ms = Object.fromEntries(CURVE_QUANTILES.map((quantile) => [quantile, rttMs(quantile)]));
-  return { quantiles_ms, p_failed } as unknown as AnswerOf<"rtt">;
+  return { quantiles_ms, p_failed, basis: { kind: "estimate" } } as unknown as AnswerOf<"rtt">;
 }
 
 Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", () => {
@@ -112,6 +112,41 @@ Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", (
   assertEquals(Number(atom.reduce((sum, share) => sum + share, 0).toFixed(6)), 1);
 });
 
+Deno.test("binsOf() has room for measured RTTs near its own range, which do not squeeze it", () => {
+  const answer = answerOf((quantile) => 100 + 40 * quantile);
+  const rangeWith = (...rttsMs: number[]) => {
+    const rtts = rttsMs.map((rtt_ms) => ({ rtt_ms, time: null }));
+    const { edgesMs } = binsOf([{ ...answer, basis: { ...answer.basis, rtts } }]);
+    return [edgesMs[0], edgesMs[edgesMs.length - 1]];
+  };
+  assertEquals(rangeWith(120), rangeWith());
+  assertEquals(rangeWith(90.5, 149.5), [90, 150]);
+  assertEquals(rangeWith(20, 249), rangeWith());
+});
+
+Deno.test("a cell says by its class what was lost, else how long its median is, and what it rests on", () => {
+  const lost = (p_failed: number) => cellClass(answerOf(() => 20, p_failed), 3);
+  assertEquals([0, 0.09, 0.1, 0.5, 1].map(lost), [
+    "shade-3 estimate",
+    "shade-3 estimate",
+    "loss-1 estimate",
+    "loss-2 estimate",
+    "loss-3 estimate",
+  ]);
+  assertEquals(cellClass({ line: 1, error: "no" }, undefined), "shade-none");
+});
+
+Deno.test("measurements in words: once, twice, more, and the median of RTTs", () => {
+  const seen = (measurements: number) => ({ measurements, in_adaptation: 0, last_seen: null });
+  assertEquals([0, 1, 2, 3].map((count) => times(seen(count))), [
+    "never measured",
+    "measured once",
+    "measured twice",
+    "measured 3 times",
+  ]);
+  assertEquals(medianOf([3, 1, 20, 4].map((rtt_ms) => ({ rtt_ms, time: null }))), 3.5);
+});
+
 Deno.test("hours differ much at 5 % of the median or 2 percentage points of no reply", () => {
   const hour = (medianMs: number, failed = 0.01) => answerOf(() => medianMs, failed);
   assertEquals(rangeOfHours([hour(100), hour(104.9)]).isMuch, false);
@@ -123,36 +158,6 @@ Deno.test("hours differ much at 5 % of the median or 2 percentage points of no r
 Deno.test("CSV and commands of curl hold any text as a text", () => {
   assertEquals(csvText(["a", "b"], [['x,"y"', 1], ["=1+1", null]]), `a,b\r\n"x,""y""",1\r\n'=1+1,\r\n`);
   assertEquals(curlCommand("http://h/?a=$(x)'b"), `curl 'http://h/?a=$(x)'\\''b'`);
-});
-
-Deno.test("prefixTree() puts prefixes below the longest listed one that holds them", () => {
-  const listed = (prefix: string, probability: number) => ({ prefix, probability });
-  const tree = prefixTree([
-    [listed("10.0.0.0/8", 0.3), listed("20.0.0.0/8", 0.6)],
-    [listed("10.1.0.0/16", 0.2), listed("30.1.0.0/16", 0.05)],
-    [listed("20.2.3.0/24", 0.5), listed("10.1.9.0/24", 0.25)],
-    [listed("20.2.3.4", 0.4)],
-  ]);
-  const shape = (nodes: typeof tree): unknown[] =>
-    nodes.map(({ prefix, restProbability, children }) => [
-      prefix,
-      Number(restProbability.toFixed(3)),
-      ...shape(children),
-    ]);
-  assertEquals(shape(tree), [
-    ["20.0.0.0/8", 0.1, ["20.2.3.0/24", 0.1, ["20.2.3.4", 0.4]]],
-    ["10.0.0.0/8", 0.1, ["10.1.0.0/16", 0, ["10.1.9.0/24", 0.25]]],
-    ["30.1.0.0/16", 0.05],
-  ]);
-});
-
-Deno.test("prefixSums() adds up prefixes of a shorter length, the most probable first", () => {
-  const listed = [["10.1.2.3", 0.25], ["20.0.0.1", 0.4], ["10.1.9.9", 0.25], ["10.2.0.0/16", 0.1]] as const;
-  const sumsOf = (length: number) =>
-    prefixSums(listed.map(([prefix, probability]) => ({ prefix, probability })), length)
-      .map(({ prefix, probability }) => [prefix, Number(probability.toFixed(9))]);
-  assertEquals(sumsOf(8), [["10.0.0.0/8", 0.6], ["20.0.0.0/8", 0.4]]);
-  assertEquals(sumsOf(16), [["10.1.0.0/16", 0.5], ["20.0.0.0/16", 0.4], ["10.2.0.0/16", 0.1]]);
 });
 
 Deno.test("shadesOf() go from the shortest to the longest RTT, and hardly differ where RTTs do", () => {

@@ -1,0 +1,40 @@
+/** Measurements of addresses in words, for the page too, which imports no schemas. @module */
+import { formatMs } from "../../base/text.ts";
+
+/** See `SeenJson`. */
+interface Seen {
+  readonly measurements: number;
+  readonly in_adaptation: number;
+  readonly last_seen: string | null;
+}
+
+/** See `BasisJson`. */
+type Rtts = readonly { readonly rtt_ms: number; readonly time: string | null }[];
+
+/** A count as text: "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never measured". */
+export function times({ measurements, in_adaptation, last_seen }: Seen): string {
+  if (measurements === 0) return "never measured";
+  const often = `measured ${["once", "twice"][measurements - 1] ?? `${measurements} times`}`;
+  const of = in_adaptation === measurements
+    ? `in ${measurements} ${measurements === 1 ? "measurement" : "measurements"} of the adaptation`
+    : in_adaptation > 0
+    ? `${often}, ${in_adaptation} of them in the adaptation`
+    : often;
+  return last_seen === null ? of : `${of}, last on ${last_seen.slice(0, 10)}`;
+}
+
+/** The median of remembered RTTs, ms. */
+export function medianOf(rtts: Rtts): number {
+  const sorted = rtts.map(({ rtt_ms }) => rtt_ms).sort((a, b) => a - b);
+  const [low, high] = [Math.floor, Math.ceil].map((round) => sorted[round((sorted.length - 1) / 2)]);
+  return (low + high) / 2;
+}
+
+/** Remembered RTTs in a line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
+export function rttsText(rtts: Rtts): string {
+  const byDay = Map.groupBy(rtts, ({ time }) => time?.slice(0, 10) ?? "at unknown times");
+  const days = [...byDay].map(([day, all]) =>
+    `${day}: ${all.map(({ rtt_ms }) => formatMs(rtt_ms)).join(", ")} ms`
+  );
+  return [`median ${formatMs(medianOf(rtts))} ms`, ...days].join("; ");
+}

@@ -1,0 +1,47 @@
+/** The basis of an answer as the page shows it: a badge, a sentence, the measurements themselves. @module */
+import type { BasisJson, BasisKind } from "../../data/addresses/known_addresses.ts";
+import { medianOf } from "../../data/addresses/measured_text.ts";
+import { NumberTable } from "./number_table.tsx";
+import { formatMs } from "./texts.ts";
+
+const MEANINGS: Record<BasisKind, string> = {
+  measured: "The pair was measured.",
+  estimate: "Both ends were measured, the pair never.",
+  guess: "An end was never measured: the answer rests on the network or place around it.",
+};
+
+/** The kind of basis. */
+export function BasisBadge({ kind }: { kind: BasisKind }) {
+  return <span class={`badge ${kind}`} title={MEANINGS[kind]}>{kind}</span>;
+}
+
+/** What an answer rests on. */
+export function Basis({ basis: { kind, text, rtts } }: { basis: BasisJson }) {
+  return (
+    <div class="basis">
+      <p>
+        <BasisBadge kind={kind} /> {text}
+      </p>
+      {rtts
+        ? (
+          <details>
+            <summary>
+              Measured RTTs:{" "}
+              {rtts.length === 1 ? "" : `${rtts.length} with a median of ${formatMs(medianOf(rtts))}, the `}
+              newest {formatMs(rtts[0].rtt_ms)}
+            </summary>
+            <NumberTable
+              name="Measured RTTs"
+              columns={["#", "Time (UTC)", "RTT"]}
+              rows={rtts.map(({ rtt_ms, time }, i) => [
+                String(i + 1),
+                time?.slice(0, 19).replace("T", " ") ?? "unknown",
+                formatMs(rtt_ms),
+              ])}
+            />
+          </details>
+        )
+        : null}
+    </div>
+  );
+}
