@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { chooseCommand, helpOf, parseArguments } from "../lib/cli/command.ts";
+import { chooseCommand, helpFor, helpWidth, listOf, parseArguments } from "../lib/cli/command.ts";
 import { endProcess, runStageThread, SignalListener } from "../lib/cli/stage_thread.ts";
 import { permissionsOf, refuseOutputs } from "../lib/cli/stage_permissions.ts";
 import { UserError } from "../lib/base/errors.ts";
@@ -17,9 +17,11 @@ function help(): string {
     "",
     "Usage: ping-llm STAGE [options]    (from a checkout: deno task STAGE [options])",
     "",
-    ...Object.entries(STAGES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
+    ...listOf(STAGES, helpWidth()),
     "",
-    "STAGE --help lists a stage's options. --version prints the version, the commit and the engines.",
+    "Start with: ping-llm demo",
+    "STAGE --help has an example and the main options of a stage, with --all all of them.",
+    "--version prints the version, the commit and the engines.",
   ].join("\n");
 }
 
@@ -37,7 +39,7 @@ function start(
   if (words.length === 0 || words[0] === "--help") return help();
   if (words[0] === "--version") return versionText(commit);
   const { command, rest } = chooseCommand(STAGES, words);
-  if ("kinds" in command || rest.includes("--help")) return helpOf(command);
+  if ("kinds" in command || rest.includes("--help")) return helpFor(command, rest);
   if (rest.includes("--version")) return versionText(commit);
   parseArguments(command, rest);
   refuseOutputs(command, rest);

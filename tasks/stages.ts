@@ -269,6 +269,7 @@ export const STAGES = named({
         ].join("\n"),
         example:
           "--measurement 1001,1009-1020 --probes 6001-6050 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
+        main: ["measurement", "probes", "start", "stop", "output"],
         options: {
           measurement: option.text(MEASUREMENTS, { required: true, value: "ID,ID-ID" }),
           ...spanOptions,
@@ -341,6 +342,7 @@ export const STAGES = named({
       "measurements of any format of the table above, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
     writes: "measurements Parquet; names of addresses for `--names`",
     example: "--input results/ --output pings.parquet",
+    main: ["input", "output", "columns", "src", "noReply"],
     options: {
       input: option.paths(uses.inputs, "files, folders, globs, or - for standard input", {
         required: true,
@@ -366,6 +368,7 @@ export const STAGES = named({
     reads: "measurements Parquet",
     writes: "Parquet shards of `train`, `val`, `test`; every source in exactly one shard",
     example: "--input measurements.parquet --output data/shards --split-by probe",
+    main: ["input", "output", "splitBy", "ratios"],
     options: {
       input: option.paths(uses.inputs, "Parquet files, folders or globs", { required: true }),
       output: outputFolder,
@@ -383,6 +386,7 @@ export const STAGES = named({
     reads: "measurements Parquet, sharded or not",
     writes: "ArrayRecord shards: one record per source, its history in time order",
     example: "--input data/shards --output data/rows",
+    main: ["input", "output", "splitBy", "ratios"],
     options: {
       input: option.paths(
         uses.inputs,
@@ -504,6 +508,7 @@ export const STAGES = named({
     reads: "probe rows",
     writes: "a run folder: checkpoints (safetensors), `metrics.jsonl`, TensorBoard events, `report.html`",
     example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
+    main: ["data", "run", "config", "maxTime", "geo"],
     options: {
       data: option.path(uses.rowsWithOrigin, "folder of probe rows", { required: true }),
       run: option.path(uses.outputFolder, "folder of the run; an existing run is continued", {
@@ -584,6 +589,7 @@ export const STAGES = named({
     reads: "a checkpoint, a few measurements of addresses that it does not know",
     writes: "an adapted checkpoint: the changed embeddings of these addresses; with `--merge` a whole one",
     example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
+    main: ["checkpoint", "input", "output", "merge", "follow"],
     options: {
       checkpoint: option.path(uses.run, "a run directory, one of its checkpoints or an adapted one", {
         required: true,
@@ -645,6 +651,7 @@ export const STAGES = named({
     writes:
       "`report.json` and `report.html`: how well held-out measurements are predicted, beside simple methods",
     example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
+    main: ["checkpoint", "data", "output", "allSplits", "geo"],
     options: {
       checkpoint: option.path(
         uses.run,
@@ -719,6 +726,7 @@ export const STAGES = named({
           "(`--queries`)",
         writes: "the RTT distribution; with `--plot` as SVG, with `--table` as Parquet; JSON lines",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
+        main: ["checkpoint", "src", "dst", "time", "queries"],
         options: {
           ...namedOptions,
           ...questionOptions(rtt, true),
@@ -757,6 +765,7 @@ export const STAGES = named({
         reads: "a checkpoint, a source, an RTT or a range of RTTs",
         writes: "the most probable destinations or prefixes, by Bayes' rule",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
+        main: ["checkpoint", "src", "rtt", "within", "prefixLength"],
         options: {
           ...namedOptions,
           ...questionOptions(destinations),
@@ -772,6 +781,7 @@ export const STAGES = named({
         reads: "a checkpoint, a source, a file of addresses or prefixes",
         writes: "the nearest of them: median RTT, probability to be the nearest, expected regret",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
+        main: ["checkpoint", "src", "candidates", "by", "top"],
         options: {
           ...namedOptions,
           ...questionOptions(nearest),
@@ -787,6 +797,7 @@ export const STAGES = named({
         reads: "a checkpoint, a source, a file of addresses that it can measure; or a file of pairs",
         writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
+        main: ["checkpoint", "src", "candidates", "budget", "output"],
         options: {
           ...namedOptions,
           ...questionOptions(advise),
@@ -801,6 +812,7 @@ export const STAGES = named({
         reads: "a checkpoint, a file of addresses or prefixes, perhaps another one of destinations",
         writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
+        main: ["checkpoint", "nodes", "destinations", "output", "quantiles"],
         options: {
           ...namedOptions,
           ...questionOptions(matrix),
@@ -822,6 +834,7 @@ export const STAGES = named({
         writes:
           "a map of the world: median RTT and 90 % interval of each country and cell, as SVG, GeoJSON or CSV",
         example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
+        main: ["checkpoint", "src", "output", "layer", "time"],
         options: {
           ...namedOptions,
           ...questionOptions(map),
@@ -844,6 +857,7 @@ export const STAGES = named({
         reads: "a checkpoint, perhaps addresses and a time",
         writes: "measurements that the model draws, as JSON lines",
         example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
+        main: ["checkpoint", "src", "dst", "count", "output"],
         options: {
           ...namedOptions,
           ...questionOptions(sample),
@@ -858,6 +872,7 @@ export const STAGES = named({
         reads: "a checkpoint, measurements Parquet",
         writes: "bits of each row and block in every order of the fields, as JSON lines",
         example: "--checkpoint runs/demo/train --input data/synth.parquet",
+        main: ["checkpoint", "input", "output", "order"],
         options: {
           ...namedOptions,
           ...questionOptions(likelihood, true),
@@ -881,6 +896,7 @@ export const STAGES = named({
     reads: "a checkpoint, measurements of any format",
     writes: "the same rows with `log_likelihood` and `p_value`",
     example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
+    main: ["checkpoint", "input", "output", "report", "context"],
     options: {
       checkpoint,
       input: option.paths(
@@ -925,6 +941,7 @@ export const STAGES = named({
     reads: "measurements as they come, perhaps a checkpoint",
     writes: "alarms as JSON lines: beginning, size, confidence, group, end",
     example: "--input data/pings.jsonl --follow",
+    main: ["input", "output", "follow", "checkpoint", "webhook"],
     options: {
       checkpoint: option.path(uses.run, "a run or checkpoint: adds what its model expected to each alarm"),
       input: option.paths(
@@ -1017,6 +1034,7 @@ export const STAGES = named({
     reads: "a checkpoint",
     writes: "answers over HTTP, and a page for people",
     example: "--checkpoint runs/demo/train",
+    main: ["checkpoint", "host", "port", "names", "mcp"],
     options: {
       checkpoint: option.path(uses.runWithEvaluation, "a run directory or one of its checkpoints", {
         required: true,
@@ -1085,6 +1103,7 @@ export const STAGES = named({
     reads: "a checkpoint",
     writes: "a site for any web server, whose model runs in the reader's browser, or an npm package of it",
     example: "--checkpoint runs/demo/train --output site",
+    main: ["checkpoint", "output", "form", "dtype"],
     options: {
       checkpoint: option.path(
         uses.runWithEvaluation,
@@ -1119,6 +1138,7 @@ export const STAGES = named({
     reads: "measurements Parquet, a small JSON file on the cluster",
     writes: "`*.sbatch`: the chain as jobs of SLURM; with `--submit` submits them",
     example: "--input data/measurements --output runs/first --config cluster.json --submit",
+    main: ["input", "output", "config", "submit", "dryRun"],
     options: {
       input: option.paths(
         uses.inputs,
@@ -1172,6 +1192,7 @@ export const STAGES = named({
     reads: "nothing, or `--input`, or RIPE Atlas (`--fetch`)",
     writes: "all of the above, small, and a report",
     example: "--input results/*.json.gz --output runs/mine",
+    main: ["output", "input", "fetch", "minutes", "overwrite"],
     options: {
       output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
       input: option.paths(

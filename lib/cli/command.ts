@@ -9,11 +9,13 @@ import { UsageError } from "../base/errors.ts";
 import { didYouMean } from "../base/text.ts";
 import {
   commonOptions,
+  consoleColumns,
   convertArguments,
   describeOptions,
   type Options,
   splitArguments,
   type Values,
+  wrapped,
 } from "./options.ts";
 import type { PathUse } from "./path_uses.ts";
 
@@ -58,6 +60,8 @@ interface Declaration<O extends Options> {
   /** The arguments after its name in one typical call. */
   example: string;
   options: O;
+  /** The options that matter most, which `--help` lists; by default the required and the first ones. */
+  main?: readonly string[];
   /** The arguments without `--`; if absent, none are allowed. */
   positionals?: { value: string; min: number; use?: PathUse; choices?: readonly string[] };
   /** Whether it takes its arguments as they are: for the program's own use. */
@@ -154,24 +158,76 @@ export function parseArguments<O extends Options>(
   return { values, positionals };
 }
 
+/** Characters of a line of help that goes to no terminal. */
+const HELP_WIDTH = 110;
+
+/** How `--help` is shown. */
+interface HelpOptions {
+  /** Whether all options are listed, instead of those that matter most. */
+  isWhole?: boolean;
+  /** Characters of a line. */
+  width?: number;
+}
+
+/** The help that arguments ask for, for this terminal. */
+export function helpFor(command: Command | Group, args: readonly string[]): string {
+  return helpOf(command, { isWhole: args.includes("--all"), width: helpWidth() });
+}
+
+/** Characters of a line of help: those of the terminal, or as many as fit most if it goes elsewhere. */
+export function helpWidth(): number {
+  return Deno.stdout.isTerminal() ? Math.max(40, consoleColumns() - 1) : HELP_WIDTH;
+}
+
+/** Commands with their summaries, as lines. */
+export function listOf(commands: Record<string, Command | Group>, width: number): string[] {
+  const names = Object.values(commands).map(({ name }) => `  ${name}`);
+  const indent = Math.max(...names.map((name) => name.length)) + 2;
+  return Object.values(commands).flatMap(({ summary }, i) =>
+    wrapped(summary, width - indent).map((line, at) => (at === 0 ? names[i] : "").padEnd(indent) + line)
+  );
+}
+
 /** The text of `--help`. */
-export function helpOf(command: Command | Group): string {
+export function helpOf(
+  command: Command | Group,
+  { isWhole = false, width = HELP_WIDTH }: HelpOptions = {},
+): string {
   const { name, summary } = command;
+  const purpose = wrapped(`${name}: ${summary}`, width);
   if ("kinds" in command) {
-    const kinds = Object.values(command.kinds).map((kind) => `  ${kind.name.padEnd(24)}${kind.summary}`);
-    return [`${name}: ${summary}`, "", ...kinds, "", `${name} KIND --help says more of each.`].join("\n");
+    return [...purpose, "", ...listOf(command.kinds, width), "", `${name} KIND --help says more of each.`]
+      .join("\n");
   }
   const { details, reads, writes, example, options, positionals, isRaw } = command;
+  const call = `deno task ${name}`;
+  const shown = isWhole ? options : mainOptionsOf(command);
+  const numShown = Object.keys(shown).length;
   return [
-    `${name}: ${summary}`,
-    ...(details ? [details] : []),
+    ...purpose,
+    ...(details ? wrapped(details, width) : []),
     "",
-    ...(reads && writes
-      ? [`Reads:  ${reads}`, `Writes: ${writes}`, ""].map((line) => line.replaceAll("`", ""))
+    ...(isWhole && reads && writes
+      ? [...wrapped(`Reads:  ${reads}`, width), ...wrapped(`Writes: ${writes}`, width), ""]
+        .map((line) => line.replaceAll("`", ""))
       : []),
-    `Usage: deno task ${name}${positionals ? ` ${positionals.value}` : ""} [options]`,
+    `Usage: ${call}${positionals ? ` ${positionals.value}` : ""} [options]`,
     "",
-    ...(isRaw ? [] : [...describeOptions(options), ""]),
-    `Example: deno task ${name} ${example}`,
+    ...(isRaw || numShown === 0 ? [] : [...describeOptions(shown, width), ""]),
+    `Example: ${call} ${example}`,
+    ...(isRaw || isWhole
+      ? []
+      : ["", `${call} --help --all lists all ${Object.keys(options).length} options.`]),
   ].join("\n");
+}
+
+/** How many options a first screen has. */
+const MAIN_OPTIONS = 5;
+
+/** The options that matter most: those that the command names, or the first ones, all that are required among them. */
+function mainOptionsOf({ options, main }: Command): Options {
+  const names = Object.keys(options).filter((name) => !(name in commonOptions));
+  const required = names.filter((name) => options[name].isRequired);
+  const chosen = new Set(main ?? [...new Set([...required, ...names])].slice(0, MAIN_OPTIONS));
+  return Object.fromEntries([...chosen].map((name) => [name, options[name]]));
 }

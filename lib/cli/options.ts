@@ -111,7 +111,11 @@ export const option = {
     return make("one", help, { value: use.value, ...given }, textOf(given), use);
   },
   /** A value of another kind. @param read Reads it. @throws {RangeError} Saying what is expected. */
-  value<T>(read: (text: string) => T, help: string, given: Given<NonNullable<T>> = {}): Option<T | undefined> {
+  value<T>(
+    read: (text: string) => T,
+    help: string,
+    given: Given<NonNullable<T>> = {},
+  ): Option<T | undefined> {
     return make<T | undefined>("one", help, given as Given<NonNullable<T | undefined>>, read);
   },
   /** Paths: `--input A B --input C`. */
@@ -150,7 +154,7 @@ export const commonOptions = {
   ),
   json: option.switch("print one JSON object on standard output, everything else on standard error"),
   quiet: option.switch("show no progress"),
-  help: option.switch("print this text"),
+  help: option.switch("print the options that matter most; with --all all options"),
   version: option.switch("print the version, the commit and the engines"),
 };
 
@@ -244,7 +248,7 @@ function withJoinedValues(args: readonly string[], find: (text: string) => Optio
 
 function unknownOption(word: string, known: readonly string[]): UsageError {
   const advice = didYouMean(word.replace(/^-*/, ""), known);
-  return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help lists all)`);
+  return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help --all lists all)`);
 }
 
 /** Converts the values of a command line. @throws {UsageError} On a wrong value, or a required option not given. */
@@ -270,11 +274,23 @@ function valueOf<T>(name: string, declared: Option<T>, texts: readonly string[])
   }
 }
 
-/** Characters of a line of `--help`. */
-const HELP_WIDTH = 110;
+/** The columns of the terminal that the program runs in; 80 where it cannot be told. */
+export function consoleColumns(): number {
+  try {
+    return Deno.consoleSize().columns;
+  } catch {
+    return 80;
+  }
+}
 
-/** The lines of `--help` that describe the options. */
-export function describeOptions(options: Options): string[] {
+/** A text in lines of at most so many characters, of which only a longer word has more. */
+export function wrapped(text: string, width: number): string[] {
+  const lines = text.match(new RegExp(`(.{1,${width}}|\\S+)(?: +|$)`, "gm")) ?? [];
+  return lines.map((line) => line.trimEnd());
+}
+
+/** The lines of `--help` that describe the options. @param lineWidth Characters of a line. */
+export function describeOptions(options: Options, lineWidth: number): string[] {
   const rows = Object.entries(options).map(([name, { arity, value, help, isRequired, default: usual }]) => {
     const left = `  --${kebab(name)}${value ? ` ${value}` : ""}${arity === "many" ? "…" : ""}`;
     const byDefault = isRequired
@@ -284,12 +300,12 @@ export function describeOptions(options: Options): string[] {
       : ` (default ${usual})`;
     return { left, right: help.replace(/\n|$/, (end) => byDefault + end) };
   });
-  const width = Math.min(36, Math.max(...rows.map((row) => row.left.length)) + 2);
+  const longest = Math.max(...rows.map((row) => row.left.length)) + 2;
+  const width = Math.min(Math.floor(lineWidth / 3), longest);
   const nextLine = "\n" + " ".repeat(width);
-  const wrapped = new RegExp(`(.{1,${HELP_WIDTH - width}})(?: |$)`, "gm");
   return rows.map(({ left, right }) =>
     (left.length < width ? left.padEnd(width) : left + nextLine) +
-    (right.match(wrapped) ?? []).map((line) => line.trimEnd()).join(nextLine)
+    wrapped(right, lineWidth - width).join(nextLine)
   );
 }
 

@@ -6,6 +6,7 @@
  */
 import { printable, printLog } from "../base/printed.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
+import { consoleColumns } from "./options.ts";
 import { signOfWork } from "../io/threads/signs_of_work.ts";
 
 const REDRAW_MS = 100;
@@ -90,14 +91,6 @@ export class Progress {
       new TextEncoder().encode(`\r${shown.padEnd(Math.min(this.#barLength, width - 1))}\r${shown}`),
     );
     this.#barLength = shown.length;
-  }
-}
-
-function consoleColumns(): number {
-  try {
-    return Deno.consoleSize().columns;
-  } catch {
-    return 80;
   }
 }
 

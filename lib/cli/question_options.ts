@@ -52,7 +52,8 @@ export function fileFormOf(field: z.core.$ZodType): "measurements" | "ends" | un
 }
 
 const FILES = {
-  measurements: "a file of any format that import reads; measurements that do not say their source are of --src",
+  measurements:
+    "a file of any format that import reads; measurements that do not say their source are of --src",
   ends: "a file with one a line, CSV with dst, or JSON lines; # begins a comment",
 };
 

@@ -5,7 +5,7 @@
  */
 import { InterruptedError, UserError } from "../base/errors.ts";
 import { printable, printLog } from "../base/printed.ts";
-import { type Command, helpOf, parseArguments } from "./command.ts";
+import { type Command, helpFor, parseArguments } from "./command.ts";
 import {
   endProcess,
   type Outcome,
@@ -46,8 +46,8 @@ export interface StageResult {
 /** A command with what it runs. */
 export interface Stage {
   readonly name: string;
-  /** The text of `--help`. */
-  help(): string;
+  /** The text of `--help`. @param args The arguments with it. */
+  help(args: readonly string[]): string;
   /** Parses the arguments only. @throws {UsageError} If they are wrong. */
   check(args: readonly string[]): void;
   /**
@@ -66,7 +66,7 @@ export function defineStage<O extends Options & typeof commonOptions>(
 ): Stage {
   return {
     name: command.name,
-    help: () => helpOf(command),
+    help: (args) => helpFor(command, args),
     check: (args) => void parseArguments(command, args),
     async run(args, within) {
       const { values, positionals } = parseArguments(command, args);
@@ -145,7 +145,7 @@ export async function runStage(stage: Stage, args: readonly string[]): Promise<n
   const signals = new SignalListener();
   const stopped = new AbortController();
   signals.begin((error) => stopped.abort(error));
-  if (args.includes("--help")) endProcess({ exitCode: 0, text: stage.help() });
+  if (args.includes("--help")) endProcess({ exitCode: 0, text: stage.help(args) });
   endProcess(await outcomeOf(stage, args, stopped.signal));
 }
 

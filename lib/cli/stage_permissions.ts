@@ -75,19 +75,17 @@ export function denoFlagsOf(command: Command | Group, dawn?: string): string[] {
   return [
     "--no-prompt",
     ...(some(({ needs }) => needs?.trains) ? ["--v8-flags=--expose-gc"] : []),
-    "--allow-read",
-    ...(some((kind) => Object.values(kind.options).some(({ use }) => use?.role === "output"))
-      ? ["--allow-write"]
-      : []),
-    ...(some(({ needs }) => needs?.listens || needs?.connects) ? ["--allow-net"] : []),
+    "-R",
+    ...(some((kind) => Object.values(kind.options).some(({ use }) => use?.role === "output")) ? ["-W"] : []),
+    ...(some(({ needs }) => needs?.listens || needs?.connects) ? ["-N"] : []),
     ...(some(({ needs }) => needs?.deno || needs?.programs) ? ["--allow-run"] : []),
-    ...(some(({ needs }) => needs?.trains) ? ["--allow-sys=systemMemoryInfo"] : []),
+    ...(some(({ needs }) => needs?.trains) ? ["-S=systemMemoryInfo"] : []),
     ...(launchVariables.length > 0
       ? ["--allow-ffi"]
       : dawn !== undefined && some(({ options }) => "engine" in options)
       ? [dawn]
       : []),
-    ...(variables.length > 0 ? [`--allow-env=${variables.join()}`] : []),
+    ...(variables.length > 0 ? [`-E=${variables.join()}`] : []),
   ];
 }
 

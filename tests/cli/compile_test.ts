@@ -26,23 +26,23 @@ Deno.test("threadModules() finds every module that serves a thread", () => {
 Deno.test("the one file starts every stage with the flags that it has in deno.json", () => {
   const { flags } = PROGRAM;
   assertEquals([...flags.keys()].sort(), Object.keys(STAGES).sort());
-  assertEquals(flags.get("import"), ["--no-prompt", "--allow-read", "--allow-write"]);
+  assertEquals(flags.get("import"), ["--no-prompt", "-R", "-W"]);
 });
 
 Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
   const args = compileArguments("out", PROGRAM);
-  assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
-    // Deno adds them up.
-    `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
-    "--allow-env=PING_LLM_WEBHOOK_KEY",
-    "--allow-env=RIPE_ATLAS_KEY",
-    "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN,PROMETHEUS_TOKEN",
+  assertEquals(args.filter((word) => /^(?:--allow-|-[A-Z])/.test(word)).sort(), [
     "--allow-ffi",
-    "--allow-net",
-    "--allow-read",
     "--allow-run",
-    "--allow-sys=systemMemoryInfo",
-    "--allow-write",
+    // Deno adds them up.
+    `-E=${LAUNCH_VARIABLES.join(",")}`,
+    "-E=PING_LLM_WEBHOOK_KEY",
+    "-E=RIPE_ATLAS_KEY",
+    "-E=RIPE_ATLAS_KEY,GLOBALPING_TOKEN,PROMETHEUS_TOKEN",
+    "-N",
+    "-R",
+    "-S=systemMemoryInfo",
+    "-W",
   ]);
   const included = args.filter((_, index) => args[index - 1] === "--include");
   assertEquals(included, [

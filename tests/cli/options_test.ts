@@ -7,6 +7,7 @@ import {
   option,
   parseDurationS,
   splitArguments,
+  wrapped,
 } from "../../lib/cli/options.ts";
 import { type Command, type Group, helpOf, leavesOf } from "../../lib/cli/command.ts";
 import { denoFlagsOf } from "../../lib/cli/stage_permissions.ts";
@@ -87,7 +88,7 @@ Deno.test("missing, doubled and wrong values are refused", () => {
 });
 
 Deno.test("describeOptions() lists every option with its default", () => {
-  const text = describeOptions(OPTIONS).join("\n");
+  const text = describeOptions(OPTIONS, 110).join("\n");
   for (const name of Object.keys(OPTIONS)) assertStringIncludes(text, `--${kebab(name)}`);
   assertStringIncludes(text, "(default 8)");
   assertMatch(text, / {2}how to split \(default probe\)\n {27}time: by time\n/);
@@ -144,14 +145,37 @@ Deno.test("the README of lib/cli says what each stage reads and writes", () => {
   assertEquals(rows, expected);
 });
 
-Deno.test("--help of every command has its summary, all its options and an example", () => {
+const listedIn = (help: string) => [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
+
+Deno.test("--help of every command has its summary, an example and at most five options, those required among them", () => {
   for (const command of leavesOf(STAGES)) {
     const help = helpOf(command);
-    assert(help.startsWith(`${command.name}: ${command.summary}\n`), help);
+    assert(help.replaceAll("\n", " ").startsWith(`${command.name}: ${command.summary} `), help);
     assertStringIncludes(help, `Example: deno task ${command.name} ${command.example}`);
-    const listed = [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
-    assertEquals(help.split("\n").filter((line) => line.startsWith("  ") && line.length > 110), []);
-    assertEquals(listed, command.isRaw ? [] : Object.keys(command.options).map(kebab), command.name);
+    const listed = listedIn(help);
+    assert(listed.length <= 5 && help.split("\n").length <= 40, help);
+    const required = Object.keys(command.options).filter((name) => command.options[name].isRequired);
+    assertEquals(required.map(kebab).filter((name) => !listed.includes(name)), [], command.name);
+    if (!command.isRaw) assertStringIncludes(help, `deno task ${command.name} --help --all lists all `);
   }
-  assertStringIncludes(helpOf(STAGES.adapt), `some ${MAX_STEP_MEASUREMENTS} of the measurements`);
+});
+
+Deno.test("--help --all lists all options; its lines end at the terminal's width", () => {
+  for (const command of leavesOf(STAGES)) {
+    for (const width of [60, 110]) {
+      const help = helpOf(command, { isWhole: true, width });
+      assertEquals(
+        listedIn(help),
+        command.isRaw ? [] : Object.keys(command.options).map(kebab),
+        command.name,
+      );
+      const long = help.split("\n").filter((line) =>
+        line.length > width && !/^(Usage|Example): |^ {2}--/.test(line)
+      );
+      assertEquals(long.filter((line) => line.trim().includes(" ")), [], command.name);
+    }
+  }
+  assertEquals(wrapped("one two-three  four\nfive", 8), ["one", "two-three", "four", "five"]);
+  const whole = { isWhole: true };
+  assertStringIncludes(helpOf(STAGES.adapt, whole), `some ${MAX_STEP_MEASUREMENTS} of the measurements`);
 });

@@ -189,7 +189,9 @@ function pathOptionsOf({ options }: Command, isWritten: boolean): string[] {
 Deno.test("every stage's options that name paths have a use, and others have none", () => {
   for (const command of leavesOf(STAGES)) {
     const options = [
-      ...helpOf(command).matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
+      ...helpOf(command, { isWhole: true }).matchAll(
+        /^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm,
+      ),
     ];
     const named = [...pathOptionsOf(command, false), ...pathOptionsOf(command, true)];
     assertEquals(named.sort(), options.map(([, option]) => option).sort(), command.name);

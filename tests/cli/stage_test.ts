@@ -36,7 +36,7 @@ Deno.test("a stage refuses an unknown option with exit code 2 and one line", asy
 });
 
 Deno.test("a stage's --help names its options", async () => {
-  const { stdout } = await succeeded(runStageProcess(["probe-rows", "--help"]));
+  const { stdout } = await succeeded(runStageProcess(["probe-rows", "--help", "--all"]));
   for (const option of ["--input", "--output", "--max-row-size-mb", "--seed", "--json"]) {
     assertStringIncludes(stdout, option);
   }
@@ -44,7 +44,7 @@ Deno.test("a stage's --help names its options", async () => {
 
 Deno.test("a stage's own option replaces the common one", async () => {
   const [train, shard] = await Promise.all(
-    ["train", "shard"].map((stage) => runStageProcess([stage, "--help"])),
+    ["train", "shard"].map((stage) => runStageProcess([stage, "--help", "--all"])),
   );
   const workersOf = (help: string) => help.split("\n").filter((line) => line.includes("--workers"));
   assertEquals(workersOf(train.stdout).length, 1);

@@ -24,7 +24,7 @@ export interface Program {
   stages: readonly string[];
   /** Files that stages read besides, from the root. */
   data: readonly string[];
-  /** Deno's flags to start each stage, such as `--allow-read`. */
+  /** Deno's flags to start each stage, such as `-R`. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
 

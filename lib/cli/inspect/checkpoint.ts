@@ -170,9 +170,7 @@ function stateFacts(folder: string): Fact[] {
   const last = losses.slice(-SHOWN_LOSSES).map(({ step, loss }) =>
     `${step}: ${loss === null ? "not finite" : formatLoss(loss)}`
   );
-  const evaluated = evalLoss === null
-    ? "not evaluated"
-    : `${formatLoss(evalLoss)} per token`;
+  const evaluated = evalLoss === null ? "not evaluated" : `${formatLoss(evalLoss)} per token`;
   const { epoch, block, sequence } = position;
   return [
     ["step", `${step}, written by version ${version}`, { step, version, dataFingerprint }],

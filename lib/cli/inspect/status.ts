@@ -11,14 +11,7 @@ import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../.
 import { MANIFEST, NEXT, placeOfFile } from "../../io/files/staged_output.ts";
 import { readLock } from "../../io/files/output_lock.ts";
 import { listTasks, manifestName, workName } from "../../io/files/task_manifests.ts";
-import {
-  describeReports,
-  type Fact,
-  formatShare,
-  type Json,
-  type Report,
-  reportAsJson,
-} from "./report.ts";
+import { describeReports, type Fact, formatShare, type Json, type Report, reportAsJson } from "./report.ts";
 import { CHECKPOINTS, STATE_FILE } from "../../io/files/checkpoint_folder.ts";
 import { checkpointDirectory, hasCheckpoints } from "../../train/checkpoint.ts";
 import { type CheckpointState, readState } from "../../train/checkpoint_files.ts";
