@@ -186,11 +186,14 @@ function* faultsOfPoolWeights(weights: Float64Array): Generator<string> {
 
 /** What is remembered of pairs and addresses. */
 function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Generator<string> {
-  const [range, pairs, rtts, ends, usual, all, failureWeights] =
-    (["range", "pairs", "rtts", "ends", "usual", "all", "failureWeights"] as const).map(rows);
-  for (const [{ name, count }, expected] of [[range, 1], [failureWeights, NUM_FAILURE_KINDS]] as const) {
+  const [range, pairs, rtts, ends, usual, all, failureWeights, age] =
+    (["range", "pairs", "rtts", "ends", "usual", "all", "failureWeights", "age"] as const).map(rows);
+  const counts = [[range, 1], [failureWeights, NUM_FAILURE_KINDS], [age, 1]] as const;
+  for (const [{ name, count }, expected] of counts) {
     if (count !== expected) yield `tensor ${name} has ${count} rows, expected ${expected}`;
   }
+  const shares = age.values.subarray(1).reduce((sum, share) => sum + share, 0);
+  if (Math.abs(shares - 1) > MOST_ROUNDING) yield `the shares of ${age.name} add up to ${shares}, expected 1`;
   if (all.count === 0) yield `tensor ${all.name} is empty, expected at least an RTT code`;
   yield* faultsOfTimes(range);
   const [first, end, startParts, startS] = range.values;

@@ -30,6 +30,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
     accepted,
     new Map([
       ["pool.rtts", new Set([1e9])],
+      ["pool.age", new Set([1e9])],
       ["pool.failure_weights", new Set([0.5])],
       ["pool.factors", new Set([0.5, 1e9])],
       ["pool.regression", new Set([-1, 0.5])],
@@ -53,6 +54,7 @@ Deno.test("a pool whose numbers do not fit each other is refused by the first th
       "element 0 of tensor pool.rtts is 10067, expected a code within the range of pool.range",
     ],
     ["pool.range", 2, 0, "element 2 of tensor pool.range is 0, expected 0 or a time from 1990 on"],
+    ["pool.age", 1, 0.9, "the shares of pool.age add up to"],
     ["pool.pairs", 5, 0, "element 5 of tensor pool.pairs is 0, expected rows in ascending order"],
     [
       "pool.pairs",

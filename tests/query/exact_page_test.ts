@@ -26,6 +26,7 @@ import {
   pairKeysOf,
   pathOf,
 } from "../../lib/model/embedding_table.ts";
+import { ageShares, changedWidths, spansOf, USUAL_AGE } from "../../lib/model/pool/age.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
@@ -77,6 +78,8 @@ interface Vectors {
     spreadClass: number;
     ageClass: number;
   }[];
+  ages: { s: number; ageS: number; replaced: number; changed: number; widths: number[] }[];
+  spans: { timesS: (number | null)[]; shares: number[] }[];
   questions: QuestionVector[];
 }
 
@@ -94,7 +97,7 @@ function hashesOf(seed: number, address: string): Hashes[] {
 }
 
 Deno.test("EXACT.md has vectors of every kind", () => {
-  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 6, 4, 6]);
+  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 6, 4, 2, 2, 6]);
 });
 
 const both = ({ hash1, hash2 }: Hashes) => [hash1, hash2];
@@ -144,6 +147,20 @@ Deno.test("EXACT.md: RTT codes and the features of histories", () => {
     });
   }
   assert(PAGE.includes(`S is ${NUM_SELECTED_ROWS.toLocaleString("en")} if`));
+});
+
+Deno.test("EXACT.md: what ages do to RTTs, and the spans that RTTs stand for", () => {
+  for (const { s, ageS, replaced, changed, widths } of vectors.ages) {
+    const shares = ageShares({ changeS: s }, ageS);
+    assertAlmostEquals(shares.replaced, replaced, 1e-7);
+    assertAlmostEquals(shares.changed, changed, 1e-7);
+    assertEquals(changedWidths(ageS), widths);
+  }
+  for (const { timesS, shares } of vectors.spans) {
+    spansOf(timesS).forEach((share, i) => assertAlmostEquals(share, shares[i], 1e-7));
+  }
+  const { changeS, shares } = USUAL_AGE;
+  assert(PAGE.includes(`without it s is ${changeS.toLocaleString("en")} and v ${shares.join(", ")} `));
 });
 
 /** The golden model of PyTorch that the questions are asked. */

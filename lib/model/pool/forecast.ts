@@ -30,6 +30,8 @@ export interface KnownOfQuestion {
   readonly hashes: readonly [Hashes, Hashes];
   /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, the nearest in time first. */
   readonly ofPair: readonly PairRtt[];
+  /** Where no time is asked about: the share of the time that each RTT of the pair stands for. They add to 1. */
+  readonly spans: readonly number[] | undefined;
   /** By coordinates; undefined without them. */
   readonly estimate: RttEstimate | undefined;
   /** Usual RTTs from the source to its destinations, and to the destination; empty if it is unknown. */
@@ -52,6 +54,8 @@ export interface KnownOfQuestion {
 export interface PairRtt {
   /** ln ms. */
   readonly log: number;
+  /** Unix seconds; null if unknown. */
+  readonly timeS: number | null;
   /** Seconds between it and the asked time; null if either is unknown. */
   readonly gapS: number | null;
 }

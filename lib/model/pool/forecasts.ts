@@ -6,6 +6,7 @@
 import { getOrMake } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
 import { SHARE, type Tensor } from "../possible_numbers.ts";
+import { AGE, ageTensor, USUAL_AGE } from "./age.ts";
 import type { Forecast, KnownOfQuestion, Memory } from "./forecast.ts";
 import { coordinates } from "./forecasts/coordinates.ts";
 import { factors } from "./forecasts/factors.ts";
@@ -124,6 +125,7 @@ export function presentPool(tensors: Tensors): Tensors {
     for (const [name, own] of namedWeights(weights, places)) pool.set(name, own);
     pool.delete(WEIGHTS);
   }
+  getOrMake(pool, AGE[0], () => ageTensor(USUAL_AGE));
   for (const { name, numWeights, memory } of FORECASTS) {
     if (pool.has(`${WEIGHTS}.${name}`)) continue;
     pool.set(`${WEIGHTS}.${name}`, new Float32Array(NUM_KINDS * numWeights));

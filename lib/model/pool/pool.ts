@@ -25,9 +25,19 @@ import {
   TIME,
   whole,
 } from "../possible_numbers.ts";
+import {
+  AGE,
+  type AgeCurve,
+  ageCurveOf,
+  type AgeShares,
+  ageShares,
+  changedKernels,
+  spansOf,
+  widenedKernels,
+} from "./age.ts";
 import { type KnownOfQuestion, MAX_PAIR_RTTS, type Memory } from "./forecast.ts";
 import { EVEN, kernelsOf, MEMORIES, NUM_COMPONENTS, WEIGHT_TENSORS, weightsOf } from "./forecasts.ts";
-import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
+import { indexOfCode, type Kernel, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
 import { type FailureCase, failureKind, failureShare, type KnownTries, type Tried } from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
@@ -40,6 +50,7 @@ export const POOL_TENSORS = {
   ends: ["pool.ends", [...HASHES, COUNT, COUNT]],
   usual: ["pool.usual", [CODE]],
   all: ["pool.all", [CODE]],
+  age: AGE,
   failureWeights: ["pool.failure_weights", [SHARE]],
   endTries: ["pool.end_tries", [...HASHES, COUNT, COUNT, COUNT, COUNT]],
   pairTries: ["pool.pair_tries", [...HASHES, COUNT, COUNT]],
@@ -109,6 +120,9 @@ export class Pool {
   /** The end of the range where no RTT of the pair is known. */
   readonly #unknownEnd: number;
   readonly #startS: number;
+  /** The time of the newest RTT that is remembered. */
+  readonly #newestS: number;
+  readonly #age: AgeCurve;
   readonly #pairs: HashedRows;
   readonly #rtts: Float32Array;
   readonly #ends: HashedRows;
@@ -145,6 +159,9 @@ export class Pool {
     this.#startS = startParts * TIME_PART + startS;
     this.#pairs = rowsOf("pairs");
     this.#rtts = of("rtts");
+    this.#newestS = this.#startS +
+      this.#rtts.reduce((most, time, i) => i % 2 === 1 && time > most ? time : most, 0);
+    this.#age = ageCurveOf(of("age"));
     this.#ends = rowsOf("ends");
     this.#usual = of("usual");
     const greatest = this.#usual.reduce((greatest, code) => Math.max(greatest, code), 0);
@@ -184,21 +201,64 @@ export class Pool {
   /** The simple forecasts of a question and the weights of its kind. */
   forecast(question: PooledQuestion): PooledForecast {
     const known = this.known(question);
-    const { number } = kindOf(known);
-    const weights = this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
     const range = this.#rangeOf(known);
-    const mixture = new KernelMixture(kernelsOf(known)(weights), range, weights[EVEN]);
+    const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
+    const mixture = new KernelMixture(kernels, range, even);
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
     return {
-      modelShare: rest * weights[0],
+      modelShare: rest * ofModel,
       end: range[1],
       failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
       massBetween: (first, end) => pooledProbability(mixture.massBetween(first, end), end - first),
       addTo(out) {
         mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
       },
+    };
+  }
+
+  /** The simple forecasts at the asked time, and the model's share. */
+  #mixtureAt(known: KnownOfQuestion, timeS: number | null): Mixed {
+    const { ofPair, spans } = known;
+    if (ofPair.length === 0) return this.#unmeasuredAt(known, timeS);
+    const weights = this.#weightsOf(known);
+    // The network has the newest RTTs of a pair, which stand for a part of the time only.
+    if (spans) return mixed(kernelsOf(known), withoutModel(weights));
+    const now = mixed(kernelsOf(known), weights);
+    const { changed, replaced, after } = this.#afterChange(known);
+    if (changed === 0) return now;
+    return sumOf([
+      scaled(now, (1 - replaced) * (1 - changed)),
+      scaled({ ofModel: 0, kernels: after, even: 0 }, (1 - replaced) * changed),
+      scaled(this.#unmeasuredAt({ ...known, ofPair: [] }, timeS, { noModel: true }), replaced),
+    ]);
+  }
+
+  /** The same where no RTT of the pair is known, by the age of the newest RTT of all. */
+  #unmeasuredAt(known: KnownOfQuestion, timeS: number | null, { noModel = false } = {}): Mixed {
+    const ageS = timeS === null ? 0 : Math.max(0, timeS - this.#newestS);
+    const unknown = { ...known, knowsSource: false, knowsDestination: false, knowsPlaces: false };
+    const { replaced } = ageShares(this.#age, ageS);
+    const later = withoutModel(this.#weightsOf(unknown));
+    const weights = this.#weightsOf(known).map((weight, k) => (1 - replaced) * weight + replaced * later[k]);
+    const { ofModel, kernels, even } = mixed(kernelsOf(known), noModel ? withoutModel(weights) : weights);
+    return { ofModel, kernels: ageS > 0 ? widenedKernels(this.#age, kernels, ageS) : kernels, even };
+  }
+
+  /** The weights of a question's kind, (components). */
+  #weightsOf(known: KnownOfQuestion): Float64Array {
+    const { number } = kindOf(known);
+    return this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
+  }
+
+  /** What a change since the nearest RTT of the pair makes of its RTTs, and how probable it is. */
+  #afterChange({ ofPair }: KnownOfQuestion): AgeShares & { readonly after: Kernel[] } {
+    const gapS = ofPair[0]?.gapS ?? 0;
+    if (gapS === 0) return { changed: 0, replaced: 0, after: [] };
+    return {
+      ...ageShares(this.#age, gapS),
+      after: changedKernels(this.#age, ofPair.map(({ log }) => log), gapS),
     };
   }
 
@@ -226,14 +286,17 @@ export class Pool {
     // The model's mass of the codes before each, of those before the end of the range.
     const before = new Float64Array(NUM_CODES + 1);
     for (let i = 0; i < NUM_CODES; i++) before[i + 1] = before[i] + (i < range[1] ? ofModel[i] : 0);
-    const massesOf = (first: number, end: number) =>
-      Float64Array.from(
-        components,
-        (mixture, component) =>
-          component === 0
-            ? (before[Math.min(end, NUM_CODES)] - before[first]) / before[NUM_CODES]
-            : mixture.massBetween(first, end),
-      );
+    const { changed, after } = this.#afterChange(known);
+    const late = new KernelMixture(after, range);
+    const massesOf = (first: number, end: number) => {
+      const ofChange = changed * late.massBetween(first, end);
+      return Float64Array.from(components, (mixture, component) => {
+        const now = component === 0
+          ? (before[Math.min(end, NUM_CODES)] - before[first]) / before[NUM_CODES]
+          : mixture.massBetween(first, end);
+        return (1 - changed) * now + ofChange;
+      });
+    };
     return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
   }
 
@@ -310,6 +373,9 @@ export class Pool {
       ends: { source: formatAddress(source), destination: formatAddress(destination) },
       hashes: [a, b],
       ofPair,
+      spans: question.timeS === null && ofPair.length > 0
+        ? spansOf(ofPair.map(({ timeS }) => timeS))
+        : undefined,
       estimate,
       ofSource,
       ofDestination,
@@ -349,7 +415,7 @@ export class Pool {
       for (const { rttCode, timeS: at } of this.#adaptedTo(source, destination, newestS)) add(rttCode, at);
     }
     const gap = (at: number | null) => timeS === null || at === null ? null : Math.abs(timeS - at);
-    return found.map(({ rttCode, timeS: at }) => ({ log: logOfCode(rttCode), gapS: gap(at) }))
+    return found.map(({ rttCode, timeS: at }) => ({ log: logOfCode(rttCode), timeS: at, gapS: gap(at) }))
       .sort((x, y) => (x.gapS ?? -1) - (y.gapS ?? -1)).slice(0, MAX_PAIR_RTTS);
   }
 
@@ -451,6 +517,40 @@ const HASH_HALVES = 4;
 function triesAt(rows: HashedRows, row: number, part: number): Tried {
   if (row < 0) return { measurements: 0, failures: 0 };
   return { measurements: rows.countOf(row, part), failures: rows.countOf(row, part + 1) };
+}
+
+/** The parts of a mixture: the model's share, kernels, and what is even over the range. */
+interface Mixed {
+  readonly ofModel: number;
+  readonly kernels: readonly Kernel[];
+  readonly even: number;
+}
+
+function mixed(kernels: ReturnType<typeof kernelsOf>, weights: Float64Array): Mixed {
+  return { ofModel: weights[0], kernels: kernels(weights), even: weights[EVEN] };
+}
+
+function scaled({ ofModel, kernels, even }: Mixed, factor: number): Mixed {
+  return {
+    ofModel: factor * ofModel,
+    kernels: kernels.map((kernel) => ({ ...kernel, mass: factor * kernel.mass })),
+    even: factor * even,
+  };
+}
+
+/** Weights of which the model has none; all is even if it had all. */
+function withoutModel(weights: Float64Array): Float64Array {
+  const rest = 1 - weights[0];
+  return weights.map((weight, k) => k === 0 ? 0 : rest > 0 ? weight / rest : k === EVEN ? 1 : 0);
+}
+
+function sumOf(parts: readonly Mixed[]): Mixed {
+  const sum = (of: (part: Mixed) => number) => parts.reduce((total, part) => total + of(part), 0);
+  return {
+    ofModel: sum(({ ofModel }) => ofModel),
+    kernels: parts.flatMap(({ kernels }) => kernels),
+    even: sum(({ even }) => even),
+  };
 }
 
 type Ends = Pick<PooledQuestion, "source" | "destination">;

@@ -5,12 +5,16 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
+import { RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { halvesOf, type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
+import { type AgeCurve, ageTensor } from "./age.ts";
+import { type AgeCase, fitAge } from "./age_fit.ts";
 import { MEMORIES, namedWeights } from "./forecasts.ts";
+import { logOfCode } from "./kernel_mixture.ts";
 import { fitFailures } from "./no_reply.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { POOL_TENSORS, rangeAround } from "./pool.ts";
@@ -25,6 +29,11 @@ const MAX_PAIRS = 2 ** 19;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
+
+/** Results from which the age of RTTs is learned at most, of all pairs and of one, and the least RTTs of such a pair. */
+const MAX_AGED = 3000;
+const MAX_AGED_OF_PAIR = 8;
+const MIN_AGED_RTTS = 4;
 
 interface Rtt {
   readonly rttCode: number;
@@ -69,6 +78,7 @@ export class PoolTables {
   #greatest = 0;
   #startS = Infinity;
   #learned: Map<string, Float32Array> | undefined;
+  #curve: AgeCurve | undefined;
 
   /** @param placeOf The places of addresses, from which the forest learns. */
   constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
@@ -140,6 +150,7 @@ export class PoolTables {
       ends: ends.flatMap(({ hashes, usual }) => [...halves(hashes), ...usual.map(({ length }) => length)]),
       usual: ends.flatMap(({ usual }) => usual.flat()),
       all: quantilesOf(medians, MAX_ALL),
+      age: ageTensor(this.#curve ??= this.#ageCurve(pairs)),
       failureWeights,
       endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [...halves(hashes), ...tries]),
       pairTries: measured.filter(({ failed }) => sumOf(failed) > 0)
@@ -172,6 +183,24 @@ export class PoolTables {
     return new Map(
       memories.flatMap((memory) => [...memory.learn(pairs, { ...this, earlier: this.#learned })]),
     );
+  }
+
+  /** Fitted to later results of some pairs, with the RTTs from before that would have been remembered. */
+  #ageCurve(pairs: readonly KeptPair[]): AgeCurve {
+    const often = pairs.filter(({ spread }) => spread.length >= MIN_AGED_RTTS);
+    const length = Math.min(MAX_AGED_OF_PAIR, Math.ceil(MAX_AGED / often.length));
+    const cases = evenlySpread(often, MAX_AGED).flatMap((pair, number): AgeCase[] => {
+      const oldestFirst = chosenOf(pair, Infinity).reverse();
+      const random = new RandomStream(this.seed, "pool/age", number);
+      return Array.from({ length }, () => {
+        const newest = 1 + random.below(oldestFirst.length - 2);
+        const { rttCode, timeS } = oldestFirst[newest + 1 + random.below(oldestFirst.length - newest - 1)];
+        const ofPair = oldestFirst.slice(Math.max(0, newest + 1 - MAX_RTTS), newest + 1).reverse()
+          .map((rtt) => ({ log: logOfCode(rtt.rttCode), timeS: rtt.timeS, gapS: timeS - rtt.timeS }));
+        return { ofPair, rttCode, ageS: timeS - oldestFirst[newest].timeS };
+      });
+    });
+    return fitAge(cases, 1 / length);
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {

@@ -4,13 +4,14 @@ import type { Forecast } from "../forecast.ts";
 const RECENCIES: readonly ((rank: number) => number)[] = [(rank) => 0.75 ** rank, () => 1];
 const WIDTHS = [-10, -8, -6].map((exponent) => 2 ** exponent);
 
-/** Kernels around each RTT of the pair. */
+/** Kernels around each RTT of the pair; for any time by the spans that they stand for. */
 export const pairRtts: Forecast = {
   name: "pair_rtts",
   numWeights: RECENCIES.length * WIDTHS.length,
   needsPair: true,
-  ask({ ofPair }) {
+  ask({ ofPair, spans }) {
     const recencies = RECENCIES.map((recency) => {
+      if (spans) return spans;
       const weights = ofPair.map((_, rank) => recency(rank));
       const total = weights.reduce((sum, weight) => sum + weight, 0);
       return weights.map((weight) => weight / total);

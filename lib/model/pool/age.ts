@@ -1,0 +1,115 @@
+/**
+ * What time does to known RTTs: paths change, so an answer widens with the age of what it rests on.
+ *
+ * Changes come at rates that differ from path to path. If rates have a gamma distribution of shape 1/2, the chance that a
+ * path has not changed after a time t is (1 + t / s)^(-1/2): it falls soon for some paths and hardly at all for others
+ * (Lomax, "Business Failures", JASA 49, 1954). After a change the RTT is one of those seen before or one near them, at a
+ * distance with heavy tails that grows like the fourth root of the age. Much later the measurements say no more than
+ * those of other pairs do.
+ *
+ * @module
+ */
+import { real, SHARE, type Tensor } from "../possible_numbers.ts";
+import { type Kernel, kernelWidth } from "./kernel_mixture.ts";
+
+const DAY_S = 86_400;
+/** Widths of kernels around RTTs from before a change, ln, at an age of a day. */
+const WIDTHS = [-10, -7, -6, -5, -4, -3, -1].map((exponent) => 2 ** exponent);
+/**
+ * How much longer than a change it takes until a pair's RTTs say nothing more. ASSUMPTION: with it 3 % are such pairs after
+ * 18 days; of 3,233 results of MENOG 2019 then, 1.4 % more than after half a day were off by a factor of two.
+ */
+const REPLACED_FACTOR = 512;
+
+/** How fast RTTs age. */
+export interface AgeCurve {
+  /** The scale s of changes, seconds: after 3 s half of the paths have changed. */
+  readonly changeS: number;
+  /** The shares of the kernels of each width after a change; they add to 1. */
+  readonly shares: readonly number[];
+}
+
+/** The tensor of a curve. */
+export const AGE: Tensor = ["pool.age", [real(60, 1e9), ...WIDTHS.map(() => SHARE)]];
+
+/**
+ * The curve of paths of which nothing else is known: fitted to 25 traces of RIPE Atlas, 4 minutes apart, of up to 33 days
+ * (Shao et al. 2017, https://github.com/WenqinSHAO/rtt) by `fitAge`.
+ */
+export const USUAL_AGE: AgeCurve = {
+  changeS: DAY_S / 2,
+  shares: [0.295, 0.005, 0.094, 0.56, 0.03, 0.0145, 0.0015],
+};
+
+/** The numbers of {@link AGE}. */
+export function ageTensor({ changeS, shares }: AgeCurve): Float32Array {
+  return Float32Array.of(changeS, ...shares);
+}
+
+/** The curve of {@link AGE}. */
+export function ageCurveOf([changeS, ...shares]: Float32Array): AgeCurve {
+  const sum = shares.reduce((a, b) => a + b, 0);
+  return { changeS, shares: shares.map((share) => share / sum) };
+}
+
+/** What may have happened to a path. */
+export interface AgeShares {
+  /** P(RTTs of the pair say nothing any more). */
+  readonly replaced: number;
+  /** P(the path changed), if they do. */
+  readonly changed: number;
+}
+
+/** What may have happened since an RTT. @param ageS Seconds. */
+export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number): AgeShares {
+  const after = (scaleS: number) => 1 - 1 / Math.sqrt(1 + ageS / scaleS);
+  return { replaced: after(REPLACED_FACTOR * changeS), changed: after(changeS) };
+}
+
+/** The widths of kernels after a change, ln. @param ageS Above 0. */
+export function changedWidths(ageS: number): number[] {
+  const growth = (ageS / DAY_S) ** 0.25;
+  return WIDTHS.map((width) => kernelWidth(width * growth));
+}
+
+/** Kernels around RTTs from before a change, of mass 1. @param logs ln ms. @param ageS Above 0. */
+export function changedKernels(
+  { shares }: Pick<AgeCurve, "shares">,
+  logs: readonly number[],
+  ageS: number,
+): Kernel[] {
+  return changedWidths(ageS).flatMap((width, w) =>
+    logs.map((log) => ({ log, width, mass: shares[w] / logs.length }))
+  );
+}
+
+/** Kernels of an answer without RTTs of the pair, widened by as much as RTTs change on average. @param ageS Above 0. */
+export function widenedKernels(
+  { shares }: AgeCurve,
+  kernels: readonly Kernel[],
+  ageS: number,
+): Kernel[] {
+  const mean = changedWidths(ageS).reduce((sum, width, w) => sum + shares[w] * width, 0);
+  return kernels.map((kernel) => ({ ...kernel, width: kernelWidth(Math.hypot(kernel.width, mean)) }));
+}
+
+/**
+ * The share of the time that each RTT stands for: from halfway since the one before to halfway to the next one. RTTs of one
+ * time share what it stands for, and one without a time stands for as much as the mean.
+ *
+ * @param timesS Unix seconds; null if unknown. At least one.
+ */
+export function spansOf(timesS: readonly (number | null)[]): number[] {
+  const distinct = [...new Set(timesS)].filter((timeS) => timeS !== null).sort((a, b) => a - b);
+  const last = distinct.length - 1;
+  const spanOf = (i: number) => (distinct[Math.min(last, i + 1)] - distinct[Math.max(0, i - 1)]) / 2;
+  const spans = new Map(distinct.map((timeS, i) => [timeS, last > 0 ? spanOf(i) : 1]));
+  const counts = Map.groupBy(timesS, (timeS) => timeS);
+  const timed = timesS.filter((timeS) => timeS !== null).length;
+  const total = [...spans.values()].reduce((sum, span) => sum + span, 0);
+  return timesS.map((timeS) =>
+    timeS === null
+      ? 1 / timesS.length
+      : (spans.get(timeS) ?? 0) / total / (counts.get(timeS)?.length ?? 1) * timed / timesS.length
+  );
+}

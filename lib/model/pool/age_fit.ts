@@ -1,0 +1,149 @@
+/**
+ * Fits how fast RTTs age to pairs that were measured again and again: each case is a later result of a pair and the RTTs
+ * from before. As long as a path is the same, the forecasts around the pair's RTTs hold, whose weights are fitted here too.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { type AgeCurve, ageShares, changedKernels, USUAL_AGE } from "./age.ts";
+import type { KnownOfQuestion, PairRtt } from "./forecast.ts";
+import { pairMedians } from "./forecasts/pair_medians.ts";
+import { pairRtts } from "./forecasts/pair_rtts.ts";
+import { indexOfCode, type Kernel, KernelMixture, NUM_CODES } from "./kernel_mixture.ts";
+import { kindOf } from "./question_kinds.ts";
+
+/** A later result of a pair. */
+export interface AgeCase {
+  /** The RTTs from before, the nearest first. */
+  readonly ofPair: readonly PairRtt[];
+  /** The result, and how long after the nearest of them it came, seconds. */
+  readonly rttCode: number;
+  readonly ageS: number;
+}
+
+/** The scales of changes that are tried, in multiples of the usual one. */
+const FACTORS = [-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6].map((exponent) => 2 ** exponent);
+/** The standard deviation of ln of the scale before any case: by MENOG 2019 it is twice that of the traces. */
+const SCALE_SPREAD = Math.log(2);
+/** The worth of the usual shares and of even weights of forecasts, in cases. */
+const PRIOR_CASES = 30;
+const PRIOR_OF_FORECASTS = 10;
+const NUM_ITERATIONS = 60;
+/** Mass of each code whatever is known, all together. */
+const LEAST_MASS = 1e-3;
+
+const FORECASTS = [pairRtts, pairMedians];
+const NUM_FORECASTS = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 0);
+const NOTHING: Omit<KnownOfQuestion, "ofPair"> = {
+  ends: { source: "", destination: "" },
+  hashes: [{ hash1: 0, hash2: 0 }, { hash1: 0, hash2: 0 }],
+  spans: undefined,
+  estimate: undefined,
+  ofSource: [],
+  ofDestination: [],
+  knowsSource: true,
+  knowsDestination: true,
+  knowsPlaces: true,
+  inContext: [],
+  ofAll: [],
+  recall() {
+    throw new Error("forecasts around a pair's RTTs remember nothing else");
+  },
+};
+
+/** A case by what its forecasts say of the result's code. */
+interface Scored {
+  /** Whose weights of the forecasts it shares. */
+  readonly group: string;
+  readonly ageS: number;
+  /** P(the code) of each forecast around the pair's RTTs, and of the kernels of each width after a change. */
+  readonly same: readonly number[];
+  readonly changed: readonly number[];
+}
+
+/**
+ * Fits a curve by expectation maximisation, for each of some scales of changes; the usual one if there are no cases.
+ *
+ * @param weight The worth of a case: several of one pair are not worth as many of several.
+ */
+export function fitAge(cases: readonly AgeCase[], weight = 1): AgeCurve {
+  const scored = cases.map(scoreOf);
+  if (cases.length === 0) return USUAL_AGE;
+  let best = { curve: USUAL_AGE, score: -Infinity };
+  for (const factor of FACTORS) {
+    const { shares, score } = fitShares(scored, { changeS: factor * USUAL_AGE.changeS, weight });
+    const ofScale = score - (Math.log(factor) / SCALE_SPREAD) ** 2 / 2;
+    if (ofScale > best.score) {
+      best = { curve: { changeS: factor * USUAL_AGE.changeS, shares }, score: ofScale };
+    }
+  }
+  return best.curve;
+}
+
+function scoreOf({ ofPair, rttCode, ageS }: AgeCase): Scored {
+  const index = indexOfCode(rttCode);
+  const massOf = (kernels: Kernel[]) =>
+    (1 - LEAST_MASS) * new KernelMixture(kernels, [0, NUM_CODES]).massBetween(index, index + 1) +
+    LEAST_MASS / NUM_CODES;
+  const units = (length: number, at: number) => Array.from({ length }, (_, i) => i === at ? 1 : 0);
+  const known = { ...NOTHING, ofPair };
+  const same = FORECASTS.flatMap((forecast) => {
+    const kernels = forecast.ask(known);
+    return units(forecast.numWeights, -1).map((_, k) =>
+      massOf(kernels(units(forecast.numWeights, k)).filter(({ mass }) => mass > 0))
+    );
+  });
+  const logs = ofPair.map(({ log }) => log);
+  const numWidths = USUAL_AGE.shares.length;
+  const changed = units(numWidths, -1).map((_, k) =>
+    massOf(changedKernels({ shares: units(numWidths, k) }, logs, ageS).filter(({ mass }) => mass > 0))
+  );
+  return {
+    group: kindOf(known).groups.at(-1) ?? "",
+    ageS,
+    same,
+    changed,
+  };
+}
+
+/** The shares of widths if changes have a scale, and the log-likelihood of the cases and of the prior, nats. */
+function fitShares(
+  cases: readonly Scored[],
+  { changeS, weight }: { changeS: number; weight: number },
+): { shares: number[]; score: number } {
+  let shares = Float64Array.from(USUAL_AGE.shares);
+  const groups = new Map<string, Weights>();
+  const counted = cases.map(({ group, ageS, ...masses }) => {
+    const even = () => new Float64Array(NUM_FORECASTS).fill(1 / NUM_FORECASTS);
+    const weights = getOrMake(groups, group, () => ({ now: even(), next: even() }));
+    return { ...masses, weights, chance: ageShares({ changeS }, ageS).changed };
+  });
+  let score = 0;
+  for (let iteration = 0; iteration < NUM_ITERATIONS; iteration++) {
+    const counts = Float64Array.from(USUAL_AGE.shares, (share) => share * PRIOR_CASES);
+    score = counts.reduce((sum, count, k) => sum + count * Math.log(shares[k]), 0);
+    groups.forEach(({ next }) => next.fill(PRIOR_OF_FORECASTS / NUM_FORECASTS));
+    for (const { same, changed, weights: { now, next }, chance } of counted) {
+      let total = 0;
+      for (let k = 0; k < same.length; k++) total += (1 - chance) * now[k] * same[k];
+      for (let k = 0; k < changed.length; k++) total += chance * shares[k] * changed[k];
+      for (let k = 0; k < same.length; k++) next[k] += weight * (1 - chance) * now[k] * same[k] / total;
+      for (let k = 0; k < changed.length; k++) counts[k] += weight * chance * shares[k] * changed[k] / total;
+      score += weight * Math.log(total);
+    }
+    shares = normalised(counts);
+    groups.forEach((weights) => weights.now = normalised(weights.next));
+  }
+  return { shares: [...shares], score };
+}
+
+/** The weights of forecasts in a group, and the counts that make the next ones. */
+interface Weights {
+  now: Float64Array;
+  readonly next: Float64Array;
+}
+
+function normalised(counts: Float64Array): Float64Array<ArrayBuffer> {
+  const sum = counts.reduce((a, b) => a + b, 0);
+  return Float64Array.from(counts, (count) => count / sum);
+}
