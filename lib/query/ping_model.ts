@@ -10,6 +10,7 @@ import {
   type BasisKind,
   basisKindOf,
   basisOf,
+  momentOf,
   type TrainingData,
 } from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
@@ -22,7 +23,7 @@ import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { isAddress } from "../data/addresses/ip_prefix.ts";
 import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
-import { Pool, type PooledForecast } from "../model/pool/pool.ts";
+import { isOfPair, Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import { contextThatFits, encodeQuery, type PrefixQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
@@ -190,14 +191,28 @@ export class PingModel {
     return basisKindOf(this.trainingData, source, destination);
   }
 
-  /** The measurements that an answer from a source to a destination rests on. */
-  basisOf({ source, destination }: Pick<PrefixQuery, "source" | "destination">): Basis {
+  /**
+   * The measurements that an answer from a source to a destination rests on.
+   *
+   * @param query `timeS`: the moment that it is for (default: any time).
+   */
+  basisOf(
+    { source, destination, timeS = null, context }:
+      & Pick<PrefixQuery, "source" | "destination">
+      & Partial<{ readonly timeS: number | null; readonly context: readonly TokenMeasurement[] | null }>,
+  ): Basis {
     const basis = basisOf(this.trainingData, source, destination, {
       placeOf: (address) => this.places && placeText(this.places.describe(address)),
       isMisplaced: (address) => this.isMisplaced(address),
     });
     const isPair = isAddress(source) && isAddress(destination);
-    return { ...basis, rtts: isPair ? this.#pool?.measured(source.bytes, destination.bytes) : undefined };
+    const ends = { source: source.bytes, destination: destination.bytes };
+    const rtts = isPair ? this.#pool?.measured(ends.source, ends.destination) : undefined;
+    const ofContext = isPair ? context?.filter((each) => isOfPair(each, ends)) ?? [] : [];
+    const times = [...rtts ?? [], ...ofContext].map(({ timeS }) => timeS ?? 0);
+    const pairS = Math.max(0, basis.pair.lastS ?? 0, ...times) || null;
+    const { summary, adaptation } = this.trainingData ?? {};
+    return { ...basis, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
   }
 
   /** The device that the model runs on. */

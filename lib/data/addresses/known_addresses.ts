@@ -458,6 +458,57 @@ export interface RememberedRtt {
   readonly timeS: number | null;
 }
 
+/** The moment that an answer is for. */
+export interface Moment {
+  /** `any` is any time of the data: what a measurement at a random moment of them would show. */
+  readonly kind: "any" | "asked";
+  /** Text for people, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */
+  readonly text: string;
+  /** Seconds from the pair's last measurement, or else that of the data, to the asked time; null if that is not later. */
+  readonly ageS: number | null;
+}
+
+/**
+ * Describes the moment that an answer is for.
+ *
+ * @param timeS The asked time, Unix seconds; null for any.
+ * @param data `of`: the data, as far as known; `pairS`: the time of the pair's last measurement, null if there is none.
+ */
+export function momentOf(
+  timeS: number | null,
+  { of, pairS }: {
+    of: readonly (Pick<DataSummary, "startS" | "endS"> | undefined)[];
+    pairS: number | null;
+  },
+): Moment {
+  const times = (end: "startS" | "endS") => of.flatMap((each) => each?.[end] ?? []);
+  const [starts, ends] = [times("startS"), times("endS")];
+  if (timeS === null) {
+    const [start, end] = [Math.min(...starts), Math.max(...ends)];
+    const period = starts.length > 0 ? `from ${dayOf(start)} to ${dayOf(end)}` : "of the data";
+    return { kind: "any", text: `any time ${period}`, ageS: null };
+  }
+  const text = `${new Date(timeS * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const lastS = pairS ?? Math.max(...ends);
+  if (lastS === -Infinity || timeS <= lastS) return { kind: "asked", text, ageS: null };
+  const ageS = timeS - lastS;
+  const since = pairS === null ? "the newest data" : "the pair was last measured";
+  return { kind: "asked", text: `${text}, ${formatAge(ageS)} after ${since}`, ageS };
+}
+
+function dayOf(timeS: number): string {
+  return new Date(timeS * 1000).toISOString().slice(0, 10);
+}
+
+/** A duration in one unit: "244 days", "47 hours". */
+export function formatAge(seconds: number): string {
+  const units = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]] as const;
+  // Below two of a unit the smaller one says more.
+  const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? units[3];
+  const count = Math.floor(seconds / length);
+  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
+}
+
 /** The basis of an answer for a source and a destination: their measurements in the data. */
 export interface Basis {
   /** Whether the pair was measured, and else both ends. */
@@ -472,6 +523,8 @@ export interface Basis {
   readonly pair: Measured;
   /** Measured RTTs from the source to the destination that the model remembers, newest first. */
   readonly rtts?: readonly RememberedRtt[] | undefined;
+  /** The moment that the answer is for. */
+  readonly moment?: Moment | undefined;
   /** Where the ends are, as far as the model knows; undefined if it knows no places. */
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
 }
@@ -664,6 +717,15 @@ export const basisSchema = z.object({
   })).optional().describe(
     "measured RTTs of the pair that the model remembers, the newest first; absent without any",
   ),
+  moment: z.object({
+    kind: z.enum(["any", "asked"]),
+    age_s: z.number().nullable().describe(
+      "seconds from the pair's last measurement, or else that of the data, to the asked time; null if that is not later",
+    ),
+    text: z.string().describe("the same for people"),
+  }).optional().describe(
+    "the moment that the answer is for: any time, which is a random moment of the data, or the asked time",
+  ),
   places: z.object({ src: z.string().nullable(), dst: z.string().nullable() }).optional()
     .describe("city or region, country and AS of each; null if unknown, absent without any"),
 });
@@ -678,6 +740,8 @@ export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
   readonly pair: SeenJson;
   /** The measured RTTs of the pair that the model remembers, the newest first; absent without any. */
   readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
+  /** The moment that the answer is for. */
+  readonly moment?: { readonly kind: "any" | "asked"; readonly age_s: number | null; readonly text: string } | undefined;
 }
 
 const countsSchema = z.object({
@@ -697,7 +761,7 @@ export const dataSchema = z.object({
   adaptation: countsSchema.nullable().describe("measurements that the model was adapted to afterwards"),
 });
 
-export function basisJson({ kind, text, src, dst, pair, rtts = [], places }: Basis): BasisJson {
+export function basisJson({ kind, text, src, dst, pair, rtts = [], moment, places }: Basis): BasisJson {
   const seen = { src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
   const remembered = rtts.map(({ rttMs, timeS }) => ({ rtt_ms: rttMs, time: isoTime(timeS) }));
   return {
@@ -705,6 +769,7 @@ export function basisJson({ kind, text, src, dst, pair, rtts = [], places }: Bas
     text,
     ...seen,
     ...(remembered.length > 0 && { rtts: remembered }),
+    ...(moment && { moment: { kind: moment.kind, age_s: moment.ageS, text: moment.text } }),
     ...(places && { places }),
   };
 }

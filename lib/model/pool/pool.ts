@@ -556,7 +556,7 @@ function sumOf(parts: readonly Mixed[]): Mixed {
 type Ends = Pick<PooledQuestion, "source" | "destination">;
 
 /** Whether two measurements have the same ends, in either direction. */
-function isOfPair(one: Ends, other: Ends): boolean {
+export function isOfPair(one: Ends, other: Ends): boolean {
   return (isSameBytes(one.source, other.source) && isSameBytes(one.destination, other.destination)) ||
     (isSameBytes(one.source, other.destination) && isSameBytes(one.destination, other.source));
 }

@@ -92,11 +92,11 @@ export async function nearestOf(
   };
   const other = by === "median" ? "probability" : "median";
   ranked.sort(({ numbers: a }, { numbers: b }) => orders[by](a, b) || orders[other](a, b));
-  const nearest = ranked.slice(0, top).map(({ query: { dst, source, destination }, numbers }) => ({
-    candidate: dst,
-    ...model.names.named(dst),
+  const nearest = ranked.slice(0, top).map(({ query, numbers }) => ({
+    candidate: query.dst,
+    ...model.names.named(query.dst),
     ...numbers,
-    basis: basisJson(model.basisOf({ source, destination })),
+    basis: basisJson(model.basisOf(query)),
   }));
   return { nearest, candidates: list.length, pNoReply, minMs };
 }

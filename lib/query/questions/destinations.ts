@@ -20,6 +20,7 @@ import {
   src,
   step,
   time,
+  timeLine,
 } from "./question.ts";
 
 const top = (most: number) =>
@@ -145,7 +146,7 @@ export const destinations = question({
       step: model.step,
     };
   },
-  text({ destinations, candidates, prior_mass }) {
+  text({ time, destinations, candidates, prior_mass }) {
     const isKnown = destinations.some(({ measured }) => measured);
     const rows = destinations.map(({ prefix, name, probability, basis, measured }) => [
       withName(prefix, name),
@@ -160,6 +161,7 @@ export const destinations = question({
         percent(prior_mass)
       } together before the RTT was ` +
       "known; others cannot be listed",
+      timeLine(time),
     ].join("\n");
   },
 });

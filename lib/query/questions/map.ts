@@ -16,6 +16,7 @@ import {
   src,
   step,
   time,
+  timeLine,
 } from "./question.ts";
 
 const levels = ["country", "cell"] as const satisfies readonly MapLevel[];
@@ -94,7 +95,7 @@ export const map = question({
     const named = { src, ...model.names.namedEnds({ src }), time: timeS };
     return { ...named, level, first, position, total: areas.length, places, step: model.step };
   },
-  text({ places }) {
+  text({ time, places }) {
     const rows = places.map(({ country, name, median_ms, low_ms, high_ms, p_failed, basis }) => [
       country,
       name,
@@ -103,7 +104,10 @@ export const map = question({
       percent(p_failed),
       basis,
     ]);
-    return formatTable([["country", "name", "median", "90 %", "no reply", "basis"], ...rows], { left: [0, 1, 5] });
+    const table = formatTable([["country", "name", "median", "90 %", "no reply", "basis"], ...rows], {
+      left: [0, 1, 5],
+    });
+    return `${table}\n${timeLine(time)}`;
   },
 });
 

@@ -17,6 +17,7 @@ import {
   SERVED_DRAWS,
   step,
   time,
+  timeLine,
 } from "./question.ts";
 
 /** The most pairs where many share a server, of a node with itself included: a few seconds of two cores. */
@@ -136,13 +137,13 @@ export const matrix = question({
       step: model.step,
     };
   },
-  text({ destinations, destination_names: names = [], rows }) {
+  text({ time, destinations, destination_names: names = [], rows }) {
     const head = ["median", ...destinations.map((each, i) => withName(each, names[i] ?? undefined))];
     const cells = rows.map(({ src, src_name, median_ms }) => [
       withName(src, src_name),
       ...median_ms.map((ms) => ms === null ? "-" : `${formatMs(ms)} ms`),
     ]);
-    return formatTable([head, ...cells], { left: [0] });
+    return `${formatTable([head, ...cells], { left: [0] })}\n${timeLine(time)}`;
   },
 });
 

@@ -21,6 +21,7 @@ import {
   src,
   step,
   time,
+  timeLine,
 } from "./question.ts";
 
 /** The criteria by which candidates are ranked. */
@@ -133,7 +134,7 @@ export const nearest = question({
       step: model.step,
     };
   },
-  text({ nearest, candidates, p_no_reply, min_ms }) {
+  text({ time, nearest, candidates, p_no_reply, min_ms }) {
     const rows = nearest.map(({ candidate, name, median_ms, p_failed, p_nearest, regret_ms, basis }) => [
       withName(candidate, name),
       `${formatMs(median_ms)} ms`,
@@ -149,6 +150,7 @@ export const nearest = question({
       `P(none replies) ${
         percent(p_no_reply)
       }; the regret of a choice is how much longer its RTT is on average`,
+      timeLine(time),
     ].join("\n");
   },
 });

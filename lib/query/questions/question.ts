@@ -11,6 +11,7 @@
 import * as z from "zod";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { adviceOnName, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
+import { momentOf } from "../../data/addresses/known_addresses.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -128,7 +129,7 @@ function faultOfTime(time: unknown): string | undefined {
 /** When something was or would be measured. */
 export const time = z.union([z.string(), z.number()])
   .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
-  .describe("when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (any time)")
+  .describe("when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (any time: a random moment of the data)")
   .meta({ examples: ["2026-11-01T12:00Z"] });
 
 const measuredAddress = address.refine((text) => parseAddress(text) !== undefined, {
@@ -176,7 +177,13 @@ export const endNames = {
   dst_name: z.string().optional().describe("name of the destination, if it has one"),
 };
 /** The time of an answer. */
-export const answeredTime = z.number().nullable().describe("Unix seconds; null: any time");
+export const answeredTime = z.number().nullable().describe(
+  "Unix seconds; null: any time, which is a random moment of the data",
+);
+/** The time of an answer as a line of its text. */
+export function timeLine(time: number | null): string {
+  return `time: ${momentOf(time, { of: [], pairS: null }).text}`;
+}
 /** See its description. */
 export const notes = z.array(z.string()).optional().describe("notes for people");
 /** See its description. */

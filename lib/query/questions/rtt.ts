@@ -151,6 +151,7 @@ export const rtt = question({
     return [
       `RTT ${withName(answer.src, answer.src_name)} -> ${withName(answer.dst, answer.dst_name)}`,
       line("median", ms(median_ms, errors?.median_ms)),
+      ...basis.moment ? [line("time", basis.moment.text)] : [],
       line("rests on", basis.text),
       ...basis.rtts ? [line("measured", rttsText(basis.rtts))] : [],
       line("no reply", percent(p_failed, errors?.p_failed)),

@@ -17,6 +17,7 @@ import { MapPart, sourcesOfPlaces } from "./map_part.tsx";
 import { ModelPart } from "./model_part.tsx";
 import type { PartProps } from "./fields.tsx";
 import { PingsPart } from "./pings_part.tsx";
+import { periodOf, startTime } from "./texts.ts";
 import { render } from "preact";
 
 // A button that copies a link to what the page shows.
@@ -172,7 +173,9 @@ function App({ opened }: { opened: OpenedApi }) {
   const hasMap = model.value !== undefined && sourcesOfPlaces(model.value.config).length > 0;
   // Until the model has said whether it has one, nothing is shown that would change under the reader's hands.
   const isKnown = model.value !== undefined || model.error !== undefined;
-  const part = !asked?.isOpen ? asked?.part : !isKnown ? undefined : hasMap ? "map" : "ask";
+  const opening = !asked?.isOpen ? asked?.part : !isKnown ? undefined : hasMap ? "map" : "ask";
+  // The age of the data decides which time a question begins with.
+  const part = isKnown || asked?.fields.time || !opened.hasServer ? opening : undefined;
   useEffect(() => {
     if (part) document.title = `${TITLES[part]} · ping-llm`;
   }, [part]);
@@ -189,12 +192,16 @@ function App({ opened }: { opened: OpenedApi }) {
     await go({ part: name, fields: drafts });
     heading.current?.focus();
   };
+  // Pasted pings have a time of their own.
+  const usual = model.value && part !== "pings"
+    ? { time: startTime(periodOf(model.value.data), asked.atMs) }
+    : {};
   const props: PartProps = {
     opened,
     model,
-    fields: asked.fields,
+    fields: { ...usual, ...asked.fields },
     askedAtMs: asked.atMs,
-    drafts,
+    drafts: { ...usual, ...drafts },
     setDraft: (name, text) => setDrafts((fields) => ({ ...fields, [name]: text })),
     submit: (changes = {}) => go({ part: part ?? "ask", fields: { ...drafts, ...changes } }),
   };

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { LineError } from "../../query/questions/question.ts";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { colorOf, quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
 import {
@@ -15,7 +16,16 @@ import {
   SearchField,
   TimeField,
 } from "./fields.tsx";
-import { formatMs, formatPercent, formatRange, formatTime, questionTimeS } from "./texts.ts";
+import {
+  ANY_TIME,
+  formatMs,
+  formatPercent,
+  formatRange,
+  formatTime,
+  periodOf,
+  questionTimeS,
+  startTime,
+} from "./texts.ts";
 import { curlGet } from "./saved_files.tsx";
 import uPlot from "uplot";
 import type { PingApi } from "../api/ping_service.ts";
@@ -88,7 +98,7 @@ export function AskPart(part: PartProps) {
   const isAsked = fields.src !== undefined || fields.dst !== undefined;
   const faults = isAsked ? faultsOf(fields, ["src", "dst"], askedAtMs) : {};
   const first = model.value?.examples[0];
-  const example = first && questionOf({ src: first.src, dst: first.dst }, {}, askedAtMs);
+  const example = first && questionOf({ ...fields, src: first.src, dst: first.dst }, {}, askedAtMs);
   const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
   // Two hooks: the example's answer is never shown below the heading of a question.
   const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as QuestionOf<"rtt">), signal);
@@ -128,12 +138,19 @@ export function AskPart(part: PartProps) {
           <HoursStrip
             api={api}
             question={isBusy ? null : question}
-            startS={question?.time as number | null ?? Math.floor(askedAtMs / 3.6e6) * 3600}
+            startS={question?.time as number | null ?? hourOf(model.value, askedAtMs)}
           />
         )
         : null}
     </>
   );
+}
+
+/** The hour of now, or of the end of data that are old. @returns Unix seconds. */
+function hourOf(model: ModelAnswer | undefined, nowMs: number): number {
+  const period = periodOf(model?.data);
+  const timeS = period && startTime(period, nowMs) === ANY_TIME ? period.endS : nowMs / 1000;
+  return Math.floor(timeS / HOUR_S) * HOUR_S;
 }
 
 /** The pair in words, with names if the answer is of it. */
@@ -231,7 +248,7 @@ function HoursStrip(
   });
   return (
     <section aria-labelledby="hours">
-      <h2 id="hours">The next 24 hours</h2>
+      <h2 id="hours">The 24 hours from {formatTime(startS)}</h2>
       <AnswerState answer={answer} doing="Asking for 25 hours">
         {(hours) => <Strip hours={hours} />}
       </AnswerState>

@@ -16,11 +16,12 @@ export function BasisBadge({ kind }: { kind: BasisKind }) {
 }
 
 /** What an answer rests on. */
-export function Basis({ basis: { kind, text, rtts } }: { basis: BasisJson }) {
+export function Basis({ basis: { kind, text, rtts, moment } }: { basis: BasisJson }) {
   return (
     <div class="basis">
       <p>
-        <BasisBadge kind={kind} /> {text}
+        <BasisBadge kind={kind} /> {moment ? `For ${moment.text}. ` : ""}
+        {text}
       </p>
       {rtts
         ? (

@@ -5,7 +5,7 @@ import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { ModelAnswer } from "../api/schemas.ts";
 import type { AnswerOf } from "../../query/questions/questions.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
-import { ANY_TIME, inputTime, questionTimeS } from "./texts.ts";
+import { ANY_TIME, inputTime, NOW, periodOf, questionTimeS, timeWarning } from "./texts.ts";
 import type { FieldName, Fields } from "./url_state.ts";
 import type { OpenedApi } from "./open_api.ts";
 import type { Answer } from "./answer_state.tsx";
@@ -202,17 +202,24 @@ export function LinesField(field: FieldProps & { rows: number }) {
 export function TimeField({ part, faults }: { part: PartProps; faults: Faults }) {
   const id = useId();
   const text = part.drafts.time ?? "";
-  const choice = text === "" ? "now" : text === ANY_TIME ? ANY_TIME : "at";
-  const field = { part, faults, name: "time" as const, label: "Time" };
+  const choice = text === "" ? NOW : text === ANY_TIME || text === NOW ? text : "at";
+  const period = periodOf(part.model.value?.data);
+  const warning = timeWarning(period, questionTimeS(text, part.askedAtMs), part.askedAtMs);
+  const field = { part, faults, name: "time" as const, label: "Time", ...(warning && { hint: warning }) };
   const choose = (value: string) => {
     const now = inputTime(Date.now() / 1000);
-    part.setDraft("time", value === "now" ? "" : value === ANY_TIME ? ANY_TIME : now);
+    part.setDraft("time", value === "at" ? now : value);
   };
   return (
     <Labelled field={field} id={id}>
       <div class="time-choice">
-        <select id={id} value={choice} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          <option value="now">now</option>
+        <select
+          id={id}
+          value={choice}
+          aria-describedby={warning && `${id}-hint`}
+          onChange={({ currentTarget }) => choose(currentTarget.value)}
+        >
+          <option value={NOW}>now</option>
           <option value="at">at (UTC)</option>
           <option value={ANY_TIME}>any time</option>
         </select>

@@ -1,4 +1,6 @@
 /** RTTs, probabilities and times as a person reads them. @module */
+import { formatAge } from "../../data/addresses/known_addresses.ts";
+import type { ModelAnswer } from "../api/schemas.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 
 /** An RTT with three figures: `0.42 ms`, `15.3 ms`, `154 ms`, `2.31 s`, `1.2 h`. */
@@ -40,8 +42,47 @@ function figures(value: number): string {
   return value >= 0.0095 ? value.toFixed(2) : String(Number(value.toPrecision(1)));
 }
 
-/** The text in the field of the time that means any time; empty is now, another one ISO 8601 in UTC. */
+/** Texts in the field of the time; others are ISO 8601 in UTC. An empty one is {@link startTime}. */
 export const ANY_TIME = "any";
+export const NOW = "now";
+
+/** The first and the last time of a model's data, Unix seconds. */
+interface Period {
+  readonly startS: number;
+  readonly endS: number;
+}
+
+/** The period of a model's data; undefined if unknown. */
+export function periodOf(data: ModelAnswer["data"] | undefined): Period | undefined {
+  if (!data?.start || !data.end) return undefined;
+  const ends = [data.end, data.adaptation?.end].flatMap((end) => end ? Date.parse(end) / 1000 : []);
+  return { startS: Date.parse(data.start) / 1000, endS: Math.max(...ends) };
+}
+
+/** Whether a time is later than the end of the data by more than their period. */
+function isFarAfter({ startS, endS }: Period, timeS: number): boolean {
+  return timeS - endS > endS - startS;
+}
+
+/** The text of the time that questions begin with: now, or any time of data that are old. */
+export function startTime(period: Period | undefined, nowMs: number): typeof ANY_TIME | typeof NOW {
+  return period && isFarAfter(period, nowMs / 1000) ? ANY_TIME : NOW;
+}
+
+/** A warning about the time of a question, if its data are old. @param timeS See {@link questionTimeS}. */
+export function timeWarning(
+  period: Period | undefined,
+  timeS: ReturnType<typeof questionTimeS>,
+  nowMs: number,
+): string | undefined {
+  if (!period || typeof timeS === "object" && timeS !== null) return undefined;
+  const isAny = timeS === null;
+  const laterS = isAny ? nowMs / 1000 : timeS;
+  if (!isFarAfter(period, laterS)) return undefined;
+  const end = `The data end on ${inputTime(period.endS).slice(0, 10)}`;
+  if (isAny) return `${end}: answers are for a random moment of them.`;
+  return `${end}, ${formatAge(laterS - period.endS)} before this time: paths may have changed.`;
+}
 
 /**
  * The time that a question asks for.
@@ -51,7 +92,7 @@ export const ANY_TIME = "any";
  * @returns Unix seconds, null for any time, or what is wrong with the text.
  */
 export function questionTimeS(text: string | undefined, nowMs: number): number | null | { fault: string } {
-  if (!text) return Math.floor(nowMs / 60_000) * 60;
+  if (!text || text === NOW) return Math.floor(nowMs / 60_000) * 60;
   if (text === ANY_TIME) return null;
   const time = parseTimeUs(text);
   return "fault" in time ? time : time.timeUs / 1e6;

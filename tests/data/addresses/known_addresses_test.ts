@@ -7,6 +7,7 @@ import {
   basisOf,
   dataJson,
   measuredBy,
+  momentOf,
 } from "../../../lib/data/addresses/known_addresses.ts";
 
 const DAY_S = Date.UTC(2019, 5, 1) / 1000;
@@ -238,4 +239,19 @@ Deno.test("basisOf() names the place of what was never measured, and an address 
   assertEquals(places, { src: "Frankfurt am Main, DE, AS3320", dst: "Frankfurt am Main, DE, AS3320" });
   const wrong = basisOf(data, parsePrefix("192.0.2.1"), parsePrefix("8.8.8.8"), where).text;
   assertStringIncludes(wrong, "8.8.8.8 is not where the database says");
+});
+
+Deno.test("momentOf() says whether an answer is for any time, and how long after what it rests on", () => {
+  const [startS, endS] = ["2019-05-12T01:00Z", "2019-06-02T20:00Z"].map((time) => Date.parse(time) / 1000);
+  const of = [{ startS, endS }, undefined];
+  const anyTime = { kind: "any", text: "any time from 2019-05-12 to 2019-06-02", ageS: null } as const;
+  assertEquals(momentOf(null, { of, pairS: endS }), anyTime);
+  assertEquals(momentOf(null, { of: [], pairS: null }).text, "any time of the data");
+  const asked = (timeS: number, pairS: number | null) => momentOf(timeS, { of, pairS });
+  assertEquals(asked(endS - 60, endS), { kind: "asked", text: "2019-06-02 19:59 UTC", ageS: null });
+  const pairText = "2019-06-04 19:00 UTC, 47 hours after the pair was last measured";
+  assertEquals(asked(endS + 169_200, endS), { kind: "asked", text: pairText, ageS: 169_200 });
+  const dataText = "2019-06-04 20:00 UTC, 2 days after the newest data";
+  assertEquals(asked(endS + 172_800, null), { kind: "asked", text: dataText, ageS: 172_800 });
+  assertEquals(momentOf(endS, { of: [], pairS: null }).ageS, null);
 });

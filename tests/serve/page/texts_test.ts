@@ -10,7 +10,10 @@ import {
   formatPercent,
   formatPValue,
   formatRange,
+  periodOf,
   questionTimeS,
+  startTime,
+  timeWarning,
 } from "../../../lib/serve/page/texts.ts";
 import { csvText, curlCommand } from "../../../lib/serve/page/saved_files.tsx";
 import { judge, type JudgedPing, sumUp } from "../../../lib/serve/page/pings_part.tsx";
@@ -209,5 +212,31 @@ Deno.test("questionTimeS() reads now, any time and times in UTC", () => {
   assertEquals(questionTimeS("", nowMs), nowMs / 1000 - 59);
   assertEquals(questionTimeS("any", nowMs), null);
   assertEquals(questionTimeS("2025-06-15T12:30", nowMs), Date.UTC(2025, 5, 15, 12, 30) / 1000);
+  assertEquals(questionTimeS("now", nowMs), nowMs / 1000 - 59);
   assert(typeof questionTimeS("soon", nowMs) === "object");
+});
+
+Deno.test("questions begin with any time, and a warning, where the data are older than their period is long", () => {
+  const counts = { measurements: 9, sources: 1, destinations: 1 };
+  const [start, end] = ["2019-05-12T00:00:00Z", "2019-06-02T00:00:00Z"];
+  const data = { origin: "", is_synthetic: false, start, end, ...counts, adaptation: null };
+  const period = periodOf(data);
+  const [soonMs, lateMs] = [Date.UTC(2019, 5, 20), Date.UTC(2020, 1, 1, 12)];
+  assertEquals([startTime(period, soonMs), startTime(period, lateMs)], ["now", "any"]);
+  assertEquals([startTime(undefined, lateMs), timeWarning(undefined, lateMs / 1000, lateMs)], [
+    "now",
+    undefined,
+  ]);
+  assertEquals(timeWarning(period, soonMs / 1000, lateMs), undefined);
+  assertEquals(timeWarning(period, null, soonMs), undefined);
+  assertEquals(
+    [timeWarning(period, lateMs / 1000, lateMs), timeWarning(period, null, lateMs)],
+    [
+      "The data end on 2019-06-02, 244 days before this time: paths may have changed.",
+      "The data end on 2019-06-02: answers are for a random moment of them.",
+    ],
+  );
+  const adapted = { ...data, adaptation: { start: end, end: "2020-01-31T00:00:00Z", ...counts } };
+  assertEquals(startTime(periodOf(adapted), lateMs), "now");
+  assertEquals(periodOf(null), undefined);
 });
