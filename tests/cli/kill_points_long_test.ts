@@ -5,6 +5,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
@@ -15,6 +16,7 @@ import { copyFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runUntilChange } from "../io/files/until_change.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { TrainingRuns, writeRows } from "../train/training_runs.ts";
+import { PrometheusServer } from "./fetch/prometheus_server.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
 
 /** The last change at which a stage is ended one by one; later ones are alike. */
@@ -23,6 +25,8 @@ const MAX_CHANGES = 400;
 interface Replacement {
   /** The arguments of the run whose output is replaced, and of the one that replaces it. @param out The output. */
   args(out: string, which: "old" | "new"): string[];
+  /** Whether the new run is the first one, without an output to replace. */
+  isFirst?: boolean;
   /** Reads the output. @throws {UserError} If it is not whole. */
   read(out: string): Promise<unknown>;
   /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
@@ -54,17 +58,18 @@ function namesIn(folder: string, within = ""): string[] {
 /** Ends the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
 async function killEverywhere(
   folder: TemporaryFolder,
-  { args, read, readSteps = () => Promise.resolve([]), input, stride = 1 }: Replacement,
+  { args, read, readSteps = () => Promise.resolve([]), input, stride = 1, isFirst = false }: Replacement,
 ): Promise<number> {
   const [oldPlace, newPlace] = ["old", "new"].map((name) => folder.at(name));
   const place = folder.at("killed");
   const out = (root: string) => join(root, "out");
   for (const root of [oldPlace, newPlace]) Deno.mkdirSync(root);
-  await run(args(out(oldPlace), "old"), input?.old);
+  if (!isFirst) await run(args(out(oldPlace), "old"), input?.old);
   copyFolder(oldPlace, newPlace);
   const runNew = (root: string) => run(args(out(root), "new"), input?.new);
   await runNew(newPlace);
-  const [oldContent, newContent] = [await read(out(oldPlace)), await read(out(newPlace))];
+  const oldContent = isFirst ? null : await read(out(oldPlace));
+  const newContent = await read(out(newPlace));
   const whole = [oldContent, newContent, ...await readSteps(out(newPlace))].map((each) =>
     JSON.stringify(each)
   );
@@ -82,7 +87,9 @@ async function killEverywhere(
       );
     } catch (error) {
       assert(error instanceof UserError, `after ${n} changes: ${error}`);
-      assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
+      // Of a first run there may be nothing yet.
+      const isNothing = isFirst && /no such file|no \.\w+ file in it/.test(error.message);
+      if (!isNothing) assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
       numRefused++;
     }
     await runNew(place);
@@ -103,6 +110,21 @@ async function readOutputs(out: string, names: readonly string[] = [""]): Promis
   );
 }
 
+/** Reads all data of an output folder as a stage that takes it as input does; a user's own globs find the same files. */
+async function readData(out: string, isWanted = /./): Promise<string[]> {
+  await checkOutputs([out], { verify: true });
+  const isData = (name: string) =>
+    /^[^.].*\.\w+$/.test(name) && !name.startsWith("manifest") && isWanted.test(name);
+  const names = namesIn(out).filter(isData);
+  if (names.length === 0) throw new UserError(`Cannot read ${out}: no .data file in it`);
+  return names.map((name) => {
+    const bytes = Deno.readFileSync(join(out, name));
+    // Durations differ.
+    const text = new TextDecoder("latin1").decode(bytes);
+    return `${name} ${createHash("sha256").update(text.replaceAll(/"seconds":[^,}]*/g, "")).digest("hex")}`;
+  });
+}
+
 /** Reads a checkpoint as `query` does. */
 function readWeights(out: string): Promise<unknown> {
   return Promise.try(() => {
@@ -116,19 +138,118 @@ function readWeights(out: string): Promise<unknown> {
 
 const line = (rtt: number) => `${JSON.stringify({ src: "10.0.0.1", dst: "10.0.0.2", time: 1.7e9, rtt })}\n`;
 
-Deno.test("import --overwrite, ended at any change", async () => {
-  using folder = new TemporaryFolder();
-  const header = "src,dst,time,rtt\n";
+/** Writes two small files of measurements, `old.csv` and `new.csv`. */
+function writeMeasurements(folder: TemporaryFolder): void {
   for (const [name, rtt] of [["old", 10], ["new", 20]] as const) {
-    const rows = Array.from({ length: 50 }, (_, i) => `10.0.0.${i},10.0.1.1,${1.7e9 + i},${rtt}\n`);
-    Deno.writeTextFileSync(folder.at(`${name}.csv`), header + rows.join(""));
+    // Two of the lines are rejected.
+    const rows = Array.from({ length: 60 }, (_, i) => `10.0.${i % 20}.1,10.0.1.${i},${1.7e9 + i},${rtt}\n`);
+    Deno.writeTextFileSync(folder.at(`${name}.csv`), `src,dst,time,rtt\n${rows.join("")}x,10.0.1.1,1,1\n`);
   }
+}
+
+/** The stages that make data, from `old.csv` and `new.csv` and what the stages before them made. */
+const DATA_STAGES: Record<string, {
+  /** The end of the output's name. */
+  end?: string;
+  args: (at: (name: string) => string, which: "old" | "new") => string[];
+}> = {
+  import: {
+    end: ".parquet",
+    args: (at, which) => ["--input", at(`${which}.csv`), "--max-reject-ratio", "0.5"],
+  },
+  shard: {
+    args: (at, which) => [
+      ...["--input", at(`${which}.parquet`), "--train-shards", "2", "--val-shards", "1"],
+      ...["--test-shards", "1", "--workers", "1"],
+    ],
+  },
+  "probe-rows": {
+    args: (at, which) => ["--input", at(`${which}.parquet`), "--shards", "2", "--workers", "1"],
+  },
+  pretokenize: {
+    args: (at, which) => ["--input", at(`${which}-rows`), "--sequences-per-file", "5"],
+  },
+  synth: {
+    end: ".parquet",
+    args: (_at, which) => [
+      ...["--rows", "400", "--probes", "4", "--destinations", "4", "--workers", "1"],
+      ...["--seed", which === "old" ? "1" : "2"],
+    ],
+  },
+};
+
+for (const [stage, { end = "", args }] of Object.entries(DATA_STAGES)) {
+  for (const isFirst of [true, false]) {
+    Deno.test(`${stage}${isFirst ? "" : " --overwrite"}, ended at any change`, async () => {
+      using folder = new TemporaryFolder();
+      const at = (name: string) => folder.at(name);
+      writeMeasurements(folder);
+      for (const which of ["old", "new"] as const) {
+        const words = (
+          name: string,
+          ...more: string[]
+        ) => [name, ...DATA_STAGES[name].args(at, which), ...more];
+        await run(words("import", "--output", at(`${which}.parquet`)));
+        if (stage === "pretokenize") await run(words("probe-rows", "--output", at(`${which}-rows`)));
+      }
+      const read = end === "" ? readData : (out: string) => readOutputs(`${out}${end}`);
+      const overwrite = isFirst ? [] : ["--overwrite"];
+      await killEverywhere(folder, {
+        args: (out, which) => [stage, ...args(at, which), "--output", `${out}${end}`, ...overwrite],
+        read,
+        isFirst,
+      });
+    });
+  }
+}
+
+Deno.test("fetch prometheus --overwrite, ended at any change", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const span = ["--start", "2020-10-07T03:00:00", "--stop", "2020-10-07T03:20:00", "--window", "8m"];
   await killEverywhere(folder, {
-    args: (
-      out,
-      which,
-    ) => ["import", "--input", folder.at(`${which}.csv`), "--output", `${out}.parquet`, "--overwrite"],
-    read: (out) => readOutputs(`${out}.parquet`),
+    args: (out, which) => [
+      ...["fetch", "prometheus", "--url", server.url, "--query", "probe_duration_seconds", ...span],
+      ...["--step", which === "old" ? "15s" : "30s", "--output", out, "--overwrite"],
+    ],
+    read: readData,
+  });
+});
+
+Deno.test("query matrix and eval --overwrite, ended at any change", async (t) => {
+  using folder = new TemporaryFolder();
+  writeRowCheckpoint(folder.at("run"));
+  Deno.writeTextFileSync(folder.at("nodes.txt"), "10.0.0.1\n10.0.0.2\n");
+  await t.step("query matrix", async () => {
+    await killEverywhere(folder, {
+      args: (out, which) => [
+        ...["query", "matrix", "--checkpoint", folder.at("run"), "--nodes", folder.at("nodes.txt")],
+        ...["--quantiles", which === "old" ? "0.1" : "0.2", "--output", `${out}.csv`, "--overwrite"],
+      ],
+      read: (out) => readOutputs(`${out}.csv`),
+    });
+  });
+  for (const name of ["old", "new"]) Deno.removeSync(folder.at(name), { recursive: true });
+  await t.step("eval", async () => {
+    await writeRows(folder.at("rows"), "train", syntheticRows(1, 10, 10));
+    await writeRows(folder.at("rows"), "test", syntheticRows(2, 4, 10));
+    await killEverywhere(folder, {
+      args: (out, which) => [
+        ...["eval", "--checkpoint", folder.at("run"), "--data", folder.at("rows"), "--output", out],
+        ...[
+          "--max-measurements",
+          which === "old" ? "3" : "2",
+          "--baselines",
+          "none",
+          "--history",
+          "train",
+          "--overwrite",
+        ],
+      ],
+      // The page also shows durations.
+      read: (out) => readData(out, /json$/),
+      stride: 2,
+    });
   });
 });
 
