@@ -25,7 +25,7 @@ import { shortened, UsageError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
-import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Output } from "../lib/io/files/output.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
@@ -93,7 +93,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     options: { ...base, ...fit, ...identityOf(reading), maxMeasurements, merge, follow },
     overwrite,
   };
-  using staged = StagedOutput.openFolder(output, start);
+  using staged = Output.openFolder(output, start);
   if (follow) return await followLines(model, { ...options, base, fit, reading }, { staged, stage });
   const begunMs = performance.now();
   const wasComplete = staged.isComplete;
@@ -130,7 +130,7 @@ async function make(
     fit: Omit<AdaptOptions, "adapted">;
     reading: ReadingOptions;
   },
-  { staged, stage }: { staged: StagedOutput; stage: StageContext },
+  { staged, stage }: { staged: Output; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
   const { measurements, numRead, rejected, skipped } = await readMeasurementFiles(input, {
@@ -164,7 +164,7 @@ async function make(
 async function saveMerged(
   { weights, trainingData }: AdaptedModel,
   { checkpoint, config, base: { base } }: { checkpoint: string; config: RunConfig; base: AdaptedFrom },
-  staged: StagedOutput,
+  staged: Output,
 ): Promise<void> {
   const { state, optimizer } = loadResumable(base);
   const { state: { files: _, ...kept }, pool } = loadCheckpoint(checkpoint);
@@ -204,7 +204,7 @@ interface FollowOptions {
 async function followLines(
   model: AdaptedModel,
   options: FollowOptions,
-  { staged, stage }: { staged: StagedOutput; stage: StageContext },
+  { staged, stage }: { staged: Output; stage: StageContext },
 ): Promise<StageResult> {
   const { output, base, maxMeasurements, fit } = options;
   using gpu = await Gpu.open();

@@ -44,7 +44,7 @@ import {
 } from "../lib/cli/bench/gpu_quick.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
-import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Output } from "../lib/io/files/output.ts";
 import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/model_decoders.ts";
 import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
 import {
@@ -159,7 +159,7 @@ export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (option
   const preset = options.config ?? (scale === "full" ? "95m" : "demo");
   const config = loadConfig(preset, options.set);
   const settings = { adapter: adapter.name, scale, config, maxS, ...(options.quick ? { quick: true } : {}) };
-  using output = StagedOutput.openFolder(options.output, {
+  using output = Output.openFolder(options.output, {
     stage: "bench gpu",
     inputs: [],
     options: settings,
@@ -233,7 +233,7 @@ export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (option
 /** `bench gpu --quick`. */
 async function surveyQuickly(plan: QuickPlan, { context, output, settings, leftS }: {
   context: StageContext;
-  output: StagedOutput;
+  output: Output;
   settings: Record<string, unknown>;
   leftS: () => number;
 }): Promise<StageResult> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { basename, join } from "@std/path";
+import { join } from "@std/path";
 import { formatBytes, formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
@@ -24,9 +24,9 @@ import { CHECKOUT } from "../lib/cli/own_program.ts";
 import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
-import { placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readPage } from "../lib/serve/page_files.ts";
 import { VERSION } from "../lib/base/version.ts";
+import { makeOutputFile } from "./stage_files.ts";
 import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
 
 /** Deno's flags to start each stage. @param dawn As for `denoFlagsOf`. */
@@ -63,28 +63,18 @@ export const compileStage: Stage = defineStage(
       );
     }
     await readPage("compile");
-    const startMs = performance.now();
-    const { path } = placeOfFile(output);
     const start = {
       stage: "compile",
       inputs: [],
       options: { form, ...(dawn && { dawn }), program: hashOfProgram(PROGRAM) },
       overwrite,
+      besides: () => [],
     };
-    using staged = StagedOutput.openFile(path, { ...start, besides: [] });
-    const { isComplete: doneAlready, manifest } = staged;
-    if (!doneAlready) {
-      const made = join(staged.folder, basename(path));
-      manifest.counts = await make(made, {
-        form: dawn ? "launcher" : form,
-        dawn,
-        work: staged.workPath("packages"),
-        context,
-      });
-      await staged.record(basename(path));
-      staged.publish();
-    }
-    const seconds = doneAlready ? 0 : (performance.now() - startMs) / 1000;
+    const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
+      const work = workPath("packages");
+      return { counts: await make(path, { form: dawn ? "launcher" : form, dawn, work, context }) };
+    });
+    const { isDone: doneAlready, manifest, seconds } = run;
     const [{ sizeBytes }] = manifest.outputs;
     const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
     const text = doneAlready

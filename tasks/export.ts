@@ -7,7 +7,7 @@ import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cl
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
-import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Output } from "../lib/io/files/output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { npmPackage } from "../lib/serve/site/npm_package.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
@@ -37,7 +37,7 @@ export const exportStage: Stage = defineStage(
       names: await openNames(names),
     };
     const page = form === "npm" ? npmPackage(info, bundled) : siteFiles(bundled);
-    using staged = StagedOutput.openFolder(output, {
+    using staged = Output.openFolder(output, {
       stage: "export",
       inputs: modelFilesOf(checkpoint.directory).map((file) => fingerprint(file)),
       options: { dtype, content: digestOfSite(content, page) },

@@ -28,7 +28,7 @@ import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
 import type { ManifestOutput } from "../lib/io/files/manifest.ts";
-import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Output } from "../lib/io/files/output.ts";
 import { ATLAS_KEY, GLOBALPING_KEY, PROMETHEUS_KEY, STAGES } from "./stages.ts";
 import { zstdCompressSync } from "node:zlib";
 import { createPing, endedPing, GlobalpingPlaces, isId } from "../lib/cli/fetch/globalping.ts";
@@ -40,8 +40,6 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 type Options = OptionsOf<typeof STAGES.fetch.kinds.atlas>;
 
 const PROBES = "probes.json";
-/** The manifest of the work is written at most so often: it lists all windows. */
-const SAVE_MS = 2000;
 /** The name by which a file's counts tell when it was fetched by the server's clock, seconds since 1970. */
 const FETCHED_S = "fetchedAtS";
 
@@ -57,7 +55,7 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
   const started = { stage: "fetch atlas", inputs: [], options: { ...asked, url: options.url }, overwrite };
   const windowsUntil = (nowS: number) => atlasWindows(measurements, { startS, stopS, windowS, nowS });
   windowsUntil(ownNowS()); // refuses too many
-  using output = StagedOutput.openFolder(folder, started);
+  using output = Output.openFolder(folder, started);
   const found = new Map(output.manifest.outputs.map((each) => [each.path, each]));
   const { windows, missing } = await planned(client, stopS, windowsUntil, (window) => {
     return isFinal(window, found.get(windowFile(window)), SETTLE_S);
@@ -97,7 +95,7 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
 });
 
 async function fetchMissing(
-  output: StagedOutput,
+  output: Output,
   { windows, missing, probes, folder }: {
     windows: readonly AtlasWindow[];
     missing: readonly AtlasWindow[];
@@ -117,27 +115,19 @@ async function fetchMissing(
   const numDone = total - missing.length;
   using progress = context.progress("fetching", { total, unit: "windows", start: numDone });
   let numResults = 0;
-  let savedMs = performance.now();
-  try {
-    for (const [i, window] of missing.entries()) {
-      const name = windowFile(window);
-      const onResults = (count: number) =>
-        progress.update(
-          numDone + i,
-          `${formatCount(numResults + count)} results, measurement ${window.measurement}`,
-        );
-      onResults(0);
-      const fetchedAtS = await client.nowS();
-      const path = join(output.folder, name);
-      const results = await fetchWindow(client, { window, probes, path, seen, onResults });
-      await output.record(name, { results, [FETCHED_S]: fetchedAtS });
-      numResults += results;
-      if (performance.now() - savedMs < SAVE_MS) continue;
-      output.save();
-      savedMs = performance.now();
-    }
-  } finally {
-    output.save();
+  for (const [i, window] of missing.entries()) {
+    const name = windowFile(window);
+    const onResults = (count: number) =>
+      progress.update(
+        numDone + i,
+        `${formatCount(numResults + count)} results, measurement ${window.measurement}`,
+      );
+    onResults(0);
+    const fetchedAtS = await client.nowS();
+    const path = join(output.folder, name);
+    const results = await fetchWindow(client, { window, probes, path, seen, onResults });
+    await output.record(name, { results, [FETCHED_S]: fetchedAtS });
+    numResults += results;
   }
   progress.update(total, "probes and anchors");
   const objects = await fetchProbes(client, seen, join(output.folder, PROBES));
@@ -173,7 +163,7 @@ function isFinal({ stopS }: TimeWindow, file: ManifestOutput | undefined, settle
 }
 
 /** Where a finished file is: in the work folder, or published by an earlier run. */
-function placeOf(output: StagedOutput, folder: string, name: string): string {
+function placeOf(output: Output, folder: string, name: string): string {
   const made = join(output.folder, name);
   return exists(made) ? made : join(folder, name);
 }
@@ -252,7 +242,7 @@ export const fetchGlobalpingStage: Stage = defineStage(
       url,
     };
     const started = { stage: "fetch globalping", inputs: [], options: identity, overwrite };
-    using output = StagedOutput.openFolder(folder, started);
+    using output = Output.openFolder(folder, started);
     const { manifest } = output;
     const isDone = output.isComplete;
     if (!isDone) {
@@ -281,7 +271,6 @@ export const fetchGlobalpingStage: Stage = defineStage(
         const { bytes, measurement } = await endedPing(client, id, timeoutMs);
         writeFileAtomic(path, zstdCompressSync(bytes));
         await output.record(name, { results: (measurement.results as unknown[]).length });
-        output.save();
         places.add(measurement);
       }
       places.write(join(output.folder, PLACES[0]), join(output.folder, PLACES[1]));
@@ -353,7 +342,7 @@ export const fetchPrometheusStage: Stage = defineStage(
         name: `results/${formatWindow(window)}.json.zst`,
       }));
     windowsUntil(ownNowS()); // refuses too many
-    using output = StagedOutput.openFolder(folder, started);
+    using output = Output.openFolder(folder, started);
     const { windows, missing } = await planned(client, stopS, windowsUntil, (window) => {
       return isFinal(window, output.finished(window.name), LATENESS_S);
     });
@@ -380,7 +369,6 @@ export const fetchPrometheusStage: Stage = defineStage(
         }
         writeFileAtomic(join(output.folder, window.name), zstdCompressSync(bytes));
         await output.record(window.name, { series: numSeries, points: numPoints, [FETCHED_S]: nowS });
-        output.save();
       }
       if (sumOf("points") === 0) {
         output.discard();

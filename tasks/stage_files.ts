@@ -10,7 +10,7 @@ import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/io/f
 import { exists, findFiles } from "../lib/io/files/inputs.ts";
 import { basename, dirname, join } from "@std/path";
 import type { Manifest } from "../lib/io/files/manifest.ts";
-import { type OutputStart, placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Output, type OutputStart, placeOfFile } from "../lib/io/files/output.ts";
 
 /**
  * Checks the inputs of a stage against their manifests; logs the links that are followed.
@@ -65,8 +65,8 @@ function holds(path: string, extension: string): boolean {
 
 /** The counts of the output for the manifest. */
 interface WrittenFile extends Pick<Manifest, "counts"> {
-  /** Rows of the output file. */
-  rows: number;
+  /** Rows of the output file, if it has any. */
+  rows?: number;
   /** Numbers of rejected rows by reason; none by default. */
   rejected?: Manifest["rejected"];
 }
@@ -97,7 +97,7 @@ export async function makeOutputFile(
 ): Promise<FileRun> {
   const startMs = performance.now();
   const { path } = placeOfFile(output);
-  using staged = StagedOutput.openFile(path, { ...start, besides: start.besides(path) });
+  using staged = Output.openFile(path, { ...start, besides: start.besides(path) });
   const { manifest } = staged;
   if (staged.isComplete) return { manifest, seconds: 0, isDone: true };
   const made = join(staged.folder, basename(path));
@@ -106,7 +106,7 @@ export async function makeOutputFile(
     workPath: (name) => staged.workPath(name),
   });
   Object.assign(manifest, { counts, rejected });
-  await staged.record(basename(path), { rows });
+  await staged.record(basename(path), rows === undefined ? undefined : { rows });
   for (const beside of start.besides(made)) if (exists(beside)) await staged.record(basename(beside));
   staged.publish();
   return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };

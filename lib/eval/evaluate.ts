@@ -33,7 +33,7 @@ import { join } from "@std/path";
 import { FormatError } from "../base/errors.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../io/files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../io/files/inputs.ts";
-import { StagedOutput } from "../io/files/staged_output.ts";
+import { Output } from "../io/files/output.ts";
 import { evalPage } from "./page/eval_page.ts";
 
 /** The most training measurements that baselines learn from, and as many held-out ones (0.5 GB); a sample if there are more. */
@@ -254,9 +254,9 @@ const HTML_NAME = "report.html";
 export class EvalFolder implements Disposable {
   readonly jsonPath: string;
   readonly htmlPath: string;
-  readonly #output: StagedOutput;
+  readonly #output: Output;
 
-  private constructor(path: string, output: StagedOutput) {
+  private constructor(path: string, output: Output) {
     this.jsonPath = join(path, JSON_NAME);
     this.htmlPath = join(path, HTML_NAME);
     this.#output = output;
@@ -273,7 +273,7 @@ export class EvalFolder implements Disposable {
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
     const places = (options.geo ?? []).map((path) => fingerprint(path));
-    const output = StagedOutput.openFolder(path, {
+    const output = Output.openFolder(path, {
       stage: "eval",
       inputs: [
         ...[...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),

@@ -20,7 +20,7 @@ import {
 } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 import { WORK } from "../io/files/array_task.ts";
-import { refuseHalfMoved } from "../io/files/task_manifests.ts";
+import { readManifests } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import {
   type CheckpointContent,
@@ -91,7 +91,7 @@ export function loadCheckpoint(
   path: string,
   options: { onNote?: (line: string) => void } = {},
 ): LoadedCheckpoint {
-  return orHalfMoved(
+  return orReplacing(
     path,
     () => isAdapted(path) ? loadAdapted(path, readCheckpoint) : loadFrom(path, readCheckpoint, options),
   );
@@ -114,7 +114,7 @@ export function loadResumable(
       `Cannot resume from ${path}: it holds changed embeddings only, expected a checkpoint of a run; use --init-from`,
     );
   }
-  return orHalfMoved(path, () => loadFrom(path, readResumable, options));
+  return orReplacing(path, () => loadFrom(path, readResumable, options));
 }
 
 /**
@@ -170,7 +170,7 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
  */
 export function checkpointDirectory(path: string): string {
   if (isAdapted(path)) return path;
-  return orHalfMoved(path, () => {
+  return orReplacing(path, () => {
     const { folders } = candidates(path);
     if (folders.length === 0) throw noCheckpoint(path);
     return folders[0];
@@ -190,11 +190,11 @@ export function modelFilesOf(path: string): string[] {
 }
 
 /** Reads; where that fails because a run ended, or is, in the middle of replacing the checkpoint, says so. */
-function orHalfMoved<T>(path: string, read: () => T): T {
+function orReplacing<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof UserError) refuseHalfMoved(runOfCheckpoint(path) ?? path);
+    if (error instanceof UserError) readManifests(runOfCheckpoint(path) ?? path);
     throw error;
   }
 }

@@ -6,11 +6,11 @@
 import { basename, dirname, join } from "@std/path";
 import { formatBytes, formatCount, formatLoss, formatSeconds, formatTable } from "../../base/text.ts";
 import { ConfigError, shortened, UserError } from "../../base/errors.ts";
-import { type ArrayTask, formatIndexes, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
+import { type ArrayTask, formatIndexes, NEXT, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
 import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
-import { MANIFEST, NEXT, placeOfFile } from "../../io/files/staged_output.ts";
+import { placeOfFile } from "../../io/files/output.ts";
 import { readLock } from "../../io/files/output_lock.ts";
-import { listTasks, manifestName, workName } from "../../io/files/task_manifests.ts";
+import { listTasks, manifestName, readBegun, workName } from "../../io/files/task_manifests.ts";
 import { describeReports, type Fact, formatShare, type Json, type Report, reportAsJson } from "./report.ts";
 import { CHECKPOINTS, STATE_FILE } from "../../io/files/checkpoint_folder.ts";
 import { checkpointDirectory, hasCheckpoints } from "../../train/checkpoint.ts";
@@ -118,19 +118,19 @@ function infoOf(path: string): Deno.FileInfo | undefined {
 /**
  * Finds files that are missing or have a wrong size.
  *
- * @param folders The folders to search.
+ * @param folder The folder that the paths are relative to.
  * @param files Their paths and sizes.
  * @returns Texts such as `train/a.parquet is missing`: the first few, and the number of the others.
  */
 function faultsOfSizes(
-  folders: readonly string[],
+  folder: string,
   files: readonly { path: string; sizeBytes: number }[],
 ): string[] {
   const faults: string[] = [];
   for (const { path, sizeBytes } of files) {
-    const sizes = folders.flatMap((folder) => infoOf(join(folder, path))?.size ?? []);
-    if (sizes.includes(sizeBytes)) continue;
-    const found = sizes.length === 0 ? "is missing" : `has ${sizes[0]} bytes, expected ${sizeBytes}`;
+    const size = infoOf(join(folder, path))?.size;
+    if (size === sizeBytes) continue;
+    const found = size === undefined ? "is missing" : `has ${size} bytes, expected ${sizeBytes}`;
     faults.push(`${path} ${found}`);
   }
   const rest = faults.splice(SHOWN_FAULTS);
@@ -194,13 +194,12 @@ function stateOfPart(
   nowMs: number,
 ): Omit<Part, "index"> {
   // In this order, because a run that ends moves its manifest from the one path to the other.
-  const begun = readManifest(join(work, MANIFEST));
-  const published = readManifest(manifestPath);
-  const manifest = begun ?? published;
+  const manifest = readBegun(work) ?? readManifest(manifestPath);
   if (manifest?.complete) {
-    const faults = faultsOfSizes([root, join(work, NEXT)], manifest.outputs);
-    if (faults.length > 0) return { manifest, state: "broken", why: faults.join("; ") };
-    if (!begun) return { manifest, state: "done", why: "" };
+    const faults = faultsOfSizes(root, manifest.outputs);
+    return faults.length > 0
+      ? { manifest, state: "broken", why: faults.join("; ") }
+      : { manifest, state: "done", why: "" };
   }
   if (!manifest && !readLock(work)) return { manifest, state: undefined, why: "" };
   const sign = { what: basename(work), changedMs: newestChangeMs(work), nowMs };
@@ -363,11 +362,14 @@ function stateOfRun(
 }
 
 function readTraces(folder: string): RunTraces {
-  const manifest = readManifest(join(folder, "manifest.json"));
-  const metricsPath = join(folder, "metrics.jsonl");
-  const checkpoints = join(folder, CHECKPOINTS);
+  // Until a run that starts over has a checkpoint, its files are in the work folder.
+  const next = join(folder, WORK, NEXT);
+  const place = exists(join(next, "manifest.json")) ? next : folder;
+  const manifest = readManifest(join(place, "manifest.json"));
+  const metricsPath = join(place, "metrics.jsonl");
+  const checkpoints = join(place, CHECKPOINTS);
   const metricsMs = changedMsOf(metricsPath);
-  const faults = manifest?.complete ? faultsOfSizes([folder], manifest.outputs) : [];
+  const faults = manifest?.complete ? faultsOfSizes(folder, manifest.outputs) : [];
   const attempt = <T>(read: () => T): T | undefined => {
     try {
       return read();
@@ -405,7 +407,7 @@ function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpo
     { path: "optimizer.safetensors", sizeBytes: optimizer.sizeBytes },
     ...(trainingData ? [{ path: TRAINING_DATA_FILE, sizeBytes: trainingData.sizeBytes }] : []),
   ];
-  for (const fault of faultsOfSizes([directory], files)) faults.push(`${basename(directory)}: ${fault}`);
+  for (const fault of faultsOfSizes(directory, files)) faults.push(`${basename(directory)}: ${fault}`);
   return { state, savedMs: changedMsOf(join(directory, STATE_FILE)) };
 }
 

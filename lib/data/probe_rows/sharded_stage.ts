@@ -5,14 +5,16 @@
  * @module
  */
 import { join } from "@std/path";
-import { shareOf } from "../../io/files/array_task.ts";
+import { ONLY_TASK, shareOf, taskSuffix } from "../../io/files/array_task.ts";
+import { fingerprint } from "../../io/files/inputs.ts";
+import { Output } from "../../io/files/output.ts";
 import { type InputSurvey, surveyInputs } from "../measurement_files/parquet_reader.ts";
 import { RejectLog } from "../measurement_files/rejects.ts";
-import { OutputRun, type SpillState } from "./output_run.ts";
+import { SpillFolder, type SpillState } from "./spill_folder.ts";
 import { PeakMemory } from "../../io/threads/peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import { type ShardedStage, type ShardQueue, StageThreads } from "./stage_threads.ts";
-import { SPLIT_NAMES } from "./splits.ts";
+import { SPLIT_NAMES, sumBySplit } from "./splits.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { findTimeCuts, type TimeCuts } from "./time_cuts.ts";
 
@@ -43,9 +45,16 @@ export interface StageSummary {
 export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  using run = new OutputRun(stage.output, { ...stage, options: stage.identity });
-  const sumBySplit = () => run.sumBySplit("shards", stage.counted, SPLIT_NAMES);
-  const wasComplete = run.output.isComplete;
+  using output = Output.openFolder(stage.output, {
+    stage: stage.stage,
+    inputs: stage.inputs.map(fingerprint),
+    inputManifests: stage.inputManifests?.map(fingerprint),
+    options: stage.identity,
+    overwrite: stage.overwrite,
+  }, stage.task);
+  const { manifest } = output;
+  const sums = () => sumBySplit(manifest.outputs, ["shards", ...stage.counted], SPLIT_NAMES);
+  const wasComplete = output.isComplete;
   if (!wasComplete) {
     const watched: StageHooks = {
       ...hooks,
@@ -55,19 +64,25 @@ export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): P
       },
     };
     try {
-      await writeShards(stage, run, watched);
+      await writeShards(stage, output, watched);
     } catch (error) {
-      run.discardIfUseless();
+      const spill = new SpillFolder(output);
+      if (!spill.read()) {
+        spill.remove();
+        output.discardIfEmpty();
+      }
       throw error;
     }
-    run.finish(sumBySplit());
+    output.checkInputs();
+    manifest.counts.splits = sums();
+    output.publish();
   }
   const seconds = (performance.now() - startMs) / 1000;
-  const { counts } = run.output.manifest;
+  const { counts } = manifest;
   const inputRows = Number(counts.inputRows ?? 0);
   return {
-    splits: sumBySplit(),
-    rejected: run.output.manifest.rejected,
+    splits: sums(),
+    rejected: manifest.rejected,
     inputRows,
     ...(counts.timeCuts ? { timeCuts: counts.timeCuts as TimeCuts } : {}),
     seconds,
@@ -77,26 +92,30 @@ export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): P
   };
 }
 
-async function writeShards(stage: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
+async function writeShards(stage: ShardedStage, output: Output, hooks: StageHooks): Promise<void> {
   const { inputs, numShards, ownShards, shardName, workers = 1 } = stage;
-  const isFinished = (shard: Shard) => run.output.finished(shardName(shard)) !== undefined;
+  const isFinished = (shard: Shard) => output.finished(shardName(shard)) !== undefined;
   if (shardsWithin(numShards, ownShards).every(isFinished)) return;
   const survey = await surveyInputs(inputs);
   const [first, end] = shareOf(stage.rowShare, survey.numRows);
   const numThreads = Math.max(1, Math.min(workers, Math.floor((end - first) / MIN_ROWS_PER_THREAD)));
   using threads = new StageThreads(numThreads, stage);
-  const state = run.earlierSpill() ?? await partitionRows(stage, run, { survey, threads, hooks });
+  const spill = new SpillFolder(output);
+  const state = spill.read() ?? await partitionRows(stage, spill, { survey, threads, hooks });
   const layout = new ShardLayout(numShards, state.subdivisions, ownShards);
   const queue: ShardQueue = {
-    folder: run.output.folder,
-    spill: state.indexes.map((index, i) => ({ path: run.spillPath(i), index })),
+    folder: output.folder,
+    spill: state.indexes.map((index, i) => ({ path: spill.rowsPath(i), index })),
     columns: state.columns,
     shards: layout.shards().filter((shard) => !isFinished(shard)),
     numTaken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
   await threads.run({
-    work: Array.from({ length: numThreads }, (_, i) => ({ kind: "write", queue, runsPath: run.runsPath(i) })),
-    onShard: (output) => run.add(output),
+    work: Array.from(
+      { length: numThreads },
+      (_, i) => ({ kind: "write", queue, runsPath: spill.runsPath(i) }),
+    ),
+    onShard: (shard) => output.add(shard),
     phase: "writing",
     total: queue.shards.flatMap(({ partitions }) => partitions).reduce(
       (sum, partition) => sum + state.indexes.reduce((rows, { numRows }) => rows + numRows[partition], 0),
@@ -108,10 +127,11 @@ async function writeShards(stage: ShardedStage, run: OutputRun, hooks: StageHook
 /** Divides the rows of the task over spill files; each thread reads consecutive rows into its own file. */
 async function partitionRows(
   stage: ShardedStage,
-  run: OutputRun,
+  spill: SpillFolder,
   { survey, threads, hooks }: { survey: InputSurvey; threads: StageThreads; hooks: StageHooks },
 ): Promise<SpillState> {
-  run.beginSpill();
+  const { output } = spill;
+  spill.begin();
   const timeCuts = await timeCutsOf(stage, hooks);
   const [first, end] = shareOf(stage.rowShare, survey.numRows);
   const subdivisions = stage.subdivisions(end - first);
@@ -119,7 +139,7 @@ async function partitionRows(
   const boundary = (i: number) => first + Math.floor((end - first) * i / numShares);
   const shares = Array.from({ length: numShares }, (_, i) => ({
     rowRange: [boundary(i), boundary(i + 1)] as const,
-    spillPath: run.spillPath(i),
+    spillPath: spill.rowsPath(i),
     subdivisions,
     bufferBytes: stage.memoryLimitBytes * SPILL_BUFFER_SHARE / numShares,
     timeCuts,
@@ -133,16 +153,18 @@ async function partitionRows(
   const rejects = new RejectLog();
   for (const result of results) rejects.merge(result.rejects);
   const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);
-  if (rejects.write(join(run.output.folder, run.rejectsName))) await run.record(run.rejectsName);
+  const rejectsName = `rejects${taskSuffix(stage.task ?? ONLY_TASK)}.jsonl`;
+  if (rejects.write(join(output.folder, rejectsName))) await output.record(rejectsName);
   rejects.check(numRowsRead, stage.maxRejectRatio);
-  run.checkInputs();
+  output.checkInputs();
   const columns = stage.columns.filter((column) => survey.columns.includes(column)).sort();
   const state = { indexes: results.map(({ index }) => index), subdivisions, columns };
   const rows = Object.fromEntries(
     SPLIT_NAMES.map((split) => [split, results.reduce((sum, result) => sum + result.rows[split], 0)]),
   );
-  const counts = { inputRows: numRowsRead, rows, ...(timeCuts ? { timeCuts } : {}) };
-  run.finishSpill(state, { counts, rejected: rejects.counts });
+  output.manifest.counts = { inputRows: numRowsRead, rows, ...(timeCuts ? { timeCuts } : {}) };
+  output.manifest.rejected = rejects.counts;
+  spill.finish(state);
   return state;
 }
 

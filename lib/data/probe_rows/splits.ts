@@ -18,6 +18,7 @@ import { fillPhiloxBlock } from "../../base/random.ts";
 import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
 import { basename, dirname, join } from "@std/path";
 import { exists, type IsRead, listInputs } from "../../io/files/inputs.ts";
+import type { ManifestOutput } from "../../io/files/manifest.ts";
 
 /** The splits, in the order used in all arrays and files. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
@@ -272,4 +273,29 @@ function splitOf(file: string, roots: readonly string[]): SplitName {
   let folder = dirname(file);
   while (!tops.has(dirname(folder)) && dirname(folder) !== folder) folder = dirname(folder);
   return SPLIT_NAMES.find((name) => name === basename(folder)) ?? "train";
+}
+
+/**
+ * The sums of outputs' counts by split, `all` for outputs in no split. Outputs without counts are left out.
+ *
+ * @param names The name of the number of outputs, and the counts to sum; `bytes` is added.
+ * @param splits The splits that are present even without outputs.
+ */
+export function sumBySplit(
+  outputs: readonly ManifestOutput[],
+  [files, ...counted]: readonly [files: string, ...counted: string[]],
+  splits: readonly SplitName[] = [],
+): Record<string, Record<string, number>> {
+  const zeros = () => Object.fromEntries([files, "bytes", ...counted].map((name) => [name, 0]));
+  const sums: Record<string, Record<string, number>> = Object.fromEntries(
+    splits.map((split) => [split, zeros()]),
+  );
+  for (const { path, sizeBytes, counts } of outputs) {
+    if (!counts) continue;
+    const sum = sums[SPLIT_NAMES.find((name) => path.startsWith(`${name}/`)) ?? "all"] ??= zeros();
+    sum[files]++;
+    sum.bytes += sizeBytes;
+    for (const name of counted) sum[name] += counts[name];
+  }
+  return sums;
 }

@@ -16,8 +16,10 @@ export interface ArrayTask {
 /** A run that does all the work. */
 export const ONLY_TASK: ArrayTask = { index: 1, count: 1 };
 
-/** The prefix of a work folder's name, see staged_output.ts. */
+/** The prefix of a work folder's name, see output.ts. */
 export const WORK = ".work";
+/** The folder of new files within a work folder. */
+export const NEXT = "next";
 /** Names that show that a task has begun or is done. */
 export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
 

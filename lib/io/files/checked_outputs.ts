@@ -18,13 +18,7 @@ import {
   readManifest,
 } from "./manifest.ts";
 import { realPath } from "./real_path.ts";
-import {
-  manifestName,
-  readManifests,
-  refuseHalfMoved,
-  requireFinished,
-  type TaskManifest,
-} from "./task_manifests.ts";
+import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
 import { createHash } from "node:crypto";
 import { explainFileError } from "./file_errors.ts";
 import { ByteFile } from "./byte_file.ts";
@@ -182,10 +176,7 @@ function readFolder(
   read: typeof readManifests,
   isRead: IsRead | undefined,
 ): WrittenFolder[] {
-  const manifests = unlessForeign(() => {
-    refuseHalfMoved(folder);
-    return read(folder, isRead);
-  }) ?? [];
+  const manifests = unlessForeign(() => read(folder, isRead)) ?? [];
   if (manifests.length === 0) return [];
   const outputs = manifests.flatMap(({ task, manifest }) =>
     listOutputs(manifest, { folder, manifestPath: join(folder, manifestName(task)) })

@@ -1,6 +1,6 @@
 /**
  * `manifest.json`, which every stage writes beside its output: its inputs, options and outputs. A rerun with the
- * same inputs and options finds it and does not repeat the work (staged_output.ts).
+ * same inputs and options finds it and does not repeat the work (output.ts).
  *
  * @module
  */
@@ -21,10 +21,11 @@ const FIRST_BYTES = 1 << 16;
 const LAST_BYTES = 1 << 17;
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
+const nameSchema = z.string().refine(isWithinFolder, {
+  error: ({ input }) => `it lists ${JSON.stringify(input)} as output, expected names within its folder`,
+});
 const outputSchema: z.ZodType<ManifestOutput> = z.object({
-  path: z.string().refine(isWithinFolder, {
-    error: ({ input }) => `it lists ${JSON.stringify(input)} as output, expected names within its folder`,
-  }),
+  path: nameSchema,
   sizeBytes: z.number(),
   sha256: z.string(),
   endsSha256: z.string().optional(),
@@ -41,6 +42,8 @@ const manifestSchema = z.object({
   counts: z.record(z.string(), z.unknown()),
   rejected: z.record(z.string(), z.number()),
   outputs: z.array(outputSchema),
+  /** While the outputs are put in their places: the files of an earlier run that are deleted. */
+  replaces: z.array(nameSchema).optional(),
   complete: z.boolean(),
 });
 

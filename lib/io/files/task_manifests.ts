@@ -32,12 +32,21 @@ export interface TaskManifest {
  * The manifests of a folder's finished runs, in the order of the tasks; empty if it is not a folder.
  *
  * @param isRead Whether an output is kept in them; all by default.
+ * @throws {UserError} If a run replaces its files, or did when it ended: the folder may hold those of two runs.
  */
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
   return listTasks(folder).flatMap((task) => {
+    readBegun(join(folder, workName(task))); // refuses what an earlier version left
     const manifest = readManifest(join(folder, manifestName(task)));
     if (!manifest) return [];
+    if (manifest.replaces) {
+      const options = task.count > 1 ? ` --task ${formatArrayTask(task)}` : "";
+      throw new UserError(
+        `Cannot read ${folder}: ${manifest.stage} did not finish putting its files there, expected those of one ` +
+          `run; run \`${manifest.stage}${options}\` again with the same options`,
+      );
+    }
     if (isRead) manifest.outputs = manifest.outputs.filter(({ path }) => isRead(join(folder, path)));
     // Mostly the same in all tasks, so it is held once.
     if (areSameFiles(manifest.inputs, inputs)) manifest.inputs = inputs;
@@ -80,23 +89,6 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
       : `Cannot read ${folder}: task ${task} of ${stage} ${fault}${others}; ` +
         `run \`${stage} --task ${task}\` with the options of the other tasks`,
   );
-}
-
-/**
- * Refuses a folder where a run ended while it published its outputs: it may hold outputs of two runs.
- *
- * @throws {UserError} If there is such a run.
- */
-export function refuseHalfMoved(folder: string): void {
-  for (const task of listTasks(folder)) {
-    const begun = readBegun(folder, task);
-    if (!begun?.complete) continue;
-    const options = task.count > 1 ? ` --task ${formatArrayTask(task)}` : "";
-    throw new UserError(
-      `Cannot read ${folder}: ${begun.stage} did not finish putting its files there, expected those of one run; ` +
-        `run \`${begun.stage}${options}\` again with the same options`,
-    );
-  }
 }
 
 /**
@@ -156,15 +148,26 @@ export function refuseOtherTasks(folder: string, found: Found): void {
 function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
     // In this order, because a run that ends moves its manifest from the one path to the other.
-    const manifest = readBegun(folder, task) ?? readManifest(join(folder, manifestName(task)));
+    const manifest = readBegun(join(folder, workName(task))) ??
+      readManifest(join(folder, manifestName(task)));
     if (manifest) return manifest;
   }
   return undefined;
 }
 
-/** The manifest of a task's work so far, if it has begun and is not done. @throws {FormatError} If it is damaged. */
-function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
-  return readManifest(join(folder, workName(task), "manifest.json"));
+/**
+ * The manifest of the work so far in a work folder, if it has begun.
+ *
+ * @throws {UserError} If an earlier version of the program, which marked finished work there, ended while it moved the outputs from there to their places.
+ * @throws {FormatError} If it is damaged.
+ */
+export function readBegun(work: string): Manifest | undefined {
+  const begun = readManifest(join(work, manifestName(ONLY_TASK)));
+  if (!begun?.complete) return begun;
+  throw new UserError(
+    `Cannot use ${work}: an earlier version of ${begun.stage} did not finish moving its files from there; run it ` +
+      "again with that version, or delete this folder and the output",
+  );
 }
 
 /** The tasks that have begun or are done; empty if it is not a folder. */

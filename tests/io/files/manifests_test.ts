@@ -10,7 +10,7 @@ import {
   writeManifest,
 } from "../../../lib/io/files/manifest.ts";
 import { type ArrayTask, parseArrayTask, shareOf, taskSuffix } from "../../../lib/io/files/array_task.ts";
-import { StagedOutput } from "../../../lib/io/files/staged_output.ts";
+import { Output } from "../../../lib/io/files/output.ts";
 import { manifestName, requireFinished } from "../../../lib/io/files/task_manifests.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
@@ -59,7 +59,7 @@ function start(seed = 0) {
 /** Opens the folder for a task and leaves it as a kill would: begun. */
 function begin(folder: string, task: ArrayTask, seed = 0) {
   const start = { stage: "shard", inputs: [], options: { seed }, overwrite: false };
-  using output = StagedOutput.openFolder(folder, start, task);
+  using output = Output.openFolder(folder, start, task);
   Deno.writeTextFileSync(`${output.folder}/half`, "");
   return output.manifest;
 }
@@ -69,13 +69,13 @@ function finish(folder: string, task: ArrayTask, changes: { seed?: number; compl
   writeManifest(`${folder}/${manifestName(task)}`, { ...start(seed), complete });
 }
 
-Deno.test("StagedOutput.openFolder() lets every task of a run in, and goes on with what one of them began", () => {
+Deno.test("Output.openFolder() lets every task of a run in, and goes on with what one of them began", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   for (const index of [3, 1, 2, 2]) assertEquals(begin(path, { index, count: 3 }).complete, false);
 });
 
-Deno.test("StagedOutput.openFolder() refuses a task of other options or number, other files and --overwrite", () => {
+Deno.test("Output.openFolder() refuses a task of other options or number, other files and --overwrite", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   begin(path, { index: 1, count: 3 });
@@ -89,7 +89,7 @@ Deno.test("StagedOutput.openFolder() refuses a task of other options or number, 
   assertThrows(() => begin(folder.at("foreign"), { index: 1, count: 2 }), UserError, "it holds other files");
   const task = { index: 1, count: 2 };
   const start = { stage: "shard", inputs: [], options: {}, overwrite: true };
-  assertThrows(() => StagedOutput.openFolder(path, start, task), UsageError, "--overwrite");
+  assertThrows(() => Output.openFolder(path, start, task), UsageError, "--overwrite");
   assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), [".work-00001-of-00003"]);
 });
 

@@ -9,12 +9,12 @@ import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { OutputFile } from "../../../lib/io/files/output_file.ts";
 import { OutputLock } from "../../../lib/io/files/output_lock.ts";
-import { StagedOutput } from "../../../lib/io/files/staged_output.ts";
+import { Output } from "../../../lib/io/files/output.ts";
 import { runUntilChange } from "./until_change.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
-function open(folder: string, seed: number): StagedOutput {
-  return StagedOutput.openFolder(folder, {
+function open(folder: string, seed: number): Output {
+  return Output.openFolder(folder, {
     stage: "probe-rows",
     inputs: [],
     options: { seed },
@@ -28,7 +28,7 @@ const FILES: Record<number, string[]> = {
   2: ["train/a.arrayrecord", "train/b.arrayrecord", "val/a.arrayrecord"],
 };
 
-async function write(output: StagedOutput, seed: number): Promise<void> {
+async function write(output: Output, seed: number): Promise<void> {
   Deno.mkdirSync(output.workPath("spill"));
   for (const name of FILES[seed]) {
     Deno.mkdirSync(join(output.folder, name, ".."), { recursive: true });
@@ -194,12 +194,16 @@ Deno.test("names of a manifest that lead out of its folder are refused, and link
       }
       Deno.writeTextFileSync(temporary.at("foreign/precious"), "mine");
       Deno.symlinkSync(temporary.at("foreign"), temporary.at("out/extra"));
-      if (hasWork) Deno.writeTextFileSync(temporary.at("out/.work/next/extra/precious"), "evil");
-      forge(temporary.at(hasWork ? "out/.work/manifest.json" : "out/manifest.json"), "extra/precious");
+      forge(temporary.at("out/manifest.json"), hasWork ? "train/a.arrayrecord" : "extra/precious");
       await assertRejects(
         async () => {
           using output = open(temporary.at("out"), 2);
           await write(output, 2);
+          if (hasWork) {
+            Deno.mkdirSync(join(output.folder, "extra"));
+            Deno.writeTextFileSync(join(output.folder, "extra/precious"), "evil");
+            await output.record("extra/precious");
+          }
           output.publish();
         },
         UserError,
@@ -242,7 +246,7 @@ Deno.test("links that lead nowhere, and names that are too long, are refused in 
   for (const numBytes of [235, 243, 247, 251, 255, 300]) {
     const path = temporary.at("é".repeat(numBytes >> 1) + "x".repeat(numBytes & 1));
     const found = `${numBytes} bytes, expected at most 234`;
-    assertThrows(() => StagedOutput.openFile(path, { ...start, besides: [] }), UserError, found);
+    assertThrows(() => Output.openFile(path, { ...start, besides: [] }), UserError, found);
     assertThrows(
       () => new OutputFile(path, { stage: "query", own: /^/, overwrite: false }),
       UserError,
@@ -251,7 +255,7 @@ Deno.test("links that lead nowhere, and names that are too long, are refused in 
   }
   assertThrows(() => open(temporary.at("x".repeat(256)), 1), UserError, "a name in it is too long");
   const longest = temporary.at("x".repeat(234));
-  const output = StagedOutput.openFile(longest, { ...start, besides: [] });
+  const output = Output.openFile(longest, { ...start, besides: [] });
   output[Symbol.dispose]();
   {
     using file = new OutputFile(longest, { stage: "query", own: /^/, overwrite: false });

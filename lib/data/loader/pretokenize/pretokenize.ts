@@ -31,9 +31,10 @@ import {
 } from "../../tokens/vocab_v1.ts";
 import { join } from "@std/path";
 import { type CheckedOutputs, checkOutputs } from "../../../io/files/checked_outputs.ts";
-import { OutputRun } from "../../probe_rows/output_run.ts";
+import { fingerprint } from "../../../io/files/inputs.ts";
+import { Output } from "../../../io/files/output.ts";
 import { PeakMemory } from "../../../io/threads/peak_memory.ts";
-import { listSplitInputs, SPLIT_NAMES, type SplitInputs } from "../../probe_rows/splits.ts";
+import { listSplitInputs, SPLIT_NAMES, type SplitInputs, sumBySplit } from "../../probe_rows/splits.ts";
 import { EventLoopPacer, type StageHooks } from "../../../io/threads/stage_hooks.ts";
 
 // Sequences of vocabulary v2: the contexts of one epoch, as the loader draws them, one a sequence.
@@ -338,37 +339,39 @@ export async function pretokenize(
     onCorrupt: options.vocabulary === "v2" ? options.onCorrupt : "error",
   });
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
-  using run = new OutputRun(options.output, {
+  using output = Output.openFolder(options.output, {
     stage: "pretokenize",
-    inputs: inputs.files,
+    inputs: inputs.files.map(fingerprint),
     options: identityOf(options),
     overwrite: options.overwrite,
   });
-  const sumBySplit = () => run.sumBySplit("files", ["sequences", "tokens"]);
-  const wasComplete = run.output.isComplete;
+  const { manifest } = output;
+  const sums = () => sumBySplit(manifest.outputs, ["files", "sequences", "tokens"]);
+  const wasComplete = output.isComplete;
   if (!wasComplete) {
     try {
-      const work = new Work(run, inputs, hooks);
+      const work = new Work(output, inputs, hooks);
       if (options.vocabulary === "v1") await work.writeV1(options);
       else await work.writeV2({ ...options, checked });
     } catch (error) {
-      run.discardIfUseless();
+      output.discardIfEmpty();
       throw error;
     }
-    run.finish(sumBySplit());
+    output.checkInputs();
+    manifest.counts.splits = sums();
+    output.publish();
   }
-  const { inputRows, ...further } = run.output.manifest.counts;
-  delete further.splits;
-  const splits = sumBySplit();
+  const { inputRows, splits: _, ...further } = manifest.counts;
+  const splits = sums();
   const sum = (name: string) => Object.values(splits).reduce((total, counts) => total + counts[name], 0);
   return {
     sequences: sum("sequences"),
     tokens: sum("tokens"),
     inputRows: Number(inputRows),
-    rejected: run.output.manifest.rejected,
+    rejected: manifest.rejected,
     splits,
     further: further as Record<string, number>,
-    outputs: run.output.manifest.outputs.map(({ path }) => path),
+    outputs: manifest.outputs.map(({ path }) => path),
     seconds: (performance.now() - startMs) / 1000,
     peakMemoryBytes: memory.peakBytes,
     wasComplete,
@@ -390,7 +393,7 @@ function identityOf(options: V1Options | V2Options): Record<string, unknown> {
 class Work {
   readonly #pacer: EventLoopPacer;
 
-  constructor(readonly run: OutputRun, readonly inputs: SplitInputs, readonly hooks: StageHooks) {
+  constructor(readonly output: Output, readonly inputs: SplitInputs, readonly hooks: StageHooks) {
     this.#pacer = new EventLoopPacer(hooks);
   }
 
@@ -410,12 +413,12 @@ class Work {
       await writeMeasurementSequences(files, shards, reading);
       await shards.close();
     }
-    this.run.output.manifest.counts = {
+    this.output.manifest.counts = {
       inputRows: totalRows,
       ...(clipUs === undefined ? {} : { rttClipUs: clipUs }),
     };
-    this.run.output.manifest.rejected = rejects.counts;
-    if (rejects.write(join(this.run.output.folder, "rejects.jsonl"))) await this.run.record("rejects.jsonl");
+    this.output.manifest.rejected = rejects.counts;
+    if (rejects.write(join(this.output.folder, "rejects.jsonl"))) await this.output.record("rejects.jsonl");
     rejects.check(totalRows, options.maxRejectRatio);
   }
 
@@ -437,7 +440,7 @@ class Work {
       inputRows += source.numRows;
       numCorruptChunks += source.numCorruptChunks;
     }
-    this.run.output.manifest.counts = { inputRows, ...(onCorrupt === "skip" ? { numCorruptChunks } : {}) };
+    this.output.manifest.counts = { inputRows, ...(onCorrupt === "skip" ? { numCorruptChunks } : {}) };
   }
 
   async #rttEncoding({ rttEncoding: name, rttClip }: V1Options, totalRows: number): Promise<RttEncoding> {
@@ -467,7 +470,7 @@ class Work {
     },
   ): TokenShards {
     const shared = { "ping_llm.vocabulary": vocabulary, "ping_llm.vocab_size": String(vocabSize) };
-    return new TokenShards(this.run, {
+    return new TokenShards(this.output, {
       split,
       sequencesPerFile,
       vocabSize,

@@ -10,7 +10,7 @@ import type { SchemaElement } from "hyparquet";
 import { ensure } from "../../../base/errors.ts";
 import { type ChunkSource, encodeChunks, ParquetOutput } from "../../../io/parquet/writer.ts";
 import { join } from "@std/path";
-import type { OutputRun } from "../../probe_rows/output_run.ts";
+import type { Output } from "../../../io/files/output.ts";
 
 // Writes token sequences as Parquet, for other trainers: `tokens` list<uint16>, and `length`, the number of tokens.
 //
@@ -138,16 +138,16 @@ interface TokenShardsOptions extends TokenParquetOptions {
 
 /** Receives sequences one after another. */
 export class TokenShards implements Disposable {
-  readonly #run: OutputRun;
+  readonly #output: Output;
   readonly #options: TokenShardsOptions;
   #file = 0;
   #numInFile = 0;
   #isFinished: boolean;
   #writer: TokenParquetWriter | undefined;
 
-  /** @param run The output folder. @param options The destination of the sequences. */
-  constructor(run: OutputRun, options: TokenShardsOptions) {
-    this.#run = run;
+  /** @param output The output folder. @param options The destination of the sequences. */
+  constructor(output: Output, options: TokenShardsOptions) {
+    this.#output = output;
     this.#options = options;
     this.#isFinished = this.#isFileFinished();
   }
@@ -168,7 +168,7 @@ export class TokenShards implements Disposable {
    * @throws {UserError} If the disk is full.
    */
   append(tokens: Uint16Array): Promise<void> | undefined {
-    this.#writer ??= new TokenParquetWriter(join(this.#run.output.folder, this.#name), this.#options);
+    this.#writer ??= new TokenParquetWriter(join(this.#output.folder, this.#name), this.#options);
     this.#writer.append(tokens);
     return this.#count();
   }
@@ -185,7 +185,7 @@ export class TokenShards implements Disposable {
   }
 
   #isFileFinished(): boolean {
-    return this.#run.output.finished(this.#name) !== undefined;
+    return this.#output.finished(this.#name) !== undefined;
   }
 
   /** Returns a promise only at the end of a file, because there are millions of sequences. */
@@ -196,7 +196,7 @@ export class TokenShards implements Disposable {
 
   /** Finishes the file that is being written. */
   async close(): Promise<void> {
-    if (this.#writer) await this.#run.record(this.#name, this.#writer.close());
+    if (this.#writer) await this.#output.record(this.#name, this.#writer.close());
     this.#writer = undefined;
     this.#file++;
     this.#numInFile = 0;

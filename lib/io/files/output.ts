@@ -1,24 +1,27 @@
 /**
- * The output of a stage: locked and built in a work folder, moved to its final path when it is complete.
+ * The output of a stage: locked, built in a work folder and published by its manifest, which alone says which files
+ * belong to it.
  *
  * The work folder is `DIR/.work/` in an output folder, `DIR/.work-00002-of-00004/` for one of several tasks, and
  * `.F.parquet.work/` beside an output file. It holds the lock, the manifest so far and, in `next/`, the outputs; the
  * program may delete all of it. Elsewhere the program deletes only files that a manifest of the same stage lists, and
  * an error leaves the result of an earlier run as it was.
  *
- * Once the manifest in the work folder has `complete: true`, the outputs are moved to their final paths, by this run
- * or, after a kill, by the next one.
+ * Publishing begins with a rename that puts the new manifest in place, not complete and with the names of the files that
+ * it replaces, and ends with one that puts the complete manifest in place. Readers refuse the output in between. After a
+ * kill in between, the next run of the same work goes on, and one with `--overwrite` replaces the files of both runs.
  *
  * @module
  */
 import { basename, dirname, join, resolve } from "@std/path";
 import { UsageError, UserError } from "../../base/errors.ts";
 import { explainFileError } from "./file_errors.ts";
-import { type ArrayTask, formatArrayTask, ONLY_TASK, WORK } from "./array_task.ts";
+import { type ArrayTask, formatArrayTask, NEXT, ONLY_TASK, WORK } from "./array_task.ts";
 import { syncDirectory, temporaryName } from "./atomic.ts";
-import { exists, isMissing } from "./inputs.ts";
+import { exists, fingerprint, isMissing } from "./inputs.ts";
 import {
   describeOutput,
+  hashOfEnds,
   isSameWork,
   type Manifest,
   type ManifestOutput,
@@ -31,6 +34,7 @@ import {
 import {
   type Found,
   manifestName,
+  readBegun,
   refuseOtherDivision,
   refuseOtherTasks,
   workName,
@@ -39,15 +43,10 @@ import { refuseLink, requireRegular } from "./byte_file.ts";
 import { refuseOverlap } from "./real_path.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
 
-// Moves outputs to their final paths, and decides what they may replace there: another run's result only with
-// --overwrite, another stage's or a user's file never.
-
-/** The folder of outputs within a work folder. */
-export const NEXT = "next";
-/** The manifest of unfinished work, within its folder. */
-export const MANIFEST = "manifest.json";
-/** The manifest of the outputs that are being replaced, within the work folder. */
-const REPLACED = "replaced.json";
+/** The manifest of the work so far, within its folder. */
+const MANIFEST = manifestName(ONLY_TASK);
+/** The largest share of the time for saving the manifest of the work after each output, whatever its size. */
+const SAVING_SHARE = 0.05;
 /** Bytes of the longest name of a file: NAME_MAX of Linux, less the length that a temporary name adds. */
 const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
@@ -95,57 +94,6 @@ function targetOf(file: string): string {
   }
 }
 
-/**
- * Moves the outputs of finished work, if there is any, to their final paths and deletes the outputs that they
- * replace. After a kill in between, the next call continues.
- *
- * The old manifest is removed first and the new one is put in place last, so no manifest describes a mixture.
- *
- * @throws {UserError} If a file cannot be moved, or its path leads through a link; nothing is changed then.
- */
-function finishMoving({ root, work, manifestPath }: OutputPath, lock: OutputLock): void {
-  const manifest = readManifest(join(work, MANIFEST));
-  if (!manifest?.complete) return;
-  try {
-    const names = new Set(manifest.outputs.map(({ path }) => path));
-    const replacedPath = join(work, REPLACED);
-    const published = readManifest(manifestPath);
-    const replaced = readManifest(replacedPath) ?? published;
-    for (const name of [...names, ...replaced?.outputs.map(({ path }) => path) ?? []]) {
-      refuseLinksTo(root, name);
-    }
-    const move = (from: string, to: string) => {
-      lock.requireHeld();
-      Deno.renameSync(from, to);
-    };
-    if (published) {
-      move(manifestPath, replacedPath);
-      syncDirectory(root);
-    }
-    if (replaced?.stage === manifest.stage) {
-      for (const { path } of replaced.outputs) {
-        lock.requireHeld();
-        if (!names.has(path)) removeOutput(root, path);
-      }
-    }
-    const folders = new Set([root]);
-    for (const name of names) {
-      const from = join(work, NEXT, name);
-      if (!exists(from)) continue;
-      const to = join(root, name);
-      // The folder of a file exists, and this process may not be allowed to make it.
-      if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
-      folders.add(dirname(to));
-      move(from, to);
-    }
-    folders.forEach(syncDirectory);
-    move(join(work, MANIFEST), manifestPath);
-    syncDirectory(root);
-  } catch (error) {
-    throw explainFileError(error, `write to ${root}`);
-  }
-}
-
 /** Refuses an output that a link in its folder would lead elsewhere. @throws {UserError} If there is such a link. */
 function refuseLinksTo(root: string, name: string): void {
   for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
@@ -162,6 +110,11 @@ function removeOutput(root: string, name: string): void {
       Deno.removeSync(join(root, folder));
     }
   } catch { /* it is gone already, or the folder holds more */ }
+}
+
+/** The names of all outputs of a manifest, and of those that they are replacing. */
+function namesOf({ outputs, replaces = [] }: Manifest): string[] {
+  return [...outputs.map(({ path }) => path), ...replaces];
 }
 
 /** Refuses a folder that holds other files or another run's output. @throws {UserError} If it does. */
@@ -206,7 +159,7 @@ function refuseOthersFiles(
   overwrite: boolean,
 ): void {
   const { wanted: { stage }, published, isPublished } = found;
-  const own = new Set(published?.stage === stage ? published.outputs.map(({ path }) => path) : []);
+  const own = new Set(published?.stage === stage ? namesOf(published) : []);
   for (const name of names) {
     const path = join(root, name);
     if (!exists(path)) continue;
@@ -231,11 +184,13 @@ export interface OutputStart extends ManifestStart {
 }
 
 /** An output that this process alone writes, until it is disposed of. */
-export class StagedOutput implements Disposable {
+export class Output implements Disposable {
   /** The inputs, the options, and the outputs written so far. */
   readonly manifest: Manifest;
   readonly #place: OutputPath;
   readonly #lock: OutputLock;
+  #isSaved = true;
+  #nextSaveMs = 0;
 
   private constructor(place: OutputPath, lock: OutputLock, manifest: Manifest) {
     this.#place = place;
@@ -251,7 +206,7 @@ export class StagedOutput implements Disposable {
    * @param task This run's task among those that write to the folder.
    * @throws {UserError} If it holds other files or another run's output, or another process writes to it.
    */
-  static openFolder(folder: string, start: OutputStart, task: ArrayTask = ONLY_TASK): StagedOutput {
+  static openFolder(folder: string, start: OutputStart, task: ArrayTask = ONLY_TASK): Output {
     requireFolderOrNothing(folder);
     const { overwrite } = start;
     if (overwrite && task.count > 1) {
@@ -271,7 +226,7 @@ export class StagedOutput implements Disposable {
       if (task.count > 1) refuseOtherTasks(folder, found);
       else refuseOthersFolder(place, found, overwrite);
     };
-    const output = StagedOutput.#open(place, start, refuse);
+    const output = Output.#open(place, start, refuse);
     try {
       // If two runs start together, each checks after it has begun, so at least one sees the other.
       refuseOtherDivision(folder, task);
@@ -290,41 +245,37 @@ export class StagedOutput implements Disposable {
    * @param start The inputs and options of the run, and `besides`: the further files in the same folder that the stage may write.
    * @throws {UserError} If one of the files is another run's, or another process writes them.
    */
-  static openFile(file: string, start: OutputStart & { besides: readonly string[] }): StagedOutput {
+  static openFile(file: string, start: OutputStart & { besides: readonly string[] }): Output {
     const { work } = placeOfFile(file);
     const place = { output: file, root: dirname(file), work, manifestPath: manifestPathBeside(file) };
     const names = [file, ...start.besides].map((name) => basename(name));
     requireRegularPlaces(place, names);
-    return StagedOutput.#open(
+    return Output.#open(
       place,
       start,
       (found) => refuseOthersFiles(place, names, found, start.overwrite),
     );
   }
 
-  static #open(place: OutputPath, start: OutputStart, refuse: (found: Found) => void): StagedOutput {
+  static #open(place: OutputPath, start: OutputStart, refuse: (found: Found) => void): Output {
     const { stage, inputs, inputManifests = [] } = start;
     refuseOverlap(place.output, [...inputs, ...inputManifests].map(({ path }) => path));
     const wanted = newManifest(start);
     const lock = OutputLock.acquire(place.work, { output: place.output, stage });
     try {
       refuseLinksIn(place.work, `write to ${place.output}`);
-      finishMoving(place, lock);
-      const begun = readManifest(join(place.work, MANIFEST));
-      // A run that was killed while it cleared the folder left the rest.
-      if (!begun) lock.clearFolder();
+      const begun = readBegun(place.work);
       const published = readManifest(place.manifestPath);
+      // A run that was killed while it cleared the folder left the rest.
+      if (!begun && !published?.replaces) lock.clearFolder();
       const isSame = (manifest: Manifest | undefined) => manifest && isSameWork(manifest, wanted);
-      refuse({
-        wanted,
-        published,
-        isPublished: isSame(published) ?? false,
-        hasBegunOther: isSame(begun) === false,
-      });
-      const earlier = isSame(begun) ? begun : isSame(published) ? published : undefined;
-      const output = new StagedOutput(place, lock, earlier ?? wanted);
-      if (earlier) output.#resume();
-      else output.#begin();
+      const isPublished = isSame(published) ?? false;
+      refuse({ wanted, published, isPublished, hasBegunOther: isSame(begun) === false });
+      const earlier = isSame(begun) ? begun : isPublished ? published : undefined;
+      const { replaces, ...manifest } = earlier ?? wanted;
+      const output = new Output(place, lock, manifest);
+      if (!earlier) output.#begin();
+      else if (output.#resume(isPublished) && replaces) output.publish();
       return output;
     } catch (error) {
       lock[Symbol.dispose]();
@@ -354,43 +305,96 @@ export class StagedOutput implements Disposable {
     return this.manifest.outputs.find(({ path }) => path === name);
   }
 
-  /** Adds a finished output of {@link folder} to the manifest, which {@link save} writes. */
+  /** Adds a finished output of {@link folder} to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
     this.add(await describeOutput(this.folder, name, counts));
   }
 
-  /** {@link record} for an output that is already described. */
+  /** {@link record} for an output that is already described; saves the manifest if that takes little of the time. */
   add(output: ManifestOutput): void {
     this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== output.path), output];
+    this.#isSaved = false;
+    const startMs = performance.now();
+    if (startMs < this.#nextSaveMs) return;
+    this.save();
+    const endMs = performance.now();
+    this.#nextSaveMs = endMs + (endMs - startMs) / SAVING_SHARE;
   }
 
   /** Writes the manifest of the work so far. */
   save(): void {
     writeManifest(this.workPath(MANIFEST), this.manifest, () => this.#lock.requireHeld());
+    this.#isSaved = true;
+  }
+
+  /**
+   * Checks that no input has changed since the start.
+   *
+   * @throws {UserError} If one did.
+   */
+  checkInputs(): void {
+    for (const { path, sizeBytes, mtimeMs } of this.manifest.inputs) {
+      const now = fingerprint(path);
+      if (now.sizeBytes === sizeBytes && now.mtimeMs === mtimeMs) continue;
+      throw new UserError(
+        `Cannot use ${path}: it changed while it was read (${sizeBytes} bytes at the start, ${now.sizeBytes} now), ` +
+          `expected an unchanging file; when it is complete, ` +
+          (basename(this.#place.work) === workName(ONLY_TASK)
+            ? "run again with --overwrite"
+            : "delete the output and run all tasks again"),
+      );
+    }
   }
 
   /**
    * Publishes all recorded outputs, and deletes those of the run that they replace.
    *
-   * @throws {UserError} If another program's file has an output's path; nothing is changed then.
+   * @throws {UserError} If another program's file has an output's path, or that path leads through a link; nothing is
+   *   changed then. If a file cannot be moved.
    */
   publish(): void {
-    const { root, manifestPath } = this.#place;
-    const replaced = new Set(readManifest(manifestPath)?.outputs.map(({ path }) => path));
-    this.manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
-    for (const { path } of this.manifest.outputs) {
-      refuseLinksTo(root, path);
-      if (!exists(join(this.folder, path)) || replaced.has(path) || !exists(join(root, path))) continue;
+    const { manifest, folder } = this;
+    const { root, manifestPath, work } = this.#place;
+    manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
+    const names = new Set(namesOf(manifest));
+    const published = readManifest(manifestPath);
+    const earlier = new Set(published && namesOf(published));
+    for (const name of [...names, ...earlier]) refuseLinksTo(root, name);
+    for (const name of names) {
+      if (!exists(join(folder, name)) || earlier.has(name) || !exists(join(root, name))) continue;
       throw new UserError(
-        `Cannot write ${
-          join(root, path)
-        }: a file that ${this.manifest.stage} did not write exists already; ` +
+        `Cannot write ${join(root, name)}: a file that ${manifest.stage} did not write exists already; ` +
           "move it away and run again",
       );
     }
-    this.manifest.complete = true;
-    this.save();
-    finishMoving(this.#place, this.#lock);
+    const replaces = [...earlier].filter((name) => !names.has(name));
+    const put = (from: string, state: Partial<Manifest>) => {
+      writeManifest(join(work, from), { ...manifest, ...state }, () => this.#lock.requireHeld());
+      this.#move(join(work, from), manifestPath);
+      syncDirectory(root);
+    };
+    this.#isSaved = true;
+    try {
+      put(MANIFEST, { replaces, complete: false });
+      const folders = new Set([root]);
+      for (const name of names) {
+        if (!exists(join(folder, name))) continue;
+        const to = join(root, name);
+        // The folder of a file exists, and this process may not be allowed to make it.
+        if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
+        folders.add(dirname(to));
+        this.#move(join(folder, name), to);
+      }
+      for (const name of replaces) {
+        this.#lock.requireHeld();
+        removeOutput(root, name);
+      }
+      folders.forEach(syncDirectory);
+      put("complete.json", { complete: true });
+    } catch (error) {
+      throw explainFileError(error, `write to ${root}`);
+    }
+    manifest.complete = true;
     this.discard();
   }
 
@@ -405,14 +409,18 @@ export class StagedOutput implements Disposable {
     this.#lock.clearFolder();
   }
 
+  /** Deletes the work of a run that failed before an output was whole. */
+  discardIfEmpty(): void {
+    if (this.manifest.outputs.length === 0) this.discard();
+  }
+
   /** Releases the lock; unfinished work is kept for the next run. */
   [Symbol.dispose](): void {
-    // The next run moves the outputs that a complete manifest lists.
     try {
       this.#lock.requireHeld();
-      const hasWork = this.isComplete ||
-        filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
+      const hasWork = filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
       if (!hasWork) this.discard();
+      else if (!this.#isSaved) this.save();
     } finally {
       this.#lock[Symbol.dispose]();
     }
@@ -424,11 +432,17 @@ export class StagedOutput implements Disposable {
     this.save();
   }
 
-  /** Keeps the outputs that an earlier run recorded, and deletes its other files. */
-  #resume(): void {
+  /**
+   * Keeps the outputs that an earlier run recorded, and deletes its other files.
+   *
+   * @param isPublished Whether the manifest in place is of the same work.
+   * @returns Whether all outputs are left.
+   */
+  #resume(isPublished: boolean): boolean {
     const { manifest } = this;
-    const left = manifest.outputs.filter((output) => this.#has(output));
-    if (manifest.complete && left.length === manifest.outputs.length) return;
+    const left = manifest.outputs.filter((output) => this.#has(output, isPublished));
+    const isWhole = left.length === manifest.outputs.length;
+    if (manifest.complete && isWhole) return true;
     manifest.outputs = left;
     manifest.complete = false;
     Deno.mkdirSync(this.folder, { recursive: true });
@@ -436,14 +450,23 @@ export class StagedOutput implements Disposable {
       if (!this.finished(path)) Deno.removeSync(join(this.folder, path));
     }
     this.save();
+    return isWhole;
   }
 
-  /** Whether an output is in the work folder or published. */
-  #has({ path, sizeBytes }: ManifestOutput): boolean {
-    return [this.folder, this.#place.root].some((folder) => {
-      const full = join(folder, path);
-      return exists(full) && Deno.statSync(full).size === sizeBytes;
-    });
+  /** Whether an output is in the work folder or, if the same work published it, in its place. */
+  #has({ path, sizeBytes, endsSha256 }: ManifestOutput, isPublished: boolean): boolean {
+    const isSize = (file: string) => exists(file) && Deno.statSync(file).size === sizeBytes;
+    if (isSize(join(this.folder, path))) return true;
+    const file = join(this.#place.root, path);
+    // A file that was to be replaced may have the size of the one that replaces it.
+    const isSame = () =>
+      this.manifest.complete || endsSha256 === undefined || hashOfEnds(file) === endsSha256;
+    return isPublished && isSize(file) && isSame();
+  }
+
+  #move(from: string, to: string): void {
+    this.#lock.requireHeld();
+    Deno.renameSync(from, to);
   }
 }
 

@@ -1,9 +1,10 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
+import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
-import { StagedOutput } from "../../../lib/io/files/staged_output.ts";
+import { Output } from "../../../lib/io/files/output.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
 interface Changes {
@@ -16,18 +17,18 @@ function startOf({ stage = "shard", rows = 1, overwrite = false }: Changes = {})
   return { stage, inputs: [], options: { rows }, overwrite };
 }
 
-function openFile(file: string, changes: Changes = {}): StagedOutput {
-  return StagedOutput.openFile(file, { ...startOf(changes), besides: [`${file}.rejects`] });
+function openFile(file: string, changes: Changes = {}): Output {
+  return Output.openFile(file, { ...startOf(changes), besides: [`${file}.rejects`] });
 }
 
 /** Writes outputs of a text each, and puts them in their places. */
-async function finish(output: StagedOutput, files: Record<string, string>): Promise<void> {
+async function finish(output: Output, files: Record<string, string>): Promise<void> {
   await write(output, files);
   output.publish();
   output[Symbol.dispose]();
 }
 
-async function write(output: StagedOutput, files: Record<string, string>): Promise<void> {
+async function write(output: Output, files: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
     Deno.mkdirSync(join(output.folder, name, ".."), { recursive: true });
     Deno.writeTextFileSync(join(output.folder, name), text);
@@ -52,36 +53,36 @@ function contentOf(folder: string, within = ""): Record<string, string> {
 const OLD = { "train/a": "old a", "train/b": "old b", "val/c": "old c" };
 const NEW = { "train/a": "new a", "d": "new d" };
 
-Deno.test("StagedOutput puts outputs in their places when all are whole, and finds its own run again", async () => {
+Deno.test("Output puts outputs in their places when all are whole, and finds its own run again", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   {
-    using output = StagedOutput.openFolder(path, startOf());
+    using output = Output.openFolder(path, startOf());
     await write(output, OLD);
     assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), [".work"]);
   }
   {
-    using output = StagedOutput.openFolder(path, startOf());
+    using output = Output.openFolder(path, startOf());
     assertEquals([output.isComplete, output.manifest.outputs.length], [false, 3]);
     output.publish();
   }
   assertEquals(contentOf(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
-  using again = StagedOutput.openFolder(path, startOf());
+  using again = Output.openFolder(path, startOf());
   assert(again.isComplete);
 });
 
-Deno.test("StagedOutput replaces what the manifest of the same stage lists, and nothing else", async () => {
+Deno.test("Output replaces what the manifest of the same stage lists, and nothing else", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
-  await finish(StagedOutput.openFolder(path, startOf()), OLD);
+  await finish(Output.openFolder(path, startOf()), OLD);
   Deno.writeTextFileSync(join(path, "notes.txt"), "mine");
   Deno.writeTextFileSync(join(path, "train", "notes.txt"), "mine too");
   const mine = { "notes.txt": "mine", "train/notes.txt": "mine too" };
-  assertThrows(() => StagedOutput.openFolder(path, startOf({ rows: 2 })), UserError, "--overwrite");
+  assertThrows(() => Output.openFolder(path, startOf({ rows: 2 })), UserError, "--overwrite");
   const other = startOf({ stage: "train", overwrite: true });
-  assertThrows(() => StagedOutput.openFolder(path, other), UserError, "shard wrote to it");
+  assertThrows(() => Output.openFolder(path, other), UserError, "shard wrote to it");
   {
-    using output = StagedOutput.openFolder(path, startOf({ rows: 2, overwrite: true }));
+    using output = Output.openFolder(path, startOf({ rows: 2, overwrite: true }));
     await write(output, NEW);
   }
   const { "d": _unfinished, ...before } = contentOf(path);
@@ -90,81 +91,81 @@ Deno.test("StagedOutput replaces what the manifest of the same stage lists, and 
     6,
     "an error changes nothing",
   );
-  await finish(StagedOutput.openFolder(path, startOf({ rows: 2, overwrite: true })), NEW);
+  await finish(Output.openFolder(path, startOf({ rows: 2, overwrite: true })), NEW);
   assertEquals(contentOf(path), { ...NEW, ...mine, "manifest.json": "d,train/a" });
   assert(!exists(join(path, "val")));
 });
 
-Deno.test("StagedOutput never touches a folder that is not its own, nor a file where an output would go", async () => {
+Deno.test("Output never touches a folder that is not its own, nor a file where an output would go", async () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("precious"), "");
   for (const overwrite of [false, true]) {
-    const open = () => StagedOutput.openFolder(folder.path, startOf({ overwrite }));
+    const open = () => Output.openFolder(folder.path, startOf({ overwrite }));
     assertThrows(open, UserError, "it holds other files");
   }
   assertEquals(contentOf(folder.path), { "precious": "" });
   const path = folder.at("out");
-  await finish(StagedOutput.openFolder(path, startOf()), OLD);
+  await finish(Output.openFolder(path, startOf()), OLD);
   Deno.writeTextFileSync(join(path, "d"), "mine");
-  using output = StagedOutput.openFolder(path, startOf({ rows: 2, overwrite: true }));
+  using output = Output.openFolder(path, startOf({ rows: 2, overwrite: true }));
   await write(output, NEW);
   assertThrows(() => output.publish(), UserError, "shard did not write exists already");
   assertEquals(Deno.readTextFileSync(join(path, "d")), "mine");
   assertEquals(Deno.readTextFileSync(join(path, "train/a")), "old a");
 });
 
-Deno.test("StagedOutput goes on moving outputs where a kill ended it, at every step", async () => {
-  using folder = new TemporaryFolder();
-  for (let numMoved = 0; numMoved <= 3; numMoved++) {
-    const path = folder.at(`out-${numMoved}`);
-    await finish(StagedOutput.openFolder(path, startOf()), OLD);
-    {
-      using output = StagedOutput.openFolder(path, startOf({ rows: 2, overwrite: true }));
-      await write(output, NEW);
-      output.manifest.complete = true;
-      output.save();
-      // The next step of publish(), cut off.
-      if (numMoved > 0) Deno.removeSync(join(path, "train/b"));
-      if (numMoved > 1) Deno.renameSync(join(output.folder, "d"), join(path, "d"));
-      if (numMoved > 2) Deno.renameSync(join(output.folder, "train/a"), join(path, "train/a"));
-    }
-    // Whoever comes next, even with other options, finds the finished work in its place.
-    assertThrows(() => StagedOutput.openFolder(path, startOf({ rows: 3 })), UserError, "--overwrite");
-    assertEquals(contentOf(path), { ...NEW, "manifest.json": "d,train/a" });
-    using again = StagedOutput.openFolder(path, startOf({ rows: 2 }));
-    assert(again.isComplete);
-  }
-});
-
-Deno.test("StagedOutput makes missing outputs anew and keeps the others", async () => {
+Deno.test("Output and readers refuse what an earlier version did not finish moving", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
-  await finish(StagedOutput.openFolder(path, startOf()), OLD);
+  await finish(Output.openFolder(path, startOf()), OLD);
+  {
+    using output = Output.openFolder(path, startOf({ rows: 2, overwrite: true }));
+    await write(output, NEW);
+    output.manifest.complete = true;
+    output.save();
+  }
+  // As that version did, which moved the manifest of the replaced files first.
+  Deno.renameSync(join(path, "manifest.json"), join(path, ".work", "replaced.json"));
+  const before = contentOf(path);
+  const refused = "earlier version of shard did not finish moving";
+  for (const rows of [1, 2, 3]) {
+    assertThrows(() => Output.openFolder(path, startOf({ rows, overwrite: true })), UserError, refused);
+  }
+  for (const named of [path, join(path, "train"), join(path, "train", "a")]) {
+    await assertRejects(() => checkOutputs([named]), UserError, refused);
+  }
+  assertEquals(contentOf(path), before);
+});
+
+Deno.test("Output makes missing outputs anew and keeps the others", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("out");
+  await finish(Output.openFolder(path, startOf()), OLD);
   Deno.removeSync(join(path, "train/b"));
   Deno.writeTextFileSync(join(path, "val/c"), "cut");
-  const output = StagedOutput.openFolder(path, startOf());
+  const output = Output.openFolder(path, startOf());
   assertEquals(output.isComplete, false);
   assertEquals(output.manifest.outputs.map(({ path }) => path), ["train/a"]);
   await finish(output, { "train/b": "old b", "val/c": "old c" });
   assertEquals(contentOf(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
 });
 
-Deno.test("StagedOutput deletes in its work folder what was not recorded, and the folder if nothing is worth keeping", async () => {
+Deno.test("Output deletes in its work folder what was not recorded, and the folder if nothing is worth keeping", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
-  StagedOutput.openFolder(path, startOf())[Symbol.dispose]();
+  Output.openFolder(path, startOf())[Symbol.dispose]();
   assertEquals(contentOf(path), {});
   {
-    using output = StagedOutput.openFolder(path, startOf());
+    using output = Output.openFolder(path, startOf());
     await write(output, { "train/a": "a" });
     Deno.writeTextFileSync(join(output.folder, "train/b.tmp"), "half");
   }
-  assertThrows(() => StagedOutput.openFolder(path, startOf({ rows: 2 })), UserError, "did not finish");
-  using output = StagedOutput.openFolder(path, startOf());
+  assertThrows(() => Output.openFolder(path, startOf({ rows: 2 })), UserError, "did not finish");
+  using output = Output.openFolder(path, startOf());
   assertEquals([...Deno.readDirSync(join(output.folder, "train"))].map(({ name }) => name), ["a"]);
 });
 
-Deno.test("StagedOutput.openFile() replaces its stage's files only, and all of them", async () => {
+Deno.test("Output.openFile() replaces its stage's files only, and all of them", async () => {
   using folder = new TemporaryFolder();
   const file = folder.at("a.parquet");
   await finish(openFile(file), { "a.parquet": "old", "a.parquet.rejects": "bad rows" });
@@ -177,7 +178,7 @@ Deno.test("StagedOutput.openFile() replaces its stage's files only, and all of t
   assertEquals(Object.keys(contentOf(folder.path)).length, 4);
 });
 
-Deno.test("StagedOutput.openFile() refuses files that nobody knows and what is no regular file", () => {
+Deno.test("Output.openFile() refuses files that nobody knows and what is no regular file", () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("raw.json"), "years of measurements");
   Deno.writeTextFileSync(folder.at("b.rejects"), "mine");
