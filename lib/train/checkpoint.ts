@@ -143,11 +143,10 @@ export function hasCheckpoints(checkpointsDir: string): boolean {
   return exists(checkpointsDir) && stepsIn(checkpointsDir).length > 0;
 }
 
-/** The paths of all checkpoints in a folder, and of `latest`. @param checkpointsDir It may not exist. */
+/** The paths of all checkpoints in a folder, the latest last, and of `latest`. @param checkpointsDir It may not exist. */
 export function checkpointPaths(checkpointsDir: string): string[] {
   if (!exists(checkpointsDir)) return [];
-  const names = [...stepsIn(checkpointsDir).map(stepName), LATEST];
-  return names.map((name) => join(checkpointsDir, name)).filter(exists);
+  return [...newestFirst(checkpointsDir).reverse(), join(checkpointsDir, LATEST)].filter(exists);
 }
 
 /** The states of the checkpoints of a folder, by step; damaged ones are left out. */
@@ -194,7 +193,11 @@ function orReplacing<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof UserError) readManifests(runOfCheckpoint(path) ?? path);
+    if (error instanceof UserError) {
+      const run = runOfCheckpoint(path) ?? path;
+      refuseSetAside(run);
+      readManifests(run);
+    }
     throw error;
   }
 }
@@ -209,21 +212,25 @@ function loadFrom<T>(
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
 }
 
-/** In its work folder, where a run waits while another one takes its place, and where it is moved from and to. */
-export const SET_ASIDE = ["replaced", "moving"] as const;
-
-/** Whether a run ended while it started over: the run before it waits to be put back. */
-export function isSetAside(run: string): boolean {
-  return SET_ASIDE.some((name) => exists(join(run, WORK, name)));
+/**
+ * Refuses a run that an earlier version moved aside when it started over, and did not finish.
+ *
+ * @throws {UserError} If it is there.
+ */
+export function refuseSetAside(run: string): void {
+  const found = ["replaced", "moving"].map((name) => join(run, WORK, name)).find(exists);
+  if (found === undefined) return;
+  throw new UserError(
+    `Cannot use ${run}: an earlier version of train did not finish starting over; move what is in ${found} back to ` +
+      `${run}, or delete that folder`,
+  );
 }
 
 /** Says what a path holds instead of a checkpoint. */
 function noCheckpoint(path: string): UserError {
   const wanted = "expected a run directory";
   const train = join(path, "train");
-  const [found, advice] = isSetAside(runOfCheckpoint(path) ?? path)
-    ? [`train did not finish starting over, ${wanted}`, "run `train` again with the same options"]
-    : hasCheckpoints(join(train, CHECKPOINTS))
+  const [found, advice] = hasCheckpoints(join(train, CHECKPOINTS))
     ? [`found a folder with a run in it, ${wanted}`, `use ${train}`]
     : [path, train].some(holdsRows)
     ? [`found probe rows, ${wanted}`, `train a model: deno task train --data ${path} --run runs/first`]
@@ -313,8 +320,8 @@ function stepsIn(checkpointsDir: string): number[] {
   }
 }
 
-/** Deletes a folder; renamed first, so that a kill in between leaves no half of it under its name. */
-function removeWhole(folder: string): void {
+/** Deletes a folder or file; renamed first, so that a kill in between leaves no half of it under its name. */
+export function removeWhole(folder: string): void {
   if (!exists(folder)) return;
   const doomed = temporaryName(folder);
   Deno.renameSync(folder, doomed);

@@ -1,21 +1,22 @@
 /**
  * The folder of a run; lib/train/CHECKPOINTS.md lists its files.
  *
- * A run that starts over (`--fresh`) moves the earlier run into `.work/replaced/` and deletes it when it has a checkpoint of
- * its own. If it ends before that, in whatever way, the earlier run is moved back.
+ * A run that starts over (`--fresh`) writes to `.work/next/` until it has a checkpoint, and then takes the place of the
+ * earlier run. If it ends before that, the earlier run is as it was. The manifest in place says that a run is being
+ * replaced (`replaces`), so after a kill the next run finishes that.
  *
  * @module
  */
 import { basename, dirname, join, relative } from "@std/path";
-import { UserError } from "../base/errors.ts";
+import { ensure, UserError } from "../base/errors.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
 import { isTemporary, removeStaleTemporaries, writeJsonAtomic } from "../io/files/atomic.ts";
 import { CHECKPOINTS, RUN_FILES } from "../io/files/checkpoint_folder.ts";
 import { exists } from "../io/files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../io/files/manifest.ts";
 import { OutputLock } from "../io/files/output_lock.ts";
-import { WORK } from "../io/files/array_task.ts";
-import { checkpointPaths, hasCheckpoints, isSetAside, SET_ASIDE } from "./checkpoint.ts";
+import { NEXT, WORK } from "../io/files/array_task.ts";
+import { checkpointPaths, refuseSetAside, removeWhole } from "./checkpoint.ts";
 import { EVENT_FILE, openEvents } from "./event_log.ts";
 import type { RunPlaces } from "./run_places.ts";
 import { openMetrics, type ScalarLog } from "./metrics.ts";
@@ -25,13 +26,15 @@ const STAGE = "train";
 /** An open, locked run folder. */
 export class RunFolder {
   readonly #lock: OutputLock;
-  readonly #replaced: string;
-  /** Where files wait while they are moved to {@link #replaced} or back. */
-  readonly #moving: string;
+  /** Where a run that starts over writes until it has a checkpoint. */
+  readonly #next: string;
+  /** Where the run's files are: {@link path} or {@link #next}. */
+  #place: string;
 
   private constructor(readonly path: string, lock: OutputLock) {
     this.#lock = lock;
-    [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
+    this.#next = join(path, WORK, NEXT);
+    this.#place = path;
   }
 
   // All these paths are refused (UserError) once the run was moved, deleted or replaced by a link.
@@ -73,7 +76,7 @@ export class RunFolder {
 
   #within(name: string): string {
     this.#lock.requireHeld();
-    return join(this.path, name);
+    return join(this.#place, name);
   }
 
   /**
@@ -83,10 +86,13 @@ export class RunFolder {
    * @throws {UserError} If it holds something else, or another process trains in it.
    */
   static open(path: string): RunFolder {
+    refuseSetAside(path);
     checkOwn(path);
     const folder = new RunFolder(path, OutputLock.acquire(join(path, WORK), { output: path, stage: STAGE }));
     try {
-      folder.#settleReplaced();
+      const manifest = readManifest(folder.manifestPath);
+      if (manifest?.replaces) folder.#finishReplacing(manifest);
+      folder.#removeNext();
       for (const each of [path, folder.checkpointsDir]) removeStaleTemporaries(each);
     } catch (error) {
       folder.#lock[Symbol.dispose]();
@@ -118,17 +124,44 @@ export class RunFolder {
     };
   }
 
-  /** Sets the earlier run aside. {@link dropReplaced} deletes it; without that it is put back. */
-  replace(): void {
+  /** Starts over: the earlier run, if there is one, stays until {@link takePlace}. */
+  startOver(): void {
     this.#lock.requireHeld();
-    moveRun(this.path, this.#moving);
-    Deno.renameSync(this.#moving, this.#replaced);
+    if (runPaths(this.path).length > 0) this.#place = this.#next;
   }
 
-  /** Deletes the run that was set aside, if there is one. */
-  dropReplaced(): void {
+  /** Replaces the earlier run by one that started over, now that it has a checkpoint. */
+  takePlace(): void {
+    if (this.#place === this.path) return;
+    const manifest = readManifest(this.manifestPath);
+    ensure(manifest, "a run that has a checkpoint has begun");
+    this.#place = this.path;
+    const earlier = runPaths(this.path).filter((path) => path !== this.manifestPath);
+    // From here on readers refuse the run, until the manifest says otherwise.
+    this.#finishReplacing({ ...manifest, replaces: earlier.map((path) => relative(this.path, path)) });
+  }
+
+  /** Deletes the earlier run, then moves the new one. A kill in between leaves the manifest of what is to be done. */
+  #finishReplacing({ replaces = [], ...manifest }: Manifest): void {
+    writeManifest(this.manifestPath, { ...manifest, replaces });
+    try {
+      for (const name of replaces) removeWhole(this.#within(name));
+      writeManifest(this.manifestPath, { ...manifest, replaces: [] });
+      for (const path of runPaths(this.#next)) {
+        const target = this.#within(relative(this.#next, path));
+        Deno.mkdirSync(dirname(target), { recursive: true });
+        if (target !== this.manifestPath) Deno.renameSync(path, target);
+      }
+    } catch (error) {
+      throw explainFileError(error, `write to ${this.path}`);
+    }
+    writeManifest(this.manifestPath, manifest);
+    this.#removeNext();
+  }
+
+  #removeNext(): void {
     this.#lock.requireHeld();
-    if (exists(this.#replaced)) Deno.removeSync(this.#replaced, { recursive: true });
+    if (exists(this.#next)) Deno.removeSync(this.#next, { recursive: true });
   }
 
   /** Writes what a run's files of places say of its addresses. @param files Their paths. */
@@ -166,47 +199,18 @@ export class RunFolder {
 
   [Symbol.dispose](): void {
     try {
-      this.#lock.requireHeld();
-      this.#settleReplaced();
+      this.#removeNext();
     } finally {
       this.#lock[Symbol.dispose]();
     }
   }
-
-  /** Deletes the run that was set aside if the new one has a checkpoint, else puts it back. */
-  #settleReplaced(): void {
-    if (exists(this.#replaced)) {
-      if (hasCheckpoints(this.checkpointsDir)) return this.dropReplaced();
-      for (const path of runPaths(this.path)) Deno.removeSync(path, { recursive: true });
-      Deno.renameSync(this.#replaced, this.#moving);
-    }
-    if (!exists(this.#moving)) return;
-    moveRun(this.#moving, this.path);
-    Deno.removeSync(this.#moving, { recursive: true });
-  }
 }
 
-/** The files of a run that exist. */
+/** The files of a run that exist: its checkpoints, the latest last, then the others. */
 function runPaths(folder: string): string[] {
-  const { metrics, tensorboard, report, profile, choice, manifest } = RUN_FILES;
-  const files = [metrics, join(tensorboard, EVENT_FILE), report, profile, choice, manifest].map((name) =>
-    join(folder, name)
-  );
+  const { tensorboard, ...names } = RUN_FILES;
+  const files = [...Object.values(names), join(tensorboard, EVENT_FILE)].map((name) => join(folder, name));
   return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];
-}
-
-/** Moves a run to another folder, file by file. After a kill the rest is still in the old place. */
-function moveRun(from: string, to: string): void {
-  try {
-    Deno.mkdirSync(to, { recursive: true });
-    for (const path of runPaths(from)) {
-      const target = join(to, relative(from, path));
-      Deno.mkdirSync(dirname(target), { recursive: true });
-      Deno.renameSync(path, target);
-    }
-  } catch (error) {
-    throw explainFileError(error, `move ${from} to ${to}`);
-  }
 }
 
 /** Refuses a folder that this stage did not make. */
@@ -215,7 +219,6 @@ function checkOwn(path: string): void {
   try {
     const isOwn = (name: string) => name === WORK || isTemporary(name);
     if ([...Deno.readDirSync(path)].every(({ name }) => isOwn(name))) return;
-    if (isSetAside(path)) return;
   } catch (error) {
     throw explainFileError(error, `write to ${path}`);
   }

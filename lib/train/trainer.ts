@@ -420,7 +420,7 @@ async function trainFrom(
   const survey = () => options.survey ?? DataSurvey.of(rows.train);
   const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
   options.survey = undefined;
-  if (options.fresh && isFirst) run?.replace();
+  if (options.fresh && isFirst) run?.startOver();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const inputs = [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))];
   const begin = () => run?.begin({ inputs, options: { ...options.identity, engine, resumeFrom, initFrom } });
@@ -453,7 +453,6 @@ async function trainFrom(
     end,
     ends,
     run,
-    onCheckpoint: () => run?.dropReplaced(),
     signal: options.signal ?? new AbortController().signal,
     deadlineMs,
     onProgress: options.onProgress ?? (() => {}),

@@ -17,6 +17,7 @@ import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
 import { VERSION } from "../base/version.ts";
+import { join } from "@std/path";
 import type { RunFolder } from "./run_folder.ts";
 import { stepName } from "../io/files/checkpoint_folder.ts";
 import { saveCheckpoint } from "./checkpoint.ts";
@@ -165,9 +166,7 @@ interface LoopParts {
   /** Steps whose checkpoints stay, see step_choice.ts. */
   ends: readonly number[];
   /** Where checkpoints go; undefined on ranks that write none. */
-  run: Pick<RunFolder, "checkpointsDir"> | undefined;
-  /** Called when a checkpoint is saved. */
-  onCheckpoint: () => void;
+  run: Pick<RunFolder, "checkpointsDir" | "takePlace"> | undefined;
   signal: AbortSignal;
   /** When to stop, by `performance.now()`. */
   deadlineMs: number;
@@ -385,10 +384,13 @@ export class TrainingLoop {
   }
 
   /** Writes the checkpoint of all ranks. */
-  async #write(run: Pick<RunFolder, "checkpointsDir">, weights: Map<string, Float32Array>): Promise<void> {
-    const { journal, scalars, optimizer, work, config, loader, onCheckpoint } = this.#parts;
+  async #write(
+    run: Pick<RunFolder, "checkpointsDir" | "takePlace">,
+    weights: Map<string, Float32Array>,
+  ): Promise<void> {
+    const { journal, scalars, optimizer, work, config, loader } = this.#parts;
     scalars.flush();
-    this.#checkpoint = saveCheckpoint(run.checkpointsDir, {
+    saveCheckpoint(run.checkpointsDir, {
       state: {
         version: VERSION,
         step: this.#step,
@@ -403,7 +405,8 @@ export class TrainingLoop {
       optimizer: new Map([...await optimizer.readState(), ...work.state]),
       trainingData: this.#parts.trainingData,
     }, { keep: config.train.keepCheckpoints, ends: this.#parts.ends });
-    onCheckpoint();
+    run.takePlace();
+    this.#checkpoint = join(run.checkpointsDir, stepName(this.#step));
   }
 
   /** Lets the event loop turn, so that signals arrive: submitting and making batches alone do not. */

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { dirname, join } from "@std/path";
+import { dirname, join, relative } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { temporaryName } from "../../lib/io/files/atomic.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
@@ -7,6 +7,7 @@ import { newManifest, readManifest, writeManifest } from "../../lib/io/files/man
 import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { dataFingerprint } from "../../lib/train/run_data.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
@@ -59,8 +60,7 @@ for (const how of ["moved", "deleted", "replaced by a link"]) {
         () => run.checkpointsDir,
         () => run.reportPath,
         () => run.finish(manifest, { counts: {}, outputs: [] }),
-        () => run.replace(),
-        () => run.dropReplaced(),
+        () => run.startOver(),
         () => run[Symbol.dispose](),
       ];
       for (const each of work) assertThrows(each, UserError, "moved, deleted or replaced");
@@ -70,7 +70,7 @@ for (const how of ["moved", "deleted", "replaced by a link"]) {
   });
 }
 
-Deno.test("RunFolder.replace() keeps the run before until the new one has a checkpoint, and what is a user's for good", () => {
+Deno.test("RunFolder.startOver() keeps the run before until the new one has a checkpoint, and what is a user's for good", () => {
   inFolder((folder) => {
     const [notes, lines] = ["notes.txt", "checkpoints/notes.txt"].map((name) => join(folder, name));
     {
@@ -82,16 +82,18 @@ Deno.test("RunFolder.replace() keeps the run before until the new one has a chec
     assertEquals(Object.keys(old).length, 6);
     {
       using run = RunFolder.open(folder);
-      run.replace();
-      assertEquals(contentOf(folder)["metrics.jsonl"], undefined);
+      run.startOver();
       fill(run, "new", { hasCheckpoint: false });
+      const { [".work/lock"]: _, ...files } = contentOf(folder);
+      const isOld = ([name]: [string, unknown]) => !name.startsWith(".work");
+      assertEquals(Object.fromEntries(Object.entries(files).filter(isOld)), old, "it stays readable");
     }
-    assertEquals(contentOf(folder), old, "a run without a checkpoint gives the one before its place back");
+    assertEquals(contentOf(folder), old, "a run without a checkpoint leaves the one before as it was");
     {
       using run = RunFolder.open(folder);
-      run.replace();
+      run.startOver();
       fill(run, "new");
-      run.dropReplaced();
+      run.takePlace();
     }
     const isRuns = (name: string) => RUN_FILES.includes(name) || name === CHECKPOINT_FILE;
     const wanted = Object.entries(old).map(([name, text]) => [name, isRuns(name) ? "new" : text]);
@@ -99,35 +101,17 @@ Deno.test("RunFolder.replace() keeps the run before until the new one has a chec
   });
 });
 
-Deno.test("RunFolder.open() puts a replaced run back, or deletes it, wherever a kill ended the run that replaced it", () => {
-  for (const numMoved of [0, 1, 2, 3, 4]) {
-    for (const killed of ["while moving", "before a checkpoint", "after a checkpoint"]) {
-      inFolder((folder) => {
-        RunFolder.open(folder)[Symbol.dispose]();
-        {
-          using run = RunFolder.open(folder);
-          fill(run, "old");
-        }
-        const old = contentOf(folder);
-        // As replace() moves files, cut off.
-        const to = join(folder, ".work", killed === "while moving" ? "moving" : "replaced");
-        const moved = [CHECKPOINT_FILE, ...RUN_FILES].slice(0, killed === "while moving" ? numMoved : 4);
-        for (const name of moved) {
-          Deno.mkdirSync(dirname(join(to, name)), { recursive: true });
-          Deno.renameSync(join(folder, name), join(to, name));
-        }
-        if (moved.includes(CHECKPOINT_FILE)) {
-          Deno.removeSync(join(folder, "checkpoints"), { recursive: true });
-        }
-        const isNew = killed === "after a checkpoint";
-        if (isNew) {
-          Deno.mkdirSync(dirname(join(folder, CHECKPOINT_FILE)), { recursive: true });
-          Deno.writeTextFileSync(join(folder, CHECKPOINT_FILE), "new");
-        }
-        RunFolder.open(folder)[Symbol.dispose]();
-        assertEquals(contentOf(folder), isNew ? { [CHECKPOINT_FILE]: "new" } : old, `${killed}, ${numMoved}`);
-      });
-    }
+Deno.test("RunFolder.open() and readers refuse a run that an earlier version set aside, and touch nothing", () => {
+  for (const name of ["replaced", "moving"]) {
+    inFolder((folder) => {
+      const path = join(folder, ".work", name, CHECKPOINT_FILE);
+      Deno.mkdirSync(dirname(path), { recursive: true });
+      Deno.writeTextFileSync(path, "old");
+      for (const use of [RunFolder.open, loadCheckpoint]) {
+        assertThrows(() => use(folder), UserError, `move what is in ${join(folder, ".work", name)} back`);
+      }
+      assertEquals(contentOf(folder), { [relative(folder, path)]: "old" });
+    });
   }
 });
 
