@@ -19,6 +19,7 @@ import { digestOfModel } from "../lib/query/files/score_file.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
+import { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import { type MatrixNode, matrixNodes, RttMatrix } from "../lib/query/rtt/rtt_matrix.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
@@ -43,7 +44,7 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
 
 /** Writes a matrix of any size, which goes on after a kill. */
 async function writeFile(options: Options & { output: string }, stage: StageContext): Promise<StageResult> {
-  const { output, draws: numDraws, seed, samples: numSamples = 0, overwrite } = options;
+  const { output, draws: numDraws = DEFAULT_NUM_DRAWS, seed, samples: numSamples = 0, overwrite } = options;
   const { quantiles = [0.05, 0.95] } = options;
   const ending = /\.([a-z]+)$/.exec(output)?.[1] ?? "";
   if (!MATRIX_ENDINGS.includes(ending)) {

@@ -102,15 +102,17 @@ export async function askModel<Q extends Question>(
 /** A fault of a field with the option or the line that gave it. */
 function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
   if (!(error instanceof UserError)) return error;
-  const [, item, at, fault] = /^(\w+) (\d+): (.*)/s.exec(error.message) ?? [];
+  const [, item, at, found] = /^(\w+) (\d+): (.*)/s.exec(error.message) ?? [];
   for (const [name, { path, lines }] of files) {
     if (item === undefined || !name.startsWith(item)) continue;
-    return new UserError(`Cannot read ${path}: line ${lines[Number(at) - 1]}: ${fault}`);
+    return new UserError(`Cannot read ${path}: line ${lines[Number(at) - 1]}: ${found}`);
   }
-  const [, name, found] =
-    /^(?:found no )?(\w+)(?:: (?:Cannot read "[^"]*": )?|, )(.*)/s.exec(error.message) ?? [];
+  const fault =
+    /^(?:found (?:no )?(?<found>\w+)(?: "[^"]*")?, |(?<read>\w+): (?:Cannot read "[^"]*": )?)(?<text>.*)/s
+      .exec(error.message)?.groups;
+  const name = fault?.found ?? fault?.read;
   if (name === undefined || typeof fields[name] !== "string") return error;
-  return new UsageError(`Cannot use --${kebab(camel(name))} ${shortened(fields[name])}: ${found}`);
+  return new UsageError(`Cannot use --${kebab(camel(name))} ${shortened(fields[name])}: ${fault?.text}`);
 }
 
 /** A stage that asks a question. @param rows The field of the answer that `--output` gets, a line each. */

@@ -7,7 +7,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { UsageError } from "../base/errors.ts";
+import { shortened, UsageError } from "../base/errors.ts";
 import { didYouMean } from "../base/text.ts";
 import type { PathUse } from "./path_uses.ts";
 
@@ -270,7 +270,7 @@ function valueOf<T>(name: string, declared: Option<T>, texts: readonly string[])
     return declared.arity === "many" ? values : values[0];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new UsageError(`Cannot use ${name} ${texts.join(" ")}: ${error.message}`);
+    throw new UsageError(`Cannot use ${name} ${shortened(texts.join(" "))}: ${error.message}`);
   }
 }
 

@@ -111,7 +111,11 @@ export class McpTools {
       const options = { instructions: INSTRUCTIONS, capabilities };
       const server = new McpServer({ name: "ping-llm", version: VERSION }, options);
       for (const { name, tool } of tools) {
-        server.registerTool(name, tool, (question, { mcpReq }) => this.#call(name as QuestionName, question, mcpReq.signal));
+        server.registerTool(
+          name,
+          tool,
+          (question, { mcpReq }) => this.#call(name as QuestionName, question, mcpReq.signal),
+        );
       }
       return server;
     };

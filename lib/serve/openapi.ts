@@ -35,15 +35,19 @@ const LINE_KINDS: readonly LineQuestion[] = [score, watch];
 
 const capital = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
 
+/** The name of the schema of a line. */
+function lineNameOf({ name, line }: LineQuestion): string {
+  return line === measurementSchema ? "Measurement" : `${capital(name)}Line`;
+}
+
 const SCHEMAS: Record<string, z.ZodObject> = {
-  Measurement: measurementSchema,
   ...Object.fromEntries(KINDS.flatMap((kind) => [
     [`${capital(kind.name)}Question`, servedSchema(kind)],
     [`${capital(kind.name)}Answer`, kind.answer],
   ])),
-  ...Object.fromEntries(LINE_KINDS.flatMap(({ name, line, answer }) => [
-    [`${capital(name)}Line`, line],
-    [`${capital(name)}Answer`, z.object({ line: z.int(), ...answer.shape })],
+  ...Object.fromEntries(LINE_KINDS.flatMap((kind) => [
+    [lineNameOf(kind), kind.line],
+    [`${capital(kind.name)}Answer`, z.object({ line: z.int(), ...kind.answer.shape })],
   ])),
   StatusCheck: statusCheckAnswerSchema,
   LineError: lineErrorSchema,
@@ -86,7 +90,13 @@ function asked(kind: Question): [path: string, methods: Record<string, Operation
   const body = { type: JSON_TYPE, schema: `${capital(name)}Question` };
   const methods = {
     get: { operationId: `get${capital(name)}`, summary, query: question, answer, problems: ASKED },
-    post: { operationId: `post${capital(name)}`, summary: `${summary}; asked as JSON`, body, answer, problems: READ },
+    post: {
+      operationId: `post${capital(name)}`,
+      summary: `${summary}; asked as JSON`,
+      body,
+      answer,
+      problems: READ,
+    },
   };
   const batch = {
     operationId: `post${capital(name)}Batch`,
@@ -99,12 +109,13 @@ function asked(kind: Question): [path: string, methods: Record<string, Operation
   return [[`/v1/${name}`, methods], [`/v1/${name}:batch`, { post: batch }]];
 }
 
-function askedInLines({ name, summary, options }: LineQuestion): [path: string, methods: Record<string, Operation>] {
+function askedInLines(kind: LineQuestion): [path: string, methods: Record<string, Operation>] {
+  const { name, summary, options } = kind;
   const post = {
     operationId: `post${capital(name)}`,
     summary,
     query: options,
-    body: { type: LINES_TYPE, schema: `${capital(name)}Line`, texts: MEASUREMENT_TYPES },
+    body: { type: LINES_TYPE, schema: lineNameOf(kind), texts: MEASUREMENT_TYPES },
     answer: { type: LINES_TYPE, schemas: [`${capital(name)}Answer`, "LineError"] },
     problems: READ,
   };
@@ -183,7 +194,12 @@ interface Tool {
 export function toolsOf(): Tool[] {
   const { summary } = OPERATIONS["/v1/model"].get;
   const tool = (name: string, summary: string, [question, answer]: readonly [z.ZodObject, z.ZodObject]) => (
-    { name, summary, input: z.toJSONSchema(question, JSON_SCHEMA), output: z.toJSONSchema(answer, JSON_SCHEMA) }
+    {
+      name,
+      summary,
+      input: z.toJSONSchema(question, JSON_SCHEMA),
+      output: z.toJSONSchema(answer, JSON_SCHEMA),
+    }
   );
   return [
     ...KINDS.map((kind) => tool(kind.name, kind.summary, [servedSchema(kind), kind.answer])),
@@ -220,6 +236,7 @@ export function openApiDocument(): Record<string, unknown> {
 const FORM_TEXTS: Record<QueryForm, string> = {
   text: "",
   number: "",
+  boolean: "",
   list: "; with commas between them",
   texts: "; with commas between them",
   range: "; as in 20..25, or one",
@@ -235,7 +252,7 @@ function parametersOf({ shape }: z.ZodObject): object[] {
       name,
       in: "query",
       required: !z.safeParse(field, undefined).success,
-      schema: form === "number" ? schema : { type: "string" },
+      schema: form === "number" || form === "boolean" ? schema : { type: "string" },
       description: `${description}${FORM_TEXTS[form]}`,
     }];
   });

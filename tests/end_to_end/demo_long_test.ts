@@ -73,7 +73,7 @@ Deno.test("demo ends with the command that opens the page on what it learned", a
   const { src, quantiles_ms, basis } = await question.json();
   assert(basis.pair.measurements >= 100, basis.text);
   assertEquals(src, (first.query as { src: string }).src);
-  assertEquals(quantiles_ms, (first.query as { quantilesMs: unknown }).quantilesMs);
+  assertEquals(quantiles_ms, (first.query as { quantiles_ms: unknown }).quantiles_ms);
 });
 
 Deno.test("query rtt gives the distribution that demo asked for, in text and as JSON", async () => {
@@ -90,12 +90,12 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
   ];
   const { stdout } = await succeeded(runStageProcess([...args, "--json", "--quantiles", "0.1,0.5,0.9"]));
   const result = JSON.parse(stdout);
-  assertEquals(Object.keys(result.quantilesMs), ["0.1", "0.5", "0.9"]);
+  assertEquals(Object.keys(result.quantiles_ms), ["0.1", "0.5", "0.9"]);
   assert(
-    result.quantilesMs["0.1"] <= result.quantilesMs["0.5"] &&
-      result.quantilesMs["0.5"] <= result.quantilesMs["0.9"],
+    result.quantiles_ms["0.1"] <= result.quantiles_ms["0.5"] &&
+      result.quantiles_ms["0.5"] <= result.quantiles_ms["0.9"],
   );
-  assert(result.pFailed > 0 && result.pFailed < 1 && result.meanMs > 0);
+  assert(result.p_failed > 0 && result.p_failed < 1 && result.mean_ms > 0);
   const mass = result.histogram.reduce(
     (sum: number, bar: { probability: number }) => sum + bar.probability,
     0,

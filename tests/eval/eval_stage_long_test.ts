@@ -86,14 +86,14 @@ Deno.test("query rtt --calibration answers with the corrected distribution of ev
   const raw = JSON.parse((await succeed(...question)).stdout);
   const corrected = JSON.parse((await succeed(...question, "--calibration", report)).stdout);
   assertEquals([raw.calibration, corrected.calibration], [undefined, report]);
-  assertEquals(corrected.pFailed, raw.pFailed);
+  assertEquals(corrected.p_failed, raw.p_failed);
   const calibration = readCalibration(report);
   const text = await succeed(...question.slice(0, -1), "--calibration", report);
   assertStringIncludes(text.stdout, "RTT 192.0.2.1 -> 192.0.2.2, corrected");
   const shares = CALIBRATION_LEVELS.map((level) => calibration.shareBelow(level));
   const ofLevels = async (levels: readonly number[], ...more: string[]) => {
     const { stdout } = await succeed(...question, "--quantiles", levels.join(","), ...more);
-    return Object.values(JSON.parse(stdout).quantilesMs);
+    return Object.values(JSON.parse(stdout).quantiles_ms);
   };
   assertEquals(
     await ofLevels(CALIBRATION_LEVELS.slice(1, -1)),

@@ -273,29 +273,29 @@ export async function askForged(
   );
   const model = PingModel.of(config.model, registry, { weights, trainingData, pool });
   const service = new PingService(model, { info: INFO });
-  const [src_addr, timestamp] = [SOURCES[0], TIME_S + 3600];
-  const source = addressBytes(src_addr);
-  const measured = [...DESTINATIONS, UNKNOWN].map((dst_addr) => ({ src_addr, dst_addr, timestamp, rtt: 20 }));
+  const [src, time] = [SOURCES[0], TIME_S + 3600];
+  const source = addressBytes(src);
+  const measured = [...DESTINATIONS, UNKNOWN].map((dst) => ({ src, dst, time, rtt: 20 }));
   const { step, position, numSkippedSteps, numSkippedInRow } = state;
   const answers: Record<string, () => unknown> = {
     state: () => ({ step, position, numSkippedSteps, numSkippedInRow }),
     data: () => trainingData && dataJson(trainingData),
-    rtt: () => service.rtt({ src_addr, dst_addr: DESTINATIONS[0], timestamp, at: [20], cdf: 8 }),
+    rtt: () => service.rtt({ src, dst: DESTINATIONS[0], time, at: [20], cdf: 8 }),
     rtts: () =>
       service.rttBatch([
-        { src_addr, dst_addr: UNKNOWN },
-        { src_addr: UNKNOWN, dst_addr: DESTINATIONS[1], timestamp },
-        { src_addr: SOURCES[1], dst_addr: SOURCES[2] },
-        { src_addr: IPV6[0], dst_addr: IPV6[1] },
+        { src, dst: UNKNOWN },
+        { src: UNKNOWN, dst: DESTINATIONS[1], time },
+        { src: SOURCES[1], dst: SOURCES[2] },
+        { src: IPV6[0], dst: IPV6[1] },
       ]),
-    ofPlace: () => service.rtt({ src_addr: "DE", dst_addr: DESTINATIONS[1], draws: 4 }),
-    destinations: () => service.destinations({ src_addr, rtt: [10, 40], candidates: 4, max_expansions: 16 }),
-    nearest: () => service.nearest({ src_addr, candidates: DESTINATIONS, timestamp }),
+    ofPlace: () => service.rtt({ src: "DE", dst: DESTINATIONS[1], draws: 4 }),
+    destinations: () => service.destinations({ src, rtt: [10, 40], candidates: 4, max_expansions: 16 }),
+    nearest: () => service.nearest({ src, candidates: DESTINATIONS, time }),
     likelihood: () => service.likelihood(measured[0]),
     scores: () => service.score(measured),
     samples: () =>
       Array.fromAsync(
-        sampleMeasurements(model, { source, timeS: timestamp, context: [] }, { count: 4, seed: 1 }),
+        sampleMeasurements(model, { source, timeS: time, context: [] }, { count: 4, seed: 1 }),
       ),
     places: () => service.places({ q: "Ber" }),
   };
@@ -306,7 +306,7 @@ export async function askForged(
 
 /** Keys of probabilities, of times in Unix seconds, and of other numbers that are at least 0. */
 const PROBABILITY = /^(p_|pFailed|probability$|cdf$|canonical|unlisted|prior_mass)/;
-const TIME = /^(timestamp|timeS|last_seen|start|end)$/;
+const TIME = /^(time|timeS|last_seen|start|end)$/;
 const LEAST_ZERO =
   /(ms|Ms|rtt|measurements|step|in_adaptation|sources|destinations|numSkipped\w*|epoch|block|sequence|bits|Bits)$/;
 /** Numbers that must not be missing. */

@@ -23,6 +23,7 @@ export const IN_BROWSER: readonly string[] = [
     "query/likelihood",
     "query/changes",
     "query/nearest",
+    "query/questions",
     "query/rtt",
     "query/score",
   ],

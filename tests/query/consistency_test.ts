@@ -14,16 +14,16 @@ import { expectationsOf, EXPECTED_QUANTILES } from "../../lib/query/changes/expe
 import { loadModel } from "../../lib/query/files/load_model.ts";
 import { drawDestinations } from "../../lib/query/rtt/prefix_query.ts";
 import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
-import { type MapRtt, RttMaps } from "../../lib/query/rtt/rtt_map.ts";
+import { RttMaps } from "../../lib/query/rtt/rtt_map.ts";
 import { PingService } from "../../lib/serve/api/ping_service.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writePool } from "../../lib/train/checkpoint_files.ts";
 import { exportStage } from "../../tasks/export.ts";
-import { destinationsStage } from "../../tasks/query_destinations.ts";
-import { likelihoodStage, sampleStage } from "../../tasks/query_likelihood.ts";
+import { likelihoodStage } from "../../tasks/query_likelihood.ts";
 import { mapStage } from "../../tasks/query_map.ts";
 import { matrixStage } from "../../tasks/query_matrix.ts";
-import { nearestStage } from "../../tasks/query_nearest.ts";
+import { destinationsStage, nearestStage, sampleStage } from "../../tasks/query_questions.ts";
+import type { AnswerOf } from "../../lib/query/questions/questions.ts";
 import { rttStage } from "../../tasks/query_rtt.ts";
 import { scoreStage } from "../../tasks/score.ts";
 import { INFO } from "../serve/api/tiny_service.ts";
@@ -136,7 +136,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
         agree({ pFailed: of("p_failed"), quantilesMs }, distribution, "query matrix");
       }
       const near = await run(nearestStage, ...checkpoint, ...from, ...when, "--candidates", at("nodes.txt"));
-      for (const { candidate, medianMs, pFailed } of near.nearest) {
+      for (const { candidate, median_ms: medianMs, p_failed: pFailed } of near.nearest) {
         const distribution = candidate === DST ? truth : ofOther;
         agree({ pFailed, quantilesMs: { 0.5: medianMs } }, distribution, "query nearest");
       }
@@ -151,13 +151,13 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       for (const { country, prefixes: [{ prefix }] } of areas.slice(0, 3)) {
         const [destination] = await drawDestinations(model, query, [{ prefix, index: 0 }], 0);
         const there = await model.rttDistribution({ ...query, destination });
-        const { properties } = features.find(({ properties }: { properties: MapRtt }) =>
-          properties.country === country && properties.cellDegrees === null
-        );
-        agree({ pFailed: properties.pFailed }, there, `query map ${country}`);
+        const { properties } = features.find((
+          { properties }: { properties: AnswerOf<"map">["places"][number] },
+        ) => properties.country === country && properties.cell_degrees === null);
+        agree({ pFailed: properties.p_failed }, there, `query map ${country}`);
         // A twentieth of the mass may be spread within first bytes.
-        const { lowMs, medianMs, highMs } = properties;
-        [lowMs, medianMs, highMs].forEach((ms: number, i) => {
+        const { low_ms, median_ms, high_ms } = properties;
+        [low_ms, median_ms, high_ms].forEach((ms: number, i) => {
           const [below, upTo] = [there.cdf(ms) - there.probabilityOf(ms), there.cdf(ms)];
           assert(
             below <= LEVELS[i] + 0.05 && upTo >= LEVELS[i] - 0.05,
@@ -193,7 +193,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       for (const [i, nats] of results.entries()) {
         assertAlmostEquals(Number(scored[i].log_likelihood), nats, RELATIVE * 10, `score ${rtts[i]}`);
         assertAlmostEquals(
-          -bits[i].orders[0].blockBits.result * Math.LN2,
+          -bits[i].orders[0].block_bits.result * Math.LN2,
           nats,
           RELATIVE * 10,
           `bits ${rtts[i]}`,
@@ -217,10 +217,10 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
         "--output",
         at("s.jsonl"),
       );
-      followsIt(linesOf(at("s.jsonl")).map(({ rttMs }) => rttMs), truth, "query sample");
+      followsIt(linesOf(at("s.jsonl")).map(({ rtt }) => rtt), truth, "query sample");
       const network = ["--count", `${count}`, "--no-pool", "--output", at("n.jsonl")];
       await run(sampleStage, ...checkpoint, ...from, ...to, ...when, ...network);
-      followsIt(linesOf(at("n.jsonl")).map(({ rttMs }) => rttMs), ofNetwork, "query sample --no-pool");
+      followsIt(linesOf(at("n.jsonl")).map(({ rtt }) => rtt), ofNetwork, "query sample --no-pool");
     });
 
     await test.step("query destinations, whose ranking has the likelihood of query rtt", async () => {

@@ -26,8 +26,8 @@ Deno.test("the example of lib/query/README.md shows names, in text and in JSON",
       assertStringIncludes(stdout, "198.51.100.7 (Example, Frankfurt)");
       assert(number === 0 || stdout.startsWith("RTT 192.0.2.1 (probe 6001) -> 198.51"), stdout);
       const answer = JSON.parse((await succeed(...args, "--json")).stdout);
-      assertEquals(answer.srcName, "probe 6001");
-      if (number === 1) assertEquals(answer.dstName, "Example, Frankfurt");
+      assertEquals(answer.src_name, "probe 6001");
+      if (number === 1) assertEquals(answer.dst_name, "Example, Frankfurt");
       else {
         const names = answer.nearest.map(({ candidate, name }: Record<string, string>) => [candidate, name]);
         assertEquals(names.sort(), [["198.51.100.7", "Example, Frankfurt"], ["203.0.113.5", undefined]]);
@@ -44,13 +44,13 @@ Deno.test("query destinations, rtt --queries, sample and map show names; a wrong
       return (await succeed("query", kind, ...args)).stdout;
     };
     const asked = ["--src", "192.0.2.1", "--rtt", "1..900", "--max-expansions", "4", "--prefix-length", "2"];
-    const { srcName, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
-    assertEquals([srcName, destinations[0].name], ["probe 6001", "all"]);
+    const { src_name, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
+    assertEquals([src_name, destinations[0].name], ["probe 6001", "all"]);
     assertMatch(await run("destinations", ...asked), /^\d+\.0\.0\.0\/2 \(all\) /m);
     const line = JSON.parse(await run("rtt", "--queries", at("queries.csv")));
-    assertEquals([line.srcName, line.dstName], ["probe 6001", "Example, Frankfurt"]);
+    assertEquals([line.src_name, line.dst_name], ["probe 6001", "Example, Frankfurt"]);
     const drawn = JSON.parse(await run("sample", "--count", "1", "--src", "192.0.2.1"));
-    assertEquals([drawn.srcName, drawn.dstName], ["probe 6001", "all"]);
+    assertEquals([drawn.src_name, drawn.dst_name], ["probe 6001", "all"]);
     await run("map", "--src", "192.0.2.1", "--output", at("map.svg"));
     assertStringIncludes(Deno.readTextFileSync(at("map.svg")), "Median RTT from 192.0.2.1 (probe 6001)");
 
@@ -68,5 +68,5 @@ Deno.test("query advise shows names", () =>
     const asked = ["--src", "192.0.2.1", "--candidates", at("servers.txt"), "--draws", "4"];
     assertMatch((await succeed(...args, ...asked)).stdout, /^192\.0\.2\.1 \(probe 6001\) /m);
     const { advice } = JSON.parse((await succeed(...args, ...asked, "--json")).stdout);
-    assertEquals(advice[0].srcName, "probe 6001");
+    assertEquals(advice[0].src_name, "probe 6001");
   }, tinyLocatedModel()));

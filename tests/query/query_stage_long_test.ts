@@ -19,14 +19,14 @@ Deno.test("query rtt --queries answers every line but a bad one, and ends with e
     assertStringIncludes(lines[1].error, "one version");
     const pair = ["--src", "192.0.2.1", "--dst", "192.0.2.3", "--quantiles", "0.5", "--json"];
     const alone = await runStageProcess(["query", "rtt", "--checkpoint", checkpoint, ...pair]);
-    assertEquals(lines[2].quantilesMs, JSON.parse(alone.stdout).quantilesMs);
+    assertEquals(lines[2].quantiles_ms, JSON.parse(alone.stdout).quantiles_ms);
     const going = await runStageProcess([...args, "--keep-going"]);
     assertEquals([going.code, going.stdout], [0, stdout], going.stderr);
     assertStringIncludes(going.stderr, `1 of 3 lines of ${queries} could not be answered`);
     const output = join(folder, "answers.jsonl");
     const counted = await runStageProcess([...args, "--keep-going", "--json", "--output", output]);
-    const { numAnswered, numBad } = JSON.parse(counted.stdout);
-    assertEquals([numAnswered, numBad, Deno.readTextFileSync(output)], [2, 1, stdout]);
+    const { num_answered, num_bad } = JSON.parse(counted.stdout);
+    assertEquals([num_answered, num_bad, Deno.readTextFileSync(output)], [2, 1, stdout]);
   }));
 
 Deno.test("queries refuse times that are none, and leave out context after the asked time and say so", () =>
@@ -63,11 +63,11 @@ Deno.test("query rtt --queries --output writes the file whole and tells how many
     Deno.writeTextFileSync(queries, '{"src":"192.0.2.1","dst":"192.0.2.2","time":"2025-01-01T00:00:00Z"}\n');
     const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", queries];
     const { stdout } = await succeed(...args, "--output", output, "--json");
-    const { numAnswered, step } = JSON.parse(stdout);
-    assertEquals([numAnswered, step], [1, 3]);
-    const { timeS, pFailed } = JSON.parse(Deno.readTextFileSync(output));
-    assertEquals(timeS, Date.UTC(2025, 0, 1) / 1000);
-    assert(pFailed > 0 && pFailed < 1);
+    const { num_answered, step } = JSON.parse(stdout);
+    assertEquals([num_answered, step], [1, 3]);
+    const { time, p_failed } = JSON.parse(Deno.readTextFileSync(output));
+    assertEquals(time, Date.UTC(2025, 0, 1) / 1000);
+    assert(p_failed > 0 && p_failed < 1);
     for (const wrong of [["--json"], ["--src", "192.0.2.1"], ["--queries", queries]]) {
       await refused(runStageProcess([...args, ...wrong]), 2);
     }
@@ -80,13 +80,13 @@ Deno.test("query likelihood gives a line of bits for each row, and their means",
     const args = ["query", "likelihood", "--checkpoint", checkpoint, "--input", input];
     const { stdout } = await succeed(...args, "--output", output, "--tokens", "--json");
     const rows = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
-    const { numRows, meanBits } = JSON.parse(stdout);
-    assertEquals([numRows, rows.length], [20, 20]);
-    const mean = rows.reduce((sum, row) => sum + row.meanBits, 0) / 20;
-    assert(Math.abs(meanBits - mean) < 1e-6 * mean);
+    const { num_rows, mean_bits } = JSON.parse(stdout);
+    assertEquals([num_rows, rows.length], [20, 20]);
+    const mean = rows.reduce((sum, row) => sum + row.mean_bits, 0) / 20;
+    assert(Math.abs(mean_bits - mean) < 1e-6 * mean);
     for (const { orders } of rows) {
       assertEquals(orders.length, 24);
-      assertEquals(Object.keys(orders[0].tokenBits), orders[0].order.split(","));
+      assertEquals(Object.keys(orders[0].token_bits), orders[0].order.split(","));
     }
     const untimed = await runStageProcess([
       ...args,
@@ -107,7 +107,7 @@ Deno.test("query sample prints as many measurements as asked for, the same for t
     const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines.map(({ src }) => src), Array(5).fill("2001:db8::1"));
     assertEquals((await runStageProcess(args)).stdout, stdout);
-    for (const wrong of [["--dst", "192.0.2.300"], ["--temperature", "0"], ["--top-k", "0"], ["--json"]]) {
+    for (const wrong of [["--dst", "192.0.2.300"], ["--temperature", "0"], ["--top-k", "0"]]) {
       await refused(runStageProcess([...args, ...wrong]), 2);
     }
     await refused(runStageProcess([...args, "--dst", "192.0.2.3"]), 1);
@@ -120,20 +120,20 @@ Deno.test("query destinations lists addresses or prefixes with their probabiliti
     const range = ["--rtt", "20..21", "--prefix-length", "9", "--top", "512"];
     const ranked = await succeed(...args, ...range, "--json", "--output", output);
     const answer = JSON.parse(ranked.stdout);
-    assertEquals([answer.rttMs, answer.prefixLength, answer.step], [[20, 21], 9, 3]);
+    assertEquals([answer.rtt, answer.prefix_length, answer.step], [[20, 21], 9, 3]);
     for (const { prefix } of answer.destinations) assert(prefix.endsWith("/9"), prefix);
     const total = answer.destinations.reduce(
       (sum: number, { probability }: { probability: number }) => sum + probability,
       0,
     );
-    assert(Math.abs(total + answer.unlistedProbability - 1) < 1e-9);
+    assert(Math.abs(total + answer.unlisted_probability - 1) < 1e-9);
     const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines, answer.destinations);
     const single = [...args, "--rtt", "20", "--candidates", "8", "--top", "3"];
     const few = await succeed(...single, "--json");
-    const { candidates, destinations, priorMass } = JSON.parse(few.stdout);
+    const { candidates, destinations, prior_mass } = JSON.parse(few.stdout);
     assertEquals([candidates, destinations.length], [8, 3]);
-    assert(priorMass > 0 && destinations[0].probability >= destinations[2].probability);
+    assert(prior_mass > 0 && destinations[0].probability >= destinations[2].probability);
     const text = await runStageProcess(single);
     assertEquals(text.stdout.trimEnd().split("\n").length, 5, text.stdout);
     assertStringIncludes(text.stdout, "probabilities among 8 destinations, which had ");
@@ -179,18 +179,18 @@ Deno.test("query matrix goes on after a kill with the same bytes, and starts ove
     };
     const kill = async (name: string) =>
       await killWhenThere(argsOf(name, nodes), at(`.${name}.work/matrix.bin.json`));
-    assertEquals((await run("whole.csv", nodes)).numPairs, 110 * 109);
+    assertEquals((await run("whole.csv", nodes)).num_pairs, 110 * 109);
     for (const ending of ["csv", "parquet"]) {
       await kill(`killed.${ending}`);
       assert(!exists(at(`killed.${ending}`)));
-      assert((await run(`killed.${ending}`, nodes)).cellsResumed > 0);
+      assert((await run(`killed.${ending}`, nodes)).cells_resumed > 0);
       assert(!exists(at(`.killed.${ending}.work`)));
     }
     assertEquals(Deno.readFileSync(at("killed.csv")), Deno.readFileSync(at("whole.csv")));
     await run("whole.parquet", nodes);
     assertEquals(Deno.readFileSync(at("killed.parquet")), Deno.readFileSync(at("whole.parquet")));
-    assertEquals((await run("whole.csv", nodes)).doneAlready, true);
+    assertEquals((await run("whole.csv", nodes)).done_already, true);
     await kill("other.csv");
-    const { cellsResumed, numPairs } = await run("other.csv", fewer);
-    assertEquals([cellsResumed, numPairs], [0, 109 * 108]);
+    const { cells_resumed, num_pairs } = await run("other.csv", fewer);
+    assertEquals([cells_resumed, num_pairs], [0, 109 * 108]);
   }));

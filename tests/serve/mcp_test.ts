@@ -24,6 +24,9 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   places: { q: "Frankf", count: 2 },
   map: { src: PAIR.src, count: 3 },
   likelihood: MEASURED,
+  sample: { count: 2 },
+  // The model has no coordinates.
+  advise: { src: PAIR.src, candidates: ["198.51.100.7"] },
   model: {},
 };
 
@@ -50,9 +53,13 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
       ...name !== "model" && { ...post, body: JSON.stringify(question) },
     });
     const expected = await response.json();
-    assertEquals(response.status, 200, JSON.stringify(expected));
+    assertEquals(response.status, name === "advise" ? 400 : 200, JSON.stringify(expected));
     // The client checks the answer against the tool's output schema.
     const { isError, structuredContent, content } = await client.callTool({ name, arguments: question });
+    if (name === "advise") {
+      assertEquals([isError, content], [true, [{ type: "text", text: expected.detail }]]);
+      continue;
+    }
     assertEquals([isError ?? false, structuredContent], [false, expected], name);
     assertEquals(content.map((part) => part.type === "text" && JSON.parse(part.text)), [expected]);
   }

@@ -1,21 +1,11 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import * as z from "zod";
-import {
-  destinationsAnswerSchema,
-  likelihoodAnswerSchema,
-  matrixAnswerSchema,
-  modelAnswerSchema,
-  nearestAnswerSchema,
-  placesAnswerSchema,
-  problemSchema,
-  rttAnswerSchema,
-  scoreAnswerSchema,
-  statusCheckAnswerSchema,
-  watchAnswerSchema,
-} from "../../lib/serve/api/schemas.ts";
+import { modelAnswerSchema, problemSchema, statusCheckAnswerSchema } from "../../lib/serve/api/schemas.ts";
+import { QUESTIONS } from "../../lib/query/questions/questions.ts";
+import { score } from "../../lib/query/questions/score.ts";
+import { watch } from "../../lib/query/questions/watch.ts";
 import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
-import { snakeKeys } from "../../lib/serve/api/snake_case.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
@@ -48,35 +38,20 @@ Deno.test("serve answers every route", (test) =>
     await using server = await TestServer.start(checkpoint);
     const step = (name: string, run: () => Promise<void>) => test.step(name, run);
 
-    await step("GET and POST /v1/rtt say what query rtt says", async () => {
+    await step("GET and POST /v1/rtt", async () => {
       const asked = `/v1/rtt?${PAIR_QUERY}&time=2025-06-01T00:00:00Z&quantiles=0.1,0.5&at=5,50&cdf=7`;
-      const got = await answerOf(rttAnswerSchema, server.fetch(asked));
-      const question = {
-        src: PAIR.src,
-        dst: PAIR.dst,
-        time: 1748736000,
-        quantiles: [0.1, 0.5],
-        at: [5, 50],
-        cdf: 7,
-      };
-      assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", question)), got);
-      const { stdout } = await runStageProcess([
-        ...["query", "rtt", "--checkpoint", checkpoint, "--src", PAIR.src, "--dst", PAIR.dst],
-        ...["--time", "2025-06-01", "--quantiles", "0.1,0.5", "--at", "5,50", "--json"],
-      ]);
-      const stage = JSON.parse(stdout);
-      assertEquals(got.quantiles_ms, stage.quantilesMs);
-      assertEquals([got.p_failed, got.time, got.step], [stage.pFailed, 1748736000, 3]);
-      assertEquals(got.at?.map(({ cdf }) => cdf), stage.at.map(({ cdf }: { cdf: number }) => cdf));
-      assertEquals(got.cdf?.length, 7);
+      const got = await answerOf(QUESTIONS.rtt.answer, server.fetch(asked));
+      const question = { ...PAIR, time: 1748736000, quantiles: [0.1, 0.5], at: [5, 50], cdf: 7 };
+      assertEquals(await answerOf(QUESTIONS.rtt.answer, server.post("/v1/rtt", question)), got);
+      assertEquals([got.time, got.step, got.cdf?.length], [1748736000, 3, 7]);
     });
 
     await step("null is as absent, and numbers and lists may be text, in a POST and in lines", async () => {
       const plain = { ...PAIR, time: 1748736000, quantiles: [0.1, 0.5], cdf: 7 };
       const text = { ...PAIR, time: "1748736000", quantiles: "[0.1, 0.5]", cdf: "7" };
       const asked = { ...text, context: null, at: null, draws: null, seed: null };
-      const expected = await answerOf(rttAnswerSchema, server.post("/v1/rtt", plain));
-      assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", asked)), expected);
+      const expected = await answerOf(QUESTIONS.rtt.answer, server.post("/v1/rtt", plain));
+      assertEquals(await answerOf(QUESTIONS.rtt.answer, server.post("/v1/rtt", asked)), expected);
       const [{ line: _, ...answer }] = await server.postLines("/v1/rtt:batch", [asked]);
       assertEquals(answer, expected);
       const [scored, lost] = await server.postLines("/v1/score?context=5", [
@@ -88,12 +63,12 @@ Deno.test("serve answers every route", (test) =>
 
     await step("context moves the answer, and prefixes are drawn from", async () => {
       const context = [{ ...PAIR, time: 1748736000, rtt: 12.5 }];
-      const moved = await answerOf(rttAnswerSchema, server.post("/v1/rtt", { ...PAIR, context }));
-      const alone = await answerOf(rttAnswerSchema, server.post("/v1/rtt", PAIR));
+      const moved = await answerOf(QUESTIONS.rtt.answer, server.post("/v1/rtt", { ...PAIR, context }));
+      const alone = await answerOf(QUESTIONS.rtt.answer, server.post("/v1/rtt", PAIR));
       assertEquals([moved.context_measurements, alone.context_measurements], [1, 0]);
       assertNotEquals(moved.quantiles_ms, alone.quantiles_ms);
       const drawn = `/v1/rtt?src=192.0.2.1&dst=198.51.100.0/24&draws=8&seed=1`;
-      assertEquals((await answerOf(rttAnswerSchema, server.fetch(drawn))).drawn?.num_draws, 8);
+      assertEquals((await answerOf(QUESTIONS.rtt.answer, server.fetch(drawn))).drawn?.num_draws, 8);
     });
 
     await step("POST /v1/rtt:batch answers each line, in order, with an answer or an error", async () => {
@@ -133,29 +108,32 @@ Deno.test("serve answers every route", (test) =>
 
     await step("destinations, likelihood and score", async () => {
       const got = await answerOf(
-        destinationsAnswerSchema,
+        QUESTIONS.destinations.answer,
         server.fetch("/v1/destinations?src=192.0.2.1&rtt=20..21&top=2&prefix_length=8&max_expansions=64"),
       );
       const question = { src: "192.0.2.1", rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 };
-      assertEquals(await answerOf(destinationsAnswerSchema, server.post("/v1/destinations", question)), got);
+      assertEquals(
+        await answerOf(QUESTIONS.destinations.answer, server.post("/v1/destinations", question)),
+        got,
+      );
       const single = "/v1/destinations?src=192.0.2.1&rtt=20&top=1&prefix_length=8&max_expansions=64";
-      assertEquals((await answerOf(destinationsAnswerSchema, server.fetch(single))).rtt, [20, 20]);
+      assertEquals((await answerOf(QUESTIONS.destinations.answer, server.fetch(single))).rtt, [20, 20]);
       const measured = { ...PAIR, rtt: 12.5 };
-      const bits = await answerOf(likelihoodAnswerSchema, server.post("/v1/likelihood", measured));
+      const bits = await answerOf(QUESTIONS.likelihood.answer, server.post("/v1/likelihood", measured));
       assert(bits.total_bits > 0 && bits.orders.length > 1);
       const [scored, failed, bad] = await server.postLines("/v1/score?context=1&seed=3", [
         ...[measured, { ...PAIR, rtt: null }, { ...PAIR, rtt: "fast" }],
       ]);
       const { line, ...rest } = scored;
       assertEquals([line, failed.rtt, bad.line], [1, null, 3]);
-      scoreAnswerSchema.strict().parse(rest);
+      score.answer.strict().parse(rest);
     });
 
-    await step("GET and POST /v1/nearest say what query nearest says", async () => {
+    await step("GET and POST /v1/nearest", async () => {
       const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.0/24"];
       const asked = "src=192.0.2.1&time=2025-06-01&top=2&by=probability&draws=4&seed=1";
       const got = await answerOf(
-        nearestAnswerSchema,
+        QUESTIONS.nearest.answer,
         server.fetch(`/v1/nearest?${asked}&candidates=${candidates}`),
       );
       const question = {
@@ -167,50 +145,28 @@ Deno.test("serve answers every route", (test) =>
         seed: 1,
       };
       const posted = server.post("/v1/nearest", { ...question, candidates });
-      assertEquals(await answerOf(nearestAnswerSchema, posted), got);
-      const file = join(folder, "candidates.txt");
-      Deno.writeTextFileSync(file, candidates.join("\n"));
-      const { stdout } = await runStageProcess([
-        ...["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--json"],
-        ...["--candidates", file],
-        ...["--time", "2025-06-01", "--top", "2", "--by", "probability", "--draws", "4", "--seed", "1"],
-      ]);
-      const stage = JSON.parse(stdout);
-      const gist = (
-        { candidate, ...rest }: Record<string, unknown>,
-      ) => [candidate, rest.median_ms ?? rest.medianMs];
-      assertEquals(got.nearest.map(gist), stage.nearest.map(gist));
-      assertEquals([got.candidates, got.nearest.length, got.time], [3, 2, stage.timeS]);
+      assertEquals(await answerOf(QUESTIONS.nearest.answer, posted), got);
+      assertEquals([got.candidates, got.nearest.length, got.time], [3, 2, 1748736000]);
     });
 
-    await step("GET and POST /v1/matrix say what query matrix says", async () => {
+    await step("GET and POST /v1/matrix", async () => {
       const nodes = ["192.0.2.1", "198.51.100.7", "203.0.113.5"];
       const asked = "time=2025-06-01&quantiles=0.2&samples=3&seed=5";
       const got = await answerOf(
-        matrixAnswerSchema,
+        QUESTIONS.matrix.answer,
         server.fetch(`/v1/matrix?nodes=${nodes}&destinations=${nodes.slice(1)}&${asked}`),
       );
       const destinations = nodes.slice(1);
       const question = { nodes, destinations, time: 1748736000, quantiles: [0.2], samples: 3, seed: 5 };
-      assertEquals(await answerOf(matrixAnswerSchema, server.post("/v1/matrix", question)), got);
-      const [file, others, output] = ["n.txt", "d.txt", "m.json"].map((name) => join(folder, name));
-      Deno.writeTextFileSync(file, nodes.join("\n"));
-      Deno.writeTextFileSync(others, destinations.join("\n"));
-      const { code, stderr } = await runStageProcess([
-        ...["query", "matrix", "--checkpoint", checkpoint, "--nodes", file, "--destinations", others],
-        ...["--time", "2025-06-01", "--quantiles", "0.2", "--samples", "3", "--seed", "5"],
-        ...["--output", output],
-      ]);
-      assertEquals(code, 0, stderr);
-      const { timeS, rows, ...stage } = JSON.parse(Deno.readTextFileSync(output));
-      assertEquals([got.destinations, got.time, got.rows], [stage.destinations, timeS, snakeKeys(rows)]);
+      assertEquals(await answerOf(QUESTIONS.matrix.answer, server.post("/v1/matrix", question)), got);
+      assertEquals([got.destinations, got.time, got.rows.length], [destinations, 1748736000, 3]);
     });
 
     await step("GET and POST /v1/places say what a text may stand for, in a bounded number", async () => {
-      const found = await answerOf(placesAnswerSchema, server.fetch("/v1/places?q=192.0.2.1&count=3"));
+      const found = await answerOf(QUESTIONS.places.answer, server.fetch("/v1/places?q=192.0.2.1&count=3"));
       assertEquals(found, { q: "192.0.2.1", places: [{ text: "192.0.2.1", position: null }] });
       const asked = { q: "192.0.2.1", count: 3 };
-      assertEquals(await answerOf(placesAnswerSchema, server.post("/v1/places", asked)), found);
+      assertEquals(await answerOf(QUESTIONS.places.answer, server.post("/v1/places", asked)), found);
       await requireProblem(server.fetch("/v1/places?q=a&count=51"), 400, /count/);
       await requireProblem(server.fetch("/v1/places"), 400, /q/);
     });
@@ -242,7 +198,8 @@ Deno.test("serve answers every route", (test) =>
       assertStringIncludes(String(faults[1].error), "found no time, expected one");
       const [begin, ...more] = await server.postLines("/v1/watch", measured(50, 100));
       assertEquals(more, []);
-      const { line, event, expected_ms, p_value, size_ms } = watchAnswerSchema.strict().parse(begin);
+      const { line, event, expected_ms, p_value, size_ms } = watch.answer.extend({ line: z.int() }).strict()
+        .parse(begin);
       assertEquals([line, event], [31, "begin"]);
       assert(Math.abs(Number(size_ms) - 38) < 0.5 && Number(p_value) > 0);
       assertEquals(Object.keys(expected_ms ?? {}), ["5", "50", "95"]);
@@ -478,9 +435,9 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
       const { src_name, dst_name } = await answerOf(schema, response) as typeof ends;
       return { src_name, dst_name };
     };
-    assertEquals(await named(rttAnswerSchema, server.fetch(`/v1/rtt?${PAIR_QUERY}`)), ends);
+    assertEquals(await named(QUESTIONS.rtt.answer, server.fetch(`/v1/rtt?${PAIR_QUERY}`)), ends);
     assertEquals(
-      await named(likelihoodAnswerSchema, server.post("/v1/likelihood", { ...PAIR, rtt: 9 })),
+      await named(QUESTIONS.likelihood.answer, server.post("/v1/likelihood", { ...PAIR, rtt: 9 })),
       ends,
     );
     for (const [path, line] of [["/v1/rtt:batch", PAIR], ["/v1/score", { ...PAIR, rtt: 9 }]] as const) {
@@ -488,14 +445,17 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
       assertEquals([src_name, dst_name], [ends.src_name, ends.dst_name], path);
     }
     const asked = "src=192.0.2.1&candidates=198.51.100.7,203.0.113.5";
-    const { nearest, src_name } = await answerOf(nearestAnswerSchema, server.fetch(`/v1/nearest?${asked}`));
+    const { nearest, src_name } = await answerOf(
+      QUESTIONS.nearest.answer,
+      server.fetch(`/v1/nearest?${asked}`),
+    );
     const found = nearest.map(({ candidate, name }) => `${candidate} ${name}`).sort();
     assertEquals([src_name, found], ["probe 6001", ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"]]);
     const nodes = "192.0.2.1,198.51.100.7";
-    const matrix = await answerOf(matrixAnswerSchema, server.fetch(`/v1/matrix?nodes=${nodes}`));
+    const matrix = await answerOf(QUESTIONS.matrix.answer, server.fetch(`/v1/matrix?nodes=${nodes}`));
     const both = [ends.src_name, ends.dst_name];
     assertEquals([matrix.destination_names, matrix.rows.map((row) => row.src_name)], [both, both]);
-    const { places } = await answerOf(placesAnswerSchema, server.fetch("/v1/places?q=probe"));
+    const { places } = await answerOf(QUESTIONS.places.answer, server.fetch("/v1/places?q=probe"));
     assertEquals(places, [{ text: "192.0.2.1", name: "probe 6001", position: null }]);
     const lines = Array.from({ length: 100 }, (_, i) => {
       const rtt = (i < 60 ? 20 : 58) + 0.1 * (i % 3);

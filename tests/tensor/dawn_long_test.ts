@@ -18,8 +18,8 @@ const queryOf = (checkpoint: string) =>
   `query rtt --json --quiet --checkpoint ${checkpoint} --src 192.0.2.1 --dst 198.51.100.7`.split(" ");
 
 async function answerOf(query: Promise<ProcessResult>): Promise<number[]> {
-  const { pFailed, likeliest, meanMs, quantilesMs } = JSON.parse((await succeeded(query)).stdout);
-  return [pFailed, likeliest.probability, meanMs, ...Object.values<number>(quantilesMs)];
+  const { p_failed, likeliest, mean_ms, quantiles_ms } = JSON.parse((await succeeded(query)).stdout);
+  return [p_failed, likeliest.probability, mean_ms, ...Object.values<number>(quantiles_ms)];
 }
 
 async function assertSameAnswers(given: Promise<ProcessResult>, wanted: Promise<ProcessResult>) {

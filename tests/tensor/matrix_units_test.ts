@@ -41,7 +41,7 @@ Deno.test(
     const [first, last] = [half.losses[0], half.losses.at(-1) ?? NaN];
     assert(last < 0.9 * first, `the loss went from ${first} to ${last}`);
     assertAlmostEquals(last, full.losses.at(-1) ?? NaN, 0.02 * last);
-    const [a, b] = outcomes.map(({ answer }) => answer.meanMs);
+    const [a, b] = outcomes.map(({ answer }) => answer.mean_ms);
     assertAlmostEquals(a, b, 0.1 * b);
   },
 );

@@ -34,7 +34,7 @@ const likelihood = async (checkpoint: string): Promise<Record<string, number>[]>
     "time,source,destination,result",
   ];
   const { stdout } = await succeed("query", "likelihood", ...args);
-  return stdout.trim().split("\n").map((line) => JSON.parse(line).orders[0].blockBits);
+  return stdout.trim().split("\n").map((line) => JSON.parse(line).orders[0].block_bits);
 };
 
 Deno.test("train of vocabulary v1 learns, and killed and gone on with workers ends as if it had not been", async () => {

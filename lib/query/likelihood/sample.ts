@@ -168,17 +168,24 @@ function changed(
   return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass);
 }
 
-/** The context of the samples that fits the model's sequence beside the longest of them. */
+/** The context of the samples that fits the model's sequence beside the longest of them. @throws {UserError} If the query cannot be. */
 export function sampleContextThatFits(
   query: SampleQuery,
   sequenceLength: number,
 ): readonly TokenMeasurement[] {
-  const { context } = query;
-  const { bytes } = prefixOf(query.source ?? query.destination ?? new Uint8Array(16));
+  const { context, source, destination } = query;
+  if (source && destination && prefixOf(source).bytes.length !== prefixOf(destination).bytes.length) {
+    throw new UserError(
+      "Cannot sample between addresses of different versions: expected two addresses of one version",
+    );
+  }
+  const { bytes } = prefixOf(source ?? destination ?? new Uint8Array(16));
   const lastTimeS = context.findLast(({ timeS }) => timeS !== null)?.timeS ?? null;
   // A gap of 256 s takes as many tokens as any.
   const timeS = lastTimeS === null ? 0 : lastTimeS + 256;
-  return contextThatFits({ source: bytes, destination: bytes, timeS, context }, sequenceLength);
+  const fitting = contextThatFits({ source: bytes, destination: bytes, timeS, context }, sequenceLength);
+  requireEarlier(fitting, query.timeS);
+  return fitting;
 }
 
 function prefixOf(end: Uint8Array | IpPrefix): IpPrefix {
@@ -208,16 +215,10 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
       return end ? [[side, prefixOf(end)] as const] : [];
     }),
   );
-  const [first, second] = [...ends.values()];
-  if (second && first.bytes.length !== second.bytes.length) {
-    throw new UserError(
-      "Cannot sample between addresses of different versions: expected two addresses of one version",
-    );
-  }
+  const [first] = ends.values();
   const out = new Uint16Array(sequenceLength + 1);
   const writer = new TokenWriter(out);
   const fitting = sampleContextThatFits(query, sequenceLength);
-  requireEarlier(fitting, timeS);
   for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   const { at: start, previousTimeS } = writer;
   // A whole measurement is written, what is given first, and cut after that. Addresses that are drawn stand after the

@@ -135,6 +135,18 @@ export async function adviseOn(
   return advised;
 }
 
+/** The coordinates of a model. @throws {UserError} If it has none. */
+export function requireCoordinates({ config, weights }: Pick<PingModel, "config" | "weights">) {
+  const embeddings = new AddressEmbeddings(config);
+  embeddings.load(weights);
+  const { coordinates } = embeddings;
+  const fit = coordinates?.fitted;
+  if (coordinates && fit) return { embeddings, coordinates, fit };
+  throw new UserError(
+    "the model has no coordinates, expected one with them; train one with --config demo or campaign",
+  );
+}
+
 /**
  * The nodes of the ends of queries, with what was measured of them. Of a prefix nothing is known. Where it is not known
  * what training measured, addresses with coordinates count as known exactly.
@@ -144,15 +156,7 @@ function designNodes(
   queries: readonly FileQuery[],
   context: AnswerOptions["context"],
 ): (end: IpPrefix) => DesignNode {
-  const embeddings = new AddressEmbeddings(config);
-  embeddings.load(weights);
-  const { coordinates } = embeddings;
-  const fit = coordinates?.fitted;
-  if (!coordinates || !fit) {
-    throw new UserError(
-      "the model has no coordinates, expected one with them; train one with --config demo or campaign",
-    );
-  }
+  const { embeddings, coordinates, fit } = requireCoordinates({ config, weights });
   const nodeOf = (bytes: Uint8Array) => embeddings.nodeOf(bytes);
   const ends = new Map(
     queries.flatMap(({ source, destination }) => [source, destination]).map((end) => {

@@ -72,7 +72,9 @@ export const advise = question({
   }),
   async ask(asking, { src, candidates, targets, budget = 20, time, context, draws: numDraws, seed }) {
     const { model } = asking;
-    const { adviseOn } = await import("../nearest/advise.ts");
+    const { adviseOn, requireCoordinates } = await import("../nearest/advise.ts");
+    const { prepareQuery } = await import("../rtt/answer_queries.ts");
+    requireCoordinates(model);
     const { timeS, context: shared } = readSource({ src: src ?? "0.0.0.0", time, context }, model.places);
     const read = (list: typeof candidates, counted: string) =>
       list.map((each, i): FileQuery => {
@@ -84,7 +86,9 @@ export const advise = question({
             time,
             context: "context" in pair ? pair.context : undefined,
           }, model.places);
-          return { line: i + 1, src: String(ends.src), dst: ends.dst, ...asked };
+          const query = { line: i + 1, src: String(ends.src), dst: ends.dst, ...asked };
+          prepareQuery(model, query, shared);
+          return query;
         } catch (error) {
           if (error instanceof UserError) throw new UserError(`${counted} ${i + 1}: ${error.message}`);
           throw error;

@@ -37,6 +37,7 @@ export const destinations = question({
     within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)")
       .meta({ examples: ["198.51.100.0/24"] }),
     rtt: z.tuple([z.number().min(0), z.number().min(0)])
+      .refine(([low, high]) => low <= high, { error: "expected the lesser first" })
       .describe("the least and the greatest RTT in ms, to the 0.05 % of an RTT code").meta({
         examples: [[20, 25]],
       }),

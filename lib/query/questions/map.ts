@@ -4,7 +4,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
-import type { MapLevel, RttMaps } from "../rtt/rtt_map.ts";
+import type { MapLevel, MapRtt, RttMaps } from "../rtt/rtt_map.ts";
 import {
   answeredTime,
   context,
@@ -22,6 +22,22 @@ import {
 const levels = ["country", "cell"] as const satisfies readonly MapLevel[];
 /** The most places that one question may ask for. */
 const MAX_PLACES = 512;
+
+const placeSchema = z.object({
+  country: z.string().describe("ISO 3166-1 alpha-2"),
+  name: z.string()
+    .describe("the country in English, or the cell's city with the most networks, if one is known"),
+  latitude: z.number()
+    .describe("degrees north of the middle of the cell, or of where most of the country's networks are"),
+  longitude: z.number().describe("degrees east"),
+  cell_degrees: z.number().nullable().describe("the size of the cell; null of a whole country"),
+  median_ms: z.number(),
+  low_ms: z.number().describe("5 % of the replies are faster"),
+  high_ms: z.number().describe("5 % of the replies are slower"),
+  p_failed: z.number().describe("P(no reply)"),
+  known_addresses: z.int().describe("how many of the measured addresses are in the place"),
+  basis: basisKindSchema,
+});
 
 /** See the module. */
 export const map = question({
@@ -47,21 +63,7 @@ export const map = question({
     position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
       .describe("where the source is; null if the model does not know"),
     total: z.int().describe("how many places the whole map has; those with the most networks are first"),
-    places: z.array(z.object({
-      country: z.string().describe("ISO 3166-1 alpha-2"),
-      name: z.string()
-        .describe("the country in English, or the cell's city with the most networks, if one is known"),
-      latitude: z.number()
-        .describe("degrees north of the middle of the cell, or of where most of the country's networks are"),
-      longitude: z.number().describe("degrees east"),
-      cell_degrees: z.number().nullable().describe("the size of the cell; null of a whole country"),
-      median_ms: z.number(),
-      low_ms: z.number().describe("5 % of the replies are faster"),
-      high_ms: z.number().describe("5 % of the replies are slower"),
-      p_failed: z.number().describe("P(no reply)"),
-      known_addresses: z.int().describe("how many of the measured addresses are in the place"),
-      basis: basisKindSchema,
-    })),
+    places: z.array(placeSchema),
     step,
   }),
   async ask(asking, { src, level = "country", first = 0, count = 256, ...asked }) {
@@ -73,21 +75,8 @@ export const map = question({
     const { position = null, places } = await asking.inTurn(async () => {
       const origin = await maps.origin(source, { timeS, context });
       const places = [];
-      for await (
-        const { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, ...place } of maps.rtts(
-          areas.slice(first, first + count),
-          origin,
-        )
-      ) {
-        places.push({
-          ...place,
-          cell_degrees: cellDegrees,
-          median_ms: medianMs,
-          low_ms: lowMs,
-          high_ms: highMs,
-          p_failed: pFailed,
-          known_addresses: knownAddresses,
-        });
+      for await (const place of maps.rtts(areas.slice(first, first + count), origin)) {
+        places.push(mapPlace(place));
         asking.onProgress(places.length);
       }
       return { position: origin.position, places };
@@ -110,5 +99,21 @@ export const map = question({
     return `${table}\n${timeLine(time)}`;
   },
 });
+
+/** A place as an answer has it. */
+export function mapPlace(
+  { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, basis, ...place }: MapRtt,
+): z.infer<typeof placeSchema> {
+  return {
+    ...place,
+    cell_degrees: cellDegrees,
+    median_ms: medianMs,
+    low_ms: lowMs,
+    high_ms: highMs,
+    p_failed: pFailed,
+    known_addresses: knownAddresses,
+    basis,
+  };
+}
 
 const mapsOfModels = new WeakMap<PingModel, RttMaps>();

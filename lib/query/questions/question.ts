@@ -138,8 +138,8 @@ const measuredAddress = address.refine((text) => parseAddress(text) !== undefine
 
 /** A measurement that was made. */
 export const measurementSchema = fields({
-  src: measuredAddress,
-  dst: measuredAddress.meta(destinationExample),
+  src: measuredAddress.describe("source address"),
+  dst: measuredAddress.describe("destination address").meta(destinationExample),
   time,
   rtt: z.number().positive().nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
 });

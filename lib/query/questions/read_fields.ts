@@ -52,8 +52,8 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   return Object.fromEntries(fields);
 }
 
-/** How text has a field: as it is, a number, several with commas between them, or two as in `20..25`. */
-export type QueryForm = "text" | "number" | "list" | "texts" | "range";
+/** How text has a field: as it is, a number, true or false, several with commas between them, or two as in `20..25`. */
+export type QueryForm = "text" | "number" | "boolean" | "list" | "texts" | "range";
 
 /** The form of a field; undefined if it has none. */
 export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
@@ -64,6 +64,7 @@ export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
   }
   if (field instanceof z.ZodTuple) return "range";
   if (field instanceof z.ZodNumber) return "number";
+  if (field instanceof z.ZodBoolean) return "boolean";
   const isText = [z.ZodString, z.ZodUnion, z.ZodEnum].some((type) => field instanceof type);
   return isText ? "text" : undefined;
 }
@@ -74,7 +75,8 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
     queryFormOf(field) !== undefined && z.safeParse(field, undefined).success
   );
   return z.strictObject(Object.fromEntries(optional), {
-    error: ({ code }) => code === "unrecognized_keys" ? `expected only ${optional.map(([name]) => name).join(", ")}` : undefined,
+    error: ({ code }) =>
+      code === "unrecognized_keys" ? `expected only ${optional.map(([name]) => name).join(", ")}` : undefined,
   });
 }
 
@@ -101,6 +103,7 @@ export function queryFields(url: string): Record<string, string> {
 function valueOf(text: string, form: QueryForm | undefined): unknown {
   if (form === "text") return text;
   if (form === "number") return numberOf(text) ?? text;
+  if (form === "boolean") return text === "true" || (text === "false" ? false : text);
   if (/^\s*[[{]/.test(text)) return jsonOf(text) ?? text;
   if (form === "texts") return text.split(",").map((each) => each.trim());
   if (form === undefined) return text;

@@ -7,6 +7,7 @@ import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { csvField, formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
+import { mapPlace } from "../questions/map.ts";
 import type { MapLevel, MapRtt } from "./rtt_map.ts";
 
 /** The levels of a map, in the order in which they are drawn. */
@@ -93,8 +94,9 @@ function svg(map: RttMapFile): string {
 /** Cells are polygons, countries points. */
 function geoJson(map: RttMapFile): string {
   const { src, places } = map;
-  const features = places.map(({ latitude, longitude, ...properties }) => {
-    const { cellDegrees } = properties;
+  const features = places.map((place) => {
+    const { latitude, longitude, ...properties } = mapPlace(place);
+    const { cell_degrees: cellDegrees } = properties;
     const half = (cellDegrees ?? 0) / 2;
     const [south, north] = [-half, half].map((step) => Math.max(-90, Math.min(90, latitude + step)));
     const [west, east] = [longitude - half, longitude + half];

@@ -26,7 +26,12 @@ import {
   type Question,
   servedSchema,
 } from "../../query/questions/question.ts";
-import { type AnswerOf, type QuestionName, type QuestionOf, QUESTIONS } from "../../query/questions/questions.ts";
+import {
+  type AnswerOf,
+  type QuestionName,
+  type QuestionOf,
+  QUESTIONS,
+} from "../../query/questions/questions.ts";
 import { defaultsSchema, readFields } from "../../query/questions/read_fields.ts";
 import { score, type ScoreAnswer, type ScoreOptions } from "../../query/questions/score.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
@@ -112,7 +117,11 @@ export class PingService {
     this.#longWork = new LongWork(batch.maxQueue);
     const methods = Object.values<Question>(QUESTIONS).map((kind) => {
       const schema = servedSchema(kind);
-      return [kind.name, (value: unknown, signal?: AbortSignal) => this.#ask(kind, () => readFields(schema, value), { signal })];
+      return [
+        kind.name,
+        (value: unknown, signal?: AbortSignal) =>
+          this.#ask(kind, () => readFields(schema, value), { signal }),
+      ];
     });
     Object.assign(this, Object.fromEntries(methods));
   }

@@ -72,7 +72,7 @@ Deno.test("adapt writes changed embeddings that queries read, and the same bytes
     const [before, after] = await Promise.all(
       ["run", "adapted"].map((run) => succeed(["query", "rtt", "--checkpoint", at(run), ...question])),
     );
-    assertNotEquals(after.histogram, before.histogram);
+    assertNotEquals(after.quantiles_ms, before.quantiles_ms);
     const query = ["query", "rtt", "--checkpoint", at("run"), ...question, "--adapt", at("new.jsonl")];
     const alone = await succeed(query);
     assertEquals(
@@ -88,7 +88,7 @@ Deno.test("adapt writes changed embeddings that queries read, and the same bytes
         last_seen: "2023-11-14T22:13:20.000Z",
       });
     }
-    assertNotEquals(alone.histogram, before.histogram);
+    assertNotEquals(alone.quantiles_ms, before.quantiles_ms);
     Deno.writeTextFileSync(at("queries.jsonl"), `${JSON.stringify({ src: KNOWN[0], dst: NEW_ADDRESS })}\n`);
     const ofFile = ["--queries", at("queries.jsonl"), "--output", at("answers.jsonl")];
     await succeed([
@@ -145,7 +145,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const follow = ["--follow", "--every-lines", "2", "--every-seconds", "86400"];
     const lines = jsonLines([...newMeasurements(), measured(KNOWN[2], NEW_ADDRESS, 40)]);
     const ended = await succeed(command(at, "adapted", ...follow), `${lines}no measurement\n`);
-    assertEquals([ended.measurements, ended.numBad], [6, 1]);
+    assertEquals([ended.measurements, ended.num_bad], [6, 1]);
     assertEquals(ended.numPublished, 4, "at first, and after two lines each");
     const before = loadCheckpoint(at("adapted"));
     assert((before.adapted?.rows.size ?? 0) > 1);

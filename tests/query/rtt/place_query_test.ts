@@ -255,7 +255,7 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     const rtt = ["query", "rtt", ...asked, "--src", "Tehran, IR", "--dst", "8.8.8.8"];
     const { stdout } = await succeed(...rtt, "--json");
     const answer = JSON.parse(stdout);
-    assertEquals([answer.src, answer.drawn.numDraws, answer.drawn.sourceProbability], [
+    assertEquals([answer.src, answer.drawn.num_draws, answer.drawn.source_probability], [
       "Tehran, IR",
       8,
       null,
@@ -287,7 +287,7 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     const ranked = await succeed(...destinations, ...fast, "--within", "0.0.0.0/0", "--json");
     const found = JSON.parse(ranked.stdout);
     assert(found.destinations.length > 0);
-    assertEquals([found.src, found.within, found.destinations[0].measured], ["IR", "0.0.0.0/0", null]);
+    assertEquals([found.src, found.destinations[0].measured], ["IR", null]);
   }, { places: TABLE }));
 
 Deno.test("--geo at a question overrides what the checkpoint knows", () =>
@@ -322,25 +322,25 @@ Deno.test("the API takes places as the commands do", () =>
   withCheckpoint(async (_, checkpoint) => {
     using model = await loadModel(checkpoint);
     const service = new PingService(model, { info: {} as ModelInfo });
-    const answer = await service.rtt({ src_addr: "AS58224@IR", dst_addr: "Muscat, OM", draws: 8 });
-    assertEquals(answer.src_addr, "AS58224@IR");
+    const answer = await service.rtt({ src: "AS58224@IR", dst: "Muscat, OM", draws: 8 });
+    assertEquals(answer.src, "AS58224@IR");
     assertStringIncludes(answer.notes?.join() ?? "", "in Iran");
-    const { nearest } = await service.nearest({ src_addr: "IR", candidates: ["OM", "8.8.8.8"], draws: 8 });
+    const { nearest } = await service.nearest({ src: "IR", candidates: ["OM", "8.8.8.8"], draws: 8 });
     assertEquals(nearest.length, 2);
     const asked = { rtt: [1, 1000] as [number, number], candidates: 8, max_expansions: 64, draws: 2 };
     const { destinations, notes } = await service.destinations({
-      src_addr: "OM",
+      src: "OM",
       within: "0.0.0.0/0",
       ...asked,
     });
     assert(destinations.length > 0);
     assertStringIncludes(notes?.join() ?? "", "Oman: a mixture");
     await assertRejects(
-      () => service.destinations({ src_addr: "OM", within: "Atlantis", ...asked }),
+      () => service.destinations({ src: "OM", within: "Atlantis", ...asked }),
       UserError,
       "within",
     );
-    const [bad] = await service.rttBatch([{ src_addr: "Muscta, OM", dst_addr: "8.8.8.8" }]);
+    const [bad] = await service.rttBatch([{ src: "Muscta, OM", dst: "8.8.8.8" }]);
     assert("error" in bad);
     assertStringIncludes(bad.error, "Muscat, OM");
   }, { places: TABLE }));
@@ -405,9 +405,9 @@ Deno.test("score, serve and adapt --merge answer by the places of --geo", async 
     assert(distances[0] > 1e-3, `${distances}`);
 
     await using server = await TestServer.start(at("run"), "--geo", ...geo);
-    const ends = { src_addr: formatAddress(moved), dst_addr: formatAddress(asked[0].destination) };
+    const ends = { src: formatAddress(moved), dst: formatAddress(asked[0].destination) };
     const answer = await (await server.post("/v1/rtt", ends)).json();
-    const rtt = await model.rttDistribution({ src: ends.src_addr, dst: ends.dst_addr });
+    const rtt = await model.rttDistribution({ src: ends.src, dst: ends.dst });
     assertAlmostEquals(answer.p_failed, rtt.pFailed, 1e-6);
     assertEquals(answer.quantiles_ms[0.5], rtt.quantileMs(0.5));
     assertStringIncludes(answer.basis.places.src, "Auckland, NZ");

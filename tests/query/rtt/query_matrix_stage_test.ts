@@ -26,11 +26,11 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     const args = ["query", "matrix", "--checkpoint", checkpoint, "--nodes", nodes, "--output"];
     const csv = join(folder, "m.csv");
     const { stdout } = await succeed(...args, csv, "--quantiles", "0.1,0.5", "--json");
-    assertEquals(JSON.parse(stdout).numPairs, PAIRS.length);
+    assertEquals(JSON.parse(stdout).num_pairs, PAIRS.length);
     const [head, ...lines] = Deno.readTextFileSync(csv).trimEnd().split("\n");
     assertEquals(head, "src,dst,basis,median_ms,p_failed,q0.1_ms,q0.5_ms");
     lines.forEach((line, i) => {
-      const { quantilesMs, pFailed, basis } = answers[i];
+      const { quantiles_ms: quantilesMs, p_failed: pFailed, basis } = answers[i];
       const [src, dst, kind, median, failed, ...quantiles] = line.split(",");
       assertEquals([src, dst], PAIRS[i]);
       assertEquals(kind, basis.kind);
@@ -51,8 +51,8 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     assertEquals(new Set(edges.map(key)).size, 9);
     PAIRS.forEach((pair, i) => {
       const { latencyMs = NaN, packetLoss = NaN } = edges.find((edge) => key(edge) === pair.join(" ")) ?? {};
-      assertEquals(latencyMs, Math.round(answers[i].quantilesMs[0.5] * 500) / 1000);
-      assert(Math.abs(1 - (1 - packetLoss) ** 2 - answers[i].pFailed) < 1e-5);
+      assertEquals(latencyMs, Math.round(answers[i].quantiles_ms[0.5] * 500) / 1000);
+      assert(Math.abs(1 - (1 - packetLoss) ** 2 - answers[i].p_failed) < 1e-5);
     });
   }));
 
@@ -140,13 +140,13 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
     assertEquals(lines, lines.map((_, row) => texts.map((column) => column[row])));
 
     const json = JSON.parse(Deno.readTextFileSync(await run("m.json", nodes, 7)));
-    assertEquals([json.destinations, json.quantiles, json.timeS], [NODES, [0.9], null]);
+    assertEquals([json.destinations, json.quantiles, json.time], [NODES, [0.9], null]);
     const cells = json.rows.flatMap((
-      row: Record<string, unknown[]> & { quantilesMs: Record<string, number[]> },
+      row: Record<string, unknown[]> & { quantiles_ms: Record<string, number[]> },
     ) =>
       NODES.flatMap((dst, i) => {
         if (row.src as unknown === dst) {
-          assertEquals([row.basis[i], row.medianMs[i], row.pFailed[i], row.samplesMs[i]], [
+          assertEquals([row.basis[i], row.median_ms[i], row.p_failed[i], row.samples_ms[i]], [
             null,
             null,
             null,
@@ -154,12 +154,12 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
           ]);
           return [];
         }
-        const samples = (row.samplesMs[i] as (number | null)[]).map((ms) => ms === null ? "" : String(ms));
+        const samples = (row.samples_ms[i] as (number | null)[]).map((ms) => ms === null ? "" : String(ms));
         const numbers = [
           String(row.basis[i]),
-          String(row.medianMs[i]),
-          Number(row.pFailed[i]).toFixed(6),
-          String(row.quantilesMs["0.9"][i]),
+          String(row.median_ms[i]),
+          Number(row.p_failed[i]).toFixed(6),
+          String(row.quantiles_ms["0.9"][i]),
         ];
         return [[row.src, dst, ...numbers, ...samples]];
       })
@@ -194,9 +194,9 @@ Deno.test("query matrix --names writes the names of nodes beside them in every f
     const columns = await columnsOf(await run("m.parquet"));
     assertEquals([...columns.keys()].slice(0, 5), head.split(",").slice(0, 5));
     assertEquals([columns.get("src_name"), columns.get("dst_name")], [[null, 'a, "b"'], ['a, "b"', null]]);
-    const { destinationNames, rows } = JSON.parse(Deno.readTextFileSync(await run("m.json")));
-    assertEquals(destinationNames, [null, 'a, "b"']);
-    assertEquals(rows.map(({ srcName }: { srcName?: string }) => srcName), [undefined, 'a, "b"']);
+    const { destination_names, rows } = JSON.parse(Deno.readTextFileSync(await run("m.json")));
+    assertEquals(destination_names, [null, 'a, "b"']);
+    assertEquals(rows.map(({ src_name }: { src_name?: string }) => src_name), [undefined, 'a, "b"']);
     Deno.writeTextFileSync(names, '192.0.2.1,"=HYPERLINK(""http://example.com"")"\n');
     const [, line] = Deno.readTextFileSync(await run("formula.csv")).split("\n");
     assert(line.startsWith(`192.0.2.1,198.51.100.7,"'=HYPERLINK(""http://example.com"")",,`), line);

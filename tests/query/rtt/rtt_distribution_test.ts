@@ -3,7 +3,7 @@ import { MAX_PING_RTT_MS, RttDistribution } from "../../../lib/query/rtt/rtt_dis
 import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { exactAnswer, MixtureSums } from "../../../lib/query/rtt/prefix_query.ts";
-import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
+import { summaryOf } from "../../../lib/query/questions/rtt.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { formatMs } from "../../../lib/base/text.ts";
 import { plotRttDistribution } from "../../../lib/query/rtt/rtt_plot.ts";
@@ -132,18 +132,18 @@ Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how
     quantiles: [0.1, 0.5],
     at: [10, 15, 1e12],
   });
-  assertEquals(Object.keys(summary.quantilesMs), ["0.1", "0.5"]);
+  assertEquals(Object.keys(summary.quantiles_ms), ["0.1", "0.5"]);
   // 10^9 ms are eleven days: no RTT that a ping tool reports.
-  assertAlmostEquals(summary.meanMs, (2.5 + 0.7495 * 20) / 0.9995, 0.02);
-  assertEquals(summary.meanMs, Number(summary.meanMs.toPrecision(4)));
-  assertAlmostEquals(summary.likeliest.rttMs, 20, 0.02);
+  assertAlmostEquals(summary.mean_ms, (2.5 + 0.7495 * 20) / 0.9995, 0.02);
+  assertEquals(summary.mean_ms, Number(summary.mean_ms.toPrecision(4)));
+  assertAlmostEquals(summary.likeliest.rtt_ms, 20, 0.02);
   assertEquals(summary.likeliest.probability, 0.7495);
   assert(summary.at);
   const [ten, fifteen, endless] = summary.at;
   assertEquals([ten.cdf, ten.probability, fifteen.cdf, fifteen.probability], [0.25, 0.25, 0.25, 0]);
   assertAlmostEquals(ten.bits ?? NaN, -Math.log2(0.8 * 0.25), 1e-12);
-  assert(ten.lowMs <= 10 && ten.highMs !== null && ten.highMs > 10);
-  assertEquals([fifteen.bits, endless.highMs, endless.cdf], [null, null, 1]);
+  assert(ten.low_ms <= 10 && ten.high_ms !== null && ten.high_ms > 10);
+  assertEquals([fifteen.bits, endless.high_ms, endless.cdf], [null, null, 1]);
   assertEquals(summary.drawn, undefined);
   assertEquals(JSON.parse(JSON.stringify(summary)), { ...summary });
 });
@@ -155,13 +155,13 @@ Deno.test("summaryOf() states standard errors of what was drawn", () => {
   const masses = { sourceProbability: null, destinationProbability: 0.5, destinationProbabilityError: 0.1 };
   const { drawn } = summaryOf({ mixture, ...masses }, { quantiles: [0.5], at: [25] });
   assert(drawn);
-  assertEquals([drawn.numDraws, drawn.numDistinct, drawn.destinationProbability], [16, 4, 0.5]);
-  const { pFailed, meanMs, quantilesMs, cdf, destinationProbability } = drawn.standardErrors;
-  assertAlmostEquals(pFailed, 0, 1e-7);
+  assertEquals([drawn.num_draws, drawn.num_distinct, drawn.destination_probability], [16, 4, 0.5]);
+  const { p_failed, mean_ms, quantiles_ms, cdf, destination_probability } = drawn.standard_errors;
+  assertAlmostEquals(p_failed, 0, 1e-7);
   // Sixteen draws of a CDF that is 0 or 1 evenly, and of means 10 to 40.
   assertAlmostEquals(cdf?.[0] ?? NaN, 0.5 / Math.sqrt(15), 1e-9);
-  assertAlmostEquals(meanMs, Math.sqrt(125 / 15), 0.01);
-  assertEquals([quantilesMs[0.5] > 4, destinationProbability], [true, 0.1]);
+  assertAlmostEquals(mean_ms, Math.sqrt(125 / 15), 0.01);
+  assertEquals([quantiles_ms[0.5] > 4, destination_probability], [true, 0.1]);
 });
 
 /** Log-normal around `medianMs`. */

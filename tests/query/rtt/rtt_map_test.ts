@@ -167,7 +167,17 @@ Deno.test("a map as GeoJSON has countries as points, cells as polygons, their nu
   ]);
   const [country, cell] = features;
   assertEquals(country.geometry, { type: "Point", coordinates: [-75, 40] });
-  assertEquals(country.properties, { country: "US", name: "United States", cellDegrees: null, ...numbers });
+  assertEquals(country.properties, {
+    country: "US",
+    name: "United States",
+    cell_degrees: null,
+    median_ms: 23.5,
+    low_ms: 20,
+    high_ms: 320,
+    p_failed: 0.25,
+    known_addresses: 3,
+    basis: "estimate",
+  });
   const ring = [[-78.75, 36.25], [-76.25, 36.25], [-76.25, 38.75], [-78.75, 38.75], [-78.75, 36.25]];
   assertEquals(cell.geometry, { type: "Polygon", coordinates: [ring] });
   assertEquals(write("json"), write("geojson"));

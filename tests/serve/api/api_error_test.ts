@@ -1,29 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import { ApiError, exampleOf, problemOf } from "../../../lib/serve/api/api_error.ts";
+import { ApiError, problemOf } from "../../../lib/serve/api/api_error.ts";
+import { measurementSchema, servedSchema } from "../../../lib/query/questions/question.ts";
+import { QUESTIONS } from "../../../lib/query/questions/questions.ts";
 import {
+  defaultsSchema,
+  exampleOf,
   normalized,
   queryFields,
   readFields,
-  readRttQuestion,
-} from "../../../lib/serve/api/read_question.ts";
-import {
-  destinationsQuestionSchema,
-  likelihoodQuestionSchema,
-  mapQuestionSchema,
-  matrixQuestionSchema,
-  measurementSchema,
-  nearestQuestionSchema,
-  placesQuestionSchema,
-  type Problem,
-  problemSchema,
-  rttDefaultsSchema,
-  rttQuestionSchema,
-  scoreOptionsSchema,
-  statusCheckQuestionSchema,
-  watchedMeasurementSchema,
-} from "../../../lib/serve/api/schemas.ts";
+} from "../../../lib/query/questions/read_fields.ts";
+import { score } from "../../../lib/query/questions/score.ts";
+import { watch } from "../../../lib/query/questions/watch.ts";
+import { type Problem, problemSchema, statusCheckQuestionSchema } from "../../../lib/serve/api/schemas.ts";
 import { FormatError, InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { streamOf, withService } from "./tiny_service.ts";
 
@@ -68,18 +58,12 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
 });
 
 const REQUESTS: Record<string, z.ZodObject> = {
-  rttQuestionSchema,
-  rttDefaultsSchema,
-  destinationsQuestionSchema,
-  nearestQuestionSchema,
-  matrixQuestionSchema,
-  mapQuestionSchema,
-  placesQuestionSchema,
-  likelihoodQuestionSchema,
-  measurementSchema,
-  watchedMeasurementSchema,
-  scoreOptionsSchema,
-  statusCheckQuestionSchema,
+  ...Object.fromEntries(Object.values(QUESTIONS).map((kind) => [kind.name, servedSchema(kind)])),
+  defaults: defaultsSchema(servedSchema(QUESTIONS.rtt)),
+  measurement: measurementSchema,
+  watch: watch.line,
+  score: score.options,
+  statusCheck: statusCheckQuestionSchema,
 };
 
 /** A request as clients write it that have every value as text: `asText` makes text of a list. */
@@ -114,10 +98,13 @@ Deno.test("numbers and lists of every request may be text, alone, in lists and i
     ) assertEquals(JSON.stringify(readFields(schema, asTexts(example, asText))), expected, name);
   }
   const destinations = { src: "::1", rtt: "20..25" };
-  assertEquals(readFields(destinationsQuestionSchema, destinations).rtt, [20, 25]);
-  assertEquals(readFields(destinationsQuestionSchema, { ...destinations, rtt: "20" }).rtt, [20, 20]);
+  assertEquals(readFields(servedSchema(QUESTIONS.destinations), destinations).rtt, [20, 25]);
+  assertEquals(readFields(servedSchema(QUESTIONS.destinations), { ...destinations, rtt: "20" }).rtt, [
+    20,
+    20,
+  ]);
   const url = "http://localhost/v1/rtt?quantiles=[0.1,0.9]&at=50,100&draws=8";
-  assertEquals(readFields(rttQuestionSchema, { ...QUESTION, ...queryFields(url) }), {
+  assertEquals(readFields(servedSchema(QUESTIONS.rtt), { ...QUESTION, ...queryFields(url) }), {
     ...QUESTION,
     quantiles: [0.1, 0.9],
     at: [50, 100],
@@ -137,16 +124,12 @@ Deno.test("null is as absent in every optional field of every request; the rtt o
     assertEquals(JSON.stringify(readFields(schema, { ...required, ...nulls })), expected, name);
   }
   const lost = { ...QUESTION, rtt: null };
-  const { rtt, context } = readFields(likelihoodQuestionSchema, {
+  const { rtt, context } = readFields(servedSchema(QUESTIONS.likelihood), {
     ...lost,
     time: null,
     context: [{ ...lost, time: null }],
   });
   assertEquals([rtt, context], [null, [lost]]);
-  assertEquals(
-    readRttQuestion({ ...QUESTION, quantiles: null }, { quantiles: [0.25] }).wanted.quantiles,
-    [0.25],
-  );
 });
 
 Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected and right", () => {
@@ -154,7 +137,7 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
     [{ src: 7 }, 'found src 7, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [
       { tiem: 1 },
-      'found "tiem", expected only src, dst, time, context, quantiles, at, cdf, draws, seed',
+      'found "tiem", expected only src, dst, time, context, quantiles, at, cdf, histogram, draws, seed',
     ],
     [{ time: [] }, 'found time an array, expected text or a number, such as "2026-11-01T12:00Z"'],
     [
@@ -198,25 +181,29 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
   ];
   const source = { src: "192.0.2.1" };
   const cases: [z.ZodType, unknown, string][] = [
-    [rttQuestionSchema, {}, 'found no src, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
-    [rttQuestionSchema, [], "found an array, expected a JSON object"],
-    [rttQuestionSchema, undefined, "found no value, expected a JSON object"],
-    [rttQuestionSchema, "x", 'found "x", expected a JSON object'],
+    [servedSchema(QUESTIONS.rtt), {}, 'found no src, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
+    [servedSchema(QUESTIONS.rtt), [], "found an array, expected a JSON object"],
+    [servedSchema(QUESTIONS.rtt), undefined, "found no value, expected a JSON object"],
+    [servedSchema(QUESTIONS.rtt), "x", 'found "x", expected a JSON object'],
     ...ofRtt.map(([fields, expected]): [z.ZodType, unknown, string] => [
-      rttQuestionSchema,
+      servedSchema(QUESTIONS.rtt),
       { ...QUESTION, ...fields },
       expected,
     ]),
     [measurementSchema, { ...QUESTION, rtt: "1 ms" }, 'found rtt "1 ms", expected a number, such as 12.5'],
-    [mapQuestionSchema, { ...source, level: "x" }, 'found level "x", expected "country" or "cell"'],
+    [servedSchema(QUESTIONS.map), { ...source, level: "x" }, 'found level "x", expected "country" or "cell"'],
     [
-      destinationsQuestionSchema,
+      servedSchema(QUESTIONS.destinations),
       { ...source, rtt: [1] },
       "found rtt an array, expected at least 2 values, such as [20, 25]",
     ],
-    [destinationsQuestionSchema, { ...source, rtt: 5 }, "found rtt 5, expected an array, such as [20, 25]"],
-    [scoreOptionsSchema, { context: "many" }, 'found context "many", expected a number, such as 20'],
-    [scoreOptionsSchema, { context: "1001" }, "found context 1001, expected at most 1000, such as 20"],
+    [
+      servedSchema(QUESTIONS.destinations),
+      { ...source, rtt: 5 },
+      "found rtt 5, expected an array, such as [20, 25]",
+    ],
+    [score.options, { context: "many" }, 'found context "many", expected a number, such as 20'],
+    [score.options, { context: "1001" }, "found context 1001, expected at most 1000, such as 20"],
   ];
   for (const [schema, value, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, value));
@@ -234,11 +221,23 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
 Deno.test("errors of a URL's fields show an example that a URL may have", () => {
   const url = "http://localhost/v1/destinations?src=192.0.2.1";
   const cases: [schema: z.ZodType, url: string, expected: string][] = [
-    [destinationsQuestionSchema, `${url}&rtt=140-150`, 'rtt "140-150", expected an array, such as rtt=20,25'],
-    [destinationsQuestionSchema, url, "no rtt, expected an array, such as rtt=20,25"],
-    [destinationsQuestionSchema, `${url}&rtt=-1,5`, "rtt[0] -1, expected at least 0, such as rtt=20,25"],
-    [destinationsQuestionSchema, `${url}&rtt=1,2&top=0`, "top 0, expected at least 1, such as top=20"],
-    [rttQuestionSchema, `${url}&dst=::1&at=x`, 'at "x", expected an array, such as at=50,100'],
+    [
+      servedSchema(QUESTIONS.destinations),
+      `${url}&rtt=140-150`,
+      'rtt "140-150", expected an array, such as rtt=20,25',
+    ],
+    [servedSchema(QUESTIONS.destinations), url, "no rtt, expected an array, such as rtt=20,25"],
+    [
+      servedSchema(QUESTIONS.destinations),
+      `${url}&rtt=-1,5`,
+      "rtt[0] -1, expected at least 0, such as rtt=20,25",
+    ],
+    [
+      servedSchema(QUESTIONS.destinations),
+      `${url}&rtt=1,2&top=0`,
+      "top 0, expected at least 1, such as top=20",
+    ],
+    [servedSchema(QUESTIONS.rtt), `${url}&dst=::1&at=x`, 'at "x", expected an array, such as at=50,100'],
   ];
   for (const [schema, url, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, queryFields(url)));
@@ -268,27 +267,25 @@ Deno.test("names of before version 0.2 are refused, and the error names the new 
     for (
       const asked of [Object.fromEntries(fields), { ...measurement, context: [Object.fromEntries(fields)] }]
     ) {
-      assertEquals(problemFrom(() => readFields(likelihoodQuestionSchema, asked)).detail, expected);
+      assertEquals(problemFrom(() => readFields(servedSchema(QUESTIONS.likelihood), asked)).detail, expected);
     }
   }
 });
 
-Deno.test("a source or destination that is wrong is told by its name in the API", () => {
-  for (
-    const [fields, expected] of [
-      [{ src: "nobody" }, 'src: Cannot read "nobody": expected an IPv4 or IPv6 address or prefix'],
-      [
-        { dst: "192.0.2.1/40" },
-        'dst: Cannot read "192.0.2.1/40": found length 40, expected 0 to 32',
-      ],
-      [{ dst: "" }, "found no dst, expected an IPv4 or IPv6 address or prefix"],
-    ] as const
-  ) {
-    const { src, dst } = QUESTION;
-    const { detail } = problemFrom(() => readRttQuestion({ src, dst, ...fields }));
-    assert(detail.startsWith(`Cannot answer: ${expected}`), detail);
-  }
-});
+Deno.test("a source or destination that is wrong is told by its name", () =>
+  withService(async (service) => {
+    for (
+      const [fields, expected] of [
+        [{ src: "nobody" }, 'src: Cannot read "nobody": expected an IPv4 or IPv6 address or prefix'],
+        [{ dst: "192.0.2.1/40" }, 'dst: Cannot read "192.0.2.1/40": found length 40, expected 0 to 32'],
+        [{ dst: "" }, "found no dst, expected an IPv4 or IPv6 address or prefix"],
+      ] as const
+    ) {
+      const fault = await service.rtt({ ...QUESTION, ...fields }).catch((error) => error);
+      const { detail } = problemOf(fault);
+      assert(detail.startsWith(`Cannot answer: ${expected}`), detail);
+    }
+  }));
 
 /** JSON of any kind, often near a question: its fields with values of all kinds. */
 function nearQuestions(): fc.Arbitrary<unknown> {
@@ -338,7 +335,7 @@ Deno.test("whatever JSON is asked, there is an answer or a problem with status 4
       (value) => service.rttBatch([value]),
       (value) => service.score([value]),
       (value) => service.score([], value),
-      (value) => Array.fromAsync(service.rttLines(streamOf([]), value)),
+      (value) => Array.fromAsync(service.lines("rtt", streamOf([]), value)),
     ];
     let numRefused = 0;
     let numAnswered = 0;
@@ -369,7 +366,7 @@ Deno.test("whatever a line has, it has an answer or an error with its number", (
     await fc.assert(
       fc.asyncProperty(fc.array(text, { maxLength: 8 }), async (texts) => {
         const expected = texts.flatMap((each, i) => each.trim() === "" ? [] : [i + 1]);
-        const answers = await Array.fromAsync(service.rttLines(streamOf(texts)));
+        const answers = await Array.fromAsync(service.lines("rtt", streamOf(texts)));
         assertEquals(answers.map(({ line }) => line), expected);
         const scores = await Array.fromAsync(service.scoreLines(streamOf(texts)));
         assertEquals(scores.map(({ line }) => line), expected);

@@ -1,7 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import * as z from "zod";
-import { snakeKeys, snakeShape } from "../../../lib/serve/api/snake_case.ts";
 import { streamOf, withService } from "./tiny_service.ts";
 import { inOrder, measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
 import { UserError } from "../../../lib/base/errors.ts";
@@ -83,47 +81,6 @@ Deno.test("inOrder() ends its source when its taker or an item ends it", async (
   await assertRejects(() => Array.fromAsync(failing), Error, "four");
   await after(3, 0);
   assertEquals(ends, ["taker", "item"]);
-});
-
-Deno.test("snakeKeys() renames the keys of everything, and changes no value", () => {
-  const value = {
-    pFailed: 0.1,
-    meanBelowQ999Ms: 2,
-    quantilesMs: { "0.5": 3 },
-    at: [{ rttMs: 1, highMs: null, isProven: true }],
-    order: "sourceTime",
-  };
-  assertEquals(snakeKeys(value), {
-    p_failed: 0.1,
-    mean_below_q999_ms: 2,
-    quantiles_ms: { "0.5": 3 },
-    at: [{ rtt_ms: 1, high_ms: null, is_proven: true }],
-    order: "sourceTime",
-  });
-});
-
-Deno.test("snakeShape() has the fields of snakeKeys(), with their types, bounds and descriptions", () => {
-  const schema = z.object({
-    pFailed: z.number().max(1).describe("P(no reply)"),
-    atMs: z.array(z.object({ highMs: z.number().nullable() })).optional().describe("asked for"),
-    quantilesMs: z.record(z.string(), z.number()),
-  });
-  const renamed = z.strictObject(snakeShape(schema));
-  const value = { pFailed: 0.1, atMs: [{ highMs: null }], quantilesMs: { "0.5": 3 } };
-  const found: z.infer<typeof renamed> = {
-    p_failed: 0.1,
-    at_ms: [{ high_ms: null }],
-    quantiles_ms: { "0.5": 3 },
-  };
-  assertEquals(renamed.parse(snakeKeys(value)), found);
-  assert(renamed.safeParse({ p_failed: 1, quantiles_ms: {} }).success);
-  assert(!renamed.safeParse({ ...found, p_failed: 2 }).success);
-  const { properties, required } = z.toJSONSchema(renamed);
-  assertEquals(required, ["p_failed", "quantiles_ms"]);
-  assertEquals(Object.values(properties ?? {}).map((each) => typeof each === "object" && each.description), [
-    ...["P(no reply)", "asked for"],
-    undefined,
-  ]);
 });
 
 function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst) {

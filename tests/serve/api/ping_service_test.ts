@@ -12,25 +12,15 @@ import {
 } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
-import {
-  destinationsAnswerSchema,
-  likelihoodAnswerSchema,
-  lineErrorSchema,
-  mapAnswerSchema,
-  matrixAnswerSchema,
-  type MatrixApiQuestion,
-  modelAnswerSchema,
-  nearestAnswerSchema,
-  placesAnswerSchema,
-  rttAnswerSchema,
-  type RttApiAnswer,
-} from "../../../lib/serve/api/schemas.ts";
+import { modelAnswerSchema } from "../../../lib/serve/api/schemas.ts";
+import { lineErrorSchema } from "../../../lib/query/questions/question.ts";
+import { type AnswerOf, type QuestionOf, QUESTIONS } from "../../../lib/query/questions/questions.ts";
+import { summaryOf } from "../../../lib/query/questions/rtt.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { parseAddressQuestion, parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
-import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
@@ -49,24 +39,14 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
     const asked = { ...QUESTION, quantiles, at: [12.5, 0, 1e300], cdf: 17 };
     const answer = await service.rtt(asked);
     const summary = summaryOf(await rttBetweenPrefixes(model, QUESTION), { quantiles, at: asked.at });
-    assertEquals(rttAnswerSchema.parse(answer), answer);
+    assertEquals(QUESTIONS.rtt.answer.parse(answer), answer);
     const { cdf, ...numbers } = answer;
     assertEquals(numbers, {
       src: "192.0.2.1",
       dst: "198.51.100.7",
       time: 1_700_000_000,
       context_measurements: 2,
-      p_failed: summary.pFailed,
-      mean_ms: summary.meanMs,
-      likeliest: { rtt_ms: summary.likeliest.rttMs, probability: summary.likeliest.probability },
-      quantiles_ms: summary.quantilesMs,
-      canonical_mass: summary.canonicalMass,
-      at: (summary.at ?? []).map(({ rttMs, lowMs, highMs, ...rest }) => ({
-        rtt_ms: rttMs,
-        low_ms: lowMs,
-        high_ms: highMs,
-        ...rest,
-      })),
+      ...summary,
       basis: basisJson(basisOf(undefined, parsePrefix(QUESTION.src), parsePrefix(QUESTION.dst))),
       ...(answer.notes && { notes: answer.notes }),
       step: 0,
@@ -89,17 +69,17 @@ Deno.test("rtt() takes prefixes, draws as rttBetweenPrefixes() does, and tells n
     const answer = await service.rtt({ ...asked, quantiles: [0.5], at: [20] });
     const question = { src: asked.src, dst: asked.dst };
     const expected = await rttBetweenPrefixes(model, question, { numDraws: 16, seed: 5 });
-    const { pFailed, drawn } = summaryOf(expected, { quantiles: [0.5], at: [20] });
-    assertEquals(rttAnswerSchema.parse(answer), answer);
-    assertEquals(answer.p_failed, pFailed);
+    const { p_failed, drawn } = summaryOf(expected, { quantiles: [0.5], at: [20] });
+    assertEquals(QUESTIONS.rtt.answer.parse(answer), answer);
+    assertEquals(answer.p_failed, p_failed);
     assertEquals(answer.drawn?.num_draws, 16);
-    assertEquals(answer.drawn?.standard_errors.cdf, drawn?.standardErrors.cdf);
-    assertEquals(answer.drawn?.standard_errors.quantiles_ms, drawn?.standardErrors.quantilesMs);
+    assertEquals(answer.drawn?.standard_errors.cdf, drawn?.standard_errors.cdf);
+    assertEquals(answer.drawn?.standard_errors.quantiles_ms, drawn?.standard_errors.quantiles_ms);
     assertEquals(answer.notes?.[0], "198.51.100.3/28 has bits after the prefix: taken as 198.51.100.0/28");
     assertEquals(answer.time, null);
   }));
 
-Deno.test("rttLines() answers lines in order as rtt() does, and tells of those it cannot", () =>
+Deno.test("lines() answers lines in order as rtt() does, and tells of those it cannot", () =>
   withService(async (service) => {
     const lines = [
       JSON.stringify(questionOf(1)),
@@ -117,7 +97,7 @@ Deno.test("rttLines() answers lines in order as rtt() does, and tells of those i
       }),
       JSON.stringify(questionOf(11)),
     ];
-    const answers = await Array.fromAsync(service.rttLines(streamOf(lines), { quantiles: [0.25, 0.5] }));
+    const answers = await Array.fromAsync(service.lines("rtt", streamOf(lines), { quantiles: [0.25, 0.5] }));
     assertEquals(answers.map(({ line }) => line), [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assertEquals(
       answers.map((answer) => "error" in answer ? answer.error : Object.keys(answer.quantiles_ms).join()),
@@ -164,11 +144,11 @@ Deno.test("rttBatch() gives an answer or an error for each question", () =>
     assertEquals([first.dst, third.dst], ["198.51.100.1", "198.51.100.3"]);
   }));
 
-Deno.test("rttLines() takes in a part of its lines before they are answered", () =>
+Deno.test("lines() takes in a part of its lines before they are answered", () =>
   withService(async (service) => {
     let numPulled = 0;
     const questions = Array.from({ length: 400 }, (_, i) => JSON.stringify(questionOf(i)));
-    const answers = service.rttLines(streamOf(questions, () => numPulled++));
+    const answers = service.lines("rtt", streamOf(questions, () => numPulled++));
     assertEquals(numPulled, 0);
     let numAnswered = 0;
     let mostAhead = 0;
@@ -190,7 +170,7 @@ Deno.test("requests of several callers share batches, and one alone is not behin
     const linesOf = (length: number) =>
       streamOf(Array.from({ length }, (_, i) => JSON.stringify(questionOf(i))));
     const drain = async (name: string, length: number) => {
-      for await (const _ of service.rttLines(linesOf(length)));
+      for await (const _ of service.lines("rtt", linesOf(length)));
       events.push(name);
     };
     const long = drain("long", 300);
@@ -216,7 +196,7 @@ Deno.test("destinations() says how often the source measured each, from the mode
     const trainingData = { summary, known: counts.table() };
     const model = PingModel.of(config, registry, { weights, trainingData });
     const answer = await new PingService(model, { info: INFO }).destinations(asked);
-    assertEquals(destinationsAnswerSchema.parse(answer), answer);
+    assertEquals(QUESTIONS.destinations.answer.parse(answer), answer);
     const measured = Object.fromEntries(
       answer.destinations.map(({ prefix, measured }) => [prefix, measured]),
     );
@@ -231,7 +211,7 @@ Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses
     const { dst: _, ...asked } = QUESTION;
     const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.5"];
     const answer = await service.nearest({ ...asked, candidates });
-    assertEquals(nearestAnswerSchema.parse(answer), answer);
+    assertEquals(QUESTIONS.nearest.answer.parse(answer), answer);
     assertEquals([answer.candidates, answer.nearest.length, answer.time], [3, 3, 1_700_000_000]);
     for (const { candidate, median_ms, p_failed, basis } of answer.nearest) {
       const alone = await service.rtt({ ...QUESTION, dst: candidate, quantiles: [0.5] });
@@ -262,7 +242,7 @@ Deno.test("matrix() gives what rtt() answers of each pair, after the context, an
     const destinations = ["203.0.113.0/24", src];
     const wanted = { quantiles: [0.9], samples: 2, draws: 4 };
     const answer = await service.matrix({ ...asked, nodes, destinations, ...wanted });
-    assertEquals(matrixAnswerSchema.parse(answer), answer);
+    assertEquals(QUESTIONS.matrix.answer.parse(answer), answer);
     assertEquals([answer.destinations, answer.rows.map(({ src }) => src)], [destinations, nodes]);
     const ofSelf = answer.rows[0];
     const { median_ms, p_failed, quantiles_ms, samples_ms } = ofSelf;
@@ -286,7 +266,7 @@ Deno.test("matrix() gives what rtt() answers of each pair, after the context, an
         [{ nodes: [src, "2001:db8::1"] }, "Cannot answer"],
       ] as const
     ) {
-      const question = { ...wrong, nodes: [...wrong.nodes] } as MatrixApiQuestion;
+      const question = { ...wrong, nodes: [...wrong.nodes] } as QuestionOf<"matrix">;
       assertStringIncludes(await problemFrom(service.matrix(question)), message);
     }
     const ended = AbortSignal.abort(new Error("gone"));
@@ -305,7 +285,7 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
       prefixLength: 12,
       numCandidates: 30,
     });
-    assertEquals(destinationsAnswerSchema.strict().parse(answer), answer);
+    assertEquals(QUESTIONS.destinations.answer.strict().parse(answer), answer);
     const listOf = ({ destinations }: Pick<typeof found, "destinations">) =>
       destinations.map(({ prefix, probability }) => ({
         prefix: formatPrefix(prefix),
@@ -336,7 +316,7 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
     ].map((wrong) => problemFrom(service.destinations({ ...asked, ...wrong })));
     assertEquals(await Promise.all(refusals), [
       "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
-      "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
+      "Cannot answer: found rtt an array, expected the lesser first, such as [20, 25]",
       'Cannot answer: src: Cannot read "10.0.0.0/33": found length 33, expected 0 to 32',
       "Cannot answer: found no within, expected an IPv4 or IPv6 address or prefix",
     ]);
@@ -356,7 +336,7 @@ Deno.test("likelihood() gives the bits of measurementBits()", () =>
     const measurement = parseMeasurement({ src, dst, time, rtt: 11.25 });
     const { context } = parseAddressQuestion(QUESTION);
     const [expected] = await measurementBits(model, [{ measurement, rttMs: 11.25, context }]);
-    assertEquals(likelihoodAnswerSchema.parse(answer), answer);
+    assertEquals(QUESTIONS.likelihood.answer.parse(answer), answer);
     const { orders, mean_bits, spread_bits, total_bits, ...rest } = answer;
     assertEquals([mean_bits, spread_bits, total_bits], [
       expected.meanBits,
@@ -422,7 +402,7 @@ Deno.test("long work ends with its signal, while it waits and while it runs", ()
     const second = service.rtt({ src: "192.0.2.0/24", dst: "198.51.100.1" }, waiting.signal);
     const third = service.likelihood({ ...QUESTION, rtt: 1 });
     // Questions between addresses do not wait for the search.
-    const answer: RttApiAnswer = await service.rtt(questionOf(1));
+    const answer: AnswerOf<"rtt"> = await service.rtt(questionOf(1));
     assertEquals([answer.dst, service.queueLength], ["198.51.100.1", 2]);
     waiting.abort();
     await assertRejects(() => second, DOMException);
@@ -438,7 +418,7 @@ Deno.test("long work ends with its signal, while it waits and while it runs", ()
       DOMException,
     );
     await assertRejects(() => service.rtt(questionOf(1), AbortSignal.abort()), DOMException);
-    const lines = service.rttLines(streamOf([JSON.stringify(questionOf(1))]), {}, AbortSignal.abort());
+    const lines = service.lines("rtt", streamOf([JSON.stringify(questionOf(1))]), {}, AbortSignal.abort());
     await assertRejects(() => Array.fromAsync(lines), DOMException);
   }));
 
@@ -448,7 +428,7 @@ Deno.test("a caller beyond the bound of the queue gets 429, those that wait are 
     const drawn = [1, 2, 3, 4].map((seed) =>
       service.rtt({ src: "192.0.2.1", dst: "198.51.100.0/24", draws: 2, seed })
     );
-    const statusOf = (outcome: PromiseSettledResult<RttApiAnswer>) =>
+    const statusOf = (outcome: PromiseSettledResult<AnswerOf<"rtt">>) =>
       outcome.status === "fulfilled" ? 200 : problemOf(outcome.reason).status;
     const outcomes = await Promise.allSettled([...asked, ...drawn]);
     assertEquals(outcomes.map(statusOf), [200, 200, 429, 200, 200, 200, 429]);
@@ -480,7 +460,7 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   const asked = { src: "192.0.2.1", time: "2023-11-14T22:13:20Z", level: "cell" } as const;
   for (let first = 0; first < whole.length; first += 50) {
     const part = await service.map({ ...asked, first, count: 50 });
-    assertEquals(mapAnswerSchema.parse(part), part);
+    assertEquals(QUESTIONS.map.answer.parse(part), part);
     assertEquals([part.first, part.total, part.time], [first, whole.length, 1_700_000_000]);
     places.push(...part.places);
   }
@@ -522,7 +502,7 @@ Deno.test("places() finds addresses, names of them, known addresses, places and 
   const service = new PingService(model, { info: INFO });
   const find = async (q: string, count = 8) => {
     const answer = await service.places({ q, count });
-    assertEquals(placesAnswerSchema.parse(answer), answer);
+    assertEquals(QUESTIONS.places.answer.parse(answer), answer);
     assert(answer.places.length <= count);
     return answer.places;
   };

@@ -32,12 +32,16 @@ export async function exportPackage(checkpoint: string, folder: string): Promise
     const [quantilesMs, pFailed, medianMs, fault, step] = JSON.parse(output.stdout.split("\n")[1]);
     assertEquals(output.stdout.split("\n")[0], `${quantilesMs["0.5"]} ${pFailed}`);
     const found = [...Object.values<number>(quantilesMs), pFailed, medianMs];
-    const expected = [...Object.values<number>(query.quantilesMs), query.pFailed, query.quantilesMs["0.5"]];
+    const expected = [
+      ...Object.values<number>(query.quantiles_ms),
+      query.p_failed,
+      query.quantiles_ms["0.5"],
+    ];
     // Another driver rounds otherwise: one RTT code at most.
     found.forEach((value, i) =>
       assert(Math.abs(value / expected[i] - 1) <= (isExact ? 0 : 0.0016), output.stdout)
     );
-    assertEquals(Object.keys(quantilesMs), Object.keys(query.quantilesMs));
+    assertEquals(Object.keys(quantilesMs), Object.keys(query.quantiles_ms));
     assertStringIncludes(fault, 'Cannot read "nobody": expected an IPv4 or IPv6 address or prefix');
     assertEquals(step, 3);
   };

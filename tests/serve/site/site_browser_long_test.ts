@@ -109,14 +109,14 @@ for (const isCalibrated of [false, true]) {
           ...["--quantiles", QUANTILES.join(), "--json", "--output", at("answers.jsonl")],
           ...(isCalibrated ? ["--calibration", at("report.json")] : []),
         ]);
-        assert(stdout.includes('"numAnswered":4'), stderr);
+        assert(stdout.includes('"num_answered":4'), stderr);
         const wanted = Deno.readTextFileSync(at("answers.jsonl")).trim().split("\n").map((line) =>
-          JSON.parse(line) as { quantilesMs: Record<string, number>; pFailed: number }
+          JSON.parse(line) as { quantiles_ms: Record<string, number>; p_failed: number }
         );
-        wanted.forEach(({ quantilesMs, pFailed }, i) => {
-          assertNear(answers[i].p_failed, pFailed, `P(no reply) of question ${i}`);
+        wanted.forEach(({ quantiles_ms, p_failed }, i) => {
+          assertNear(answers[i].p_failed, p_failed, `P(no reply) of question ${i}`);
           for (const p of QUANTILES) {
-            assertNear(answers[i].quantiles_ms[p], quantilesMs[p], `quantile ${p} of question ${i}`);
+            assertNear(answers[i].quantiles_ms[p], quantiles_ms[p], `quantile ${p} of question ${i}`);
           }
         });
       }, isCalibrated ? { options: report } : {}),

@@ -1,0 +1,67 @@
+/** The command line and HTTP say the same, for every kind of question. */
+import { assertEquals } from "@std/assert";
+import { type QuestionName, QUESTIONS } from "../../lib/query/questions/questions.ts";
+import { succeed } from "../cli/process.ts";
+import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
+import { KNOWN, tinyLocatedModel, tinyPlacedModel } from "../query/adapt/tiny_rows.ts";
+import { TestServer } from "./test_server.ts";
+
+const SRC = "192.0.2.1";
+const DST = "198.51.100.7";
+const CONTEXT = [{ src: SRC, dst: DST, time: 1748736000, rtt: 12.5 }];
+const CANDIDATES = ["198.51.100.7", "203.0.113.0/24"];
+const TIME = 1748739600;
+
+/** A question of each kind that is a command. */
+const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = {
+  rtt: {
+    src: SRC,
+    dst: DST,
+    time: TIME,
+    context: CONTEXT,
+    quantiles: [0.1, 0.5],
+    at: [20],
+    cdf: 5,
+    histogram: 4,
+  },
+  destinations: { src: SRC, rtt: [20, 21], top: 3, prefix_length: 8, max_expansions: 16, context: CONTEXT },
+  nearest: { src: SRC, candidates: CANDIDATES, by: "probability", draws: 4, seed: 3 },
+  matrix: { nodes: [SRC, DST], destinations: CANDIDATES, quantiles: [0.9], samples: 2, draws: 4 },
+  map: { src: SRC, level: "cell", first: 1, count: 3 },
+  likelihood: { src: SRC, dst: DST, time: TIME, rtt: 12.5, context: CONTEXT, tokens: true },
+  sample: { src: SRC, count: 3, temperature: 0.9, seed: 1 },
+  advise: { src: SRC, candidates: KNOWN, budget: 2, draws: 4 },
+};
+
+for (
+  const [model, names] of [
+    [() => tinyPlacedModel(), ["rtt", "destinations", "nearest", "matrix", "map", "likelihood", "sample"]],
+    [() => Promise.resolve(tinyLocatedModel()), ["advise", "rtt"]],
+  ] as const
+) {
+  Deno.test(`query ${names} --json and HTTP give the same bytes for the same question`, async (test) =>
+    await withRowCheckpoint(async (at) => {
+      await using server = await TestServer.start(at("run"));
+      for (const name of names) {
+        await test.step(name, async () => {
+          const args = Object.entries(ASKED[name]).flatMap(([field, value]) => {
+            const option = `--${field.replaceAll("_", "-")}`;
+            if (value === true) return [option];
+            const isFile = Array.isArray(value) && typeof value[0] !== "number";
+            if (!isFile) return [option, field === "rtt" ? String(value).replace(",", "..") : String(value)];
+            const path = at(field);
+            const lines = value.map((each) => typeof each === "string" ? each : JSON.stringify(each));
+            Deno.writeTextFileSync(path, `${lines.join("\n")}\n`);
+            return [option, path];
+          });
+          const { stdout } = await succeed("query", name, "--checkpoint", at("run"), ...args, "--json");
+          const posted = await server.post(`/v1/${name}`, ASKED[name]);
+          const text = await posted.text();
+          assertEquals(stdout, `${text}\n`);
+          QUESTIONS[name].answer.strict().parse(JSON.parse(text));
+          const lines = await server.postLines(`/v1/${name}:batch`, [ASKED[name]]);
+          assertEquals(lines, [{ line: 1, ...JSON.parse(text) }]);
+        });
+      }
+    }, await model()));
+}
