@@ -4,7 +4,8 @@ import { UserError } from "../../base/errors.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
-import { parseQuestion } from "../rtt/rtt_question.ts";
+import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
+import { parseEnds, parseQuestion } from "../rtt/rtt_question.ts";
 import {
   answeredTime,
   context,
@@ -60,6 +61,7 @@ export const advise = question({
       src: z.string(),
       dst: z.string(),
       ...endNames,
+      basis: basisKindSchema,
       median_ms: z.number().describe("the median of its RTT, as the model is"),
       reduction_ms: z.number()
         .describe("by how much the spread of the wanted RTTs falls, if those before are measured too"),
@@ -110,6 +112,7 @@ export const advise = question({
         src,
         dst,
         ...model.names.namedEnds({ src, dst }),
+        basis: model.basisKindOf(parseEnds(src, dst, model.places)),
         median_ms: medianMs,
         reduction_ms: reductionMs,
         spread_before_ms: spreadBeforeMs,
@@ -123,10 +126,13 @@ export const advise = question({
     const rows = advice.map((each) => [
       withName(each.src, each.src_name),
       withName(each.dst, each.dst_name),
+      each.basis,
       `${formatMs(each.median_ms)} ms`,
       `${formatMs(each.reduction_ms)} ms`,
       `${formatMs(each.spread_before_ms)} -> ${formatMs(each.spread_after_ms)} ms`,
     ]);
-    return formatTable([["src", "dst", "median", "reduction", "spread"], ...rows], { left: [0, 1] });
+    return formatTable([["src", "dst", "basis", "median", "reduction", "spread"], ...rows], {
+      left: [0, 1, 2],
+    });
   },
 });

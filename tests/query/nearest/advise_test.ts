@@ -94,6 +94,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
     const advice = await adviceOf("--src", NEW_ADDRESS, "--candidates", anchors, "--output", output);
     const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals([lines, lines.length], [advice, 3]);
+    assertEquals(advice.map(({ basis }: { basis: string }) => basis), ["guess", "guess", "guess"]);
     const pairs = write("pairs.csv", "src,dst", ...KNOWN.map((dst) => `${NEW_ADDRESS},${dst}`));
     assertEquals(await adviceOf("--candidates", pairs), advice);
     const more = write(
