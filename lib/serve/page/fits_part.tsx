@@ -144,34 +144,32 @@ function Fitting({ answer }: { answer: AnswerOf<"destinations"> }) {
           <thead>
             <tr>
               <th scope="col">Destination</th>
-              <th scope="col">Place</th>
               <th scope="col">Probability</th>
               <th scope="col">Basis</th>
-              <th scope="col">By this source</th>
             </tr>
           </thead>
           <tbody>
             {destinations.map(({ prefix, name, place, probability, basis, measured }) => (
               <tr key={prefix} class={basis}>
-                <th scope="row">{withName(prefix, name)}</th>
-                <td>{place ?? "unknown"}</td>
+                <th scope="row">
+                  {withName(prefix, name)}
+                  {place === undefined ? null : <small>{place}</small>}
+                </th>
                 <td class="share">
                   <meter min={0} max={1} value={probability} aria-hidden="true" />{" "}
                   {formatPercent(probability)}
                 </td>
                 <td>
                   <BasisBadge kind={basis} />
+                  {measured ? <small>{times(measured)} by this source</small> : null}
                 </td>
-                <td>{measured ? times(measured) : "unknown"}</td>
               </tr>
             ))}
             {unlisted_probability > 0
               ? (
                 <tr>
                   <th scope="row">all others</th>
-                  <td />
                   <td class="share">{formatPercent(unlisted_probability)}</td>
-                  <td />
                   <td />
                 </tr>
               )

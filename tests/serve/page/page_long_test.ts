@@ -112,7 +112,7 @@ pageTest(
         /2025-06-15 12:00 UTC/,
         /p-value/,
       ],
-      fits: [/Destinations at 20\.0–25\.0 ms/, /By this source/, /guess/, /all others/],
+      fits: [/Destinations at 20\.0–25\.0 ms/, /Basis/, /guess/, /all others/],
       model: [
         /^(?!.*SHA-256.*Training).*Parameters.*SHA-256/s,
         /Validation losses as a table/,
