@@ -10,7 +10,7 @@
 import * as z from "zod";
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
-import { times } from "./measured_text.ts";
+import { formatAge, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
 /** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
@@ -500,15 +500,6 @@ function dayOf(timeS: number): string {
   return new Date(timeS * 1000).toISOString().slice(0, 10);
 }
 
-/** A duration in one unit: "244 days", "47 hours". */
-export function formatAge(seconds: number): string {
-  const units = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]] as const;
-  // Below two of a unit the smaller one says more.
-  const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? units[3];
-  const count = Math.floor(seconds / length);
-  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
-}
-
 /** The basis of an answer for a source and a destination: their measurements in the data. */
 export interface Basis {
   /** Whether the pair was measured, and else both ends. */
@@ -741,7 +732,9 @@ export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
   /** The measured RTTs of the pair that the model remembers, the newest first; absent without any. */
   readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
   /** The moment that the answer is for. */
-  readonly moment?: { readonly kind: "any" | "asked"; readonly age_s: number | null; readonly text: string } | undefined;
+  readonly moment?:
+    | { readonly kind: "any" | "asked"; readonly age_s: number | null; readonly text: string }
+    | undefined;
 }
 
 const countsSchema = z.object({

@@ -38,3 +38,12 @@ export function rttsText(rtts: Rtts): string {
   );
   return [`median ${formatMs(medianOf(rtts))} ms`, ...days].join("; ");
 }
+
+/** A duration in one unit: "244 days", "47 hours". */
+export function formatAge(seconds: number): string {
+  const units = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]] as const;
+  // Below two of a unit the smaller one says more.
+  const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? units[3];
+  const count = Math.floor(seconds / length);
+  return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;
+}

@@ -1,5 +1,5 @@
 /** RTTs, probabilities and times as a person reads them. @module */
-import { formatAge } from "../../data/addresses/known_addresses.ts";
+import { formatAge } from "../../data/addresses/measured_text.ts";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 

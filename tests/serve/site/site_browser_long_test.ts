@@ -160,6 +160,9 @@ Deno.test({
       await page.locator(".world .dot").waitFor();
       await page.getByRole("heading", { name: "New Jersey, US" }).waitFor();
       assertMatch(await page.locator(".figures").first().innerText(), /Median\s+[\d.,]+ \w+/);
+      await page.goto(server.at("/#ask?src=192.0.2.1&dst=198.51.100.7&time=2025-06-15T12:00"));
+      await page.getByText("Pair measured once, last on 2023-11-14").waitFor();
+      assertMatch(await page.locator(".basis").innerText(), /^measured /);
       assertEquals(server.requests.filter((path) => path.includes("v1")), [], "nothing else is asked");
     }, {
       model: await tinyPlacedModel(),
