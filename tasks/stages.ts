@@ -30,7 +30,7 @@ const HISTORY: typeof HISTORY_MODES = ["all", "train"];
 const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
 const ENGINES: typeof ENGINE_CHOICES = ["auto", "deno", "dawn"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
-const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
+const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 5, minShiftMs: 0.5 };
 const LAYERS: typeof MAP_LAYERS = ["median", "interval"];
 const SHELLS: typeof COMPLETED_SHELLS = ["bash", "zsh", "fish"];
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
@@ -933,7 +933,7 @@ export const STAGES = named({
   "watch": command({
     summary: "tell when the RTTs of pairs leave their usual level, and when they return, without set limits",
     details:
-      "A change is told --delay measurements of its pair after it, or at the end of the input. A restart with --follow " +
+      "A clear change is told --delay measurements of its pair after it, others up to 20 or at the end of the input. A restart with --follow " +
       "reads the input from its beginning and tells what --output does not have; to read rotated files again, name them " +
       "too ('pings.jsonl*'). Without --follow it is an " +
       "error if more than 5 % of the input is unusable or out of order. Alarms that begin together and share a source or a " +
@@ -987,11 +987,14 @@ export const STAGES = named({
         uses.inputs,
         "measurements of the same pairs that are taken to be normal; not those that the model was trained on",
       ),
-      delay: option.integer("later measurements of a pair that are seen before a change is told", {
-        default: CHANGES.delay,
-        min: 1,
-        max: 1000,
-      }),
+      delay: option.integer(
+        "later measurements of a pair that are seen before a clear change is told; others need up to 20",
+        {
+          default: CHANGES.delay,
+          min: 1,
+          max: 1000,
+        },
+      ),
       minShiftMs: option.number("smallest change of the median that is told, in ms", {
         default: CHANGES.minShiftMs,
         min: 0,
@@ -1343,10 +1346,13 @@ export const STAGES = named({
             { value: "F.jsonl" },
           ),
           overwrite: overwriteOther,
-          delay: option.integer("later rows that are seen before a row is decided (20)", {
-            min: 0,
-            max: 10_000,
-          }),
+          delay: option.integer(
+            "later rows that are seen before a clear change is reported (5), others up to 20",
+            {
+              min: 0,
+              max: 10_000,
+            },
+          ),
           settings: option.integer(
             "also cross-validate: choose the best of so many random settings on other series than they are measured on",
             { min: 2, max: 100_000 },

@@ -9,12 +9,12 @@
  */
 import { basename } from "@std/path";
 import { UserError } from "../../base/errors.ts";
-import { meanOf, medianOf } from "../../base/sample_statistics.ts";
+import { meanOf, medianOf, quantileOfSorted } from "../../base/sample_statistics.ts";
 import { formatTable } from "../../base/text.ts";
 import { agreementOf, type ChangeAgreement } from "../../eval/metrics/change_points.ts";
 import { openInput } from "../../io/compression/decompress.ts";
 import { listInputs } from "../../io/files/inputs.ts";
-import { ChangeDetector, type ChangeOptions } from "../../query/changes/change_detector.ts";
+import { type Change, ChangeDetector, type ChangeOptions } from "../../query/changes/change_detector.ts";
 import { linesOf } from "../../query/text_lines.ts";
 import { RandomStream } from "../../base/random.ts";
 
@@ -39,6 +39,8 @@ interface SeriesChanges {
   numRows: number;
   /** The rows at which changes were found. */
   detections: number[];
+  /** The rows after each of them that were seen when it was reported. */
+  delays: number[];
   /** How that agrees with the marks; undefined without any column of marks. */
   agreement: ChangeAgreement | undefined;
 }
@@ -82,21 +84,22 @@ export async function readSeries(path: string): Promise<Series> {
   };
 }
 
-/** Finds the changes of a series. It sees a row only after those before it. */
-function detectChanges(rttsMs: Iterable<number>, options: Partial<ChangeOptions>): number[] {
+/** Finds the changes of a series, seeing a row only after those before it, and compares them with its marks afterwards. */
+export function changesOf({ file, rttsMs, marks }: Series, options: Partial<ChangeOptions>): SeriesChanges {
   const detector = new ChangeDetector(options);
   const detections: number[] = [];
+  const delays: number[] = [];
+  const find = ({ row }: Change) => {
+    detections.push(row);
+    delays.push(detector.numRows - 1 - row);
+  };
   for (const rttMs of rttsMs) {
     const change = detector.add(rttMs);
-    if (change) detections.push(change.row);
+    if (change) find(change);
   }
-  return [...detections, ...detector.finish().map(({ row }) => row)];
-}
-
-/** Finds the changes of a series, and compares them with its marks afterwards. */
-export function changesOf({ file, rttsMs, marks }: Series, options: Partial<ChangeOptions>): SeriesChanges {
-  const detections = detectChanges(rttsMs, options);
-  return { file, numRows: rttsMs.length, detections, agreement: marks && agreementOf(marks, detections) };
+  for (const change of detector.finish()) find(change);
+  const agreement = marks && agreementOf(marks, detections);
+  return { file, numRows: rttsMs.length, detections, delays, agreement };
 }
 
 /** The agreement with the marks as a table, by file, and the medians over the files. */
@@ -104,8 +107,10 @@ export function describeChanges(changes: readonly SeriesChanges[]): string {
   const marked = changes.flatMap(({ file, detections, agreement }) =>
     agreement ? [{ file, numDetections: detections.length, ...agreement }] : []
   );
-  const numDetections = changes.reduce((sum, { detections }) => sum + detections.length, 0);
-  const head = `${changes.length} series, ${numDetections} changes`;
+  const delays = Float64Array.from(changes.flatMap(({ delays }) => delays)).sort();
+  const [median, most] = [0.5, 0.9].map((quantile) => Math.round(quantileOfSorted(delays, quantile)));
+  const head = `${changes.length} series, ${delays.length} changes` +
+    (delays.length > 0 ? `, reported ${median} rows later (median; 90 % at most ${most})` : "");
   if (marked.length === 0) return `${head}; no file has a column cp of marks`;
   const shares = (of: ReturnType<typeof medianAgreement>) =>
     [of.precision, of.recall, of.f2].map((share) => share.toFixed(3));
@@ -128,7 +133,7 @@ export function medianAgreement(
 
 // `--settings`: how well a setting of the detector does on series that it was not chosen on (cross-validation over series).
 
-type Searched = Omit<ChangeOptions, "delay">;
+type Searched = Omit<ChangeOptions, "delay" | "maxDelay" | "clearMargin">;
 
 /** Where settings are drawn from, evenly over the logarithm. */
 const RANGES: Record<keyof Searched, readonly [number, number]> = {

@@ -3,12 +3,13 @@
  *
  * The series is taken to be made of segments. Within one, RTTs have a Student t distribution about a level that may
  * drift slowly, a few of them are outliers, and a share is lost. The likeliest division into segments of what was seen
- * until now is kept, with a penalty for each change; whether a segment begins at a row is decided `delay` rows later.
+ * until now is kept, with a penalty for each change. A clear change is reported `delay` rows later; for each other row it
+ * is decided `maxDelay` rows later whether a segment begins there.
  *
  * Optimal partitioning (Jackson et al., IEEE Signal Processing Letters 12, 2005) with the predictive probabilities of
  * Bayesian on-line change-point detection (Adams and MacKay, arXiv:0710.3742; Fearnhead and Liu, JRSS B 69, 2007)
- * instead of their sum, with outliers as in Fearnhead and Rigaill (JASA 114, 2019). The decision after a fixed lag
- * leaves `delay` + 1 divisions to compare at each row, so time and memory per row do not grow.
+ * instead of their sum, with outliers as in Fearnhead and Rigaill (JASA 114, 2019). The decision after at most `maxDelay`
+ * rows leaves as many divisions and one more to compare at each row, so time and memory per row do not grow.
  *
  * @module
  */
@@ -16,8 +17,12 @@ import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
 /** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
 export interface ChangeOptions {
-  /** The number of later rows that are seen before a row is decided. */
+  /** The number of later rows that are seen before a clear change is reported. */
   readonly delay: number;
+  /** The number of later rows after which every row is decided; at least `delay`. */
+  readonly maxDelay: number;
+  /** A change is clear if every division without one within {@link NEARBY_ROWS} of it costs this much more, nats. */
+  readonly clearMargin: number;
   /** The cost of each change, nats. */
   readonly penalty: number;
   /** The share of outliers within a segment. */
@@ -36,7 +41,9 @@ export interface ChangeOptions {
 
 /** The options that fit what people mark. */
 export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
-  delay: 20,
+  delay: 5,
+  maxDelay: 20,
+  clearMargin: 8,
   penalty: 11,
   outlierShare: 0.005,
   memory: 15,
@@ -48,6 +55,8 @@ export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
 
 /** RTTs are as likely everywhere in an interval of so many ms if they are outliers or begin a segment. */
 const BROAD_MS = 50;
+/** Starts of a segment that are at most this many rows apart are one change, as people mark them (Shao et al., ITC 29). */
+const NEARBY_ROWS = 2;
 /** The prior of the share of losses within a segment, as pseudo-counts of losses and replies. */
 const LOSS_PRIOR = { lost: 0.02, received: 1 };
 /** Half the degrees of freedom of the spread before any row was seen. */
@@ -162,17 +171,18 @@ export class ChangeDetector {
   #told: Level | undefined;
 
   constructor(options: Partial<ChangeOptions> = {}) {
-    this.#options = { ...DEFAULT_CHANGE_OPTIONS, ...options };
-    const { delay } = this.#options;
-    this.#previousStarts = new Int32Array(delay + 1);
-    this.#recent = new Float64Array(2 * (delay + 1)).fill(NaN);
+    const merged = { ...DEFAULT_CHANGE_OPTIONS, ...options };
+    this.#options = { ...merged, maxDelay: Math.max(merged.delay, merged.maxDelay) };
+    const { maxDelay } = this.#options;
+    this.#previousStarts = new Int32Array(maxDelay + 1);
+    this.#recent = new Float64Array(2 * (maxDelay + 1)).fill(NaN);
   }
 
   /**
    * Adds the next row.
    *
    * @param rttMs Its RTT, ms; NaN if it was lost.
-   * @returns The change `delay` rows before, if there was one.
+   * @returns The change that is reported now, from `delay` to `maxDelay` rows before, if there is one.
    */
   add(rttMs: number): Change | undefined {
     const row = this.numRows++;
@@ -184,12 +194,13 @@ export class ChangeDetector {
       new Segment(row, { cost: before.cost + penalty, previousStart: before.start, spreadMs }),
     );
     for (const segment of this.#segments) segment.add(rttMs, this.#options);
-    return this.#decide(row - this.#options.delay);
+    const clear = this.#clearChange();
+    return clear === undefined ? this.#decide(row - this.#options.maxDelay) : this.#decide(clear);
   }
 
   /** The changes in the rows that are not decided yet, at the end of the series. */
   *finish(): Generator<Change> {
-    for (let row = this.numRows - this.#options.delay; row < this.numRows; row++) {
+    for (let row = this.numRows - this.#options.maxDelay; row < this.numRows; row++) {
       const change = this.#decide(row);
       if (change) yield change;
     }
@@ -200,10 +211,34 @@ export class ChangeDetector {
     return this.#segments.reduce((best, segment) => segment.cost < best.cost ? segment : best);
   }
 
+  /** The first row of the oldest change that is not decided, if it is clear and large enough even for a brief one. */
+  #clearChange(): number | undefined {
+    const { delay, clearMargin } = this.#options;
+    const best = this.#best();
+    const row = this.#startsOf(best).reduce((_, start) => start, Infinity);
+    if (row > this.numRows - 1 - delay) return undefined;
+    const isElsewhere = (segment: Segment) =>
+      this.#startsOf(segment).every((start) => Math.abs(start - row) > NEARBY_ROWS);
+    const isRival = (segment: Segment) => segment.cost < best.cost + clearMargin && isElsewhere(segment);
+    if (this.#segments.some(isRival)) return undefined;
+    const { told, after } = this.#levelsAt(row, this.#segmentAt(row, best).end);
+    return this.#isReported(told, after, { isBrief: true }) ? row : undefined;
+  }
+
+  /** The starts in a division that are not decided, newest first. */
+  *#startsOf({ start, previousStart }: Segment): Generator<number> {
+    while (start > this.#lastStart) {
+      yield start;
+      [start, previousStart] = [
+        previousStart,
+        this.#previousStarts[previousStart % this.#previousStarts.length],
+      ];
+    }
+  }
+
   /** Decides whether a segment begins at a row. */
   #decide(row: number): Change | undefined {
     if (row <= this.#lastStart) return undefined;
-    const { delay } = this.#options;
     const best = this.#best();
     const { start, end } = this.#segmentAt(row, best);
     const isChange = start === row;
@@ -212,15 +247,19 @@ export class ChangeDetector {
       (this.#segmentAt(row, segment).start === row) === isChange
     );
     if (!isChange) return undefined;
-    const newest = this.#levelOf(Math.max(this.#lastStart, row - delay - 1), row);
-    const told = this.#told ?? newest;
-    const after = this.#levelOf(row, end);
+    const { newest, told, after } = this.#levelsAt(row, end);
     this.#lastStart = row;
     const isReported = this.#isReported(told, after, { isBrief: end < this.numRows });
     this.#told = isReported ? undefined : told;
     if (!isReported) return undefined;
     const before = this.#isReported(told, newest, { isBrief: false }) ? told : newest;
     return { row, before, after, evidence: unchanged.cost - best.cost };
+  }
+
+  /** The levels before a row, since the last change, or since the last reported one, and from it to before `end`. */
+  #levelsAt(row: number, end: number): { newest: Level; told: Level; after: Level } {
+    const newest = this.#levelOf(Math.max(this.#lastStart, row - this.#options.maxDelay - 1), row);
+    return { newest, told: this.#told ?? newest, after: this.#levelOf(row, end) };
   }
 
   /** The segment of a division that a row is in: its first row and the one after it. @param last Of the division. */

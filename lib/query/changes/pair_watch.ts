@@ -148,6 +148,7 @@ interface Pair extends WatchedPair {
 /** Watches pairs. */
 export class PairWatch {
   readonly #options: WatchOptions;
+  readonly #maxDelay: number;
   readonly #numKept: number;
   /** By addresses, least recently seen first. */
   readonly #pairs = new Map<string, Pair>();
@@ -163,7 +164,7 @@ export class PairWatch {
   numMeasurements = 0;
   /** The number of measurements that were not left out. */
   numUsed = 0;
-  /** The number of measurements that were decided: `delay` more came of their pair, or the input ended. */
+  /** The number of measurements that were decided: `maxDelay` more came of their pair, or the input ended. */
   numDecided = 0;
   /** The number of measurements that came after a later one of their pair, and were left out. */
   numLate = 0;
@@ -178,7 +179,8 @@ export class PairWatch {
   constructor(options: WatchOptions) {
     this.#options = options;
     // As many as the detector compares on both sides of a change.
-    this.#numKept = 2 * (options.changes.delay + 1);
+    this.#maxDelay = Math.max(options.changes.delay, options.changes.maxDelay);
+    this.#numKept = 2 * (this.#maxDelay + 1);
   }
 
   /** The number of pairs that are remembered. */
@@ -263,7 +265,7 @@ export class PairWatch {
       for (const change of pair.detector.finish()) {
         found.push({ pair, change, timeS: pair.recent[placeOf(pair, change)].timeS });
       }
-      this.numDecided += Math.min(this.#options.changes.delay, pair.detector.numRows);
+      this.numDecided += Math.min(this.#maxDelay, pair.detector.numRows);
     }
     // In this order alarms find their groups, as they do while measurements come.
     found.sort((a, b) => a.timeS - b.timeS);
@@ -280,7 +282,7 @@ export class PairWatch {
     pair.recent.push({ ...measurement, source, destination });
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     const change = pair.detector.add(rttMsOf(measurement));
-    if (pair.detector.numRows > this.#options.changes.delay) this.numDecided++;
+    if (pair.detector.numRows > this.#maxDelay) this.numDecided++;
     return this.#eventsOf(pair, change, measurement.timeS);
   }
 

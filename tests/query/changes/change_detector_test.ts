@@ -4,6 +4,7 @@ import {
   type Change,
   ChangeDetector,
   type ChangeOptions,
+  DEFAULT_CHANGE_OPTIONS,
 } from "../../../lib/query/changes/change_detector.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
@@ -72,6 +73,16 @@ Deno.test("a change is told when its delay is over, and not before", () => {
   assertEquals(told, [57]);
 });
 
+Deno.test("a change that is not clear is told later, at most after the longest delay", () => {
+  const rttsMs = [...seriesOf([200, 20]), ...seriesOf([100, 20]).map((rttMs) => rttMs + 0.7)];
+  const detector = new ChangeDetector();
+  const delays = rttsMs.flatMap((rttMs) => {
+    const change = detector.add(rttMs);
+    return change ? [detector.numRows - 1 - change.row] : [];
+  });
+  assertEquals(delays, [20]);
+});
+
 Deno.test("what was told does not depend on later rows", () => {
   const step = fc.record({ level: fc.integer({ min: 0, max: 3 }), numRows: fc.integer({ min: 1, max: 30 }) });
   fc.assert(
@@ -86,7 +97,8 @@ Deno.test("what was told does not depend on later rows", () => {
       const all = rowsUntil(rttsMs.length);
       const some = rowsUntil(cut);
       assertEquals(some, all.slice(0, some.length));
-      assert(all.slice(some.length).every((row) => row + delay >= Math.min(cut, rttsMs.length)));
+      const longest = Math.max(delay, DEFAULT_CHANGE_OPTIONS.maxDelay);
+      assert(all.slice(some.length).every((row) => row + longest >= Math.min(cut, rttsMs.length)));
     }),
     { numRuns: 50 },
   );

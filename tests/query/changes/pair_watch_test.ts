@@ -11,7 +11,7 @@ import {
 } from "../../../lib/query/changes/pair_watch.ts";
 
 const OPTIONS: WatchOptions = {
-  changes: { ...DEFAULT_CHANGE_OPTIONS, delay: 10 },
+  changes: { ...DEFAULT_CHANGE_OPTIONS, delay: 10, maxDelay: 10 },
   maxPairs: 100,
   minEvidence: 0,
   newUsualAfterS: 86_400,
