@@ -931,7 +931,8 @@ export const STAGES = named({
     },
   }),
   "watch": command({
-    summary: "tell when the RTTs of pairs leave their usual level, and when they return, without set limits",
+    summary:
+      "tell when pairs stop replying or their RTTs leave their usual level, and when they return, without set limits",
     details:
       "A clear change is told --delay measurements of its pair after it, others up to 20 or at the end of the input. A restart with --follow " +
       "reads the input from its beginning and tells what --output does not have; to read rotated files again, name them " +
@@ -960,6 +961,10 @@ export const STAGES = named({
           "restart behind those that are there",
         { value: "F.jsonl" },
       ),
+      text: option.switch(
+        "show alarms to people, a line for each group, open ones first, then the largest (the default on a terminal; else " +
+          "JSON lines)",
+      ),
       metrics: option.path(
         uses.outputFile(),
         "write counts, RTTs and alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
@@ -980,12 +985,14 @@ export const STAGES = named({
         { default: "min" },
       ),
       falseAlarms: option.text(
-        "alarms that may be told in a time if nothing is wrong, of all pairs together; needs --calibration",
-        { value: "N/day" },
+        "groups of alarms that may be told in a time, of all pairs together: those with the most evidence, of outages and " +
+          "of other changes, among all that the input or --calibration has",
+        { default: "5/day", value: "N/day" },
       ),
       calibration: option.paths(
         uses.inputs,
-        "measurements of the same pairs that are taken to be normal; not those that the model was trained on",
+        "measurements of the same pairs that are taken to be normal, to choose alarms by (default: the input; with - or " +
+          "--follow its last 7 days)",
       ),
       delay: option.integer(
         "later measurements of a pair that are seen before a clear change is told; others need up to 20",

@@ -12,17 +12,13 @@ import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
 import { missingFields } from "../lib/data/addresses/place_table.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { openPlaces } from "../lib/data/addresses/places/open_places.ts";
-import { type AlarmLine, alarmLine, alarmLineSchema } from "../lib/query/changes/alarm_lines.ts";
+import { type AlarmLine, alarmLine, alarmLineSchema, AlarmTable } from "../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import { type Expectation, expectationsOf, PairExpectations } from "../lib/query/changes/expectation.ts";
 import { readKey } from "../lib/cli/fetch/api_client.ts";
 import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
-import {
-  type AlarmEvent,
-  evidenceThreshold,
-  PairWatch,
-  type WatchOptions,
-} from "../lib/query/changes/pair_watch.ts";
+import type { AlarmEvent, Calibration } from "../lib/query/changes/alarms.ts";
+import { PairWatch, type WatchOptions } from "../lib/query/changes/pair_watch.ts";
 import { ToldAlarms } from "../lib/query/changes/told_alarms.ts";
 import { checkRejected, describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
@@ -35,6 +31,7 @@ import { HttpServer } from "../lib/serve/server.ts";
 import { watchMetrics } from "../lib/serve/watched.ts";
 import { AppendedLines } from "../lib/io/files/appended_lines.ts";
 import { exists } from "../lib/io/files/inputs.ts";
+import { printLine } from "../lib/io/files/standard_output.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
@@ -66,13 +63,19 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     maxPairs: options.maxPairs,
     newUsualAfterS: parseDurationS(options.newUsualAfter, "new-usual-after"),
     groupWithinS: parseDurationS(options.groupWithin, "group-within"),
+    alarmsPerDay: ratePerDay(options.falseAlarms),
   };
   const reading = await readingOf(options);
-  const minEvidence = await calibrated(options, watching, reading, stage);
+  const calibration = await calibrated(options, watching, reading, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
   const names = await openNames(options.names);
   const placeOfAddress = await placesOf(options.geo, model, stage);
-  const watch = new PairWatch({ ...watching, minEvidence, placeOf: placeOfAddress, log: stage.log });
+  const isWhole = !options.follow && !input.includes(STANDARD_INPUT);
+  const told = new ToldAlarms();
+  const watch = new PairWatch({
+    ...{ ...watching, calibration, isWhole, placeOf: placeOfAddress, log: stage.log },
+    wasTold: (finding) => told.hasBegun(finding),
+  });
   const arriving = arrivalsOf(input, { ...options, reading }, stage);
   const expectations = model && new PairExpectations(model);
   const watched = {
@@ -86,8 +89,9 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     },
   };
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
-  const told = new ToldAlarms();
-  using lines = openAlarms(options, told);
+  const isText = options.text || !options.json && Deno.stdout.isTerminal();
+  const table = new AlarmTable(names);
+  using lines = isText && options.output === undefined ? undefined : openAlarms(options, told);
   using progress = stage.progress("watching", { unit: "measurements" });
   let metricsOutput = ownOutput("watch --metrics", overwrite);
   const writeMetrics = async (path: string) => {
@@ -108,27 +112,32 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   if (server) stage.log(`Listening at ${server.url}`);
   const tell = async (events: readonly AlarmEvent[]) => {
     for (const event of events) {
+      const text = table.add(event);
       const numbers = told.take(event);
       if (!numbers) continue;
+      if (isText && !isWhole && text !== undefined) printLine(text);
       const line = { ...alarmLine(event, model && await expectedAt(model, event), names), ...numbers };
-      lines.write(line);
+      lines?.write(line);
       webhook?.send(line);
     }
   };
   for await (const measurement of arriving) {
     metricsFile?.check();
-    progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.numAlarms} alarms`);
+    progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.alarms.numDepartures} changes`);
     await tell(watch.add(measurement));
   }
-  const isWhole = !options.follow && !stage.signal.aborted;
-  if (isWhole) await tell(watch.finish());
-  lines.commit();
+  const isRead = !options.follow && !stage.signal.aborted;
+  if (isRead) await tell(watch.finish());
+  lines?.commit();
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
-  await metricsFile?.run({ mustSucceed: isWhole });
+  await metricsFile?.run({ mustSucceed: isRead });
   await server?.stop(MONITOR_LIMITS.maxRequestS);
   if (webhook && webhook.numWaiting > 0) stage.log(`${webhook.numWaiting} alarms were not posted`);
   const { counts, text } = countsOf(watch, arriving);
+  const shown = isText ? table.toString() : "";
+  if (stage.signal.aborted && shown !== "") printLine(`\n${shown}`);
   stage.log(text);
+  stage.log(choiceOf(watch, options));
   stage.signal.throwIfAborted();
   const numUnposted = webhook ? webhook.numLost + webhook.numWaiting : 0;
   if (numUnposted > 0) {
@@ -137,8 +146,8 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
         "see the lines above, and correct the receiver",
     );
   }
-  if (isWhole) requireUsed(watch, arriving);
-  return { text: "", json: { stage: "watch", ...counts, minEvidence } };
+  if (isRead) requireUsed(watch, arriving);
+  return { text: shown, json: { stage: "watch", ...counts, neededEvidence: watch.alarms.needed } };
 });
 
 /** The output of alarms: a file that is followed has no end, so its alarms are appended as they come. */
@@ -179,7 +188,9 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
     undecided: watch.numUndecided,
     pairs: watch.numPairs,
     dropped: watch.numDropped,
-    alarms: watch.numAlarms,
+    alarms: watch.alarms.numAlarms,
+    groups: watch.alarms.numGroups,
+    open: watch.alarms.numOpen,
   };
   const ifAny = (count: number, what: string) => count > 0 ? [`${formatCount(count)} ${what}`] : [];
   const text = [
@@ -192,8 +203,20 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
     ...(["undecided", "pairs", "dropped", "alarms"] as const).map((name) =>
       `${formatCount(counts[name])} ${name}`
     ),
-  ].join(", ");
+  ].join(", ") + ` in ${formatCount(counts.groups)} groups (${formatCount(counts.open)} open)`;
   return { counts: { ...counts, rejected, skipped }, text };
+}
+
+/** Which alarms are told, for people. */
+function choiceOf({ alarms }: PairWatch, { falseAlarms, calibration }: Options): string {
+  const { needed: { outage, shift }, numDepartures, numAlarms } = alarms;
+  const [outageNats, shiftNats] = [outage, shift].map((nats) => Number(nats.toPrecision(3)));
+  const weaker = numDepartures > numAlarms
+    ? `; ${formatCount(numDepartures - numAlarms)} weaker changes are not told, a larger rate tells more`
+    : "";
+  const compared = calibration.length > 0 ? "--calibration" : "the input itself";
+  return `told: the strongest groups of alarms, at most ${falseAlarms} of all pairs together (--false-alarms), as ${compared} ` +
+    `has them: outages with ${outageNats} nats of evidence or more, other changes with ${shiftNats}${weaker}`;
 }
 
 /** @throws {UserError} If nothing of an input could be used, or more than a twentieth of it was left out. */
@@ -335,55 +358,45 @@ function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && /\(os error \d+\)/.test(`${error.message} ${error.cause}`);
 }
 
-/** The evidence that an alarm must have for the wanted rate of false ones, nats; 0 if none is wanted. */
+/** What the evidence of alarms is compared with, if not with the input itself. */
 async function calibrated(
-  options: Options,
-  watching: Omit<WatchOptions, "minEvidence">,
+  { calibration, falseAlarms }: Options,
+  watching: WatchOptions,
   reading: ReadingOptions,
   stage: StageContext,
-): Promise<number> {
-  const { falseAlarms, calibration } = options;
-  if ((falseAlarms === undefined) !== (calibration.length === 0)) {
-    throw new UsageError(
-      "Cannot calibrate: found only one of --false-alarms and --calibration, expected both or none",
-    );
-  }
-  if (falseAlarms === undefined) return 0;
+): Promise<Calibration | undefined> {
+  if (calibration.length === 0) return undefined;
   if (calibration.includes(STANDARD_INPUT)) {
     throw new UsageError("Cannot calibrate on standard input: expected files; name them with --calibration");
   }
-  const perDay = ratePerDay(falseAlarms);
-  const watch = new PairWatch({ ...watching, minEvidence: 0, log: stage.log });
+  const watch = new PairWatch({ ...watching, isWhole: true, log: stage.log });
   const arriving = arrivalsOf(calibration, { reading, follow: false }, stage);
-  const evidences: number[] = [];
-  const add = (events: readonly AlarmEvent[]) => {
-    for (const { evidence } of events) if (evidence !== undefined) evidences.push(evidence);
-  };
   using progress = stage.progress("calibrating", { unit: "measurements" });
   for await (const measurement of arriving) {
     progress.update(watch.numMeasurements);
-    add(watch.add(measurement));
+    watch.add(measurement);
   }
   stage.signal.throwIfAborted();
   // A measurement that is held may have any time.
   const { spanS } = watch;
-  // Alarms at the end of a watched input need as much evidence as others.
-  add(watch.finish());
+  watch.finish();
   requireUsed(watch, arriving);
   // Changes are found among the decided measurements only: those of dropped pairs are not.
-  const spanDays = spanS / SECONDS_OF.day * (watch.numDecided / watch.numUsed);
-  const days = (spanDays || 0).toPrecision(3);
-  if (!(spanDays * perDay >= 1)) {
+  const days = spanS / SECONDS_OF.day * (watch.numDecided / watch.numUsed) || 0;
+  if (!(days * watching.alarmsPerDay >= 1)) {
     throw new UsageError(
-      `Cannot calibrate ${falseAlarms}: found ${days} days of decided measurements, expected enough for one alarm; ` +
-        "give more with --calibration or a larger rate",
+      `Cannot calibrate ${falseAlarms}: found ${
+        days.toPrecision(3)
+      } days of decided measurements, expected enough for ` +
+        "one alarm; give more with --calibration or a larger rate",
     );
   }
-  const minEvidence = evidenceThreshold(evidences, spanDays, perDay);
+  const { departures } = watch;
   const read = `${formatCount(watch.numMeasurements)} measurements of ${formatCount(watch.numPairs)} pairs`;
-  const needed = `alarms need ${minEvidence.toPrecision(3)} nats`;
-  stage.log(`calibrated on ${read} in ${days} decided days with ${evidences.length} changes: ${needed}`);
-  return minEvidence;
+  stage.log(
+    `calibrated on ${read} in ${days.toPrecision(3)} decided days with ${departures.length} changes`,
+  );
+  return { departures, days };
 }
 
 /** `1/day`, `0.5/hour`. */

@@ -10,13 +10,9 @@ import { UserError } from "../base/errors.ts";
 import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { formatAddress, parseAddress } from "../data/addresses/ip.ts";
 import { alarmLine } from "../query/changes/alarm_lines.ts";
-import {
-  type Expectation,
-  EXPECTED_QUANTILES,
-  type PairExpectations,
-  pValueOf,
-} from "../query/changes/expectation.ts";
-import { type AlarmEvent, type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
+import { type Expectation, EXPECTED_QUANTILES, type PairExpectations } from "../query/changes/expectation.ts";
+import type { AlarmEvent } from "../query/changes/alarms.ts";
+import { type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
 import type { TimedMeasurement } from "../query/files/arriving.ts";
 import type { LineError } from "../query/questions/question.ts";
 import { readFields } from "../query/questions/read_fields.ts";
@@ -87,9 +83,9 @@ export function watchMetrics(
     counter("in_future", "Measurements with a time after now.", watch.numInFuture),
     counter("wrong_clock", "Measurements whose times others of their pair contradict.", watch.numWrongClock),
     counter("dropped_pairs", "Pairs that were forgotten because of too many.", watch.numDropped),
-    counter("alarms", "Alarms that have begun.", watch.numAlarms),
+    counter("alarms", "Alarms that have begun.", watch.alarms.numAlarms),
     gauge("pairs", "Pairs that are remembered.", watch.numPairs),
-    gauge("open_alarms", "Alarms that have not ended.", watch.numOpen),
+    gauge("open_alarms", "Alarms that have not ended.", watch.alarms.numOpen),
     ofPairs("alarm", "Whether a pair has an open alarm.", ({ alarm }) => [[{}, alarm ? 1 : 0]]),
     ofPairs(
       "alarm_size_ms",
@@ -234,10 +230,10 @@ function watchedMeasurement(value: unknown): TimedMeasurement {
 }
 
 async function expectedAt(
-  { kind, alarm: { src, dst, now }, timeS, history = [] }: AlarmEvent,
+  { kind, alarm: { src, dst }, timeS, history = [] }: AlarmEvent,
   service: PingService,
   signal: AbortSignal,
-): Promise<Expectation | undefined> {
+): Promise<Pick<Expectation, "quantilesMs"> | undefined> {
   if (kind !== "begin") return undefined;
   const context = history.map((measurement) => ({
     src,
@@ -245,16 +241,12 @@ async function expectedAt(
     time: measurement.timeS,
     rtt: finiteOrNull(rttMsOf(measurement)),
   }));
-  const { quantiles_ms, at } = await service.rtt({
+  const { quantiles_ms } = await service.rtt({
     src,
     dst,
     time: timeS,
     context,
     quantiles: [...EXPECTED_QUANTILES],
-    at: Number.isNaN(now.medianMs) ? [] : [now.medianMs],
   }, signal);
-  return {
-    quantilesMs: EXPECTED_QUANTILES.map((quantile) => quantiles_ms[String(quantile)]),
-    pValue: at?.[0] && pValueOf(at[0].cdf),
-  };
+  return { quantilesMs: EXPECTED_QUANTILES.map((quantile) => quantiles_ms[String(quantile)]) };
 }

@@ -1,15 +1,16 @@
-/** Events of alarms as JSON and as text. @module */
+/** Alarms as JSON and as text. @module */
 import * as z from "zod";
-import { formatMs, formatTime } from "../../base/text.ts";
+import { formatCount, formatMs, formatSeconds, formatTable, formatTime } from "../../base/text.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import { type Expectation, EXPECTED_QUANTILES } from "./expectation.ts";
-import type { AlarmEvent } from "./pair_watch.ts";
+import type { Alarm, AlarmEvent, AlarmGroup, EndReason } from "./alarms.ts";
 
 const number = z.number().optional();
 
 /** The line of an event. The sizes are absent where all packets are lost. */
 export const alarmLineSchema = z.object({
   event: z.enum(["begin", "change", "end"]),
+  cause: z.enum(["outage", "shift"]).describe("no replies, or another level of RTTs or losses"),
   alarm: z.int().describe("number of the alarm, from 1 in the order in which they began"),
   time: z.string().describe("when it changed: ISO 8601, UTC"),
   since: z.string().describe("when the alarm began: ISO 8601, UTC"),
@@ -25,8 +26,10 @@ export const alarmLineSchema = z.object({
   loss_rate: number.describe("share of lost measurements since the newest change"),
   size_ms: number.describe("rtt_ms - usual_ms"),
   size_spreads: number.describe("the size in usual spreads"),
-  confidence: number.describe("1 / (1 + exp(-evidence))"),
   evidence: number.describe("how much less likely the measurements since are without the change, nats"),
+  per_day: number.describe(
+    "how often a day, over all pairs, a change of this cause has at least this evidence",
+  ),
   group: z.int().describe("number of the first alarm of its group"),
   shared: z.string().optional().describe(
     "the property that all alarms of the group share: an end's address, AS or country",
@@ -35,7 +38,6 @@ export const alarmLineSchema = z.object({
   reason: z.enum(["usual", "new usual", "dropped"]).optional().describe("why it ended"),
   expected_ms: z.record(z.string(), z.number()).optional()
     .describe("the RTT that the model expected when it began, by quantile in percent, ms"),
-  p_value: number.describe("how probable a reply at least as far from the expected ones is"),
 });
 /** See {@link alarmLineSchema}. */
 export type AlarmLine = z.infer<typeof alarmLineSchema>;
@@ -46,15 +48,16 @@ const MIN_SPREAD_MS = 0.1;
 /** The line of an event: a plain object for JSON. @param expected By a model when it began. @param names For its ends. */
 export function alarmLine(
   event: AlarmEvent,
-  expected?: Expectation,
+  expected?: Pick<Expectation, "quantilesMs">,
   names: AddressNames = NO_NAMES,
 ): AlarmLine {
-  const { kind, alarm, timeS, evidence, reason } = event;
-  const { id, src, dst, sinceS, usual, now, group } = alarm;
+  const { kind, alarm, timeS, evidence, perDay, reason } = event;
+  const { id, cause, src, dst, sinceS, usual, now, group } = alarm;
   const shiftMs = now.medianMs - usual.medianMs;
   const { src_name, dst_name } = names.namedEnds({ src, dst });
   return {
     event: kind,
+    cause,
     alarm: id,
     time: formatTime(timeS),
     since: formatTime(sinceS),
@@ -70,26 +73,32 @@ export function alarmLine(
     loss_rate: numberOf(now.lossRate),
     size_ms: numberOf(shiftMs),
     size_spreads: numberOf(shiftMs / Math.max(MIN_SPREAD_MS, usual.spreadMs)),
-    confidence: evidence === undefined ? undefined : numberOf(1 / (1 + Math.exp(-evidence))),
-    evidence: evidence === undefined ? undefined : numberOf(evidence),
+    evidence: numberOf(evidence),
+    per_day: numberOf(perDay),
     group: group.id,
     shared: group.shared,
     open_in_group: group.numOpen,
     reason,
     expected_ms: expected && expectedMs(expected),
-    p_value: expected?.pValue,
   };
 }
 
-function expectedMs({ quantilesMs }: Expectation): Record<string, number> {
+function expectedMs({ quantilesMs }: Pick<Expectation, "quantilesMs">): Record<string, number> {
   return Object.fromEntries(
     EXPECTED_QUANTILES.map((quantile, i) => [String(100 * quantile), Number(quantilesMs[i].toPrecision(4))]),
   );
 }
 
-/** The size of an alarm for people, such as `+38 ms, 3 x its usual spread`, or why it ended. */
-function alarmText({ kind, reason, alarm: { usual, now } }: AlarmEvent): string {
-  if (kind === "end") return reason === "usual" ? "as usual again" : `ended: ${reason}`;
+/** The size of an alarm for people, or why it ended. */
+function alarmText({ kind, reason, alarm }: AlarmEvent): string {
+  if (kind !== "end") return sizeText(alarm);
+  if (reason !== "usual") return `ended: ${reason}`;
+  return alarm.cause === "outage" ? "replies again" : "as usual again";
+}
+
+/** The size of an alarm for people, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
+function sizeText({ cause, usual, now }: Alarm): string {
+  if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)} ms`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
     return `${percent(now.lossRate)} lost, usually ${percent(usual.lossRate)}`;
   }
@@ -102,6 +111,79 @@ function alarmText({ kind, reason, alarm: { usual, now } }: AlarmEvent): string 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 /** Four digits; undefined, which JSON leaves out, for NaN. */
-function numberOf(value: number): number | undefined {
+function numberOf(value = NaN): number | undefined {
   return Number.isFinite(value) ? Number(value.toPrecision(4)) : undefined;
+}
+
+/** The alarms of a group as they are shown. */
+interface ShownGroup {
+  readonly group: AlarmGroup;
+  /** That with the largest shift. */
+  largest: Alarm;
+  /** When the last one ended, Unix seconds, and why. */
+  endS: number;
+  reason: EndReason | undefined;
+}
+
+/** Alarms as a person reads them: a line for each group. */
+export class AlarmTable {
+  readonly #groups = new Map<number, ShownGroup>();
+
+  constructor(readonly names: AddressNames = NO_NAMES) {}
+
+  /**
+   * Adds an event.
+   *
+   * @returns A line for whoever waits: a group begins, is twice as large as at the last line, or has ended.
+   */
+  add({ kind, alarm, timeS, reason }: AlarmEvent): string | undefined {
+    const { group } = alarm;
+    const shown = this.#groups.get(group.id) ?? { group, largest: alarm, endS: -Infinity, reason };
+    this.#groups.set(group.id, shown);
+    if (shiftOf(alarm) > shiftOf(shown.largest)) shown.largest = alarm;
+    if (kind === "end" && timeS >= shown.endS) Object.assign(shown, { endS: timeS, reason });
+    const isTold = kind === "begin"
+      ? Number.isInteger(Math.log2(group.numAlarms))
+      : kind === "end" && group.numOpen === 0;
+    return isTold ? this.#cells(shown).filter((cell) => cell !== "").join("  ") : undefined;
+  }
+
+  /** All groups, open ones first, then the largest; empty without any. */
+  toString(): string {
+    if (this.#groups.size === 0) return "";
+    const groups = [...this.#groups.values()].sort((a, b) =>
+      Number(b.group.numOpen > 0) - Number(a.group.numOpen > 0) || b.group.numAlarms - a.group.numAlarms ||
+      shiftOf(b.largest) - shiftOf(a.largest) || a.group.id - b.group.id
+    );
+    const head = ["", "since (UTC)", "lasted", "pairs", "where", "what"];
+    return formatTable([head, ...groups.map((shown) => this.#cells(shown))], { left: [0, 1, 4, 5] });
+  }
+
+  #cells(
+    { group: { numAlarms, numOpen, shared, begun: [sinceS] }, largest, endS, reason }: ShownGroup,
+  ): string[] {
+    const { src, dst } = largest;
+    const { srcName, dstName } = this.names.namedEnds({ src, dst });
+    const withName = (address: string, name: string | undefined) => name ? `${address} (${name})` : address;
+    const [source, destination] = [withName(src, srcName), withName(dst, dstName)];
+    const where = shared === undefined
+      ? `${source} -> ${destination}`
+      : shared === `src ${src}`
+      ? `src ${source}`
+      : shared === `dst ${dst}`
+      ? `dst ${destination}`
+      : shared;
+    return [
+      numOpen > 0 ? "open" : reason === "usual" ? "ended" : reason ?? "",
+      formatTime(Math.floor(sinceS)).replace("T", " ").replace("Z", ""),
+      numOpen === 0 && reason === "usual" ? formatSeconds(endS - sinceS) : "",
+      numOpen > 0 && numOpen < numAlarms ? `${numOpen} of ${numAlarms}` : formatCount(numAlarms),
+      where,
+      `${numAlarms > 1 && largest.cause === "shift" ? "up to " : ""}${sizeText(largest)}`,
+    ];
+  }
+}
+
+function shiftOf({ cause, usual, now }: Alarm): number {
+  return cause === "outage" ? Infinity : Math.abs(now.medianMs - usual.medianMs) || 0;
 }

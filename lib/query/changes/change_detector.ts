@@ -58,7 +58,7 @@ const BROAD_MS = 50;
 /** Starts of a segment that are at most this many rows apart are one change, as people mark them (Shao et al., ITC 29). */
 const NEARBY_ROWS = 2;
 /** The prior of the share of losses within a segment, as pseudo-counts of losses and replies. */
-const LOSS_PRIOR = { lost: 0.02, received: 1 };
+export const LOSS_PRIOR = { lost: 0.02, received: 1 };
 /** Half the degrees of freedom of the spread before any row was seen. */
 const SPREAD_PRIOR_SHAPE = 1;
 /** The smallest difference of the shares of losses that is reported whatever the RTTs. */
@@ -74,13 +74,26 @@ export interface Level {
   readonly lossRate: number;
 }
 
+/** The level of rows. @param rttsMs NaN for a loss. */
+export function levelOf(rttsMs: readonly number[]): Level {
+  const sorted = Float64Array.from(rttsMs.filter((rttMs) => !Number.isNaN(rttMs))).sort();
+  return {
+    medianMs: quantileOfSorted(sorted, 0.5),
+    spreadMs: quantileOfSorted(sorted, 0.75) - quantileOfSorted(sorted, 0.25),
+    lossRate: (rttsMs.length - sorted.length) / rttsMs.length,
+  };
+}
+
 /** A change of the level. */
 export interface Change {
   /** The first row of the new level, from 0. */
   readonly row: number;
   readonly before: Level;
   readonly after: Level;
-  /** How much less likely the rows since are without this change and what follows, nats. */
+  /**
+   * How much less likely `delay` + 1 rows since are without this change and what follows, nats; the mean of so many if more
+   * were seen, so that a change has no more evidence because it was reported later.
+   */
   readonly evidence: number;
 }
 
@@ -253,7 +266,8 @@ export class ChangeDetector {
     this.#told = isReported ? undefined : told;
     if (!isReported) return undefined;
     const before = this.#isReported(told, newest, { isBrief: false }) ? told : newest;
-    return { row, before, after, evidence: unchanged.cost - best.cost };
+    const compared = Math.min(1, (this.#options.delay + 1) / (this.numRows - row));
+    return { row, before, after, evidence: compared * (unchanged.cost - best.cost) };
   }
 
   /** The levels before a row, since the last change, or since the last reported one, and from it to before `end`. */
@@ -276,19 +290,9 @@ export class ChangeDetector {
 
   /** The level of the rows from `start` to before `end`. */
   #levelOf(start: number, end: number): Level {
-    const rttsMs: number[] = [];
-    let numLost = 0;
-    for (let row = start; row < end; row++) {
-      const rttMs = this.#recent[row % this.#recent.length];
-      if (Number.isNaN(rttMs)) numLost++;
-      else rttsMs.push(rttMs);
-    }
-    const sorted = Float64Array.from(rttsMs).sort();
-    return {
-      medianMs: quantileOfSorted(sorted, 0.5),
-      spreadMs: quantileOfSorted(sorted, 0.75) - quantileOfSorted(sorted, 0.25),
-      lossRate: numLost / (numLost + rttsMs.length),
-    };
+    return levelOf(
+      Array.from({ length: end - start }, (_, i) => this.#recent[(start + i) % this.#recent.length]),
+    );
   }
 
   /** Whether people would mark it. @param isBrief Whether the level changes again within the delay. */

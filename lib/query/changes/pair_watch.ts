@@ -1,9 +1,9 @@
 /**
- * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when the RTT of a pair leaves its
- * usual level, and ends when it returns or has lasted so long that the new level is the usual one.
+ * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when a pair stops replying or its RTT
+ * leaves its usual level, and ends when it returns or a new level has lasted so long that it is the usual one.
  *
- * Alarms that begin at about the same time and share a source, a destination, an AS or a country are one group: probably
- * one cause. Memory is bounded: of too many pairs the one that was seen least recently is dropped.
+ * Losses of an outage are not rows of the change detector, so the usual level after an outage is that before it. Memory is
+ * bounded: of too many pairs the one that was seen least recently is dropped.
  *
  * @module
  */
@@ -18,21 +18,37 @@ import {
   type ChangeOptions,
   DEFAULT_CHANGE_OPTIONS,
   type Level,
+  levelOf,
 } from "./change_detector.ts";
+import {
+  type Alarm,
+  type AlarmCause,
+  type AlarmChoice,
+  type AlarmEvent,
+  Alarms,
+  type Calibration,
+  type Departure,
+  type EndReason,
+  type Finding,
+  type SharedEnd,
+} from "./alarms.ts";
+import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { type ClockTally, PairClock } from "./pair_clock.ts";
 
 /** How pairs are watched. */
-export interface WatchOptions {
+export interface WatchOptions extends AlarmChoice {
   /** How changes are found. */
   readonly changes: ChangeOptions;
   /** The number of pairs that are remembered. */
   readonly maxPairs: number;
-  /** The evidence of a change that begins an alarm, nats. */
-  readonly minEvidence: number;
+  /** What the evidence of alarms is compared with (the input until then). */
+  readonly calibration?: Calibration | undefined;
+  /** Whether alarms wait for the end of the input, which they are then chosen from; pairs may come in any order. */
+  readonly isWhole?: boolean | undefined;
+  /** Whether an alarm was told before, so that it is told whatever its evidence. */
+  readonly wasTold?: ((finding: Finding) => boolean) | undefined;
   /** How long an alarm may last until the new level is the usual one, s. */
   readonly newUsualAfterS: number;
-  /** How far apart alarms of one group may begin, s. */
-  readonly groupWithinS: number;
   /** Where an address is; groups share no AS and no country without it. */
   readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
   /** The time now, Unix seconds (the machine's). */
@@ -44,7 +60,7 @@ export interface WatchOptions {
 /** The defaults of `watch`, but for the number of pairs. */
 export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
   changes: DEFAULT_CHANGE_OPTIONS,
-  minEvidence: 0,
+  alarmsPerDay: 5,
   newUsualAfterS: 86_400,
   groupWithinS: 900,
 };
@@ -58,67 +74,10 @@ const AHEAD_S = 600;
 const MAX_TOLD_TIMES = 5;
 /** An alarm ends when the RTT is within this share of the shift from its usual level. */
 const BACK_SHARE = 0.5;
+/** More losses in a row without a usual share of them are not rows of the detector: there is nothing to compare. */
+const MAX_LOSSES = 50;
 /** An alarm for losses ends when their share is within this of the usual one. */
 const LOSS_BACK = 0.25;
-
-/** Alarms that probably have one cause. */
-export interface AlarmGroup {
-  /** The number of the first alarm. */
-  readonly id: number;
-  /** The property of all its alarms: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
-  shared: string | undefined;
-  /** The alarms that have not ended. */
-  numOpen: number;
-  /** All that they share, the most specific first; of a single alarm all that it has. */
-  ends: readonly SharedEnd[];
-  /** When the first and the last of them began, Unix seconds. */
-  readonly begun: [firstS: number, lastS: number];
-}
-
-/** An alarm of a pair. */
-export interface Alarm {
-  /** From 1, by the order in which they were told. */
-  readonly id: number;
-  /** The source's address. */
-  readonly src: string;
-  /** The destination's address. */
-  readonly dst: string;
-  /** When it began, Unix seconds. */
-  sinceS: number;
-  /** The pair's level before. */
-  readonly usual: Level;
-  /** Its level since the newest change. */
-  now: Level;
-  /** The alarms that probably have the same cause. */
-  readonly group: AlarmGroup;
-}
-
-/** Why an alarm ended: its pair is as usual again, has a new usual level, or was dropped. */
-export type EndReason = "usual" | "new usual" | "dropped";
-
-/** The beginning, a change or the end of an alarm. */
-export interface AlarmEvent {
-  /** Which of these it is. */
-  readonly kind: "begin" | "change" | "end";
-  /** The alarm as it is now. */
-  readonly alarm: Alarm;
-  /** When, Unix seconds: the change, not when it was found. */
-  readonly timeS: number;
-  /** Of an end. */
-  readonly reason?: EndReason;
-  /** Of a beginning and of a change, nats. */
-  readonly evidence?: number;
-  /** Of a beginning: the pair's measurements before it, oldest first. */
-  readonly history?: readonly TimedMeasurement[];
-}
-
-/** A property that alarms may share: an end's address, its AS or its country. */
-export interface SharedEnd {
-  /** Such as `src 192.0.2.1`, `dst AS3320` or `src DE`. */
-  readonly text: string;
-  /** 0 of an address, 1 of an AS, 2 of a country. */
-  readonly breadth: number;
-}
 
 /** A pair that is watched. */
 export interface WatchedPair {
@@ -130,7 +89,7 @@ export interface WatchedPair {
   readonly srcPlace: WatchedPlace;
   /** The newest measurements, oldest first; the last one is the detector's newest row. */
   readonly recent: readonly TimedMeasurement[];
-  /** The alarm that has not ended. */
+  /** The alarm that has not ended, of two that of an outage. */
   readonly alarm: Alarm | undefined;
 }
 
@@ -139,10 +98,20 @@ interface Pair extends WatchedPair {
   /** From 1, by the order in which they were first seen. */
   readonly number: number;
   readonly ends: readonly SharedEnd[];
-  readonly detector: ChangeDetector;
   readonly clock: PairClock;
   readonly recent: TimedMeasurement[];
-  alarm: Alarm | undefined;
+  readonly detector: ChangeDetector;
+  /** The newest rows of the detector, oldest first. */
+  readonly rows: TimedMeasurement[];
+  readonly outages: OutageDetector;
+  /** The losses since the last row of the detector: rows, or an outage. */
+  readonly losses: TimedMeasurement[];
+  /** The beginning of the outage that has not ended. */
+  outage: Finding | undefined;
+  /** The shift that has not ended. */
+  shift: Departure | undefined;
+  /** The shift whose level became the usual one last. */
+  former: Departure | undefined;
 }
 
 /** Watches pairs. */
@@ -152,14 +121,12 @@ export class PairWatch {
   readonly #numKept: number;
   /** By addresses, least recently seen first. */
   readonly #pairs = new Map<string, Pair>();
-  /** The groups with alarms that have not ended, by all that these share. */
-  readonly #groups = new Map<string, Set<AlarmGroup>>();
-  readonly #open = new Map<Alarm, Pair>();
+  readonly #alarms: Alarms;
+  /** What waits for the end of the input. */
+  readonly #findings: Finding[] = [];
   readonly #span = { firstS: Infinity, lastS: -Infinity };
   #numSeen = 0;
   #numToldTimes = 0;
-  /** The number of alarms that have begun. */
-  numAlarms = 0;
   /** The number of measurements that came. */
   numMeasurements = 0;
   /** The number of measurements that were not left out. */
@@ -178,6 +145,8 @@ export class PairWatch {
   /** Watches no pair yet. */
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#alarms = new Alarms(options, () => this.spanS);
+    if (options.calibration) this.#alarms.calibrate(options.calibration);
     // As many as the detector compares on both sides of a change.
     this.#maxDelay = Math.max(options.changes.delay, options.changes.maxDelay);
     this.#numKept = 2 * (this.#maxDelay + 1);
@@ -200,9 +169,9 @@ export class PairWatch {
     return Math.max(0, this.#span.lastS - this.#span.firstS);
   }
 
-  /** The number of alarms that have not ended. */
-  get numOpen(): number {
-    return this.#open.size;
+  /** The alarms that were told. */
+  get alarms(): Pick<Alarms, "numAlarms" | "numGroups" | "numOpen" | "numDepartures" | "needed"> {
+    return this.#alarms;
   }
 
   /** All pairs, least recently seen first. */
@@ -212,8 +181,13 @@ export class PairWatch {
 
   /** Those with an open alarm, the largest shifts first, then those that were first seen first. @param most In all. */
   foremostPairs(most: number): WatchedPair[] {
-    const sizeOf = ({ usual, now }: Alarm) => Math.abs(now.medianMs - usual.medianMs) || 0;
-    const alarmed = [...this.#open].sort(([a], [b]) => sizeOf(b) - sizeOf(a)).map(([, pair]) => pair);
+    const sizeOf = ({ alarm }: WatchedPair) =>
+      alarm?.cause === "outage"
+        ? Infinity
+        : Math.abs(alarm ? alarm.now.medianMs - alarm.usual.medianMs : 0) || 0;
+    const alarmed = [...this.#pairs.values()].filter(({ alarm }) => alarm).sort((a, b) =>
+      sizeOf(b) - sizeOf(a) || a.number - b.number
+    );
     if (alarmed.length >= most) return alarmed.slice(0, most);
     const others = [...this.#pairs.values()].filter(({ alarm }) => !alarm).sort((a, b) =>
       a.number - b.number
@@ -225,7 +199,7 @@ export class PairWatch {
    * Adds a measurement with a time. One that is a little after now counts as one of now, so that it cannot make the next
    * ones late; one that is farther ahead is left out.
    *
-   * @returns Its events, oldest first.
+   * @returns The events that are told now, oldest first.
    */
   add(measurement: TimedMeasurement): AlarmEvent[] {
     this.numMeasurements++;
@@ -239,51 +213,85 @@ export class PairWatch {
       );
       return [];
     }
-    const events: AlarmEvent[] = [];
+    const findings: Finding[] = [];
     const key = `${src} ${dst}`;
-    const pair = this.#pairs.get(key) ?? this.#newPair(measurement, events);
+    const pair = this.#pairs.get(key) ?? this.#newPair(measurement, findings);
     // The most recently seen pair is the last one.
     this.#pairs.delete(key);
     this.#pairs.set(key, pair);
     const timeS = Math.min(measurement.timeS, nowS);
     const { added, isBack } = pair.clock.take({ ...measurement, timeS }, pair.recent, this.#tallyOf(pair));
     if (isBack) setBack(pair, added[0].timeS);
-    for (const each of added) events.push(...this.#use(pair, each));
-    return events;
+    for (const each of added) findings.push(...this.#use(pair, each));
+    if (!this.#options.isWhole) return this.#choose(findings);
+    this.#findings.push(...findings);
+    return [];
   }
 
   /**
    * Decides what is left, at the end of the input. No measurement may be added afterwards.
    *
-   * @returns The events of all pairs, oldest first.
+   * @returns The events of all pairs that were not told before, oldest first.
    */
   finish(): AlarmEvent[] {
-    const events: AlarmEvent[] = [];
-    const found: { pair: Pair; change: Change; timeS: number }[] = [];
+    const findings = this.#findings;
     for (const pair of this.#pairs.values()) {
-      for (const each of pair.clock.finish(this.#tallyOf(pair))) events.push(...this.#use(pair, each));
-      for (const change of pair.detector.finish()) {
-        found.push({ pair, change, timeS: pair.recent[placeOf(pair, change)].timeS });
-      }
-      this.numDecided += Math.min(this.#maxDelay, pair.detector.numRows);
+      for (const each of pair.clock.finish(this.#tallyOf(pair))) findings.push(...this.#use(pair, each));
+      for (const change of pair.detector.finish()) findings.push(...this.#findingsOf(pair, change));
+      this.numDecided += Math.min(this.#maxDelay, pair.detector.numRows) + pair.losses.length;
     }
+    if (this.#options.isWhole && !this.#options.calibration) this.#alarms.calibrate();
     // In this order alarms find their groups, as they do while measurements come.
-    found.sort((a, b) => a.timeS - b.timeS);
-    for (const { pair, change } of found) {
-      events.push(...this.#eventsOf(pair, change, pair.recent.at(-1)?.timeS ?? NaN));
-    }
-    return events;
+    return this.#choose(findings.sort((a, b) => a.timeS - b.timeS));
   }
 
-  #use(pair: Pair, measurement: TimedMeasurement): AlarmEvent[] {
+  /** What was found in the input until now, to compare another one with. */
+  get departures(): readonly Departure[] {
+    return this.#alarms.departures;
+  }
+
+  #choose(findings: readonly Finding[]): AlarmEvent[] {
+    const { wasTold } = this.#options;
+    return findings.flatMap((finding) => this.#alarms.take(finding, wasTold?.(finding)) ?? []);
+  }
+
+  #use(pair: Pair, measurement: TimedMeasurement): Finding[] {
     this.numUsed++;
     // All measurements of a pair share its addresses.
     const { source, destination } = pair.recent.at(-1) ?? measurement;
-    pair.recent.push({ ...measurement, source, destination });
+    const own = { ...measurement, source, destination };
+    pair.recent.push(own);
     if (pair.recent.length > this.#numKept) pair.recent.shift();
-    const change = pair.detector.add(rttMsOf(measurement));
-    if (pair.detector.numRows > this.#maxDelay) this.numDecided++;
-    return this.#eventsOf(pair, change, measurement.timeS);
+    return own.rttCode === null ? this.#useLoss(pair, own) : this.#useReply(pair, own);
+  }
+
+  #useLoss(pair: Pair, measurement: TimedMeasurement): Finding[] {
+    const { outages, losses } = pair;
+    losses.push(measurement);
+    if (outages.add(true)) this.#beginOutage(pair, losses[0].timeS);
+    if (!outages.isOut && losses.length <= MAX_LOSSES) return [];
+    this.numDecided += losses.splice(0).length;
+    const { outage } = pair;
+    if (!outage) return [];
+    outage.evidence = outage.departure.evidence = outages.evidence;
+    return outage.departure.alarm ? [] : [outage];
+  }
+
+  #useReply(pair: Pair, measurement: TimedMeasurement): Finding[] {
+    const findings: Finding[] = [];
+    if (pair.outages.add(false) && pair.outage) {
+      const timeS = pair.recent[pair.recent.length - REPLIES_BACK].timeS;
+      findings.push({ ...pair.outage, kind: "end", timeS, reason: "usual" });
+      pair.outage = undefined;
+    }
+    for (const row of [...pair.losses.splice(0), measurement]) {
+      pair.rows.push(row);
+      if (pair.rows.length > this.#numKept) pair.rows.shift();
+      const change = pair.detector.add(rttMsOf(row));
+      if (pair.detector.numRows > this.#maxDelay) this.numDecided++;
+      findings.push(...this.#findingsOf(pair, change));
+    }
+    return findings;
   }
 
   #tallyOf({ src, dst }: Pair): ClockTally {
@@ -315,13 +323,15 @@ export class PairWatch {
     this.#span.lastS = Math.max(this.#span.lastS, recent.at(-1)?.timeS ?? -Infinity);
   }
 
-  #newPair({ source, destination }: TimedMeasurement, events: AlarmEvent[]): Pair {
+  #newPair({ source, destination }: TimedMeasurement, findings: Finding[]): Pair {
     if (this.#pairs.size >= this.#options.maxPairs) {
       const [[oldestKey, oldest]] = this.#pairs;
       this.#pairs.delete(oldestKey);
       this.#widenSpan(oldest);
       this.numDropped++;
-      if (oldest.alarm) events.push(this.#end(oldest, oldest.recent.at(-1)?.timeS ?? NaN, "dropped"));
+      const timeS = oldest.recent.at(-1)?.timeS ?? NaN;
+      if (oldest.outage) findings.push({ ...oldest.outage, kind: "end", timeS, reason: "dropped" });
+      if (oldest.shift) findings.push(endOf(oldest.shift, timeS, "dropped"));
     }
     const { changes, placeOf } = this.#options;
     const [src, dst] = [source, destination].map(formatAddress);
@@ -332,100 +342,92 @@ export class PairWatch {
       dst,
       srcPlace,
       ends: endsOf([["src", src, srcPlace], ["dst", dst, dstPlace]]),
-      detector: new ChangeDetector(changes),
       clock: new PairClock(),
       recent: [],
-      alarm: undefined,
+      detector: new ChangeDetector(changes),
+      rows: [],
+      outages: new OutageDetector(changes.penalty),
+      losses: [],
+      outage: undefined,
+      shift: undefined,
+      former: undefined,
+      get alarm() {
+        return this.outage?.departure.alarm ?? this.shift?.alarm;
+      },
     };
   }
 
-  #eventsOf(pair: Pair, change: Change | undefined, nowS: number): AlarmEvent[] {
-    const events: AlarmEvent[] = [];
-    if (pair.alarm && nowS - pair.alarm.sinceS > this.#options.newUsualAfterS) {
-      events.push(this.#end(pair, nowS, "new usual"));
+  #findingsOf(pair: Pair, change: Change | undefined): Finding[] {
+    const findings: Finding[] = [];
+    const nowS = pair.rows.at(-1)?.timeS ?? NaN;
+    if (pair.shift && nowS - pair.shift.sinceS > this.#options.newUsualAfterS) {
+      findings.push(endOf(pair.shift, nowS, "new usual"));
+      pair.former = pair.shift;
+      pair.shift = undefined;
     }
-    if (!change) return events;
+    if (!change) return findings;
+    const { after: now, evidence } = change;
     const place = placeOf(pair, change);
-    const { timeS } = pair.recent[place];
-    const { alarm } = pair;
-    if (alarm && isUsual(change.after, alarm)) {
-      events.push(this.#end(pair, timeS, "usual"));
-    } else if (alarm) {
-      alarm.now = change.after;
-      events.push({ kind: "change", alarm, timeS, evidence: change.evidence });
-    } else if (change.evidence >= this.#options.minEvidence) {
-      const begun = this.#begin(pair, change, timeS);
-      const { evidence } = change;
-      events.push({ kind: "begin", alarm: begun, timeS, evidence, history: pair.recent.slice(0, place) });
+    const { timeS } = pair.rows[place];
+    const history = pair.rows.slice(0, place);
+    const { shift } = pair;
+    if (shift && isUsual(now, shift)) {
+      findings.push(endOf(shift, timeS, "usual"));
+      pair.shift = undefined;
+    } else if (shift) {
+      shift.now = now;
+      shift.evidence = Math.max(shift.evidence, evidence);
+      findings.push({ kind: "change", departure: shift, now, timeS, evidence, history });
+    } else if (change.row > this.#options.changes.delay && !isRecovery(change, pair.former)) {
+      const departure = this.#depart(pair, "shift", { timeS, usual: change.before, now, evidence });
+      pair.shift = departure;
+      findings.push({ kind: "begin", departure, now, timeS, evidence, history });
     }
-    return events;
+    return findings;
   }
 
-  #begin(pair: Pair, { before, after }: Change, sinceS: number): Alarm {
-    const { src, dst } = pair;
-    const id = ++this.numAlarms;
-    const group = this.#groupOf(pair, sinceS) ?? this.#newGroup(id, pair, sinceS);
-    const alarm: Alarm = { id, src, dst, sinceS, usual: before, now: after, group };
-    group.numOpen++;
-    pair.alarm = alarm;
-    this.#open.set(alarm, pair);
-    return alarm;
+  #beginOutage(pair: Pair, timeS: number): void {
+    const { outages, rows, recent } = pair;
+    const { evidence } = outages;
+    const now = { medianMs: NaN, spreadMs: NaN, lossRate: 1 };
+    const departure = this.#depart(pair, "outage", {
+      timeS,
+      usual: levelOf(rows.map(rttMsOf)),
+      now,
+      evidence,
+    });
+    const history = recent.slice(0, Math.max(0, recent.length - outages.numLost));
+    pair.outage = { kind: "begin", departure, now, timeS, evidence, history };
   }
 
-  #newGroup(id: number, { ends }: Pair, sinceS: number): AlarmGroup {
-    const group: AlarmGroup = { id, shared: undefined, numOpen: 0, ends, begun: [sinceS, sinceS] };
-    for (const { text } of ends) this.#groups.set(text, (this.#groups.get(text) ?? new Set()).add(group));
-    return group;
-  }
-
-  /** The group with which an alarm shares the most specific, of these the largest. It then shares only that. */
-  #groupOf({ ends }: Pair, sinceS: number): AlarmGroup | undefined {
-    let found: { group: AlarmGroup; breadth: number } | undefined;
-    for (const { text, breadth } of ends) {
-      if (found && found.breadth < breadth) break;
-      for (const group of this.#groups.get(text) ?? []) {
-        const [firstS, lastS] = group.begun;
-        const { groupWithinS } = this.#options;
-        if (sinceS < firstS - groupWithinS || sinceS > lastS + groupWithinS) continue;
-        if (group.numOpen > (found?.group.numOpen ?? 0)) found = { group, breadth };
-      }
-    }
-    const group = found?.group;
-    if (!group) return undefined;
-    const own = new Set(ends.map(({ text }) => text));
-    for (const { text } of group.ends) if (!own.has(text)) this.#leave(group, text);
-    group.ends = group.ends.filter(({ text }) => own.has(text));
-    group.shared = group.ends[0].text;
-    group.begun[0] = Math.min(group.begun[0], sinceS);
-    group.begun[1] = Math.max(group.begun[1], sinceS);
-    return group;
-  }
-
-  #leave(group: AlarmGroup, end: string): void {
-    const sharing = this.#groups.get(end);
-    sharing?.delete(group);
-    if (sharing?.size === 0) this.#groups.delete(end);
-  }
-
-  #end(pair: Pair, timeS: number, reason: EndReason): AlarmEvent {
-    const alarm = pair.alarm as Alarm;
-    const { group } = alarm;
-    pair.alarm = undefined;
-    this.#open.delete(alarm);
-    if (--group.numOpen === 0) { for (const { text } of group.ends) this.#leave(group, text); }
-    return { kind: "end", alarm, timeS, reason };
+  #depart(
+    { src, dst, ends }: Pair,
+    cause: AlarmCause,
+    { timeS, usual, now, evidence }: { timeS: number; usual: Level; now: Level; evidence: number },
+  ): Departure {
+    const departure = { cause, src, dst, ends, sinceS: timeS, usual, now, evidence, alarm: undefined };
+    this.#alarms.add(departure);
+    return departure;
   }
 }
 
-/** The index of a change's row in the pair's recent measurements. */
-function placeOf({ detector, recent }: Pair, { row }: Change): number {
-  return row - detector.numRows + recent.length;
+function endOf(departure: Departure, timeS: number, reason: EndReason): Finding {
+  return { kind: "end", departure, now: departure.now, timeS, reason };
+}
+
+/** The index of a change's row among those that are kept. */
+function placeOf({ detector, rows }: Pair, { row }: Change): number {
+  return row - detector.numRows + rows.length;
 }
 
 /** Takes a pair back to before its newest measurements, whose times were wrong. @param timeS Where it goes on. */
-function setBack({ recent, alarm }: Pair, timeS: number): void {
-  recent.forEach((each, i) => recent[i] = { ...each, timeS: Math.min(each.timeS, timeS) });
-  if (alarm) alarm.sinceS = Math.min(alarm.sinceS, timeS);
+function setBack({ recent, rows, losses, outage, shift }: Pair, timeS: number): void {
+  for (const kept of [recent, rows, losses]) {
+    kept.forEach((each, i) => kept[i] = { ...each, timeS: Math.min(each.timeS, timeS) });
+  }
+  for (const departure of [outage?.departure, shift]) {
+    for (const each of [departure, departure?.alarm]) if (each) each.sinceS = Math.min(each.sinceS, timeS);
+  }
 }
 
 /** The RTT of a measurement, ms; NaN for a loss. */
@@ -448,8 +450,8 @@ function endsOf(
   ];
 }
 
-/** Whether a level is that before an alarm. */
-function isUsual(level: Level, { usual, now }: Alarm): boolean {
+/** Whether a level is that before a shift. */
+function isUsual(level: Level, { usual, now }: Departure): boolean {
   if (Math.abs(level.lossRate - usual.lossRate) > LOSS_BACK) return false;
   // NaN where all is lost: then only losses count.
   const shiftMs = Math.abs(now.medianMs - usual.medianMs);
@@ -457,15 +459,12 @@ function isUsual(level: Level, { usual, now }: Alarm): boolean {
 }
 
 /**
- * The evidence that changes must have so that at most a number of them in a time are found.
+ * Whether a change leads to fewer losses, or back to the level before the one that became the usual one.
  *
- * @param evidences Of the changes that were found in measurements that are taken to be normal, nats.
- * @param spanDays How long these took.
- * @param perDay How many are allowed.
+ * @param former The shift to the present level.
  */
-export function evidenceThreshold(evidences: readonly number[], spanDays: number, perDay: number): number {
-  const descending = evidences.toSorted((a, b) => b - a);
-  const numAllowed = Math.floor(perDay * spanDays);
-  // Just above the first one that is too many.
-  return numAllowed >= descending.length ? 0 : descending[numAllowed] + 1e-9;
+function isRecovery({ before, after }: Change, former: Departure | undefined): boolean {
+  if (before.lossRate - after.lossRate > LOSS_BACK) return true;
+  const isWorse = after.medianMs > before.medianMs || after.lossRate > before.lossRate;
+  return former !== undefined && !isWorse && isUsual(after, former);
 }

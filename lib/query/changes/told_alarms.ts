@@ -1,11 +1,11 @@
 /** Alarms that an earlier watch told of the same measurements. @module */
 import { formatTime } from "../../base/text.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
-import type { AlarmEvent } from "./pair_watch.ts";
+import type { AlarmEvent, Finding } from "./alarms.ts";
 
 /**
  * The lines that are in an output already. A watch that starts again reads the measurements from their beginning, so it
- * finds their events once more: an event of the same kind, pair and time was told.
+ * finds their events once more: an event of the same kind, cause, pair and time was told.
  */
 export class ToldAlarms {
   /** How often each event is in the output. */
@@ -17,11 +17,16 @@ export class ToldAlarms {
   #last = 0;
 
   /** Adds a line of the output. */
-  add({ event, src, dst, time, alarm }: AlarmLine): void {
-    const key = keyOf(event, src, dst, time);
+  add({ event, cause, src, dst, time, alarm }: AlarmLine): void {
+    const key = keyOf(event, { cause, src, dst }, time);
     this.#numTold.set(key, (this.#numTold.get(key) ?? 0) + 1);
     if (event === "begin") this.#begun.set(key, alarm);
     this.#last = Math.max(this.#last, alarm);
+  }
+
+  /** Whether a departure began in the output. */
+  hasBegun({ kind, departure, timeS }: Finding): boolean {
+    return kind === "begin" && this.#begun.has(keyOf(kind, departure, formatTime(timeS)));
   }
 
   /**
@@ -29,10 +34,9 @@ export class ToldAlarms {
    *
    * @returns The numbers of its alarm and group, which go on behind those in the output; undefined if it was told.
    */
-  take(
-    { kind, alarm: { id, src, dst, group }, timeS }: AlarmEvent,
-  ): { alarm: number; group: number } | undefined {
-    const key = keyOf(kind, src, dst, formatTime(timeS));
+  take({ kind, alarm, timeS }: AlarmEvent): { alarm: number; group: number } | undefined {
+    const { id, group } = alarm;
+    const key = keyOf(kind, alarm, formatTime(timeS));
     const numTold = this.#numTold.get(key) ?? 0;
     if (kind === "begin") this.#numbers.set(id, (numTold > 0 && this.#begun.get(key)) || ++this.#last);
     if (numTold > 0) {
@@ -43,6 +47,10 @@ export class ToldAlarms {
   }
 }
 
-function keyOf(event: string, src: string, dst: string, time: string): string {
-  return `${event} ${src} ${dst} ${time}`;
+function keyOf(
+  event: string,
+  { cause, src, dst }: Pick<AlarmLine, "cause" | "src" | "dst">,
+  time: string,
+): string {
+  return `${event} ${cause} ${src} ${dst} ${time}`;
 }

@@ -3,17 +3,13 @@ import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../../../lib/query/changes/change_detector.ts";
-import {
-  type AlarmEvent,
-  evidenceThreshold,
-  PairWatch,
-  type WatchOptions,
-} from "../../../lib/query/changes/pair_watch.ts";
+import { type AlarmEvent, type Departure, neededEvidence } from "../../../lib/query/changes/alarms.ts";
+import { PairWatch, type WatchOptions } from "../../../lib/query/changes/pair_watch.ts";
 
 const OPTIONS: WatchOptions = {
   changes: { ...DEFAULT_CHANGE_OPTIONS, delay: 10, maxDelay: 10 },
   maxPairs: 100,
-  minEvidence: 0,
+  alarmsPerDay: Infinity,
   newUsualAfterS: 86_400,
   groupWithinS: 900,
 };
@@ -67,7 +63,7 @@ Deno.test("an alarm has a beginning with its size, and an end", () => {
   assertAlmostEquals(Number(begin.size_ms), 38, 0.5);
   assertEquals([begin.src, begin.dst], ["10.0.0.1", "192.0.2.1"]);
   assert(/^\+38\.\d ms, \d+ x its usual spread$/.test(String(begin.text)), String(begin.text));
-  assert(Number(begin.confidence) > 0.99);
+  assert(Number(begin.evidence) > 20);
   assertEquals([end.event, end.reason, end.alarm, end.since], ["end", "usual", 1, begin.time]);
   assertEquals(end.time, new Date(1000 * (START_S + 70 * INTERVAL_S)).toISOString().replace(".000", ""));
 });
@@ -79,19 +75,59 @@ Deno.test("a level between the usual one and the first change does not end an al
   assertEquals(new Set(events.map(({ alarm }) => alarm.id)).size, 1);
 });
 
-Deno.test("losses are an alarm", () => {
-  const events = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 60, null, 20) }, 100);
-  assertEquals(events.map(({ kind }) => kind), ["begin", "end"]);
-  const watch = new PairWatch(OPTIONS);
-  const [begin] = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 60, null, 20) }, 55, watch);
-  const line = alarmLine(begin);
-  assertEquals(line.text, "100 % lost, usually 0 %");
-  assert(!("size_ms" in JSON.parse(JSON.stringify(line))));
+Deno.test("an outage is told after few losses, by their number and what the pair lost before, and ends at replies", () => {
+  const told = (level: (number: number) => number | null, numMeasurements = 300) => {
+    const watch = new PairWatch(OPTIONS);
+    const found: [number, string][] = [];
+    for (let number = 0; number < numMeasurements; number++) {
+      const events = watch.add(measured("10.0.0.1 192.0.2.1", number, level(number)));
+      found.push(...events.map((event): [number, string] => [number, alarmLine(event).text]));
+    }
+    return found;
+  };
+  assertEquals(told(between(200, 220, null, 20)), [
+    [202, "no reply, usually 20.1 ms"],
+    [221, "replies again"],
+  ]);
+  // A pair that has few measurements needs one loss more, one that loses a quarter anyway many more.
+  assertEquals(told(between(20, 40, null, 20)).map(([number]) => number), [23, 41]);
+  const isLossy = (number: number) => number % 4 === 0 || number >= 200 && number < 220;
+  assertEquals(told((number) => isLossy(number) ? null : 20).map(([number]) => number), [208, 222]);
+  // A pair that never replied has no usual level, and its first replies are no alarm.
+  assertEquals(told(between(0, 200, null, 20)), []);
+  // A single reply does not end an outage.
+  assertEquals(told((number) => number >= 200 && number < 230 && number !== 210 ? null : 20).length, 2);
+});
+
+Deno.test("the usual level after an outage is that before it", () => {
+  const level = (number: number) => number >= 40 && number < 80 ? null : number < 80 ? 20 : 58;
+  const watch = new PairWatch({ ...OPTIONS, newUsualAfterS: 20 * INTERVAL_S });
+  const lines = eventsOf({ "10.0.0.1 192.0.2.1": level }, 95, watch).map((event) => alarmLine(event));
+  assertEquals(lines.map(({ event, cause, alarm }) => [event, cause, alarm]), [
+    ["begin", "outage", 1],
+    ["end", "outage", 1],
+    ["begin", "shift", 2],
+  ]);
+  assertAlmostEquals(Number(lines[2].size_ms), 38, 0.5);
+  assertEquals([lines[2].time, lines[2].loss_rate], [lines[1].time, 0]);
+});
+
+Deno.test("a recovery is no alarm, whenever it comes", () => {
+  const watch = () => new PairWatch({ ...OPTIONS, newUsualAfterS: 50 * INTERVAL_S });
+  const kinds = (level: (number: number) => number | null) =>
+    eventsOf({ "10.0.0.1 192.0.2.1": level }, 240, watch()).map(({ kind, reason }) => reason ?? kind);
+  assertEquals(kinds(between(40, 180, 60, 20)), ["begin", "new usual"]);
+  assertEquals(kinds((number) => number >= 40 && number < 180 && number % 4 > 0 ? null : 20), [
+    "begin",
+    "new usual",
+  ]);
+  // What becomes worse again is one.
+  assertEquals(kinds(between(40, 180, 20, 60)), ["begin", "new usual", "begin", "new usual"]);
 });
 
 Deno.test("a level that lasts is the usual one", () => {
   const watch = new PairWatch({ ...OPTIONS, newUsualAfterS: 50 * INTERVAL_S });
-  const events = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 140, 60, 20) }, 180, watch);
+  const events = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 140, 60, 90) }, 180, watch);
   assertEquals(events.map(({ kind, reason }) => reason ?? kind), ["begin", "new usual", "begin"]);
   assertAlmostEquals(events[2].alarm.usual.medianMs, 60, 0.5);
 });
@@ -163,7 +199,7 @@ Deno.test("the pairs that are shown are those with the largest alarms, then thos
   );
   const shown = (most: number) => watch.foremostPairs(most).map(({ src }) => src.slice(-1)).join("");
   assertEquals([shown(9), shown(3), shown(1), shown(0)], ["4213", "421", "4", ""]);
-  assertEquals(watch.numOpen, 2);
+  assertEquals(watch.alarms.numOpen, 2);
 });
 
 Deno.test("of too many pairs the one that was seen least recently is dropped, and its alarm ends", () => {
@@ -197,8 +233,8 @@ Deno.test("a measurement that is earlier than the newest of its pair is left out
 
 Deno.test("the end of the input decides what is left, for all pairs in order of time", () => {
   const watch = new PairWatch(OPTIONS);
-  const lost = (from: number) => between(from, 99, null, 20);
-  const pairs = { "10.0.0.1 192.0.2.1": lost(55), "10.0.0.2 192.0.2.1": lost(53) };
+  const shifted = (from: number) => between(from, 99, 58, 20);
+  const pairs = { "10.0.0.1 192.0.2.1": shifted(55), "10.0.0.2 192.0.2.1": shifted(53) };
   assertEquals(eventsOf({ ...pairs, "10.0.0.3 192.0.2.9": () => 20 }, 60, watch), []);
   // A gap whose end is open.
   watch.add(measured("10.0.0.3 192.0.2.9", 9e4, 20));
@@ -215,22 +251,70 @@ Deno.test("the end of the input decides what is left, for all pairs in order of 
   assertEquals([watch.numDecided, watch.numUndecided, watch.numUsed], [181, 0, 181]);
 });
 
-Deno.test("an alarm needs the evidence that is asked for", () => {
-  const shifted = { "10.0.0.1 192.0.2.1": between(40, 70, 58, 20) };
-  const [{ evidence }] = eventsOf(shifted, 100);
-  assert(evidence);
-  assertEquals(eventsOf(shifted, 100, new PairWatch({ ...OPTIONS, minEvidence: evidence })).length, 2);
-  const strict = new PairWatch({ ...OPTIONS, minEvidence: evidence + 0.1 });
-  assert(eventsOf(shifted, 65, strict).every(({ kind }) => kind !== "begin"));
+/** Departures of pairs that share nothing, one each hour. */
+function departuresOf(cause: Departure["cause"], evidences: readonly number[], end?: string): Departure[] {
+  return evidences.map((evidence, i) => ({
+    ...{ cause, src: "", dst: "", sinceS: 3600 * i, evidence, alarm: undefined },
+    ends: [{ text: end ?? `src ${cause} ${i}`, breadth: 0 }],
+    usual: { medianMs: 20, spreadMs: 1, lossRate: 0 },
+    now: { medianMs: 50, spreadMs: 1, lossRate: 0 },
+  }));
+}
+
+Deno.test("neededEvidence() leaves as many groups as the rate allows, outages first up to half of them", () => {
+  const shifts = departuresOf("shift", [30, 10, 50, 20, 40]);
+  const needed = (departures: readonly Departure[], days: number, alarmsPerDay: number, groupWithinS = 900) =>
+    neededEvidence({ departures, days }, { alarmsPerDay, groupWithinS });
+  const numAbove = (threshold: number) => shifts.filter(({ evidence }) => evidence >= threshold).length;
+  assertEquals(numAbove(needed(shifts, 2, 1).shift), 2);
+  assertEquals(numAbove(needed(shifts, 3.9, 0.5).shift), 1);
+  assertEquals(needed(shifts, 10, 1), { outage: 0, shift: 0 });
+  assert(needed(departuresOf("shift", [5, 5, 5]), 2, 1).shift > 5);
+  const outages = departuresOf("outage", [3, 2, 1]);
+  const both = needed([...shifts, ...outages], 1, 4);
+  assertEquals([numAbove(both.shift), both.outage > 1, both.outage < 2], [2, true, true]);
+  assertEquals(numAbove(needed([...shifts, ...outages.slice(2)], 1, 4).shift), 3);
+  // What begins together at one source is one group.
+  assertEquals(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3600).shift, 0);
+  assert(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3599).shift > 30);
 });
 
-Deno.test("evidenceThreshold() lets as many changes pass as the rate allows", () => {
-  const evidences = [30, 10, 50, 20, 40];
-  const numAbove = (threshold: number) => evidences.filter((evidence) => evidence >= threshold).length;
-  assertEquals(numAbove(evidenceThreshold(evidences, 2, 1)), 2);
-  assertEquals(numAbove(evidenceThreshold(evidences, 3.9, 0.5)), 1);
-  assertEquals(evidenceThreshold(evidences, 10, 1), 0);
-  assert(evidenceThreshold([5, 5, 5], 2, 1) > 5);
+/** Pairs with one shift each, the later the larger. */
+const shiftedPairs = (numPairs: number) =>
+  Object.fromEntries(
+    Array.from({ length: numPairs }, (_, i) =>
+      [`10.0.${i}.1 192.0.${i}.1`, between(40 + 20 * i, 60 + 20 * i, 22 + i, 20)] as const),
+  );
+
+Deno.test("alarms of a whole input are the strongest of all, those of an endless one of what was until then", () => {
+  const begun = (isWhole: boolean, alarmsPerDay: number) => {
+    const watch = new PairWatch({ ...OPTIONS, alarmsPerDay, isWhole });
+    const events = [...eventsOf(shiftedPairs(10), 300, watch), ...watch.finish()];
+    const begin = events.filter(({ kind }) => kind === "begin");
+    assertEquals([watch.alarms.numDepartures, watch.alarms.numAlarms], [10, begin.length]);
+    return begin.map(({ alarm: { src }, perDay }) => [src, perDay]);
+  };
+  const all = begun(true, Infinity).map(([src]) => src);
+  assertEquals(all, Array.from({ length: 10 }, (_, i) => `10.0.${i}.1`));
+  assertEquals(begun(true, 3).length, 3);
+  assertEquals(begun(false, Infinity).length, 10);
+  const endless = begun(false, 3);
+  assertEquals(endless.slice(0, 3).map(([src]) => src), all.slice(0, 3));
+  assert(endless.length < 10);
+  assert(endless.every(([, perDay]) => Number(perDay) >= 1 && Number(perDay) <= 3));
+  const watch = new PairWatch({ ...OPTIONS, isWhole: true });
+  eventsOf(shiftedPairs(10), 300, watch);
+  watch.finish();
+  const calibration = { departures: watch.departures, days: 1 };
+  const strict = new PairWatch({ ...OPTIONS, alarmsPerDay: 3, calibration });
+  assertEquals(eventsOf(shiftedPairs(10), 300, strict).filter(({ kind }) => kind === "begin").length, 3);
+});
+
+Deno.test("an alarm that was told before a restart is told whatever its evidence", () => {
+  const told = (wasTold: WatchOptions["wasTold"]) =>
+    eventsOf(shiftedPairs(4), 200, new PairWatch({ ...OPTIONS, alarmsPerDay: 1, wasTold, isWhole: false }))
+      .filter(({ kind }) => kind === "begin").map(({ alarm }) => alarm.src);
+  assert(told(() => true).length === 4);
 });
 
 Deno.test("times after now are left out, and hide none of their pair", () => {
