@@ -934,13 +934,14 @@ export const STAGES = named({
     summary:
       "tell when pairs stop replying or their RTTs leave their usual level, and when they return, without set limits",
     details:
-      "A clear change is told --delay measurements of its pair after it, others up to 20 or at the end of the input. A restart with --follow " +
-      "reads the input from its beginning and tells what --output does not have; to read rotated files again, name them " +
-      "too ('pings.jsonl*'). Without --follow it is an " +
-      "error if more than 5 % of the input is unusable or out of order. Alarms that begin together and share a source or a " +
-      "destination are one group.",
+      "An outage is told after about 3 losses, a clear change --delay measurements of its pair after it, others up to 20 or " +
+      "at the end of the input. Alarms that begin together and share a source or a destination are one group; the strongest " +
+      "groups are told, at most --false-alarms. Without --follow files are read whole first, and it is an error if more than " +
+      "5 % of the input is unusable or out of order. A restart with --follow reads the input from its beginning and tells " +
+      "what --output does not have; to read rotated files again, name them too ('pings.jsonl*'). The metrics have a " +
+      "dashboard for Grafana: lib/query/changes/grafana.json.",
     reads: "measurements as they come, perhaps a checkpoint",
-    writes: "alarms as JSON lines: beginning, size, confidence, group, end",
+    writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
     example: "--input data/pings.jsonl --follow",
     main: ["input", "output", "follow", "checkpoint", "webhook"],
     options: {

@@ -110,7 +110,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     fetch: makeWatchApp(watched, { host: listenAt.host, refresh, log: stage.log }).fetch,
   });
   if (server) stage.log(`Listening at ${server.url}`);
-  const tell = async (events: readonly AlarmEvent[]) => {
+  const tell = async (events: Iterable<AlarmEvent>) => {
     for (const event of events) {
       const text = table.add(event);
       const numbers = told.take(event);

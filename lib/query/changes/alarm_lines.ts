@@ -163,7 +163,7 @@ export class AlarmTable {
     { group: { numAlarms, numOpen, shared, begun: [sinceS] }, largest, endS, reason }: ShownGroup,
   ): string[] {
     const { src, dst } = largest;
-    const { srcName, dstName } = this.names.namedEnds({ src, dst });
+    const { src_name: srcName, dst_name: dstName } = this.names.namedEnds({ src, dst });
     const withName = (address: string, name: string | undefined) => name ? `${address} (${name})` : address;
     const [source, destination] = [withName(src, srcName), withName(dst, dstName)];
     const where = shared === undefined

@@ -223,7 +223,7 @@ export class PairWatch {
     const { added, isBack } = pair.clock.take({ ...measurement, timeS }, pair.recent, this.#tallyOf(pair));
     if (isBack) setBack(pair, added[0].timeS);
     for (const each of added) findings.push(...this.#use(pair, each));
-    if (!this.#options.isWhole) return this.#choose(findings);
+    if (!this.#options.isWhole) return [...this.#choose(findings)];
     this.#findings.push(...findings);
     return [];
   }
@@ -231,9 +231,10 @@ export class PairWatch {
   /**
    * Decides what is left, at the end of the input. No measurement may be added afterwards.
    *
-   * @returns The events of all pairs that were not told before, oldest first.
+   * @returns The events of all pairs that were not told before, oldest first. Each alarm is as it was then until the next
+   *   event is asked for.
    */
-  finish(): AlarmEvent[] {
+  finish(): Iterable<AlarmEvent> {
     const findings = this.#findings;
     for (const pair of this.#pairs.values()) {
       for (const each of pair.clock.finish(this.#tallyOf(pair))) findings.push(...this.#use(pair, each));
@@ -250,9 +251,11 @@ export class PairWatch {
     return this.#alarms.departures;
   }
 
-  #choose(findings: readonly Finding[]): AlarmEvent[] {
-    const { wasTold } = this.#options;
-    return findings.flatMap((finding) => this.#alarms.take(finding, wasTold?.(finding)) ?? []);
+  *#choose(findings: readonly Finding[]): Generator<AlarmEvent> {
+    for (const finding of findings) {
+      const event = this.#alarms.take(finding, this.#options.wasTold?.(finding));
+      if (event) yield event;
+    }
   }
 
   #use(pair: Pair, measurement: TimedMeasurement): Finding[] {
@@ -281,7 +284,7 @@ export class PairWatch {
     const findings: Finding[] = [];
     if (pair.outages.add(false) && pair.outage) {
       const timeS = pair.recent[pair.recent.length - REPLIES_BACK].timeS;
-      findings.push({ ...pair.outage, kind: "end", timeS, reason: "usual" });
+      findings.push(endOf(pair.outage.departure, timeS, "usual"));
       pair.outage = undefined;
     }
     for (const row of [...pair.losses.splice(0), measurement]) {
@@ -330,8 +333,9 @@ export class PairWatch {
       this.#widenSpan(oldest);
       this.numDropped++;
       const timeS = oldest.recent.at(-1)?.timeS ?? NaN;
-      if (oldest.outage) findings.push({ ...oldest.outage, kind: "end", timeS, reason: "dropped" });
-      if (oldest.shift) findings.push(endOf(oldest.shift, timeS, "dropped"));
+      for (const departure of [oldest.outage?.departure, oldest.shift]) {
+        if (departure) findings.push(endOf(departure, timeS, "dropped"));
+      }
     }
     const { changes, placeOf } = this.#options;
     const [src, dst] = [source, destination].map(formatAddress);

@@ -239,7 +239,7 @@ Deno.test("the end of the input decides what is left, for all pairs in order of 
   // A gap whose end is open.
   watch.add(measured("10.0.0.3 192.0.2.9", 9e4, 20));
   assertEquals([watch.numDecided, watch.numUndecided], [150, 31]);
-  const begun = watch.finish();
+  const begun = [...watch.finish()];
   assertEquals(begun.map(({ kind, alarm: { src } }) => `${kind} ${src}`), [
     "begin 10.0.0.2",
     "begin 10.0.0.1",
@@ -308,6 +308,27 @@ Deno.test("alarms of a whole input are the strongest of all, those of an endless
   const calibration = { departures: watch.departures, days: 1 };
   const strict = new PairWatch({ ...OPTIONS, alarmsPerDay: 3, calibration });
   assertEquals(eventsOf(shiftedPairs(10), 300, strict).filter(({ kind }) => kind === "begin").length, 3);
+});
+
+Deno.test("a whole input tells each alarm as it was then", () => {
+  const level = (number: number) => number < 40 ? 20 : number < 60 ? 60 : number < 80 ? 45 : 22;
+  const told = (isWhole: boolean) => {
+    const watch = new PairWatch({ ...OPTIONS, isWhole });
+    const lines: unknown[] = [];
+    const tell = (events: Iterable<AlarmEvent>) => {
+      for (const event of events) {
+        const { evidence: _, per_day: _2, ...line } = alarmLine(event);
+        lines.push(line);
+      }
+    };
+    for (let number = 0; number < 120; number++) {
+      tell(watch.add(measured("10.0.0.1 192.0.2.1", number, level(number))));
+    }
+    tell(watch.finish());
+    return lines;
+  };
+  assertEquals(told(true).length, 3);
+  assertEquals(told(true), told(false));
 });
 
 Deno.test("an alarm that was told before a restart is told whatever its evidence", () => {

@@ -583,10 +583,10 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
       stdout,
       [
         "       since (UTC)              lasted  pairs  where                         what",
-      "open   2016-11-24 20:26:40                  1  10.0.0.3 -> 192.0.2.1 (docs)  +38.0 ms, 200 x its usual spread",
-      "ended  2016-11-24 19:06:40  2 h 00 min      2  dst 192.0.2.1 (docs)          up to +38.0 ms, 200 x its usual spread",
-      "ended  2016-11-24 17:46:40  1 h 20 min      1  10.0.0.9 -> 192.0.2.1 (docs)  no reply, usually 20.1 ms",
-      "",
+        "open   2016-11-24 20:26:40                  1  10.0.0.3 -> 192.0.2.1 (docs)  +38.0 ms, 200 x its usual spread",
+        "ended  2016-11-24 19:06:40  2 h 00 min      2  dst 192.0.2.1 (docs)          up to +38.0 ms, 200 x its usual spread",
+        "ended  2016-11-24 17:46:40  1 h 20 min      1  10.0.0.9 -> 192.0.2.1 (docs)  no reply, usually 20.1 ms",
+        "",
       ].join("\n"),
     );
     assertStringIncludes(stderr, "4 alarms in 3 groups (1 open)");
