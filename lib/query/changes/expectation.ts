@@ -47,7 +47,7 @@ function expectationIn(distribution: RttDistribution, rttMs: number): Expectatio
 }
 
 /** The two-sided p-value. @param below P(a reply is not slower). */
-export function pValueOf(below: number): number {
+function pValueOf(below: number): number {
   return Math.min(1, 2 * Math.min(below, 1 - below));
 }
 
