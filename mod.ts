@@ -130,6 +130,18 @@
  * writer.close();
  * ```
  *
+ * How good a model is, beside simple methods, on measurements that `probe-rows` held out.
+ *
+ * ```ts ignore
+ * import { evaluateModel } from "@ping-llm/ping-llm";
+ *
+ * const rows = { dataDir: "data/rows", split: "val", history: "all" } as const;
+ * const { answers, lines } = await evaluateModel({ checkpoint: "runs/demo/train", ...rows, maxMeasurements: 20 });
+ * for (const { question, model, bestMethod, best } of answers) console.error(question, model, bestMethod, best);
+ * console.log(answers[0].model, answers[0].best);
+ * console.log(lines.length, answers.length);
+ * ```
+ *
  * A training, on the output of `probe-rows`. A mistake of the caller is a `UserError`, whose message is one line.
  *
  * ```ts ignore
@@ -290,6 +302,8 @@ export {
 export type { TimedMeasurement } from "./lib/query/files/arriving.ts";
 export type { FileMeasurement } from "./lib/query/files/measurement_files.ts";
 export type { ChangeOptions, Level } from "./lib/query/changes/change_detector.ts";
+export { type EvalSummary, evaluateModel, type ModelEvaluation } from "./lib/eval/evaluate_model.ts";
+export type { EvalAnswer } from "./lib/eval/page/summary.ts";
 export { loadModel, readCalibration } from "./lib/query/files/load_model.ts";
 export type { PingModel, PingModelOptions } from "./lib/query/ping_model.ts";
 export type { CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";

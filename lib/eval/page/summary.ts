@@ -6,7 +6,7 @@
  */
 import { type Block, element, tableOf } from "../../base/report/page.ts";
 import { formatTable } from "../../base/text.ts";
-import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
+import { type ComparedMetric, REVERSED, type RttComparison, verdictOf } from "../metrics/rtt_comparison.ts";
 import type { EvalReport } from "../report.ts";
 import { isOfModel } from "../sections/ranking_section.ts";
 import { noneText } from "./adapt_part.ts";
@@ -15,17 +15,28 @@ import { capital, countText, fixedText, msText, percentText, scoreText, VERDICTS
 const MOST_ANSWERS = 5;
 
 /** The model beside the best simple method in one question. */
-interface Answer {
+export interface EvalAnswer {
+  /** What is asked. */
   question: string;
   /** What the numbers are. */
   meaning: string;
+  /** Milliseconds, a share of which more is better, or the square of a probability's error. */
+  unit: "ms" | "share" | "squared error";
+  /** The model's number. */
   model: number;
-  rival: { method: string; value: number };
-  /** Whether the larger number is the better one. */
-  isShare?: boolean;
-  verdict: Verdict;
-  textOf: (value: number) => string;
+  /** The method without a model that has the best number. */
+  bestMethod: string;
+  /** Its number. */
+  best: number;
+  /** Whether the model is better or worse, or the difference may be chance. */
+  verdict: "better" | "worse" | "none";
 }
+
+const TEXT_OF: Record<EvalAnswer["unit"], (value: number) => string> = {
+  "ms": msText,
+  "share": percentText,
+  "squared error": scoreText,
+};
 
 /** The table's headings. */
 const HEADINGS = ["question", "model", "best simple method", "who wins", "sure"];
@@ -60,17 +71,24 @@ export function summaryPart(report: EvalReport): Block[] {
   ];
 }
 
-function cellsOf(answer: Answer): [model: string, rival: string, winner: string, sure: string] {
-  const { model, rival: { method, value }, textOf, verdict } = answer;
-  return [textOf(model), `${textOf(value)} ${method}`, winnerOf(answer), verdict === "none" ? "no" : "yes"];
+function cellsOf(answer: EvalAnswer): [model: string, best: string, winner: string, sure: string] {
+  const { model, best, bestMethod, unit, verdict } = answer;
+  const textOf = TEXT_OF[unit];
+  return [
+    textOf(model),
+    `${textOf(best)} ${bestMethod}`,
+    winnerOf(answer),
+    verdict === "none" ? "no" : "yes",
+  ];
 }
 
-function winnerOf({ model, rival, isShare = false, textOf }: Answer): "model" | "simple method" | "neither" {
-  if (textOf(model) === textOf(rival.value)) return "neither";
-  return model > rival.value === isShare ? "model" : "simple method";
+function winnerOf({ model, best, unit }: EvalAnswer): "model" | "simple method" | "neither" {
+  const textOf = TEXT_OF[unit];
+  if (textOf(model) === textOf(best)) return "neither";
+  return model > best === (unit === "share") ? "model" : "simple method";
 }
 
-function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly Answer[]): string[] {
+function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalAnswer[]): string[] {
   const sentences: string[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     const { numMeasurements, medianAbsoluteMs, relative, coverage } = rtt.model.overall;
@@ -93,7 +111,7 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly Answe
 }
 
 /** How many questions each side wins, and how many of them not by chance. */
-function winsText(answers: readonly Answer[]): string {
+function winsText(answers: readonly EvalAnswer[]): string {
   const wins = (who: ReturnType<typeof winnerOf>) => {
     const won = answers.filter((answer) => winnerOf(answer) === who);
     const numSure = won.filter(({ verdict }) => verdict !== "none").length;
@@ -107,9 +125,9 @@ function winsText(answers: readonly Answer[]): string {
 }
 
 /** The compared questions, the most important first. */
-function answersOf(report: EvalReport): Answer[] {
+export function answersOf(report: EvalReport): EvalAnswer[] {
   const { adapted, failures, ranking, destinations } = report;
-  const answers: (Answer | undefined)[] = [
+  const answers: (EvalAnswer | undefined)[] = [
     ofRtt(report, "medianAbsoluteMs", {
       question: "typical error of an RTT",
       meaning: "median distance of the predicted RTT from the measured one",
@@ -122,10 +140,7 @@ function answersOf(report: EvalReport): Answer[] {
       question: "typical error of new addresses",
       meaning:
         `the same, of addresses that training never saw, after ${last.numGiven} results of their own each`,
-      model: ofNew.model,
-      rival: { method: ofNew.bestBaseline, value: ofNew.baseline },
-      verdict: ofNew.verdict,
-      textOf: msText,
+      ...ofComparison(ofNew),
     },
     ofRtt(report, "crpsMs", {
       question: "error of the whole distribution",
@@ -137,10 +152,11 @@ function answersOf(report: EvalReport): Answer[] {
       ? {
         question: "squared error of P(no reply)",
         meaning: "Brier score: mean squared error of the probability; 0 is perfect",
+        unit: "squared error" as const,
         model: failures.brier,
-        rival: { method: "share in training", value: failures.trainingShareBrier },
+        bestMethod: "share in training",
+        best: failures.trainingShareBrier,
         verdict: failures.verdict,
-        textOf: scoreText,
       }
       : undefined,
   );
@@ -177,20 +193,23 @@ function answersOf(report: EvalReport): Answer[] {
 function ofRtt(
   { rtt }: EvalReport,
   metric: ComparedMetric,
-  text: Pick<Answer, "question" | "meaning">,
-): Answer | undefined {
+  text: Pick<EvalAnswer, "question" | "meaning">,
+): EvalAnswer | undefined {
   const found = rtt?.comparisons.find((each) => each.metric === metric && each.numContext === null);
-  if (!found) return undefined;
-  const { model, bestBaseline: method, baseline: value, verdict } = found;
-  return { ...text, model, rival: { method, value }, verdict, textOf: msText };
+  return found && { ...text, ...ofComparison(found) };
+}
+
+function ofComparison(
+  { model, bestBaseline: bestMethod, baseline: best, verdict }: RttComparison,
+): Omit<EvalAnswer, "question" | "meaning"> {
+  return { unit: "ms", model, bestMethod, best, verdict };
 }
 
 function ofShares(
   model: number,
-  method: string,
-  value: number,
+  bestMethod: string,
+  best: number,
   difference: Parameters<typeof verdictOf>[0],
-): Omit<Answer, "question" | "meaning"> {
-  const verdict = REVERSED[verdictOf(difference)];
-  return { model, rival: { method, value }, isShare: true, verdict, textOf: percentText };
+): Omit<EvalAnswer, "question" | "meaning"> {
+  return { unit: "share", model, bestMethod, best, verdict: REVERSED[verdictOf(difference)] };
 }

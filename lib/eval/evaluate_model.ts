@@ -1,0 +1,60 @@
+/**
+ * An evaluation for programs: the summary of what `eval` writes as a page.
+ *
+ * @module
+ */
+import { checkpointDirectory } from "../train/checkpoint.ts";
+import { PLACE_BASELINES, standardBaselines } from "./baselines/standard.ts";
+import { evaluate } from "./evaluate.ts";
+import { answersOf, type EvalAnswer, summaryLines } from "./page/summary.ts";
+
+/** What {@link evaluateModel} evaluates. */
+export interface ModelEvaluation {
+  /** A run directory or one of its checkpoints. */
+  checkpoint: string;
+  /** A folder of probe rows. */
+  dataDir: string;
+  /** Which split of it to predict ("test"). */
+  split?: "test" | "val";
+  /** Earlier measurements that may be known: all, or those of training (as the split of the rows wants it). */
+  history?: "all" | "train";
+  /** Measurements to predict, drawn at random (2,000). */
+  maxMeasurements?: number;
+  /** Numbers of context measurements, which take turns ([20]). */
+  contexts?: readonly number[];
+  /** Seed of what is drawn (0). */
+  seed?: number;
+  /** Stops the evaluation. */
+  signal?: AbortSignal;
+}
+
+/** The summary of an evaluation. */
+export interface EvalSummary {
+  /** As `eval` prints it. */
+  lines: string[];
+  /** The model beside the best simple method in at most five questions, the most important first. */
+  answers: EvalAnswer[];
+}
+
+/**
+ * Predicts held-out measurements with a model and with simple methods, as `eval` does.
+ *
+ * @throws {UserError} If the checkpoint or the rows cannot be used.
+ */
+export async function evaluateModel(
+  { checkpoint, dataDir, split = "test", history, maxMeasurements = 2000, contexts = [20], seed = 0, signal }:
+    ModelEvaluation,
+): Promise<EvalSummary> {
+  const report = await evaluate({
+    checkpoint: checkpointDirectory(checkpoint),
+    dataDir,
+    split,
+    history,
+    maxMeasurements,
+    contexts,
+    isEveryContext: false,
+    baselines: [...standardBaselines(seed).keys(), ...PLACE_BASELINES],
+    seed,
+  }, signal && { signal });
+  return { lines: summaryLines(report), answers: answersOf(report) };
+}
