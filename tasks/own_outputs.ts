@@ -20,7 +20,7 @@ const OWN = {
   "query map --output": anyOf(
     signOf("query map"),
     /^\{"type":"FeatureCollection","src":".*?","attribution":/,
-    /^country,name,latitude,longitude,cell_degrees,median_ms,q0\.05_ms,q0\.95_ms,p_failed\n/,
+    /^country,name,latitude,longitude,cell_degrees,median_ms,q0\.05_ms,q0\.95_ms,p_failed[,\n]/,
   ),
   "query sample --output": /^\{"src":.*"rtt":[^,]*,"order":"/,
   "query likelihood --output": jsonLine("src", "dst", "time", "rtt", "orders"),

@@ -129,7 +129,9 @@ function faultOfTime(time: unknown): string | undefined {
 /** When something was or would be measured. */
 export const time = z.union([z.string(), z.number()])
   .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
-  .describe("when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (any time: a random moment of the data)")
+  .describe(
+    "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (any time: a random moment of the data)",
+  )
   .meta({ examples: ["2026-11-01T12:00Z"] });
 
 const measuredAddress = address.refine((text) => parseAddress(text) !== undefined, {

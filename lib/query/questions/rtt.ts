@@ -157,7 +157,7 @@ export const rtt = question({
       line("no reply", percent(p_failed, errors?.p_failed)),
       line(
         "likeliest",
-        `${formatMs(likeliest.rtt_ms)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
+        `${formatMs(likeliest.rtt_ms)} ms, ${percent(likeliest.probability)} of the replies in 1 % around it`,
       ),
       ...quantiles.map(([q, rttMs]) =>
         line(`${+(Number(q) * 100).toFixed(4)} %`, ms(rttMs, errors?.quantiles_ms[q]))
