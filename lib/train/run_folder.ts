@@ -37,41 +37,14 @@ export class RunFolder {
     this.#place = path;
   }
 
-  // All these paths are refused (UserError) once the run was moved, deleted or replaced by a link.
+  /** The path of one of the run's files. @throws {UserError} If the run was moved, deleted or replaced by a link. */
+  at(name: keyof typeof RUN_FILES): string {
+    return this.#within(RUN_FILES[name]);
+  }
 
-  /** The folder of its checkpoints. */
+  /** The folder of its checkpoints. @throws {UserError} As {@link at}. */
   get checkpointsDir(): string {
     return this.#within(CHECKPOINTS);
-  }
-
-  get metricsPath(): string {
-    return this.#within(RUN_FILES.metrics);
-  }
-
-  get eventsPath(): string {
-    return join(this.#within(RUN_FILES.tensorboard), EVENT_FILE);
-  }
-
-  get reportPath(): string {
-    return this.#within(RUN_FILES.report);
-  }
-
-  get profilePath(): string {
-    return this.#within(RUN_FILES.profile);
-  }
-
-  get manifestPath(): string {
-    return this.#within(RUN_FILES.manifest);
-  }
-
-  /** The places of addresses, see {@link writePlaces}. */
-  get placesPath(): string {
-    return this.#within(RUN_FILES.places);
-  }
-
-  /** Where the run may end, see `StepChoice`. */
-  get choicePath(): string {
-    return this.#within(RUN_FILES.choice);
   }
 
   #within(name: string): string {
@@ -90,7 +63,7 @@ export class RunFolder {
     checkOwn(path);
     const folder = new RunFolder(path, OutputLock.acquire(join(path, WORK), { output: path, stage: STAGE }));
     try {
-      const manifest = readManifest(folder.manifestPath);
+      const manifest = readManifest(folder.at("manifest"));
       if (manifest?.replaces) folder.#finishReplacing(manifest);
       folder.#removeNext();
       for (const each of [path, folder.checkpointsDir]) removeStaleTemporaries(each);
@@ -109,10 +82,10 @@ export class RunFolder {
    * @throws {FormatError} If a line of the metrics that is to stay is invalid.
    */
   openScalars(lastStep: number): ScalarLog {
-    const metrics = openMetrics(this.metricsPath, lastStep);
+    const metrics = openMetrics(this.at("metrics"), lastStep);
     const logs: ScalarLog[] = [metrics];
     try {
-      logs.push(openEvents(this.eventsPath, lastStep));
+      logs.push(openEvents(join(this.at("tensorboard"), EVENT_FILE), lastStep));
     } catch (error) {
       metrics[Symbol.dispose]();
       throw error;
@@ -133,29 +106,29 @@ export class RunFolder {
   /** Replaces the earlier run by one that started over, now that it has a checkpoint. */
   takePlace(): void {
     if (this.#place === this.path) return;
-    const manifest = readManifest(this.manifestPath);
+    const manifest = readManifest(this.at("manifest"));
     ensure(manifest, "a run that has a checkpoint has begun");
     this.#place = this.path;
-    const earlier = runPaths(this.path).filter((path) => path !== this.manifestPath);
+    const earlier = runPaths(this.path).filter((path) => path !== this.at("manifest"));
     // From here on readers refuse the run, until the manifest says otherwise.
     this.#finishReplacing({ ...manifest, replaces: earlier.map((path) => relative(this.path, path)) });
   }
 
   /** Deletes the earlier run, then moves the new one. A kill in between leaves the manifest of what is to be done. */
   #finishReplacing({ replaces = [], ...manifest }: Manifest): void {
-    writeManifest(this.manifestPath, { ...manifest, replaces });
+    writeManifest(this.at("manifest"), { ...manifest, replaces });
     try {
       for (const name of replaces) removeWhole(this.#within(name));
-      writeManifest(this.manifestPath, { ...manifest, replaces: [] });
+      writeManifest(this.at("manifest"), { ...manifest, replaces: [] });
       for (const path of runPaths(this.#next)) {
         const target = this.#within(relative(this.#next, path));
         Deno.mkdirSync(dirname(target), { recursive: true });
-        if (target !== this.manifestPath) Deno.renameSync(path, target);
+        if (target !== this.at("manifest")) Deno.renameSync(path, target);
       }
     } catch (error) {
       throw explainFileError(error, `write to ${this.path}`);
     }
-    writeManifest(this.manifestPath, manifest);
+    writeManifest(this.at("manifest"), manifest);
     this.#removeNext();
   }
 
@@ -167,19 +140,19 @@ export class RunFolder {
   /** Writes what a run's files of places say of its addresses. @param files Their paths. */
   writePlaces({ numbers, ...found }: RunPlaces, files: readonly string[]): void {
     const names = files.map((path) => basename(path));
-    writeJsonAtomic(this.placesPath, { files: names, tableBytes: numbers.byteLength, ...found });
+    writeJsonAtomic(this.at("places"), { files: names, tableBytes: numbers.byteLength, ...found });
   }
 
   /** Writes the manifest of a run that begins; it is not complete. */
   begin(start: Pick<Manifest, "inputs" | "options">): Manifest {
     const manifest = newManifest({ stage: STAGE, ...start });
-    writeManifest(this.manifestPath, manifest);
+    writeManifest(this.at("manifest"), manifest);
     return manifest;
   }
 
   /** Writes the manifest of a finished run. */
   finish(manifest: Manifest, done: Pick<Manifest, "counts" | "outputs">): void {
-    writeManifest(this.manifestPath, { ...manifest, ...done, complete: true });
+    writeManifest(this.at("manifest"), { ...manifest, ...done, complete: true });
   }
 
   /**
@@ -191,7 +164,7 @@ export class RunFolder {
     describe: () => Promise<Pick<Manifest, "counts" | "outputs">>,
     isChanged = false,
   ): Promise<void> {
-    const earlier = readManifest(this.manifestPath);
+    const earlier = readManifest(this.at("manifest"));
     if (!earlier || (earlier.complete && !isChanged)) return;
     const { inputs, options } = earlier;
     this.finish(newManifest({ stage: STAGE, inputs, options }), await describe());

@@ -97,7 +97,7 @@ function chooseStart(
   const { resumeFrom, initFrom, fresh = false, onLog } = options;
   const notes = { onNote: onLog };
   const hasOwn = !fresh && hasCheckpoints(folder.checkpointsDir);
-  const hasBegun = hasOwn && readManifest(folder.manifestPath)?.options.resumeFrom === resumeFrom;
+  const hasBegun = hasOwn && readManifest(folder.at("manifest"))?.options.resumeFrom === resumeFrom;
   if (resumeFrom !== undefined && !hasBegun) {
     const resumed = loadResumable(resumeFrom, notes);
     const directory = Deno.realPathSync(resumed.directory);

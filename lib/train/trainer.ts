@@ -133,7 +133,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   const ends = options.validate && !ranks ? endsOf(config.train) : endsOf(config.train).slice(0, 1);
   const resumedStep = start.isOwn ? start.resumed?.state.step ?? 0 : 0;
   const choice = run && ends.length > 1
-    ? new StepChoice(run.choicePath, resumedStep, !start.goesBack)
+    ? new StepChoice(run.at("choice"), resumedStep, !start.goesBack)
     : undefined;
   const isDone = ({ resumed }: RunStart) =>
     resumed && (choice ? choice.chosen !== null : resumed.state.step >= ends[0]);
@@ -183,7 +183,7 @@ async function endEarlier(
   options: CheckedOptions,
 ): Promise<TrainResult> {
   const last = { step: resumed.state.step, checkpoint: resumed.directory };
-  if (run && !exists(run.reportPath)) {
+  if (run && !exists(run.at("report"))) {
     await report(run, options, { ...resumed, engine: engineOf(resumed.state) });
   }
   const isChanged = run && await options.afterLastStep?.(last.checkpoint);
@@ -518,8 +518,8 @@ function alreadyDone(
 function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: GpuInfo): string[] {
   const heading = `step ${step} on ${name} (${PROFILE_NOTES}):`;
   const table = describeProfile(rows);
-  writeFileAtomic(run.profilePath, `${heading}\n${table}\n`);
-  return [heading, ...table.split("\n"), `the profile is in ${run.profilePath}`];
+  writeFileAtomic(run.at("profile"), `${heading}\n${table}\n`);
+  return [heading, ...table.split("\n"), `the profile is in ${run.at("profile")}`];
 }
 
 /** Writes the report, also of a run that was stopped: it takes less than a second. */
@@ -528,14 +528,14 @@ async function report(
   { config, seed, dataDir, identity, loadedTeacher }: CheckedOptions,
   { directory: checkpoint, engine }: { directory: string | null; engine: EngineName },
 ): Promise<void> {
-  await writeRunReport(run.reportPath, {
+  await writeRunReport(run.at("report"), {
     runDir: run.path,
     dataDir,
     dataFingerprint: identity.data,
     teacher: loadedTeacher?.directory,
     seed,
     config,
-    records: exists(run.metricsPath) ? readMetrics(run.metricsPath) : [],
+    records: exists(run.at("metrics")) ? readMetrics(run.at("metrics")) : [],
     checkpoint,
     engine,
   });

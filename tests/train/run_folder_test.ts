@@ -17,9 +17,9 @@ import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 /** Writes what a run writes, and a note of the user's. */
 function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void {
   run.begin({ inputs: [], options: { text } });
-  Deno.writeTextFileSync(run.metricsPath, text);
-  Deno.mkdirSync(dirname(run.eventsPath), { recursive: true });
-  Deno.writeTextFileSync(run.eventsPath, text);
+  Deno.writeTextFileSync(run.at("metrics"), text);
+  Deno.mkdirSync(run.at("tensorboard"), { recursive: true });
+  Deno.writeTextFileSync(join(run.at("tensorboard"), EVENT_FILE), text);
   if (!hasCheckpoint) return;
   Deno.mkdirSync(join(run.checkpointsDir, stepName(1)), { recursive: true });
   Deno.writeTextFileSync(join(run.checkpointsDir, stepName(1), "state.json"), text);
@@ -58,7 +58,7 @@ for (const how of ["moved", "deleted", "replaced by a link"]) {
       if (how === "replaced by a link") Deno.symlinkSync(other, path);
       const work = [
         () => run.checkpointsDir,
-        () => run.reportPath,
+        () => run.at("report"),
         () => run.finish(manifest, { counts: {}, outputs: [] }),
         () => run.startOver(),
         () => run[Symbol.dispose](),
@@ -151,10 +151,10 @@ Deno.test("RunFolder.finish() marks the manifest complete", () => {
   inFolder((folder) => {
     using run = RunFolder.open(folder);
     const manifest = run.begin({ inputs: [], options: { seed: 1 } });
-    assertEquals(readManifest(run.manifestPath)?.complete, false);
+    assertEquals(readManifest(run.at("manifest"))?.complete, false);
     run.finish(manifest, { counts: { steps: 3 }, outputs: [] });
-    assertEquals(readManifest(run.manifestPath)?.complete, true);
-    assertEquals(readManifest(run.manifestPath)?.options, { seed: 1 });
+    assertEquals(readManifest(run.at("manifest"))?.complete, true);
+    assertEquals(readManifest(run.at("manifest"))?.options, { seed: 1 });
   });
 });
 
