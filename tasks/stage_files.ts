@@ -10,7 +10,8 @@ import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/io/f
 import { exists, findFiles } from "../lib/io/files/inputs.ts";
 import { basename, dirname, join } from "@std/path";
 import type { Manifest } from "../lib/io/files/manifest.ts";
-import { Output, type OutputStart, placeOfFile } from "../lib/io/files/output.ts";
+import { Output, type OutputStart } from "../lib/io/files/output.ts";
+import { placeOfFile } from "../lib/io/files/output_place.ts";
 
 /**
  * Checks the inputs of a stage against their manifests; logs the links that are followed.

@@ -8,7 +8,7 @@ import { formatBytes, formatCount, formatLoss, formatSeconds, formatTable } from
 import { ConfigError, shortened, UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatIndexes, NEXT, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
 import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
-import { placeOfFile } from "../../io/files/output.ts";
+import { placeOfFile } from "../../io/files/output_place.ts";
 import { readLock } from "../../io/files/output_lock.ts";
 import { listTasks, manifestName, readBegun, workName } from "../../io/files/task_manifests.ts";
 import { describeReports, type Fact, formatShare, type Json, type Report, reportAsJson } from "./report.ts";

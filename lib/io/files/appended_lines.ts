@@ -11,7 +11,7 @@ import { syncDirectory } from "./atomic.ts";
 import { ByteFile, requireRegular } from "./byte_file.ts";
 import { exists } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
-import { placeOfFile } from "./output.ts";
+import { placeOfFile } from "./output_place.ts";
 
 const NEWLINE = 0x0a;
 

@@ -13,12 +13,12 @@
  *
  * @module
  */
-import { basename, dirname, join, resolve } from "@std/path";
+import { basename, dirname, join } from "@std/path";
 import { UsageError, UserError } from "../../base/errors.ts";
 import { explainFileError } from "./file_errors.ts";
-import { type ArrayTask, formatArrayTask, NEXT, ONLY_TASK, WORK } from "./array_task.ts";
-import { syncDirectory, temporaryName } from "./atomic.ts";
-import { exists, fingerprint, isMissing } from "./inputs.ts";
+import { type ArrayTask, formatArrayTask, NEXT, ONLY_TASK } from "./array_task.ts";
+import { syncDirectory } from "./atomic.ts";
+import { exists, fingerprint } from "./inputs.ts";
 import {
   describeOutput,
   hashOfEnds,
@@ -33,13 +33,19 @@ import {
 } from "./manifest.ts";
 import {
   type Found,
-  manifestName,
-  readBegun,
+  namesOf,
+  type OutputPath,
+  placeOfFile,
+  refuseLinksIn,
+  refuseLinksTo,
   refuseOtherDivision,
+  refuseOthersFiles,
+  refuseOthersFolder,
   refuseOtherTasks,
-  workName,
-} from "./task_manifests.ts";
-import { refuseLink, requireRegular } from "./byte_file.ts";
+  requireFolderOrNothing,
+  requireRegularPlaces,
+} from "./output_place.ts";
+import { manifestName, readBegun, workName } from "./task_manifests.ts";
 import { refuseOverlap } from "./real_path.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
 
@@ -47,135 +53,6 @@ import { LOCK, OutputLock } from "./output_lock.ts";
 const MANIFEST = manifestName(ONLY_TASK);
 /** The largest share of the time for saving the manifest of the work after each output, whatever its size. */
 const SAVING_SHARE = 0.05;
-/** Bytes of the longest name of a file: NAME_MAX of Linux, less the length that a temporary name adds. */
-const MAX_NAME_BYTES = 255 - temporaryName("").length;
-
-interface OutputPath {
-  /** As the user named it. */
-  output: string;
-  /** The folder that names in the manifest are relative to. */
-  root: string;
-  /** The folder of unfinished work, within `root`. */
-  work: string;
-  /** The manifest of the published output. */
-  manifestPath: string;
-}
-
-/**
- * The paths of an output file: the file that is replaced when the new one is complete, and its work folder.
- *
- * @throws {UserError} If its name is too long.
- */
-export function placeOfFile(file: string): { path: string; work: string } {
-  const path = targetOf(file);
-  requireShortName(path);
-  return { path, work: join(dirname(path), `.${basename(path)}${WORK}`) };
-}
-
-/** Refuses a file whose temporary name the file system would not take. */
-function requireShortName(path: string): void {
-  const numBytes = new TextEncoder().encode(basename(path)).length;
-  if (numBytes <= MAX_NAME_BYTES) return;
-  throw new UserError(
-    `Cannot write ${path}: its name has ${numBytes} bytes, expected at most ${MAX_NAME_BYTES}; ` +
-      "choose a shorter one",
-  );
-}
-
-/** The target of a link, which need not exist yet; any other path unchanged. */
-function targetOf(file: string): string {
-  try {
-    exists(file); // a link to itself is refused
-    if (!Deno.lstatSync(file).isSymlink) return file;
-    return targetOf(resolve(dirname(file), Deno.readLinkSync(file)));
-  } catch (error) {
-    if (isMissing(error)) return file;
-    throw explainFileError(error, `write ${file}`);
-  }
-}
-
-/** Refuses an output that a link in its folder would lead elsewhere. @throws {UserError} If there is such a link. */
-function refuseLinksTo(root: string, name: string): void {
-  for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
-    refuseLink(join(root, folder), `write ${join(root, name)}`);
-  }
-}
-
-/** Deletes a file, and then the folders on its path that have become empty. */
-function removeOutput(root: string, name: string): void {
-  try {
-    // A run that was killed here may have deleted the file but not its folders.
-    if (exists(join(root, name))) Deno.removeSync(join(root, name));
-    for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
-      Deno.removeSync(join(root, folder));
-    }
-  } catch { /* it is gone already, or the folder holds more */ }
-}
-
-/** The names of all outputs of a manifest, and of those that they are replacing. */
-function namesOf({ outputs, replaces = [] }: Manifest): string[] {
-  return [...outputs.map(({ path }) => path), ...replaces];
-}
-
-/** Refuses a folder that holds other files or another run's output. @throws {UserError} If it does. */
-function refuseOthersFolder({ output, root }: OutputPath, found: Found, overwrite: boolean): void {
-  const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
-  if (isPublished) return;
-  if (hasBegunOther && !overwrite) {
-    throw new UserError(
-      `Cannot write to ${output}: a run with other inputs or options did not finish there; finish it, ` +
-        "choose another --output or add --overwrite",
-    );
-  }
-  const isEmpty = [...Deno.readDirSync(root)].every(({ name }) => name.startsWith(WORK));
-  if (isEmpty) return;
-  if (published?.stage === stage) {
-    if (overwrite) return;
-    throw new UserError(
-      `Cannot write to ${output}: ${stage} with other inputs or options wrote to it, expected an empty folder; ` +
-        "choose another --output or add --overwrite",
-    );
-  }
-  throw new UserError(
-    `Cannot write to ${output}: ${published ? `${published.stage} wrote to it` : "it holds other files"}, ` +
-      `expected an empty folder or one of ${stage}; choose another --output, or delete the folder by hand`,
-  );
-}
-
-/** Refuses paths that are not regular files. @throws {UserError} If there is one. */
-function requireRegularPlaces({ root }: OutputPath, names: readonly string[]): void {
-  for (const name of names) {
-    const path = join(root, name);
-    requireShortName(path);
-    if (exists(path)) requireRegular(Deno.statSync(path), `write ${path}`);
-  }
-}
-
-/** Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one. */
-function refuseOthersFiles(
-  { root }: OutputPath,
-  names: readonly string[],
-  found: Found,
-  overwrite: boolean,
-): void {
-  const { wanted: { stage }, published, isPublished } = found;
-  const own = new Set(published?.stage === stage ? namesOf(published) : []);
-  for (const name of names) {
-    const path = join(root, name);
-    if (!exists(path)) continue;
-    if (!own.has(name)) {
-      const writer = published ? `${published.stage} wrote it` : "no manifest says who wrote it";
-      throw new UserError(
-        `Cannot write ${path}: it exists already, and ${writer}; choose another --output, or delete it by hand`,
-      );
-    }
-    if (isPublished || overwrite) continue;
-    throw new UserError(
-      `Cannot write ${path}: ${stage} with other inputs or options wrote it; ` +
-        "choose another --output or add --overwrite",
-    );
-  }
-}
 
 /** The inputs and options that an output depends on. */
 export interface OutputStart extends ManifestStart {
@@ -470,28 +347,21 @@ export class Output implements Disposable {
   }
 }
 
-/** Refuses a path that cannot be an output folder. @throws {UserError} If it is a file or a dangling link. */
-function requireFolderOrNothing(folder: string): void {
-  if (!exists(folder)) return refuseLink(folder, `write to ${folder}`);
-  if (Deno.statSync(folder).isDirectory) return;
-  throw new UserError(
-    `Cannot write to ${folder}: it is a file, expected a folder; choose another --output`,
-  );
-}
-
-/** Refuses links in a work folder, which no stage makes. @throws {UserError} If there is one. */
-function refuseLinksIn(folder: string, action: string): void {
-  for (const { name, isDirectory, isSymlink } of Deno.readDirSync(folder)) {
-    const path = join(folder, name);
-    if (isSymlink) refuseLink(path, action);
-    if (isDirectory) refuseLinksIn(path, action);
-  }
-}
-
 /** The files of a folder and of its subfolders, by paths relative to it. */
 function filesIn(folder: string, within = ""): string[] {
   return [...Deno.readDirSync(join(folder, within))].flatMap(({ name, isDirectory }) => {
     const path = within === "" ? name : `${within}/${name}`;
     return isDirectory ? filesIn(folder, path) : [path];
   });
+}
+
+/** Deletes a file, and then the folders on its path that have become empty. */
+function removeOutput(root: string, name: string): void {
+  try {
+    // A run that was killed here may have deleted the file but not its folders.
+    if (exists(join(root, name))) Deno.removeSync(join(root, name));
+    for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
+      Deno.removeSync(join(root, folder));
+    }
+  } catch { /* it is gone already, or the folder holds more */ }
 }

@@ -14,7 +14,7 @@ import { AtomicFile } from "./atomic.ts";
 import { openRegularFile, requireRegular } from "./byte_file.ts";
 import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
-import { placeOfFile } from "./output.ts";
+import { placeOfFile } from "./output_place.ts";
 
 /** The bytes of a file that show who wrote it. */
 const HEAD_BYTES = 4096;

@@ -91,61 +91,8 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
   );
 }
 
-/**
- * Refuses an output folder that is divided in another way.
- *
- * @throws {UserError} If it is.
- */
-export function refuseOtherDivision(folder: string, task: ArrayTask): void {
-  const other = listTasks(folder).find(({ count }) => count !== task.count);
-  if (!other) return;
-  const isWhole = other.count === 1;
-  throw new UserError(
-    `Cannot write to ${folder}: it is ${isWhole ? "not divided" : `divided over ${other.count} tasks`} ` +
-      `(${manifestName(other)}), this run is task ${formatArrayTask(task)}; ` +
-      `${isWhole ? "leave out --task" : `continue with --task I/${other.count}`}, ` +
-      `choose another --output or delete the folder`,
-  );
-}
-
-/** The state of an output's path before a run. */
-export interface Found {
-  wanted: Manifest;
-  /** The manifest of the published outputs. */
-  published: Manifest | undefined;
-  /** Whether it is of the requested run. */
-  isPublished: boolean;
-  /** Whether there is unfinished work of another run. */
-  hasBegunOther: boolean;
-}
-
-/**
- * Refuses an output folder to one of several tasks, which may all start at the same time.
- *
- * @param found The task's state in the folder, and the manifest that it starts with.
- * @throws {UserError} If the folder holds files of another run, of this stage or of no stage.
- */
-export function refuseOtherTasks(folder: string, found: Found): void {
-  const { wanted, published, isPublished, hasBegunOther } = found;
-  // Listed before the manifests are read: a stage writes its manifest before other files.
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
-  const sibling = firstManifest(folder);
-  const isOther = published && !isPublished || hasBegunOther;
-  if (sibling && (isOther || !isSameRun(sibling, wanted))) {
-    throw new UserError(
-      `Cannot write to ${folder}: ${sibling.stage} with other inputs or options wrote to it, expected the same ` +
-        `in all tasks; choose another --output or delete the folder`,
-    );
-  }
-  if (!sibling && names.some((name) => !TRACE.test(name))) {
-    throw new UserError(
-      `Cannot write to ${folder}: it holds other files, expected an empty folder; choose another --output`,
-    );
-  }
-}
-
-/** One manifest is enough: each task compared itself with one when it started. */
-function firstManifest(folder: string): Manifest | undefined {
+/** A manifest of a folder's tasks. One is enough: each task compared itself with one when it started. */
+export function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
     // In this order, because a run that ends moves its manifest from the one path to the other.
     const manifest = readBegun(join(folder, workName(task))) ??

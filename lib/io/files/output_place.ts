@@ -1,0 +1,206 @@
+/**
+ * Where an output goes, and what it may replace there: another run's result only with `--overwrite`, another stage's or a
+ * user's file never.
+ *
+ * @module
+ */
+import { basename, dirname, join, resolve } from "@std/path";
+import { UserError } from "../../base/errors.ts";
+import { type ArrayTask, formatArrayTask, TRACE, WORK } from "./array_task.ts";
+import { temporaryName } from "./atomic.ts";
+import { refuseLink, requireRegular } from "./byte_file.ts";
+import { explainFileError } from "./file_errors.ts";
+import { exists, isMissing } from "./inputs.ts";
+import { isSameRun, type Manifest } from "./manifest.ts";
+import { firstManifest, listTasks, manifestName } from "./task_manifests.ts";
+
+/** Bytes of the longest name of a file: NAME_MAX of Linux, less the length that a temporary name adds. */
+const MAX_NAME_BYTES = 255 - temporaryName("").length;
+
+/** The paths of an output. */
+export interface OutputPath {
+  /** As the user named it. */
+  output: string;
+  /** The folder that names in the manifest are relative to. */
+  root: string;
+  /** The folder of unfinished work, within `root`. */
+  work: string;
+  /** The manifest of the published output. */
+  manifestPath: string;
+}
+
+/**
+ * The paths of an output file: the file that is replaced when the new one is complete, and its work folder.
+ *
+ * @throws {UserError} If its name is too long.
+ */
+export function placeOfFile(file: string): { path: string; work: string } {
+  const path = targetOf(file);
+  requireShortName(path);
+  return { path, work: join(dirname(path), `.${basename(path)}${WORK}`) };
+}
+
+/** Refuses a file whose temporary name the file system would not take. */
+function requireShortName(path: string): void {
+  const numBytes = new TextEncoder().encode(basename(path)).length;
+  if (numBytes <= MAX_NAME_BYTES) return;
+  throw new UserError(
+    `Cannot write ${path}: its name has ${numBytes} bytes, expected at most ${MAX_NAME_BYTES}; ` +
+      "choose a shorter one",
+  );
+}
+
+/** The target of a link, which need not exist yet; any other path unchanged. */
+function targetOf(file: string): string {
+  try {
+    exists(file); // a link to itself is refused
+    if (!Deno.lstatSync(file).isSymlink) return file;
+    return targetOf(resolve(dirname(file), Deno.readLinkSync(file)));
+  } catch (error) {
+    if (isMissing(error)) return file;
+    throw explainFileError(error, `write ${file}`);
+  }
+}
+
+/** Refuses an output that a link in its folder would lead elsewhere. @throws {UserError} If there is such a link. */
+export function refuseLinksTo(root: string, name: string): void {
+  for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
+    refuseLink(join(root, folder), `write ${join(root, name)}`);
+  }
+}
+
+/** The names of all outputs of a manifest, and of those that they are replacing. */
+export function namesOf({ outputs, replaces = [] }: Manifest): string[] {
+  return [...outputs.map(({ path }) => path), ...replaces];
+}
+
+/** Refuses a folder that holds other files or another run's output. @throws {UserError} If it does. */
+export function refuseOthersFolder({ output, root }: OutputPath, found: Found, overwrite: boolean): void {
+  const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
+  if (isPublished) return;
+  if (hasBegunOther && !overwrite) {
+    throw new UserError(
+      `Cannot write to ${output}: a run with other inputs or options did not finish there; finish it, ` +
+        "choose another --output or add --overwrite",
+    );
+  }
+  const isEmpty = [...Deno.readDirSync(root)].every(({ name }) => name.startsWith(WORK));
+  if (isEmpty) return;
+  if (published?.stage === stage) {
+    if (overwrite) return;
+    throw new UserError(
+      `Cannot write to ${output}: ${stage} with other inputs or options wrote to it, expected an empty folder; ` +
+        "choose another --output or add --overwrite",
+    );
+  }
+  throw new UserError(
+    `Cannot write to ${output}: ${published ? `${published.stage} wrote to it` : "it holds other files"}, ` +
+      `expected an empty folder or one of ${stage}; choose another --output, or delete the folder by hand`,
+  );
+}
+
+/** Refuses paths that are not regular files. @throws {UserError} If there is one. */
+export function requireRegularPlaces({ root }: OutputPath, names: readonly string[]): void {
+  for (const name of names) {
+    const path = join(root, name);
+    requireShortName(path);
+    if (exists(path)) requireRegular(Deno.statSync(path), `write ${path}`);
+  }
+}
+
+/** Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one. */
+export function refuseOthersFiles(
+  { root }: OutputPath,
+  names: readonly string[],
+  found: Found,
+  overwrite: boolean,
+): void {
+  const { wanted: { stage }, published, isPublished } = found;
+  const own = new Set(published?.stage === stage ? namesOf(published) : []);
+  for (const name of names) {
+    const path = join(root, name);
+    if (!exists(path)) continue;
+    if (!own.has(name)) {
+      const writer = published ? `${published.stage} wrote it` : "no manifest says who wrote it";
+      throw new UserError(
+        `Cannot write ${path}: it exists already, and ${writer}; choose another --output, or delete it by hand`,
+      );
+    }
+    if (isPublished || overwrite) continue;
+    throw new UserError(
+      `Cannot write ${path}: ${stage} with other inputs or options wrote it; ` +
+        "choose another --output or add --overwrite",
+    );
+  }
+}
+
+/**
+ * Refuses an output folder that is divided in another way.
+ *
+ * @throws {UserError} If it is.
+ */
+export function refuseOtherDivision(folder: string, task: ArrayTask): void {
+  const other = listTasks(folder).find(({ count }) => count !== task.count);
+  if (!other) return;
+  const isWhole = other.count === 1;
+  throw new UserError(
+    `Cannot write to ${folder}: it is ${isWhole ? "not divided" : `divided over ${other.count} tasks`} ` +
+      `(${manifestName(other)}), this run is task ${formatArrayTask(task)}; ` +
+      `${isWhole ? "leave out --task" : `continue with --task I/${other.count}`}, ` +
+      `choose another --output or delete the folder`,
+  );
+}
+
+/** The state of an output's path before a run. */
+export interface Found {
+  wanted: Manifest;
+  /** The manifest of the published outputs. */
+  published: Manifest | undefined;
+  /** Whether it is of the requested run. */
+  isPublished: boolean;
+  /** Whether there is unfinished work of another run. */
+  hasBegunOther: boolean;
+}
+
+/**
+ * Refuses an output folder to one of several tasks, which may all start at the same time.
+ *
+ * @param found The task's state in the folder, and the manifest that it starts with.
+ * @throws {UserError} If the folder holds files of another run, of this stage or of no stage.
+ */
+export function refuseOtherTasks(folder: string, found: Found): void {
+  const { wanted, published, isPublished, hasBegunOther } = found;
+  // Listed before the manifests are read: a stage writes its manifest before other files.
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+  const sibling = firstManifest(folder);
+  const isOther = published && !isPublished || hasBegunOther;
+  if (sibling && (isOther || !isSameRun(sibling, wanted))) {
+    throw new UserError(
+      `Cannot write to ${folder}: ${sibling.stage} with other inputs or options wrote to it, expected the same ` +
+        `in all tasks; choose another --output or delete the folder`,
+    );
+  }
+  if (!sibling && names.some((name) => !TRACE.test(name))) {
+    throw new UserError(
+      `Cannot write to ${folder}: it holds other files, expected an empty folder; choose another --output`,
+    );
+  }
+}
+
+/** Refuses a path that cannot be an output folder. @throws {UserError} If it is a file or a dangling link. */
+export function requireFolderOrNothing(folder: string): void {
+  if (!exists(folder)) return refuseLink(folder, `write to ${folder}`);
+  if (Deno.statSync(folder).isDirectory) return;
+  throw new UserError(
+    `Cannot write to ${folder}: it is a file, expected a folder; choose another --output`,
+  );
+}
+
+/** Refuses links in a work folder, which no stage makes. @throws {UserError} If there is one. */
+export function refuseLinksIn(folder: string, action: string): void {
+  for (const { name, isDirectory, isSymlink } of Deno.readDirSync(folder)) {
+    const path = join(folder, name);
+    if (isSymlink) refuseLink(path, action);
+    if (isDirectory) refuseLinksIn(path, action);
+  }
+}
