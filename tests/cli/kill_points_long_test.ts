@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
+import { readManifest } from "../../lib/io/files/manifest.ts";
 import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
@@ -27,6 +28,8 @@ interface Replacement {
   args(out: string, which: "old" | "new"): string[];
   /** Whether the new run is the first one, without an output to replace. */
   isFirst?: boolean;
+  /** Whether a rerun keeps the files that the killed run recorded, instead of writing them again. */
+  keepsFiles?: boolean;
   /** Reads the output. @throws {UserError} If it is not whole. */
   read(out: string): Promise<unknown>;
   /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
@@ -55,10 +58,25 @@ function namesIn(folder: string, within = ""): string[] {
   }).sort();
 }
 
+/** The inodes of the outputs that a run recorded in its work folder. */
+function recordedInodes(out: string): Map<string, number | null> {
+  const outputs = readManifest(join(out, ".work", "manifest.json"))?.outputs ?? [];
+  const inNext = (name: string) => join(out, ".work", "next", name);
+  return new Map(outputs.map(({ path }) => [path, Deno.statSync(inNext(path)).ino]));
+}
+
 /** Ends the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
 async function killEverywhere(
   folder: TemporaryFolder,
-  { args, read, readSteps = () => Promise.resolve([]), input, stride = 1, isFirst = false }: Replacement,
+  {
+    args,
+    read,
+    readSteps = () => Promise.resolve([]),
+    input,
+    stride = 1,
+    isFirst = false,
+    keepsFiles = false,
+  }: Replacement,
 ): Promise<number> {
   const [oldPlace, newPlace] = ["old", "new"].map((name) => folder.at(name));
   const place = folder.at("killed");
@@ -75,7 +93,7 @@ async function killEverywhere(
   );
   assert(JSON.stringify(oldContent) !== JSON.stringify(newContent), "both runs wrote the same");
   let numRefused = 0;
-  let numStops = 0;
+  let [numStops, numKept] = [0, 0];
   for (let n = 1, isDone = false; !isDone; n += stride, numStops++) {
     copyFolder(oldPlace, place);
     isDone = await runUntilChange(n, () => runNew(place));
@@ -92,13 +110,19 @@ async function killEverywhere(
       if (!isNothing) assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
       numRefused++;
     }
+    const inodes = keepsFiles ? recordedInodes(out(place)) : new Map();
+    numKept += inodes.size;
     await runNew(place);
+    for (const [name, inode] of inodes) {
+      assertEquals(Deno.statSync(join(out(place), name)).ino, inode, `${name} was written again`);
+    }
     assertEquals(await read(out(place)), newContent, `after ${n} changes and a rerun`);
     assertEquals(namesIn(place), namesIn(newPlace), `after ${n} changes and a rerun`);
     Deno.removeSync(place, { recursive: true });
     assert(n < MAX_CHANGES);
   }
   assert(numStops > 5, `only ${numStops} changes`);
+  assert(!keepsFiles || numKept > 5, `${numKept} files were kept`);
   return numRefused;
 }
 
@@ -198,6 +222,7 @@ for (const [stage, { end = "", args }] of Object.entries(DATA_STAGES)) {
         args: (out, which) => [stage, ...args(at, which), "--output", `${out}${end}`, ...overwrite],
         read,
         isFirst,
+        keepsFiles: end === "",
       });
     });
   }

@@ -328,27 +328,6 @@ Deno.test("buildProbeRows() fails when an input changes under way", async () => 
   }
 });
 
-Deno.test("buildProbeRows() stops when it is told to, and goes on in the next run", async () => {
-  using folder = new TemporaryFolder();
-  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
-  const options = {
-    ...PROBE_ROWS_OPTIONS,
-    inputs: [folder.at("in.parquet")],
-    numShards: [64, 8, 8] as const,
-  };
-  await buildProbeRows({ ...options, output: folder.at("whole") });
-  const controller = new AbortController();
-  const onProgress = (phase: string) => phase === "writing" && controller.abort(new UserError("enough"));
-  const output = folder.at("stopped");
-  await assertRejects(
-    () => buildProbeRows({ ...options, output }, { signal: controller.signal, onProgress }),
-    UserError,
-  );
-  assert(Deno.statSync(folder.at("stopped/.work/spill/index.json")).isFile);
-  await buildProbeRows({ ...options, output });
-  assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
-});
-
 const WHERE = { path: "test" };
 
 /** `numRows` measurements from 10.0.0.1 to `numDestinations` addresses in turn, a second apart. */

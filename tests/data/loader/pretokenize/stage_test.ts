@@ -1,17 +1,14 @@
 /**
- * `pretokenize` as users run it: exit codes, one line on standard error, and what a kill leaves.
+ * `pretokenize` as users run it: exit codes and one line on standard error.
  *
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { join } from "@std/path";
-import { exists } from "../../../../lib/io/files/inputs.ts";
 import { ArrayRecordWriter } from "../../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow } from "../../../../lib/data/probe_rows/probe_row.ts";
-import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../../cli/process.ts";
+import { refused, runStageProcess, succeeded } from "../../../cli/process.ts";
 import { TemporaryFolder } from "../../../io/files/temporary_folder.ts";
 import { syntheticRows } from "../synthetic_rows.ts";
-import { folderHashes, unfinishedHashes } from "../../probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "../../probe_rows/sample_parquet.ts";
 import { readSequences } from "./token_files.ts";
 
@@ -20,18 +17,6 @@ async function assertFails(
   { code, message }: { code: number; message: string },
 ): Promise<void> {
   await refused(runStageProcess(["pretokenize", ...args]), code, message);
-}
-
-/** Waits until the folder has `count` finished files, or the process has ended. */
-async function waitForFiles(child: Deno.ChildProcess, folder: string, count: number): Promise<boolean> {
-  let isOver = false;
-  child.status.then(() => isOver = true);
-  const next = join(folder, ".work", "next");
-  const isThere = () =>
-    exists(next) &&
-    [...Deno.readDirSync(next)].filter(({ name }) => /^tokens-\d+\.parquet$/.test(name)).length >= count;
-  while (!isOver && !isThere()) await new Promise((resolve) => setTimeout(resolve, 0));
-  return !isOver;
 }
 
 Deno.test("pretokenize prints its counts as one JSON object", async () => {
@@ -81,38 +66,4 @@ Deno.test("pretokenize ends with 1 on bad input and with 2 on a wrong command li
     [args("rows.arrayrecord", "--vocabs", "v2"), "did you mean vocab?"],
   ];
   for (const [args, message] of wrong) await assertFails(args, { code: 2, message });
-});
-
-Deno.test("pretokenize ends with the same files when it was killed or stopped on the way", async () => {
-  using folder = new TemporaryFolder();
-  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 60_000, numBad: 20 }));
-  const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--sequences-per-file", "2000"];
-  const whole = folder.at("whole");
-  await succeeded(runStageProcess(["pretokenize", ...args, "--output", whole]));
-  const hashes = folderHashes(whole);
-  assertEquals(Object.keys(hashes).length, 32);
-
-  const output = folder.at("killed");
-  let numStopped = 0;
-  // The last one may have ended when the signal comes.
-  for (const [signal, count] of [["SIGTERM", 1], ["SIGKILL", 9], ["SIGKILL", 18]] as const) {
-    const child = spawnStage(["pretokenize", ...args, "--output", output]);
-    if (await waitForFiles(child, output, count)) child.kill(signal);
-    const { code, stderr } = await outputOf(child);
-    if (code !== 0) numStopped++;
-    if (signal === "SIGTERM") {
-      assertEquals(code, 75);
-      assertStringIncludes(stderr, "error: stopped by SIGTERM");
-    }
-    for (const [name, hash] of Object.entries(unfinishedHashes(output))) {
-      if (name.endsWith(".parquet")) assertEquals(hash, hashes[name], `${name} is half-written`);
-    }
-    if (signal === "SIGTERM") {
-      assert(Object.keys(unfinishedHashes(output)).every((name) => !name.endsWith(".tmp")));
-    }
-  }
-  assert(numStopped >= 2, `only ${numStopped} runs were stopped on the way`);
-  await succeeded(runStageProcess(["pretokenize", ...args, "--output", output]));
-  assertEquals(folderHashes(output), hashes);
-  assert(exists(join(output, "rejects.jsonl")));
 });
