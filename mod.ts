@@ -258,13 +258,13 @@ export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
 export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
-export { type AdviceOptions, type AdvisedMeasurement, adviseOn } from "./lib/query/nearest/advise.ts";
+export { type AdviceOptions, type AdvisedMeasurement, adviseOn } from "./lib/query/destinations/advise.ts";
 export {
   type Nearest,
   type NearestCandidate,
   nearestOf,
   type NearestOptions,
-} from "./lib/query/nearest/nearest.ts";
+} from "./lib/query/destinations/nearest.ts";
 export {
   type MapArea,
   type MapLevel,

@@ -22,7 +22,6 @@ export const IN_BROWSER: readonly string[] = [
     "query/destinations",
     "query/likelihood",
     "query/changes",
-    "query/nearest",
     "query/questions",
     "query/rtt",
     "query/score",

@@ -11,7 +11,7 @@ import { meanOf, quantileOfSample } from "../../base/sample_statistics.ts";
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import { raceOf } from "../../query/nearest/nearest.ts";
+import { raceOf } from "../../query/destinations/nearest.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";

@@ -140,7 +140,7 @@ export interface PrefixDestinationQuery extends Omit<DestinationQuery, "source">
 }
 
 /** Enough sources of a place, each of which takes as long as a question of its own. */
-export const DEFAULT_NUM_SOURCES = 8;
+const DEFAULT_NUM_SOURCES = 8;
 
 /**
  * Ranks destinations of a measurement whose source is drawn from the model within its prefix or place: by the means of

@@ -74,7 +74,7 @@ export const advise = question({
   }),
   async ask(asking, { src, candidates, targets, budget = 20, time, context, draws: numDraws, seed }) {
     const { model } = asking;
-    const { adviseOn, requireCoordinates } = await import("../nearest/advise.ts");
+    const { adviseOn, requireCoordinates } = await import("../destinations/advise.ts");
     const { prepareQuery } = await import("../rtt/answer_queries.ts");
     requireCoordinates(model);
     const { timeS, context: shared } = readSource({ src: src ?? "0.0.0.0", time, context }, model.places);

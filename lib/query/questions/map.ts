@@ -4,7 +4,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
-import type { MapLevel, MapRtt, RttMaps } from "../rtt/rtt_map.ts";
+import type { MapLevel, RttMaps } from "../rtt/rtt_map.ts";
 import {
   answeredTime,
   context,
@@ -69,6 +69,7 @@ export const map = question({
   async ask(asking, { src, level = "country", first = 0, count = 256, ...asked }) {
     const { model } = asking;
     const { RttMaps } = await import("../rtt/rtt_map.ts");
+    const { mapPlace } = await import("../rtt/map_format.ts");
     const maps = getOrMake(mapsOfModels, model, () => new RttMaps(model));
     const { source, timeS, context } = readSource({ src, ...asked }, model.places);
     const areas = maps.areas(level, source);
@@ -99,21 +100,5 @@ export const map = question({
     return `${table}\n${timeLine(time)}`;
   },
 });
-
-/** A place as an answer has it. */
-export function mapPlace(
-  { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, basis, ...place }: MapRtt,
-): z.infer<typeof placeSchema> {
-  return {
-    ...place,
-    cell_degrees: cellDegrees,
-    median_ms: medianMs,
-    low_ms: lowMs,
-    high_ms: highMs,
-    p_failed: pFailed,
-    known_addresses: knownAddresses,
-    basis,
-  };
-}
 
 const mapsOfModels = new WeakMap<PingModel, RttMaps>();

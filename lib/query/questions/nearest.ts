@@ -25,7 +25,7 @@ import {
 } from "./question.ts";
 
 /** The criteria by which candidates are ranked. */
-export const NEAREST_ORDERS = ["median", "probability"] as const;
+const NEAREST_ORDERS = ["median", "probability"] as const;
 /** The largest number of candidates; each takes 0.14 MB. */
 const MAX_CANDIDATES = 10_000;
 /** The largest number where many share a server. */
@@ -85,7 +85,7 @@ export const nearest = question({
   async ask(asking, { src, candidates, time, context, top = 5, by = "median", draws: numDraws, seed }) {
     const { model } = asking;
     const { prepareQuery } = await import("../rtt/answer_queries.ts");
-    const { nearestOf } = await import("../nearest/nearest.ts");
+    const { nearestOf } = await import("../destinations/nearest.ts");
     const { timeS, context: shared } = readSource({ src, time, context }, model.places);
     const queries = candidates.map((each, i) => {
       const { dst, context: own } = typeof each === "string" ? { dst: each, context: undefined } : each;

@@ -7,7 +7,7 @@ import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { csvField, formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
-import { mapPlace } from "../questions/map.ts";
+import type { AnswerOf } from "../questions/questions.ts";
 import type { MapLevel, MapRtt } from "./rtt_map.ts";
 
 /** The levels of a map, in the order in which they are drawn. */
@@ -89,6 +89,22 @@ function svg(map: RttMapFile): string {
     credits: creditLines(map),
     mark,
   }));
+}
+
+/** A place as answers and GeoJSON have it. */
+export function mapPlace(
+  { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, basis, ...place }: MapRtt,
+): AnswerOf<"map">["places"][number] {
+  return {
+    ...place,
+    cell_degrees: cellDegrees,
+    median_ms: medianMs,
+    low_ms: lowMs,
+    high_ms: highMs,
+    p_failed: pFailed,
+    known_addresses: knownAddresses,
+    basis,
+  };
 }
 
 /** Cells are polygons, countries points. */

@@ -10,7 +10,7 @@ import {
   evaluateRankings,
   scoreChoices,
 } from "../../../lib/eval/sections/ranking_section.ts";
-import { raceOf } from "../../../lib/query/nearest/nearest.ts";
+import { raceOf } from "../../../lib/query/destinations/nearest.ts";
 import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { type MeshMeasurement, meshRow } from "./mesh_rows.ts";

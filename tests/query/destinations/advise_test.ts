@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { type AdviceOptions, adviseOn } from "../../../lib/query/nearest/advise.ts";
+import { type AdviceOptions, adviseOn } from "../../../lib/query/destinations/advise.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import fc from "fast-check";
 import { UserError } from "../../../lib/base/errors.ts";
 import { CANONICAL_RTT_CODES } from "../../../lib/data/tokens/rtt_code.ts";
-import { nearestOf, type NearestOptions, raceOf } from "../../../lib/query/nearest/nearest.ts";
+import { nearestOf, type NearestOptions, raceOf } from "../../../lib/query/destinations/nearest.ts";
 import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
