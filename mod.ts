@@ -287,14 +287,23 @@ export {
   type ScoreOptions,
   scoreResults,
 } from "./lib/query/score/score_results.ts";
+export type {
+  Alarm,
+  AlarmCause,
+  AlarmChoice,
+  AlarmEvent,
+  AlarmGroup,
+  Alarms,
+  Calibration,
+  Departure,
+  EndReason,
+  Finding,
+  NeededEvidence,
+  SharedEnd,
+} from "./lib/query/changes/alarms.ts";
 export {
-  type Alarm,
-  type AlarmEvent,
-  type AlarmGroup,
   DEFAULT_WATCH_OPTIONS,
-  type EndReason,
   PairWatch,
-  type SharedEnd,
   type WatchedPair,
   type WatchedPlace,
   type WatchOptions,

@@ -943,7 +943,7 @@ export const STAGES = named({
     reads: "measurements as they come, perhaps a checkpoint",
     writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
     example: "--input data/pings.jsonl --follow",
-    main: ["input", "output", "follow", "checkpoint", "webhook"],
+    main: ["input", "output", "follow", "falseAlarms", "webhook"],
     options: {
       checkpoint: option.path(uses.run, "a run or checkpoint: adds what its model expected to each alarm"),
       input: option.paths(

@@ -22,6 +22,7 @@ export interface SharedEnd {
 
 /** A departure of a pair from its usual level, which may become an alarm. */
 export interface Departure {
+  /** What happened. */
   readonly cause: AlarmCause;
   /** The source's address. */
   readonly src: string;
@@ -45,6 +46,7 @@ export interface Departure {
 export interface AlarmGroup {
   /** The number of the first alarm. */
   readonly id: number;
+  /** The cause of all its alarms. */
   readonly cause: AlarmCause;
   /** The property of all its alarms: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
   shared: string | undefined;
@@ -62,6 +64,7 @@ export interface AlarmGroup {
 export interface Alarm {
   /** From 1, by the order in which they were told. */
   readonly id: number;
+  /** What happened. */
   readonly cause: AlarmCause;
   /** The source's address. */
   readonly src: string;
@@ -80,32 +83,32 @@ export interface Alarm {
 /** Why an alarm ended: its pair is as usual again, has a new usual level, or was dropped. */
 export type EndReason = "usual" | "new usual" | "dropped";
 
-interface Found {
+/** The beginning, a change or the end of an alarm. */
+export interface AlarmEvent {
   /** Which of these it is. */
   readonly kind: "begin" | "change" | "end";
+  /** The alarm as it is now. */
+  readonly alarm: Alarm;
   /** When, Unix seconds: the change, not when it was found. */
   readonly timeS: number;
   /** Of an end. */
   readonly reason?: EndReason;
   /** Of a beginning and of a change, nats. */
-  evidence?: number;
+  readonly evidence?: number;
+  /** Of a beginning and of a change: how often a day this much evidence is found. */
+  readonly perDay?: number;
   /** Of a beginning and of a change: the pair's measurements before it, oldest first. */
   readonly history?: readonly TimedMeasurement[];
 }
 
-/** The beginning, a change or the end of a departure. */
-export interface Finding extends Found {
+/** The beginning, a change or the end of a departure, which may become one of an alarm. */
+export interface Finding extends Omit<AlarmEvent, "alarm" | "evidence" | "perDay"> {
+  /** What begins, changes or ends. */
   readonly departure: Departure;
   /** The pair's level since then. */
   readonly now: Level;
-}
-
-/** The beginning, a change or the end of an alarm. */
-export interface AlarmEvent extends Found {
-  /** The alarm as it is now. */
-  readonly alarm: Alarm;
-  /** Of a beginning and of a change: how often a day this much evidence is found. */
-  readonly perDay?: number;
+  /** Of a beginning and of a change, nats; that of an outage grows. */
+  evidence?: number;
 }
 
 const DAY_S = 86_400;
@@ -119,6 +122,7 @@ export type NeededEvidence = Record<AlarmCause, number>;
 
 /** What was found in some time. */
 export interface Calibration {
+  /** All of them, weak ones too. */
   readonly departures: readonly Departure[];
   /** How long that took. */
   readonly days: number;
@@ -154,7 +158,7 @@ export class Alarms {
   /** The number of departures. */
   numDepartures = 0;
 
-  /** @param spanS The time that the input spans until now. */
+  /** Chooses from no departures yet. @param spanS The time that the input spans until now. */
   constructor(choice: AlarmChoice, spanS: () => number) {
     this.#choice = choice;
     this.#spanS = spanS;
