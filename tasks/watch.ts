@@ -89,6 +89,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     },
   };
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
+  stage.log(choiceOf(options, isWhole));
   const isText = options.text || !options.json && Deno.stdout.isTerminal();
   const table = new AlarmTable(names);
   using lines = isText && options.output === undefined ? undefined : openAlarms(options, told);
@@ -137,7 +138,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const shown = isText ? table.toString() : "";
   if (stage.signal.aborted && shown !== "") printLine(`\n${shown}`);
   stage.log(text);
-  stage.log(choiceOf(watch, options));
+  stage.log(neededOf(watch.alarms));
   stage.signal.throwIfAborted();
   const numUnposted = webhook ? webhook.numLost + webhook.numWaiting : 0;
   if (numUnposted > 0) {
@@ -208,15 +209,26 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
 }
 
 /** Which alarms are told, for people. */
-function choiceOf({ alarms }: PairWatch, { falseAlarms, calibration }: Options): string {
-  const { needed: { outage, shift }, numDepartures, numAlarms } = alarms;
+function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): string {
+  const compared = calibration.length > 0
+    ? "--calibration"
+    : isWhole
+    ? "the whole input"
+    : "the last 7 days of the input";
+  return `telling the strongest groups of alarms, at most ${falseAlarms} of all pairs together (--false-alarms), compared ` +
+    `with ${compared}`;
+}
+
+/** The evidence that alarms needed, for people. */
+function neededOf({ needed: { outage, shift }, numDepartures, numAlarms }: PairWatch["alarms"]): string {
   const [outageNats, shiftNats] = [outage, shift].map((nats) => Number(nats.toPrecision(3)));
-  const weaker = numDepartures > numAlarms
-    ? `; ${formatCount(numDepartures - numAlarms)} weaker changes are not told, a larger rate tells more`
-    : "";
-  const compared = calibration.length > 0 ? "--calibration" : "the input itself";
-  return `told: the strongest groups of alarms, at most ${falseAlarms} of all pairs together (--false-alarms), as ${compared} ` +
-    `has them: outages with ${outageNats} nats of evidence or more, other changes with ${shiftNats}${weaker}`;
+  const needed =
+    `alarms needed ${outageNats} nats of evidence for an outage, ${shiftNats} for another change`;
+  const numWeaker = numDepartures - numAlarms;
+  if (numWeaker === 0) return needed;
+  return `${needed}; ${
+    formatCount(numWeaker)
+  } weaker changes are not told, a larger --false-alarms tells more`;
 }
 
 /** @throws {UserError} If nothing of an input could be used, or more than a twentieth of it was left out. */

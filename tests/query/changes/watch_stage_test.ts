@@ -66,7 +66,7 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   );
   assertStringIncludes(
     stderr,
-    "at most 5/day of all pairs together (--false-alarms), as the input itself has them: outages with 0 nats",
+    "at most 5/day of all pairs together (--false-alarms), compared with the last 7 days of the input\n",
   );
 });
 
@@ -589,7 +589,14 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
         "",
       ].join("\n"),
     );
-    assertStringIncludes(stderr, "4 alarms in 3 groups (1 open)");
+    assertStringIncludes(stderr, "compared with the whole input\n");
+    assertStringIncludes(
+      stderr,
+      "4 alarms in 3 groups (1 open)\nalarms needed 0 nats of evidence for an outage, 0 for",
+    );
+    const few = await succeeded(watch("--false-alarms", "1/week"));
+    assertStringIncludes(few.stderr, "1 alarms in 1 groups (0 open)");
+    assertStringIncludes(few.stderr, "; 3 weaker changes are not told, a larger --false-alarms tells more");
     const output = join(folder, "alarms.jsonl");
     assertEquals((await watch("--text", "--output", output)).stdout, stdout);
     assertEquals(parse(Deno.readTextFileSync(output)).length, 7);
