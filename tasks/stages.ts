@@ -1208,7 +1208,7 @@ export const STAGES = named({
       output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
       input: option.paths(
         uses.inputs,
-        "RIPE Atlas results or measurements Parquet to learn instead of the real campaign",
+        "measurements of any format that import reads, to learn instead of the real campaign",
       ),
       fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
       start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
