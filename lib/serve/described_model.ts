@@ -55,12 +55,13 @@ export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOption
   };
 }
 
-/** Evenly spaced points of both curves, by step. */
+/** Evenly spaced points of both curves, by step; losses in bits per token. */
 function trainingCurve(records: readonly MetricsRecord[]): ModelInfo["training_curve"] {
+  const bitsOf = (nats: number | null | undefined) => typeof nats === "number" ? nats / Math.LN2 : null;
   const points = records.map((record) => ({
     step: record.step,
-    train_loss: record["train/loss"] ?? null,
-    eval_loss: record["eval/loss"] ?? null,
+    train_loss: bitsOf(record["train/loss"]),
+    eval_loss: bitsOf(record["eval/loss"]),
   }));
   const shown = new Set([
     ...evenly(points.filter((point) => point.train_loss !== null)),

@@ -53,7 +53,7 @@ export const modelInfoSchema = z.object({
     step: z.int(),
     train_loss: z.number().nullable(),
     eval_loss: z.number().nullable(),
-  })).describe("some hundred points at most, nats per token"),
+  })).describe("some hundred points at most, bits per token"),
   evaluation: z.object({
     num_measurements: z.int(),
     split: z.string(),
