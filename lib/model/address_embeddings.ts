@@ -34,6 +34,7 @@ import {
 } from "./model_config.ts";
 import { PairHistory, SequenceMemory, timedHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
+import { lightFloorMs } from "../data/addresses/light_floor.ts";
 import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import {
   type KnownRtt,
@@ -325,6 +326,14 @@ export class AddressEmbeddings {
     const row = this.#places && this.#prefixes?.row(key.hash1, key.hash2, claims);
     if (claims) this.#paths.clear();
     return row !== undefined && row !== NO_ROW;
+  }
+
+  /** The time of light between the places of two addresses, ms; 0 if one is unknown or known to be wrong. */
+  floorMs(source: Uint8Array, destination: Uint8Array): number {
+    const [a, b] = [source, destination].map((address) =>
+      this.isMisplaced(address) ? undefined : this.placeOf(address)?.position
+    );
+    return a && b && this.#places ? lightFloorMs(a, b, this.#places.stepDegrees) : 0;
   }
 
   /** @internal The pair of two whole addresses. */

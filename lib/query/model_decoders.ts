@@ -379,17 +379,20 @@ export class ModelDecoders {
    *
    * @param prompts As {@link visitContinuations} takes them.
    * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
+   * @param visit Also visits their distributions.
    * @returns One array per continuation, those of the first prompt first.
    */
   async continuationLogProbabilities(
     prompts: readonly ContinuedPrompt[],
     allowed?: AllowedTokens,
+    visit?: VisitRow,
   ): Promise<Float32Array[]> {
     const all = prompts.flatMap(({ prompt, continuations }) =>
       continuations.map((tokens) => ({ tokens, places: allowed?.(tokens, prompt) }))
     );
     const results = all.map(({ tokens }) => new Float32Array(tokens.length));
     await this.visitContinuations(prompts, (logP, i, depth) => {
+      visit?.(logP, i, depth);
       const { tokens, places } = all[i];
       const among = places?.[depth];
       results[i][depth] = among ? restrictedLogProbability(logP, tokens[depth], among) : logP[tokens[depth]];

@@ -23,7 +23,7 @@ import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { isAddress } from "../data/addresses/ip_prefix.ts";
 import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
-import { isOfPair, Pool, type PooledForecast } from "../model/pool/pool.ts";
+import { forecastOfModel, isOfPair, Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import { contextThatFits, encodeQuery, type PrefixQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
@@ -45,7 +45,7 @@ export interface PingModelOptions {
   memoryLimitBytes?: number;
   /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration | undefined;
-  /** Whether the network alone answers, without the simple forecasts of the checkpoint's pool (false). */
+  /** Whether the network alone answers, without the simple forecasts of the checkpoint's pool and the time of light (false). */
   noPool?: boolean;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
@@ -94,6 +94,7 @@ export class PingModel {
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
+  readonly #isAlone: boolean;
   /** The rows that were loaded from `weights` to know places. */
   #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
@@ -122,6 +123,7 @@ export class PingModel {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.calibration = calibration;
     this.names = names ?? NO_NAMES;
+    this.#isAlone = noPool === true;
     if (pool && !noPool) this.#pool = new Pool(config, { weights, pool });
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
@@ -278,12 +280,18 @@ export class PingModel {
   }
 
   /**
-   * The simple forecast of a query; undefined without a pool.
+   * The simple forecast of a query, above what light needs between its places; undefined if there is neither.
    *
+   * @param rttCode The result, if it is known: one that is too fast shows that a place is wrong.
    * @internal
    */
-  pooled(query: RttQuery): PooledForecast | undefined {
-    return this.#pool?.forecast({ ...query, context: contextThatFits(query, this.config.sequenceLength) });
+  pooled(query: RttQuery, rttCode: number | null = null): PooledForecast | undefined {
+    const { source, destination, isOfPlaces = false } = query;
+    const context = contextThatFits(query, this.config.sequenceLength);
+    const floorMs = this.#placedRows?.floorMs(source, destination) ?? 0;
+    const [question, floor] = [{ ...query, context }, { floorMs, rttCode, isOfPlaces }];
+    if (this.#pool) return this.#pool.forecast(question, floor);
+    return this.#isAlone ? undefined : forecastOfModel(question, floor);
   }
 
   /**

@@ -34,6 +34,8 @@ export interface RttQuery {
    * model remembers from training, then those in the context.
    */
   recent?: readonly TokenMeasurement[];
+  /** Whether both addresses stand for the places that the model has of them: no measurement shows that these are wrong. */
+  isOfPlaces?: boolean;
 }
 
 /** An RTT between prefixes is asked for. */

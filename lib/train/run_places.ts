@@ -11,13 +11,12 @@ import { PLACE_TABLE } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
 import { addressNumber, distanceKm, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
+import { lightFloorMs } from "../data/addresses/light_floor.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 
 /** The most bytes that the table takes in a checkpoint. */
 const MAX_TABLE_BYTES = 16 * 2 ** 20;
-/** Light in fibre takes a millisecond for 204 km, there and back for half of it. */
-const KM_PER_MS = 102;
 /** The most pairs that are looked at. */
 const MAX_PAIRS = 2 ** 22;
 /** The number of an address's fastest pairs of which every two are compared. */
@@ -145,6 +144,7 @@ interface Pair {
   readonly a: Node;
   readonly b: Node;
   readonly distanceKm: number;
+  readonly floorMs: number;
   leastRttMs: number;
 }
 
@@ -158,9 +158,8 @@ export function findMisplaced(
 ): Omit<RunPlaces, "numbers"> {
   const nodes = new Map<string, Node>();
   const pairs = leastRtts(table, source, nodes);
-  // Positions are rounded.
-  const slackKm = 2 * 111 * Math.SQRT1_2 * table.stepDegrees;
-  const isTooFast = ({ distanceKm, leastRttMs }: Pair) => distanceKm - slackKm > KM_PER_MS * leastRttMs;
+  const { stepDegrees } = table;
+  const isTooFast = ({ floorMs, leastRttMs }: Pair) => leastRttMs < floorMs;
   const open = new Map<Node, number>();
   for (const pair of pairs) {
     if (isTooFast(pair)) { for (const node of [pair.a, pair.b]) open.set(node, (open.get(node) ?? 0) + 1); }
@@ -182,7 +181,7 @@ export function findMisplaced(
     const worst = node.pairs.filter(isTooFast).reduce((a, b) => excessOf(b) > excessOf(a) ? b : a);
     return {
       address: node.address,
-      kind: isAnycast(node, slackKm) ? "anycast" : "misplaced",
+      kind: isAnycast(node, stepDegrees) ? "anycast" : "misplaced",
       latitude: node.position?.latitude ?? NaN,
       longitude: node.position?.longitude ?? NaN,
       tooFast: tooFast.get(node) ?? 0,
@@ -229,7 +228,8 @@ function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string,
       if (known) {
         known.leastRttMs = Math.min(known.leastRttMs, rttMs[i]);
       } else if (all.length < MAX_PAIRS) {
-        const pair = { a, b, distanceKm: distanceKm(a.position, b.position), leastRttMs: rttMs[i] };
+        const floorMs = lightFloorMs(a.position, b.position, table.stepDegrees);
+        const pair = { a, b, distanceKm: distanceKm(a.position, b.position), floorMs, leastRttMs: rttMs[i] };
         ofA.set(b, pair);
         for (const node of [a, b]) node.pairs.push(pair);
         all.push(pair);
@@ -246,9 +246,9 @@ function isWorse([a, ofA]: [Node, number], [b, ofB]: [Node, number]): boolean {
   return a.address < b.address;
 }
 
-/** How far a pair is beyond what light reaches, km. */
-function excessOf({ distanceKm, leastRttMs }: Pair): number {
-  return distanceKm - KM_PER_MS * leastRttMs;
+/** How much longer light takes than a pair's RTT, ms. */
+function excessOf({ floorMs, leastRttMs }: Pair): number {
+  return floorMs - leastRttMs;
 }
 
 /**
@@ -256,15 +256,15 @@ function excessOf({ distanceKm, leastRttMs }: Pair): number {
  *
  * Source: Cicalese et al., "A Fistful of Pings: Accurate and Lightweight Anycast Enumeration and Geolocation", INFOCOM 2015.
  */
-function isAnycast(node: Node, slackKm: number): boolean {
+function isAnycast(node: Node, stepDegrees: number): boolean {
   const fastest = node.pairs.map(({ a, b, leastRttMs }) => ({ end: a === node ? b : a, leastRttMs }))
     .filter(({ end }) => !end.isMisplaced)
     .sort((a, b) => a.leastRttMs - b.leastRttMs).slice(0, MAX_COMPARED);
   return fastest.some((first, i) =>
     fastest.slice(i + 1).some((second) =>
       first.end.position && second.end.position &&
-      distanceKm(first.end.position, second.end.position) - slackKm >
-        KM_PER_MS * (first.leastRttMs + second.leastRttMs)
+      first.leastRttMs + second.leastRttMs <
+        lightFloorMs(first.end.position, second.end.position, stepDegrees)
     )
   );
 }

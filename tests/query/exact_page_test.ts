@@ -6,6 +6,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { lightFloorMs } from "../../lib/data/addresses/light_floor.ts";
 import { addressNumber, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
@@ -28,14 +29,17 @@ import {
 } from "../../lib/model/embedding_table.ts";
 import { ageShares, changedWidths, spansOf, USUAL_AGE } from "../../lib/model/pool/age.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
+import { indexFrom } from "../../lib/model/pool/kernel_mixture.ts";
+import type { PooledForecast } from "../../lib/model/pool/pool.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
+import { distributionOf, FIRST_BYTES, firstByteMasses, massOf } from "../../lib/query/rtt/rtt_bytes.ts";
 import { parseAddressQuestion, type RttQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { mix } from "../../lib/base/random.ts";
 import { readSafetensors } from "../../lib/io/safetensors.ts";
-import { decodeRttCode, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
-import { BYTE_BASE, FAILED, RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
+import { BYTE_BASE, FAILED, RTT_START, VOCAB_SIZE } from "../../lib/data/tokens/vocab_v2.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceForward } from "../reference/model.ts";
 
@@ -69,6 +73,15 @@ interface Vectors {
     of: [string, string];
     hashes: [number, number][];
   }[];
+  floors: {
+    of: [string, string];
+    floorMs: number;
+    firstCode: number;
+    f: number;
+    sum: number;
+    probabilities: [code: number, probability: number][];
+    medianMs: number;
+  }[];
   codes: [rttMs: number, code: number, decodedMs: number][];
   histories: {
     codesNewestFirst: number[];
@@ -97,7 +110,7 @@ function hashesOf(seed: number, address: string): Hashes[] {
 }
 
 Deno.test("EXACT.md has vectors of every kind", () => {
-  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 6, 4, 2, 2, 6]);
+  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 1, 6, 4, 2, 2, 6]);
 });
 
 const both = ({ hash1, hash2 }: Hashes) => [hash1, hash2];
@@ -131,6 +144,43 @@ Deno.test("EXACT.md: places of addresses, and their keys", () => {
       [...a.steps, ...b.steps, ...pairKeysOf(7, a, b)].map((key) => key && both(key)),
       hashes,
     );
+  }
+});
+
+Deno.test("EXACT.md: what light needs between places, and a mixture above it", () => {
+  const table = PlaceTable.decode(Float32Array.from(vectors.places[0].table), "the page");
+  for (const { of, floorMs, firstCode, f, sum, probabilities, medianMs } of vectors.floors) {
+    const [a, b] = of.map((text) => table.locate(addressNumber(addressBytes(text)), 4).position);
+    assert(a && b);
+    assertAlmostEquals(lightFloorMs(a, b, table.stepDegrees), floorMs, 1e-9);
+    const begin = indexFrom(floorMs);
+    assertEquals(CANONICAL_RTT_CODES[begin], firstCode);
+    const logP = (weightOf: (byte: number) => number) =>
+      Float32Array.from({ length: VOCAB_SIZE }, (_, token) => Math.log(weightOf(token - BYTE_BASE)));
+    const first = logP((byte) => 1 + Math.max(0, FIRST_BYTES.indexOf(byte)) % 7);
+    const seconds = Float32Array.from(FIRST_BYTES.flatMap((x) => [...logP((y) => 1 + (x + y) % 5)]));
+    const shares = Float64Array.from(CANONICAL_RTT_CODES, (_, i) => 1 + i % 3);
+    const whole = shares.reduce((x, y) => x + y, 0) / 0.4;
+    const pool: PooledForecast = {
+      floorMs,
+      begin,
+      modelShare: 0.6,
+      end: shares.length,
+      failureProbability: (ofModel) => ofModel,
+      massBetween: (from, to) => shares.subarray(from, to).reduce((x, y) => x + y, 0) / whole,
+      addTo: (out) => shares.forEach((share, i) => out[i] += share / whole),
+    };
+    const expanded = [...FIRST_BYTES.keys()];
+    const outcome = new Float32Array(VOCAB_SIZE);
+    const answer = distributionOf({ outcome, first, seconds, expanded }, { pool });
+    for (const [code, probability] of probabilities) {
+      assertAlmostEquals(answer.probabilities[CANONICAL_RTT_CODES.indexOf(code)], probability, 1e-10);
+    }
+    assertEquals([answer.quantileMs(0.5), answer.quantileMs(0)], [medianMs, decodeRttCode(firstCode)]);
+    const masses = firstByteMasses(first, pool);
+    assertAlmostEquals(massOf(masses, pool), sum, 1e-6);
+    const place = FIRST_BYTES.indexOf(firstCode >> 8);
+    assertAlmostEquals(masses[place] / firstByteMasses(first, { ...pool, begin: 0 })[place], f, 1e-9);
   }
 });
 

@@ -15,6 +15,8 @@ export interface IpPrefix {
   readonly length: number;
   /** The prefixes that are meant, if it stands for several, such as those of a city or an AS; then its length is 0. */
   readonly mixture?: PrefixMixture;
+  /** Whether it is all that a place has, and stands for the place. */
+  readonly isWholePlace?: boolean;
 }
 
 /** Several prefixes that are asked for as one. */
@@ -70,6 +72,11 @@ export function hasHostBits(text: string): boolean {
  */
 export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length * 8): IpPrefix {
   return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
+}
+
+/** Whether a prefix stands for a place or a network. */
+export function isPlace({ mixture, isWholePlace = false }: IpPrefix): boolean {
+  return mixture !== undefined || isWholePlace;
 }
 
 export function isAddress({ bytes, length }: IpPrefix): boolean {

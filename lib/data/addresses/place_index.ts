@@ -152,7 +152,7 @@ export class PlaceIndex {
         } prefixes in the table of places; expected a place that has`,
       );
     }
-    if (found.isWhole) return found.prefixes[0].prefix;
+    if (found.isWhole) return { ...found.prefixes[0].prefix, isWholePlace: true };
     const taken = new Map<number, PlacePrefixes["prefixes"]>();
     const take = (maxPrefixes: number) =>
       getOrMake(taken, maxPrefixes, () => this.prefixes(selector, maxPrefixes, length).prefixes);

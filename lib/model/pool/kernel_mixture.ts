@@ -8,7 +8,7 @@
  * @module
  */
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
-import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 
 /** The number of canonical RTT codes. */
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
@@ -37,6 +37,13 @@ const KNOT_EDGES = Float64Array.from(KNOTS, (code) => EDGES[code]);
 export function indexOfCode(code: number): number {
   const exponent = code >> 11;
   return exponent === 0 ? code - 1 : 2047 + (exponent - 1) * 1024 + (code & 1023);
+}
+
+/** The index of the first code whose bucket begins at an RTT or later, ms. */
+export function indexFrom(rttMs: number): number {
+  const code = encodeRttCode(rttMs);
+  const index = indexOfCode(code);
+  return Math.min(NUM_CODES - 1, rttCodeBounds(code).lowMs < rttMs ? index + 1 : index);
 }
 
 const LOGS = Float64Array.from(CANONICAL_RTT_CODES, (code) => {

@@ -37,7 +37,14 @@ import {
 } from "./age.ts";
 import { type KnownOfQuestion, MAX_PAIR_RTTS, type Memory } from "./forecast.ts";
 import { EVEN, kernelsOf, MEMORIES, NUM_COMPONENTS, WEIGHT_TENSORS, weightsOf } from "./forecasts.ts";
-import { indexOfCode, type Kernel, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
+import {
+  indexFrom,
+  indexOfCode,
+  type Kernel,
+  KernelMixture,
+  logOfCode,
+  NUM_CODES,
+} from "./kernel_mixture.ts";
 import { type FailureCase, failureKind, failureShare, type KnownTries, type Tried } from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
@@ -92,8 +99,25 @@ export interface PooledQuestion {
   readonly recent?: readonly TokenMeasurement[] | undefined;
 }
 
-/** The mixture with the model's distribution: P(code) = modelShare P_model(code) + its own part. */
+/** The least RTT of a question. */
+export interface LightFloor {
+  /** The time of light between the places of its ends; 0 if it is not known. */
+  readonly floorMs: number;
+  /** An RTT of the pair besides those that the pool knows; null for none. */
+  readonly rttCode: number | null;
+  /** Whether the places are what is asked about, so that no measurement shows that they are wrong. */
+  readonly isOfPlaces: boolean;
+}
+
+/**
+ * The mixture with the model's distribution: P(code) = modelShare P_model(code) + its own part. Codes before `begin` are
+ * left out of it, which `lib/query/rtt/rtt_bytes.ts` does.
+ */
 export interface PooledForecast {
+  /** What light needs; 0 if it is not known, or an RTT of the pair shows that a place is wrong. */
+  readonly floorMs: number;
+  /** The index of the first code that is not below it. */
+  readonly begin: number;
   /** The weight of the model, of whose codes only those before `end` count. */
   readonly modelShare: number;
   /** The index of the first code that is too long an RTT; the first code of its first byte. */
@@ -199,15 +223,17 @@ export class Pool {
   }
 
   /** The simple forecasts of a question and the weights of its kind. */
-  forecast(question: PooledQuestion): PooledForecast {
+  forecast(question: PooledQuestion, floor?: LightFloor): PooledForecast {
     const known = this.known(question);
-    const range = this.#rangeOf(known);
+    const light = floor ? floorOf(floor, known.ofPair.map(({ log }) => log)) : NO_FLOOR;
+    const range = this.#rangeOf(known, light.begin);
     const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
     const mixture = new KernelMixture(kernels, range, even);
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
     return {
+      ...light,
       modelShare: rest * ofModel,
       end: range[1],
       failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
@@ -339,16 +365,21 @@ export class Pool {
     return { ofPair: { measurements, failures: known.failures + failures }, ofSource, ofDestination, ofAll };
   }
 
-  /** The range of a question: that of training, widened by the RTTs of the pair and the context. */
-  #rangeOf({ ofPair, inContext }: KnownOfQuestion): readonly [first: number, end: number] {
+  /**
+   * The range of a question: that of training, widened by the RTTs of the pair and the context.
+   *
+   * @param begin The first code that light leaves: the range ends as late as after an RTT of this code.
+   */
+  #rangeOf({ ofPair, inContext }: KnownOfQuestion, begin = 0): readonly [first: number, end: number] {
     const [first, most] = this.#range;
-    const end = ofPair.length > 0 ? most : this.#unknownEnd;
+    const least = CANONICAL_RTT_CODES[begin];
+    const end = Math.max(ofPair.length > 0 ? most : this.#unknownEnd, rangeAround(least, least)[1]);
     const logs = [...ofPair.map(({ log }) => log), ...inContext];
     if (logs.length === 0) return [first, end];
-    const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) =>
+    const [shortest, longest] = [Math.min(...logs), Math.max(...logs)].map((log) =>
       encodeRttCode(Math.exp(log))
     );
-    const around = rangeAround(least, greatest);
+    const around = rangeAround(shortest, longest);
     return [Math.min(first, around[0]), Math.max(end, around[1])];
   }
 
@@ -468,6 +499,33 @@ export class Pool {
     };
     return [logs(0), logs(1)];
   }
+}
+
+const NO_FLOOR = { floorMs: 0, begin: 0 };
+
+/** The floor of a question, unless an RTT of the pair is below it. @param logs Of the pair's RTTs, ln ms. */
+function floorOf(
+  { floorMs, rttCode, isOfPlaces }: LightFloor,
+  logs: readonly number[],
+): Pick<PooledForecast, "floorMs" | "begin"> {
+  const begin = indexFrom(floorMs);
+  if (begin === 0) return NO_FLOOR;
+  const leastLog = logOfCode(CANONICAL_RTT_CODES[begin]);
+  const isMeasuredBelow = logs.some((log) => log < leastLog) ||
+    rttCode !== null && indexOfCode(rttCode) < begin;
+  return isMeasuredBelow && !isOfPlaces ? NO_FLOOR : { floorMs, begin };
+}
+
+/** The forecast of a checkpoint without a pool: the model alone above the floor; undefined if there is no floor. */
+export function forecastOfModel(question: PooledQuestion, floor: LightFloor): PooledForecast | undefined {
+  const { context, recent = [] } = question;
+  const logs = [...context, ...recent].flatMap((each) =>
+    each.rttCode !== null && isOfPair(each, question) ? [logOfCode(each.rttCode)] : []
+  );
+  const light = floorOf(floor, logs);
+  if (light.begin === 0) return undefined;
+  const failureProbability = (ofModel: number) => ofModel;
+  return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, massBetween: () => 0, addTo() {} };
 }
 
 /** Rows by the hashes of their keys, ascending: four halves of the hashes, then how many values each part has. */

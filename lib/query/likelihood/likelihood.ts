@@ -16,6 +16,7 @@ import { type ModelConfig, rttEncodingChoice } from "../../model/model_config.ts
 import { FIELD_GRAMMARS } from "../../data/tokens/field_grammar.ts";
 import { chosenRttEncoding, fieldsLength, WholeMeasurementWriter } from "../../data/tokens/vocab_v1.ts";
 import {
+  BYTE_BASE,
   type Field,
   FIELD_ORDERS,
   MEASUREMENT_START,
@@ -28,7 +29,14 @@ import {
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
-import { firstTokens, pooledLogProbabilities, pooledOutcome } from "../rtt/rtt_bytes.ts";
+import {
+  firstByteMasses,
+  firstTokens,
+  massOf,
+  pooledLogProbabilities,
+  pooledOutcome,
+  secondTokens,
+} from "../rtt/rtt_bytes.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
@@ -131,7 +139,7 @@ function write(
     orders[0].map((field, i) => [field, [...tokens.subarray(starts[i], starts[i + 1])]] as const),
   );
   const { rttCode } = given.measurement;
-  const pool = model.pooled({ ...given.measurement, context: given.context });
+  const pool = model.pooled({ ...given.measurement, context: given.context }, rttCode);
   return {
     prompt: tokens.subarray(0, first),
     orders: orders.map((order) => {
@@ -182,13 +190,20 @@ async function bitsOf(
     prompt: group[0].prompt,
     orders: group.flatMap(({ orders }) => orders),
   }));
+  const orders = alike.flatMap(({ orders }) => orders);
+  // The mixtures' masses above the floor.
+  const masses = orders.map(() => 1);
   const logP = await model.decoders.continuationLogProbabilities(
     alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
     model.config.vocabulary === "v2"
       ? (tokens, prompt) => allowedTokens(tokens, prompt, poolOf.get(tokens))
       : undefined,
+    (logP, i, depth) => {
+      const { pool, tokens, rttCode } = orders[i];
+      if (!pool?.begin || rttCode === null || depth !== tokens.length - 2) return;
+      masses[i] = massOf(firstByteMasses(logP, pool), pool);
+    },
   );
-  const orders = alike.flatMap(({ orders }) => orders);
   return new Map(orders.map((order, i) => {
     const nats = [...logP[i]];
     const { pool, rttCode } = order;
@@ -196,7 +211,7 @@ async function bitsOf(
       const [outcome, first, second] = nats.splice(rttCode === null ? -1 : -3);
       nats.push(pooledOutcome(rttCode === null, pool, outcome));
       if (rttCode !== null) {
-        const { ofFirst, ofCode } = pooledLogProbabilities(rttCode, pool, [first, second]);
+        const { ofFirst, ofCode } = pooledLogProbabilities(rttCode, pool, { first, second, mass: masses[i] });
         nats.push(ofFirst, ofCode - ofFirst);
       }
     }
@@ -220,7 +235,11 @@ function allowedTokens(
   return Array.from(tokens, (token, i) => {
     const allowed = grammar.allowed().filter(canStand);
     grammar.push(token);
-    return pool && i === tokens.length - 2 && tokens[i - 1] === RTT_START ? firstTokens(pool) : allowed;
+    if (pool && i === tokens.length - 2 && tokens[i - 1] === RTT_START) return firstTokens(pool);
+    if (pool?.begin && i === tokens.length - 1 && tokens[i - 2] === RTT_START) {
+      return secondTokens(tokens[i - 1] - BYTE_BASE, pool);
+    }
+    return allowed;
   });
 }
 

@@ -145,7 +145,7 @@ async function drawResults(
 
 /** A distribution whose outcome, first byte and second byte have other probabilities, see {@link SampleOptions}. */
 function changed(
-  { pFailed, probabilities, canonicalMass }: RttDistribution,
+  { pFailed, probabilities, canonicalMass, floorMs }: RttDistribution,
   { temperature, topK }: { temperature: number; topK: number },
 ): RttDistribution {
   const sharesOf = (masses: ArrayLike<number>): number[] => {
@@ -165,7 +165,7 @@ function changed(
     if (first === 0) return Array.from(codesOf(place), () => 0);
     return sharesOf(codesOf(place)).map((share) => first * share);
   }));
-  return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass);
+  return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass, { floorMs });
 }
 
 /** The context of the samples that fits the model's sequence beside the longest of them. @throws {UserError} If the query cannot be. */

@@ -68,6 +68,9 @@ const answer = z.object({
   likeliest: z.object({ rtt_ms: z.number(), probability: z.number() })
     .describe("the RTT that more replies are near than any other, and P(within the hundredth around it)"),
   quantiles_ms: quantilesMs.describe("RTT by quantile"),
+  floor_ms: z.number().nullable().describe(
+    "what light in fibre needs between the places, below which no reply is; null if a place is unknown or wrong",
+  ),
   canonical_mass: z.number().describe("the mass that the model gave to what is an RTT"),
   at: z.array(z.object({
     rtt_ms: z.number(),
@@ -136,8 +139,8 @@ export const rtt = question({
     return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, asked, options)));
   },
   text(answer) {
-    const { p_failed, median_ms, mean_ms, likeliest, quantiles_ms, at = [], drawn, histogram, basis } =
-      answer;
+    const { p_failed, median_ms, mean_ms, likeliest, quantiles_ms, floor_ms, at = [], basis } = answer;
+    const { drawn, histogram } = answer;
     const errors = drawn?.standard_errors;
     const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
     const ms = (value: number, error?: number) =>
@@ -163,6 +166,7 @@ export const rtt = question({
         line(`${+(Number(q) * 100).toFixed(4)} %`, ms(rttMs, errors?.quantiles_ms[q]))
       ),
       line("mean", ms(mean_ms, errors?.mean_ms)),
+      ...floor_ms === null ? [] : [line("light needs", ms(floor_ms))],
       ...at.flatMap((each, i) => likelihoodLines(each, errors?.cdf?.[i])),
       ...drawn ? drawnLines(drawn) : [],
       ...bars ? ["", ...drawHistogram(bars, 40)] : [],
@@ -207,7 +211,7 @@ export function roundedMeanMs({ meanMs }: Pick<RttDistribution, "meanMs">): numb
 export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
   const { quantiles = DEFAULT_QUANTILES, at = [], cdf, histogram } = wanted;
   const { distribution } = answer.mixture;
-  const { pFailed, canonicalMass } = distribution;
+  const { pFailed, canonicalMass, floorMs } = distribution;
   const { rttMs: rtt_ms, probability } = distribution.likeliest();
   return {
     p_failed: pFailed,
@@ -215,6 +219,8 @@ export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
     mean_ms: roundedMeanMs(distribution),
     likeliest: { rtt_ms, probability },
     quantiles_ms: byQuantile(quantiles, (q) => distribution.quantileMs(q)),
+    // Rounded down: no more than light needs.
+    floor_ms: floorMs && Math.floor(1000 * floorMs) / 1000,
     canonical_mass: canonicalMass,
     ...(at.length > 0 && { at: at.map((rttMs) => likelihoodOf(distribution, rttMs)) }),
     ...(answer.mixture.numDraws > 0 && { drawn: drawnSummary(answer, quantiles, at) }),

@@ -4,7 +4,13 @@
  * @module
  */
 import { RandomStream } from "../../base/random.ts";
-import { byteRange, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
+import {
+  byteRange,
+  type IpPrefix,
+  isAddress,
+  isPlace,
+  prefixOfAddress,
+} from "../../data/addresses/ip_prefix.ts";
 import { BYTE_BASE, type Field } from "../../data/tokens/vocab_v2.ts";
 import { byteMass, byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -21,7 +27,8 @@ import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 // probability given the source prefix, and a destination its own given the source and the destination prefix.
 //
 // A place or a network stands for many prefixes. Each draw takes one of them, as many draws each as its share says, and then
-// its addresses in it as above: the mixture of what its prefixes answer.
+// its addresses in it as above: the mixture of what its prefixes answer. An address that training found elsewhere is left
+// out.
 
 /** Addresses stand after the time here, so that it counts when they are drawn. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
@@ -70,8 +77,9 @@ export async function drawAddresses(
   const prefixesOf = prefixDraws(query, options.numDraws);
   const plan = planOf(query, model.config.sequenceLength);
   const fixed = await fixedMass(model, plan);
+  const { seed } = options;
   const begin = (index: number) =>
-    new DrawnAddresses(plan, fixed, { index, seed: options.seed, prefixes: prefixesOf(index) });
+    new DrawnAddresses(model, plan, fixed, { index, seed, prefixes: prefixesOf(index) });
   const rows = drawRows(model.decoders, plan.prompt, { count: options.numDraws, begin });
   return summarize(query, await Array.fromAsync(rows, (row) => row.result()));
 }
@@ -107,11 +115,12 @@ export async function drawDestinations(
   const plan = {
     ...planOf(query, model.config.sequenceLength),
     isMixed: { source: false, destination: true },
+    isPlace: { source: false, destination: true },
   };
   const begin = (i: number) => {
     const { prefix, index } = prefixes[i];
     const ends = { source: from, destination: prefix };
-    return new DrawnAddresses(plan, { source: 1, destination: 1 }, { index, seed, prefixes: ends });
+    return new DrawnAddresses(model, plan, { source: 1, destination: 1 }, { index, seed, prefixes: ends });
   };
   const rows = drawRows(model.decoders, plan.prompt, { count: prefixes.length, begin });
   return await Array.fromAsync(rows, (row) => row.result().destination);
@@ -161,6 +170,8 @@ interface PlannedByte {
 interface Plan {
   /** The ends that are mixtures. */
   readonly isMixed: Record<"source" | "destination", boolean>;
+  /** The ends that stand for a place. */
+  readonly isPlace: Record<"source" | "destination", boolean>;
   /** All that is the same in all draws. */
   readonly prompt: Uint16Array;
   /** The last tokens of the prompt: address bytes, and roles, which have no byte. */
@@ -195,6 +206,7 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
   const numFixed = tail.findIndex(isFree);
   return {
     isMixed: { source: source.mixture !== undefined, destination: destination.mixture !== undefined },
+    isPlace: { source: isPlace(source), destination: isPlace(destination) },
     prompt: tokens.slice(0, start + numFixed),
     fixed: tail.slice(0, numFixed),
     drawn: tail.slice(numFixed, tail.findLastIndex(isFree) + 1),
@@ -217,6 +229,7 @@ type Masses = Record<"source" | "destination", number>;
 class DrawnAddresses implements DrawnRow {
   /** The bytes that are not the prefixes' own. */
   readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };
+  readonly #model: Pick<PingModel, "isMisplaced">;
   readonly #plan: Plan;
   readonly #random: RandomStream;
   /** The model's probability that the bytes so far lie in the prefixes. */
@@ -226,10 +239,12 @@ class DrawnAddresses implements DrawnRow {
   lastToken = 0;
 
   constructor(
+    model: Pick<PingModel, "isMisplaced">,
     plan: Plan,
     fixed: Masses,
     { index, seed, prefixes }: { index: number; seed: number; prefixes: Ends },
   ) {
+    this.#model = model;
     this.#plan = plan;
     this.#prefixes = prefixes;
     this.#mass = { ...fixed };
@@ -254,8 +269,19 @@ class DrawnAddresses implements DrawnRow {
       return;
     }
     if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
-    this.lastToken = drawToken(logP, { tokens: byteTokens(range), random: this.#random });
+    const tokens = this.#inPlace(side, index, byteTokens(range));
+    this.lastToken = drawToken(logP, { tokens, random: this.#random });
     this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
+  }
+
+  /** The tokens that do not make an address which is known to be elsewhere; all of them if none is left. */
+  #inPlace(side: "source" | "destination", index: number, tokens: number[]): number[] {
+    const address = this.#addressOf(side);
+    if (!this.#plan.isPlace[side] || index < address.length - 1) return tokens;
+    const kept = tokens.filter((token) =>
+      !this.#model.isMisplaced(Uint8Array.of(...address.subarray(0, index), token - BYTE_BASE))
+    );
+    return kept.length > 0 ? kept : tokens;
   }
 
   /** Its addresses and masses, once it is complete. */
@@ -341,6 +367,8 @@ export class MixtureSums {
   #numDistinct = 0;
   readonly #failed = new Moments();
   #canonicalMass = 0;
+  /** The least of the draws; 0 if one has none. */
+  #floorMs = Infinity;
   /** Of w. */
   readonly #weight = new Moments();
   /** Of v m and of v, where v is the probability of a reply within the limit of the mean. */
@@ -359,6 +387,7 @@ export class MixtureSums {
     this.#numDraws += count;
     this.#numDistinct++;
     this.#canonicalMass += count * distribution.canonicalMass;
+    this.#floorMs = Math.min(this.#floorMs, distribution.floorMs ?? 0);
     this.#failed.add({ y: pFailed, w: 1, count });
     this.#weight.add({ y: weight, w: weight, count });
     const within = weight * distribution.withinPingLimit;
@@ -383,6 +412,7 @@ export class MixtureSums {
       this.#failed.sum / n,
       this.#probabilities.map((sum) => sum / weight.sum),
       this.#canonicalMass / n,
+      { floorMs: this.#floorMs || null },
     );
     const errorOf = (moments: Pick<Moments, "squares" | "products">, ratio: number, of = weight) => {
       const residual = moments.squares - 2 * ratio * moments.products + ratio ** 2 * of.squares;
@@ -475,9 +505,10 @@ export async function rttBetweenPrefixes(
   }
   const { pairs, ...masses } = await drawAddresses(model, query, { numDraws, seed });
   const sums = new MixtureSums();
+  const isOfPlaces = isPlace(query.source) && isPlace(query.destination);
   for (let first = 0; first < pairs.length; first += PAIRS_PER_PART) {
     const part = pairs.slice(first, first + PAIRS_PER_PART);
-    const queries = part.map(({ source, destination }) => ({ ...query, source, destination }));
+    const queries = part.map(({ source, destination }) => ({ ...query, source, destination, isOfPlaces }));
     await model.likelyRttDistributions(queries, (distribution, i) => sums.add(distribution, part[i].count));
     onProgress(first + part.length, pairs.length);
   }

@@ -152,7 +152,7 @@ export class QuantileCalibration {
 
   /** The corrected distribution; whether a reply comes is as predicted. @param arrays The memory of the result. */
   apply(predicted: RttDistribution, arrays: RttArrays = new RttArrays()): RttDistribution {
-    const { pFailed, probabilities, canonicalMass, spreadMass } = predicted;
+    const { pFailed, probabilities, canonicalMass, spreadMass, floorMs } = predicted;
     const { probabilities: corrected, cumulative } = arrays;
     let upTo = 0;
     let shareBelow = 0;
@@ -162,7 +162,7 @@ export class QuantileCalibration {
       corrected[i] = share - shareBelow;
       shareBelow = share;
     }
-    return new RttDistribution(pFailed, corrected, canonicalMass, spreadMass, cumulative);
+    return new RttDistribution(pFailed, corrected, canonicalMass, { spreadMass, floorMs, cumulative });
   }
 }
 

@@ -3,8 +3,10 @@
  * bytes.
  *
  * The model may give mass to bytes that make no canonical code; it is left out and the rest is renormalised, byte
- * by byte. With a pool the model's codes have a share of the mass, and simple forecasts the rest. All that says something
- * of a result goes through this module, so no two answers of a model contradict each other.
+ * by byte. With a pool the model's codes have a share of the mass, and simple forecasts the rest. Last, the codes below
+ * what light needs are left out, and the rest is renormalised: of the first byte in which that limit lies the model's mass
+ * is cut as the simple forecasts' is, so that no more bytes have to be asked for. All that says something of a result goes
+ * through this module, so no two answers of a model contradict each other.
  *
  * @module
  */
@@ -39,8 +41,58 @@ export const FIRST_INDEXES: readonly number[] = [
   NUM_CODES,
 ];
 
+/** The places of a first byte's codes that are below the floor. */
+function numBelow(place: number, pool: PooledForecast | undefined): number {
+  return Math.max(
+    0,
+    Math.min(SECOND_BYTES[FIRST_BYTES[place]].length, (pool?.begin ?? 0) - FIRST_INDEXES[place]),
+  );
+}
+
+/** The simple forecasts' mass of codes that are not below the floor. */
+function massFromFloor(pool: PooledForecast, first: number, end: number): number {
+  return end > pool.begin ? pool.massBetween(Math.max(first, pool.begin), end) : 0;
+}
+
+/** The share of a first byte's mass that is not below the floor. */
+function shareFromFloor(place: number, pool: PooledForecast): number {
+  const below = numBelow(place, pool);
+  if (below === 0) return 1;
+  const [first, end] = [FIRST_INDEXES[place], FIRST_INDEXES[place + 1]];
+  if (first + below === end) return 0;
+  const whole = pool.massBetween(first, end);
+  return whole > 0 ? pool.massBetween(pool.begin, end) / whole : (end - pool.begin) / (end - first);
+}
+
 /**
- * P(first byte) that the model adds to the distribution: without a pool all of it.
+ * The mixture's mass that is not below the floor, by which all else is divided; 1 without a floor.
+ *
+ * @param masses From {@link firstByteMasses}.
+ */
+export function massOf(masses: Float64Array, pool: PooledForecast | undefined): number {
+  if (!pool?.begin) return 1;
+  return masses.reduce((sum, mass) => sum + mass, massFromFloor(pool, 0, NUM_CODES));
+}
+
+/**
+ * Leaves out what is below the floor.
+ *
+ * @param probabilities Of codes, which are overwritten.
+ * @param mass What the others are divided by (their sum).
+ */
+export function applyFloor(
+  probabilities: Float64Array,
+  pool: PooledForecast | undefined,
+  mass?: number,
+): void {
+  if (!pool?.begin) return;
+  probabilities.fill(0, 0, pool.begin);
+  const divisor = mass ?? probabilities.reduce((sum, p) => sum + p, 0);
+  for (let i = pool.begin; i < probabilities.length; i++) probabilities[i] /= divisor;
+}
+
+/**
+ * P(first byte) that the model adds to the distribution, before it is divided by {@link massOf}: without a pool all of it.
  *
  * @param first Log-probabilities after `RttStart`, (V) nats.
  * @returns (first bytes).
@@ -51,7 +103,33 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
   let kept = 0;
   probabilities.forEach((p, i) => kept += FIRST_INDEXES[i] < pool.end ? p : 0);
   const factor = kept > 0 ? pool.modelShare / kept : 0;
-  return probabilities.map((p, i) => FIRST_INDEXES[i] < pool.end ? p * factor : 0);
+  return probabilities.map((p, i) => FIRST_INDEXES[i] < pool.end ? p * factor * shareFromFloor(i, pool) : 0);
+}
+
+/**
+ * P(second byte | first byte), of those that are not below the floor.
+ *
+ * @param second Log-probabilities after the first byte.
+ * @param place Of the first byte among {@link FIRST_BYTES}.
+ */
+export function secondByteMasses(
+  second: Float32Array,
+  place: number,
+  pool: PooledForecast | undefined,
+): Float64Array {
+  const { probabilities } = restricted(second, SECOND_BYTES[FIRST_BYTES[place]]);
+  keepFrom(probabilities, numBelow(place, pool));
+  return probabilities;
+}
+
+/** Leaves out the first probabilities and renormalises the others. */
+function keepFrom(probabilities: Float64Array, numLeftOut: number): void {
+  if (numLeftOut === 0 || numLeftOut === probabilities.length) return;
+  let kept = 0;
+  for (let i = numLeftOut; i < probabilities.length; i++) kept += probabilities[i];
+  for (let i = 0; i < probabilities.length; i++) {
+    probabilities[i] = i < numLeftOut ? 0 : probabilities[i] / kept;
+  }
 }
 
 /** Log-probabilities of next tokens, nats, (V) each. */
@@ -91,16 +169,25 @@ export function distributionOf(
     if (expanded[row] === i) {
       const given = probabilities.subarray(at, at += numSeconds);
       canonicalMass += ofModel * restrictInto(given, rowOf(seconds, row++), SECOND_BYTES[byte]);
+      keepFrom(given, numBelow(i, pool));
       for (let j = 0; j < numSeconds; j++) given[j] *= p1;
     } else {
       canonicalMass += ofModel;
       spreadMass += p1;
-      probabilities.fill(p1 / numSeconds, at, at += numSeconds);
+      // All of it is above the floor.
+      const numLeft = numSeconds - numBelow(i, pool);
+      probabilities.fill(0, at, at + numSeconds - numLeft);
+      probabilities.fill(p1 / numLeft, at + numSeconds - numLeft, at += numSeconds);
     }
   });
   pool?.addTo(probabilities);
+  applyFloor(probabilities, pool);
   const pFailed = failureProbability(outcome, pool);
-  return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass, cumulative);
+  return new RttDistribution(pFailed, probabilities, canonicalMass, {
+    spreadMass: spreadMass / massOf(masses, pool),
+    floorMs: pool?.floorMs || null,
+    cumulative,
+  });
 }
 
 /**
@@ -146,16 +233,13 @@ export function resultLogProbability(
   const ofOutcome = pool ? pooledOutcome(isFailed, pool, alone) : alone;
   if (isFailed) return ofOutcome;
   const [byte1, byte2] = [rttCode >> 8, rttCode & 255];
-  const ofByte2 = restrictedLogProbability(
-    second,
-    BYTE_BASE + byte2,
-    SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte),
-  );
+  const ofByte2 = restrictedLogProbability(second, BYTE_BASE + byte2, secondTokens(byte1, pool));
   const ofCode = pool
-    ? pooledLogProbabilities(rttCode, pool, [
-      restrictedLogProbability(first, BYTE_BASE + byte1, firstTokens(pool)),
-      ofByte2,
-    ]).ofCode
+    ? pooledLogProbabilities(rttCode, pool, {
+      first: restrictedLogProbability(first, BYTE_BASE + byte1, firstTokens(pool)),
+      second: ofByte2,
+      mass: massOf(firstByteMasses(first, pool), pool),
+    }).ofCode
     : restrictedLogProbability(first, BYTE_BASE + byte1, FIRST_TOKENS) + ofByte2;
   return ofOutcome + ofCode;
 }
@@ -165,22 +249,32 @@ export function firstTokens({ end }: PooledForecast): readonly number[] {
   return FIRST_TOKENS.filter((_, i) => FIRST_INDEXES[i] < end);
 }
 
+/** The tokens of second bytes that are not below the floor; all where none is not. */
+export function secondTokens(byte1: number, pool: PooledForecast | undefined): readonly number[] {
+  const tokens = SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte);
+  const below = numBelow(FIRST_BYTES.indexOf(byte1), pool);
+  return below < tokens.length ? tokens.slice(below) : tokens;
+}
+
 /**
  * ln P(first byte | a reply) and ln P(code | a reply) of a pool, nats.
  *
- * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte after it, by the model.
+ * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte after it among
+ *   {@link secondTokens}, by the model; `mass`: see {@link massOf}.
  */
 export function pooledLogProbabilities(
   rttCode: number,
   pool: PooledForecast,
-  [first, second]: readonly [first: number, second: number],
+  { first, second, mass }: Record<"first" | "second" | "mass", number>,
 ): { ofFirst: number; ofCode: number } {
   const index = indexOfCode(rttCode);
   const place = FIRST_BYTES.indexOf(rttCode >> 8);
-  const share = index < pool.end ? pool.modelShare * Math.exp(first) : 0;
+  const share = index < pool.end ? pool.modelShare * Math.exp(first) * shareFromFloor(place, pool) : 0;
+  const ofFirst = share + massFromFloor(pool, FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
+  const ofCode = share * Math.exp(second) + massFromFloor(pool, index, index + 1);
   return {
-    ofFirst: logOf("P(first byte)", share + pool.massBetween(FIRST_INDEXES[place], FIRST_INDEXES[place + 1])),
-    ofCode: logOf("P(RTT)", share * Math.exp(second) + pool.massBetween(index, index + 1)),
+    ofFirst: logOf("P(first byte)", ofFirst / mass),
+    ofCode: logOf("P(RTT)", index < pool.begin ? 0 : ofCode / mass),
   };
 }
 
@@ -208,7 +302,8 @@ export function rangeMass(
   pool?: PooledForecast,
 ): { below: number; within: number } {
   const [from, to] = [indexOfCode(low), indexOfCode(high) + 1];
-  const mass = { below: pool?.massBetween(0, from) ?? 0, within: pool?.massBetween(from, to) ?? 0 };
+  const mass = { below: 0, within: 0 };
+  if (pool) [mass.below, mass.within] = [massFromFloor(pool, 0, from), massFromFloor(pool, from, to)];
   const probabilities = firstByteMasses(first, pool);
   FIRST_BYTES.forEach((byte, i) => {
     if (byte !== low >> 8 && byte !== high >> 8) {
@@ -216,13 +311,16 @@ export function rangeMass(
       else if (byte < high >> 8) mass.within += probabilities[i];
       return;
     }
-    const given = restricted(byte === low >> 8 ? ofLow : ofHigh, SECOND_BYTES[byte]).probabilities;
+    const given = secondByteMasses(byte === low >> 8 ? ofLow : ofHigh, i, pool);
     SECOND_BYTES[byte].forEach((second, j) => {
       const code = byte << 8 | second;
       if (code < low) mass.below += probabilities[i] * given[j];
       else if (code <= high) mass.within += probabilities[i] * given[j];
     });
   });
+  const whole = massOf(probabilities, pool);
+  mass.below /= whole;
+  mass.within /= whole;
   requirePossible("P(a shorter RTT)", mass.below);
   requirePossible("P(RTT in the range)", mass.within);
   return mass;
@@ -251,14 +349,24 @@ export function restrictedLogProbability(
  * The likeliest first bytes, as many as leave out at most a given mass.
  *
  * @param first Log-probabilities after `RttStart`.
- * @param options `maxSpreadMass`: the mass that may be left out; `code`: one whose first byte is wanted in any case.
+ * @param options `maxSpreadMass`: the mass that may be left out; `code`: one whose first byte is wanted in any case; `pool`:
+ *   see {@link distributionOf}.
  * @returns Their places among {@link FIRST_BYTES}, ascending.
  */
 export function likelyFirstBytes(
   first: Float32Array,
-  { maxSpreadMass, code }: { maxSpreadMass: number; code: number | null },
+  { maxSpreadMass, code, pool }: {
+    maxSpreadMass: number;
+    code: number | null;
+    pool?: PooledForecast | undefined;
+  },
 ): number[] {
   const { probabilities } = restricted(first, FIRST_BYTES);
+  if (pool?.begin) {
+    const kept = probabilities.map((p, i) => p * shareFromFloor(i, pool));
+    const sum = kept.reduce((a, b) => a + b, 0);
+    kept.forEach((p, i) => probabilities[i] = p / sum);
+  }
   const byPlace = FIRST_BYTES.keys().toArray();
   const byProbability = byPlace.toSorted((a, b) => probabilities[b] - probabilities[a]);
   const chosen = new Set(code === null ? [] : [FIRST_BYTES.indexOf(code >> 8)]);
@@ -289,14 +397,16 @@ export function firstBytesOfQuantiles(
   pool?: PooledForecast,
 ): number[] {
   let sum = 0;
-  const ofModel = firstByteMasses(first, pool).map((p) => sum += p);
+  const masses = firstByteMasses(first, pool);
+  const whole = massOf(masses, pool);
+  const ofModel = masses.map((p) => sum += p);
   const known = new Map<number, number>();
-  const upTo = (place: number) =>
-    getOrMake(known, place, () => ofModel[place] + (pool?.massBetween(0, FIRST_INDEXES[place + 1]) ?? 0));
+  const ofOthers = (place: number) => pool ? massFromFloor(pool, 0, FIRST_INDEXES[place + 1]) : 0;
+  const upTo = (place: number) => getOrMake(known, place, () => (ofModel[place] + ofOthers(place)) / whole);
   const last = FIRST_BYTES.length - 1;
   const chosen = new Set<number>();
   for (const level of levels) {
-    const place = partitionPoint(last, (i) => upTo(i) >= level - ROUNDING);
+    const place = partitionPoint(last, (i) => upTo(i) >= Math.max(level - ROUNDING, Number.MIN_VALUE));
     chosen.add(place);
     if (place < last && upTo(place) < level + ROUNDING) chosen.add(place + 1);
   }

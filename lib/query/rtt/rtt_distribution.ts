@@ -60,6 +60,10 @@ export class RttArrays {
 /** The distribution of one measurement's result. */
 export class RttDistribution {
   readonly #cumulative: Float64Array;
+  /** The mass that is spread evenly within first bytes. */
+  readonly spreadMass: number;
+  /** What light needs between the places of both ends, ms; null if that is not known. There is no mass below. */
+  readonly floorMs: number | null;
 
   /**
    * Takes the probabilities as they are; the array is kept, not copied.
@@ -68,17 +72,23 @@ export class RttDistribution {
    * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
    * @param canonicalMass The mass that the model itself gave to canonical codes before they were
    *   renormalised; near 1 for a trained model.
-   * @param spreadMass The mass that is spread evenly within first bytes whose second bytes were not asked for.
-   * @param cumulative Is overwritten and kept, as long as `probabilities`.
+   * @param options `spreadMass`: the mass that is spread evenly within first bytes whose second bytes were not asked for
+   *   (0); `floorMs`: what light needs, below which there is no mass (null: not known); `cumulative`: is overwritten and
+   *   kept, as long as `probabilities`.
    * @throws {UserError} If the probabilities are not possible.
    */
   constructor(
     readonly pFailed: number,
     readonly probabilities: Float64Array,
     readonly canonicalMass: number,
-    readonly spreadMass = 0,
-    cumulative: Float64Array = new Float64Array(probabilities.length),
+    { spreadMass = 0, floorMs = null, cumulative = new Float64Array(probabilities.length) }: {
+      spreadMass?: number;
+      floorMs?: number | null;
+      cumulative?: Float64Array;
+    } = {},
   ) {
+    this.spreadMass = spreadMass;
+    this.floorMs = floorMs;
     ensure(probabilities.length === CANONICAL_RTT_CODES.length, "one probability per canonical code");
     this.#cumulative = cumulative;
     let sum = 0;
@@ -95,8 +105,8 @@ export class RttDistribution {
 
   /** The same in memory of its own, 0.5 MB: of one that is valid for the length of a call only. */
   copy(): RttDistribution {
-    const { pFailed, probabilities, canonicalMass, spreadMass } = this;
-    return new RttDistribution(pFailed, probabilities.slice(), canonicalMass, spreadMass);
+    const { pFailed, probabilities, canonicalMass, spreadMass, floorMs } = this;
+    return new RttDistribution(pFailed, probabilities.slice(), canonicalMass, { spreadMass, floorMs });
   }
 
   /**
@@ -191,7 +201,8 @@ export class RttDistribution {
 
   /** The smallest RTT up to which there is so much mass, ms. */
   #rttReaching(mass: number): number {
-    return RTTS_MS[Math.min(lowerBound(this.#cumulative, mass), RTTS_MS.length - 1)];
+    const least = Math.max(mass, Number.MIN_VALUE);
+    return RTTS_MS[Math.min(lowerBound(this.#cumulative, least), RTTS_MS.length - 1)];
   }
 }
 

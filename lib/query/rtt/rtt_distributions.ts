@@ -71,7 +71,7 @@ export async function rttDistributions(
           return firstBytesOfQuantiles(first, likely.quantilesOfEach[begin + i], pools[i]);
         }
         const { maxSpreadMass, codes } = likely;
-        return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i] });
+        return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i], pool: pools[i] });
       });
     }
     const stepped = read.step(

@@ -11,7 +11,7 @@ import {
   type PlacePrefix,
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
-import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
+import { type IpPrefix, isPlace } from "../../data/addresses/ip_prefix.ts";
 import { type BasisKind, basisKind } from "../../data/addresses/known_addresses.ts";
 import {
   addressNumber,
@@ -88,6 +88,8 @@ export interface MapOrigin {
   readonly sources: readonly Uint8Array[];
   /** When, and after which measurements. */
   readonly asked: MapMoment;
+  /** Whether it is a place. */
+  readonly isPlace: boolean;
   /** Of the first of them, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
 }
@@ -123,7 +125,12 @@ export class RttMaps {
     const sources = drawn.map(({ source }) => source);
     const { latitude, longitude } = this.#index.describe(sources[0]);
     const isKnown = latitude !== undefined && longitude !== undefined;
-    return { sources, asked, position: isKnown ? { latitude, longitude } : undefined };
+    return {
+      sources,
+      asked,
+      isPlace: isPlace(source),
+      position: isKnown ? { latitude, longitude } : undefined,
+    };
   }
 
   /**
@@ -204,14 +211,14 @@ export class RttMaps {
    * @param areas See {@link areas}, for addresses of the origin's IP version.
    * @returns Of each place in order, as parts are done.
    */
-  async *rtts(areas: readonly MapArea[], { sources, asked }: MapOrigin): AsyncGenerator<MapRtt> {
+  async *rtts(areas: readonly MapArea[], { sources, asked, isPlace }: MapOrigin): AsyncGenerator<MapRtt> {
     const tables = tablesOf(this.model.trainingData);
     const src = sources.filter((source) => tables.some((known) => known.indexOf(source) >= 0)).length;
     let part: AskedPair[] = [];
     for (const [i, area] of areas.entries()) {
       part.push(...pairsOf(area, sources));
       if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
-      for (const place of await rttsOf(this.model, part, asked)) {
+      for (const place of await rttsOf(this.model, part, { ...asked, isOfPlaces: isPlace })) {
         yield { ...place, basis: basisKind({ pair: 0, src, dst: place.knownAddresses }) };
       }
       part = [];
@@ -247,7 +254,7 @@ function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
 async function queriesOf(
   model: PingModel,
   pairs: readonly AskedPair[],
-  asked: MapMoment,
+  asked: MapMoment & Pick<RttQuery, "isOfPlaces">,
 ): Promise<RttQuery[]> {
   const queries: RttQuery[] = [];
   for (const source of new Set(pairs.map(({ source }) => source))) {
@@ -261,7 +268,7 @@ async function queriesOf(
 async function rttsOf(
   model: PingModel,
   pairs: readonly AskedPair[],
-  asked: MapMoment,
+  asked: MapMoment & Pick<RttQuery, "isOfPlaces">,
 ): Promise<Omit<MapRtt, "basis">[]> {
   const answers: Omit<MapRtt, "basis">[] = [];
   // Of the place at hand: the probabilities of codes and of no reply, by weight.
@@ -279,7 +286,7 @@ async function rttsOf(
       for (let code = 0; code < own.length; code++) probabilities[code] += share * own[code];
       if (!isLast) return;
       for (let code = 0; code < probabilities.length; code++) probabilities[code] /= pReply;
-      const mixture = new RttDistribution(pFailed, probabilities, 1, 0, cumulative);
+      const mixture = new RttDistribution(pFailed, probabilities, 1, { cumulative });
       const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => mixture.quantileMs(q));
       answers.push({ ...place, medianMs, lowMs, highMs, pFailed });
       probabilities.fill(0);

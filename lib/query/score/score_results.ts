@@ -5,12 +5,14 @@
  * @module
  */
 import {
+  applyFloor,
   failureProbability,
   FIRST_BYTES,
   FIRST_INDEXES,
   firstByteMasses,
-  restricted,
+  massOf,
   resultLogProbability,
+  secondByteMasses,
   secondBytesOf,
 } from "../rtt/rtt_bytes.ts";
 import type { Decoder } from "../../model/decoder.ts";
@@ -70,6 +72,7 @@ class ResultSurprise {
   readonly #mass: Float64Array;
   /** P of the codes of first bytes that are counted one by one, with a reply, by simple forecasts. */
   readonly #others = new Map<number, Float64Array>();
+  readonly #pool: PooledForecast | undefined;
   /** P of the result. */
   #own = 0;
   /** P of the results that are less probable, and of those that are equally probable. */
@@ -91,14 +94,18 @@ class ResultSurprise {
   ) {
     this.logLikelihood = resultLogProbability(rttCode, { outcome, first, second }, pool);
     const pFailed = failureProbability(outcome, pool);
-    this.#mass = firstByteMasses(first, pool).map((p) => p * (1 - pFailed));
+    this.#pool = pool;
+    const masses = firstByteMasses(first, pool);
+    const mass = massOf(masses, pool);
+    this.#mass = masses.map((p) => p / mass * (1 - pFailed));
     OTHERS.fill(0);
     pool?.addTo(OTHERS);
+    applyFloor(OTHERS, pool, mass);
     const at = rttCode === null ? -1 : FIRST_BYTES.indexOf(rttCode >> 8);
     if (rttCode === null) {
       this.#own = pFailed;
     } else {
-      const { probabilities } = restricted(second, SECOND_BYTES[at]);
+      const probabilities = secondByteMasses(second, at, pool);
       this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(rttCode & 255)] +
         OTHERS[indexOfCode(rttCode)] * (1 - pFailed);
       if (pool) this.#keepOthers(at, pFailed);
@@ -113,8 +120,7 @@ class ResultSurprise {
   addSecondBytes(index: number, second: Float32Array): void {
     const mass = this.#mass[index];
     const others = this.#others.get(index);
-    const { probabilities } = restricted(second, SECOND_BYTES[index]);
-    probabilities.forEach((p, i) => this.#count(mass * p + (others?.[i] ?? 0)));
+    secondByteMasses(second, index, this.#pool).forEach((p, i) => this.#count(mass * p + (others?.[i] ?? 0)));
   }
 
   #keepOthers(index: number, pFailed: number): void {
@@ -325,7 +331,7 @@ function surprisesOf(
     const read = rttCode === null
       ? { outcome: b, first: rowOf(firsts, numFailed++, V), second: c }
       : { outcome: a, first: b, second: c };
-    const pool = model.pooled({ ...measurement, context });
+    const pool = model.pooled({ ...measurement, context }, rttCode);
     return new ResultSurprise(rttCode, read, { pool, maxRelativeError });
   });
 }

@@ -1,0 +1,219 @@
+/** No answer has mass below what light needs between the places of its ends. @module */
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import type { IpPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
+import { parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
+import { lightFloorMs } from "../../../lib/data/addresses/light_floor.ts";
+import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { QUERY_ORDER } from "../../../lib/data/tokens/vocab_v2.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
+import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
+import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
+import { FIRST_BYTES, FIRST_INDEXES } from "../../../lib/query/rtt/rtt_bytes.ts";
+import { RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { scoreResults } from "../../../lib/query/score/score_results.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { knownData, tinyRowModel } from "../adapt/tiny_rows.ts";
+
+/** Berlin twice, Sydney, somewhere; one that training found misplaced. */
+const [BERLIN, POTSDAM, SYDNEY, NOWHERE, WRONG] = [
+  ...["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5", "198.51.100.9"].map(addressBytes),
+];
+const POSITIONS = [[BERLIN, 52.5, 13.5], [SYDNEY, -34, 151]] as const;
+const TABLE = PlaceTable.decode(new Float32Array(), "empty").with(
+  POSITIONS.map(([address, latitude, longitude]) => ({
+    address,
+    place: { position: { latitude, longitude }, country: 83, region: 0, asNumber: 0 },
+  })),
+);
+const FLOOR_MS = 156.93;
+
+/** A model with places whose pool knows RTTs of pairs, and the same without floors. */
+async function withPlaced(
+  known: readonly (readonly [Uint8Array, Uint8Array, rttMs: number])[],
+  test: (model: PingModel, without: PingModel) => Promise<void>,
+): Promise<void> {
+  using gpu = await Gpu.open();
+  const { config, weights } = tinyRowModel(64, TABLE.encode());
+  const rows = new AddressEmbeddings(config);
+  rows.load(weights);
+  rows.isMisplaced(WRONG, { claims: true });
+  rows.save(weights);
+  const tables = new PoolTables();
+  for (const [source, destination, rttMs] of known) {
+    tables.add(PoolTables.endOf(source), PoolTables.endOf(destination), encodeRttCode(rttMs), 1.7e9);
+  }
+  const options = { weights, pool: tables.save(fitPool([])), trainingData: knownData() };
+  const registry = new KernelRegistry(gpu);
+  const without = PingModel.of(config, registry, options);
+  without.pooled = (query) => PingModel.prototype.pooled.call(without, query, encodeRttCode(1));
+  await test(PingModel.of(config, registry, options), without);
+}
+
+const asked = (source: Uint8Array, destination: Uint8Array) => ({
+  source,
+  destination,
+  timeS: null,
+  context: [],
+});
+const EVERYWHERE = [[BERLIN, NOWHERE, 3], [NOWHERE, SYDNEY, 290], [BERLIN, POTSDAM, 160]] as const;
+const FIRST = CANONICAL_RTT_CODES.findIndex((code) => code > encodeRttCode(FLOOR_MS));
+
+Deno.test("light takes 102 km of distance a millisecond, less what the rounding of positions leaves", () => {
+  const [a, b] = POSITIONS.map(([, latitude, longitude]) => ({ latitude, longitude }));
+  assertAlmostEquals(lightFloorMs(a, b, 0.5), FLOOR_MS, 0.1);
+  assertAlmostEquals(lightFloorMs(a, b, 0.5) - lightFloorMs(a, b, 1.5), 2 * 111 * Math.SQRT1_2 / 102, 1e-9);
+  assertEquals(lightFloorMs(a, { ...a, latitude: 53 }, 0.5), 0);
+});
+
+Deno.test("what is below the floor is left out, and all else is renormalised", () =>
+  withPlaced(EVERYWHERE, async (model, without) => {
+    const floored = await model.rttDistribution(asked(BERLIN, SYDNEY));
+    const before = await without.rttDistribution(asked(BERLIN, SYDNEY));
+    assertEquals(before.floorMs, null);
+    assertAlmostEquals(floored.floorMs ?? 0, FLOOR_MS, 0.1);
+    assert(before.cdf(FLOOR_MS) > 0.2 && floored.cdf(floored.floorMs ?? 0) === 0);
+    assert(floored.quantileMs(0) >= (floored.floorMs ?? Infinity));
+    assert(floored.probabilities.every((p, i) => (p > 0) === (i >= FIRST)));
+    const place = FIRST_INDEXES.findIndex((first) => first > FIRST);
+    const next = FIRST_INDEXES[place];
+    const ratio = floored.probabilities[next] / before.probabilities[next];
+    for (let i = next; i < RTTS_MS.length; i++) {
+      if (Math.abs(floored.probabilities[i] / before.probabilities[i] / ratio - 1) > 1e-4) {
+        assertAlmostEquals(floored.probabilities[i], before.probabilities[i] * ratio, 1e-9, `${i}`);
+      }
+    }
+    // Of the floor's own first byte the model's mass is cut as the simple forecasts' is.
+    const forecast = model.pooled(asked(BERLIN, SYDNEY));
+    assert(forecast);
+    const [first, end] = [FIRST_INDEXES[place - 1], next];
+    const ofByte = (p: Float64Array, from: number) => p.subarray(from, end).reduce((a, b) => a + b, 0);
+    const model1 = ofByte(before.probabilities, first) - forecast.massBetween(first, end);
+    const share = forecast.massBetween(FIRST, end) / forecast.massBetween(first, end);
+    const expected = ratio * (model1 * share + forecast.massBetween(FIRST, end));
+    assertAlmostEquals(ofByte(floored.probabilities, first) / expected, 1, 1e-3);
+    assertEquals(floored.pFailed, before.pFailed);
+    assertAlmostEquals(floored.canonicalMass, before.canonicalMass, 1e-9);
+    assert(FIRST_BYTES.length > 0);
+  }));
+
+Deno.test("an address that training found elsewhere has no floor, nor has one without a place", () =>
+  withPlaced(EVERYWHERE, async (model) => {
+    const floorsMs = (await model.rttDistributions([
+      asked(BERLIN, WRONG),
+      asked(BERLIN, NOWHERE),
+      asked(BERLIN, POTSDAM),
+      asked(POTSDAM, SYDNEY),
+    ])).map(({ floorMs }) => floorMs);
+    assertEquals(floorsMs.map((floorMs) => floorMs !== null), [false, false, false, true]);
+  }));
+
+Deno.test("a pair that was measured below its floor has none, but where it stands for its places", () =>
+  withPlaced([...EVERYWHERE, [BERLIN, SYDNEY, 100]], async (model) => {
+    const query = asked(BERLIN, SYDNEY);
+    assertEquals((await model.rttDistribution(query)).floorMs, null);
+    assert((await model.rttDistribution({ ...query, isOfPlaces: true })).floorMs !== null);
+    const other = { ...asked(POTSDAM, SYDNEY), timeS: 1.7e9 };
+    assert((await model.rttDistribution(other)).floorMs !== null);
+    const context = [{ ...other, timeS: 1.7e9 - 60, rttCode: encodeRttCode(90) }];
+    assertEquals((await model.rttDistribution({ ...other, context })).floorMs, null);
+  }));
+
+Deno.test("quantiles, scores, likelihoods, destinations and samples have the distribution of query rtt", () =>
+  withPlaced(EVERYWHERE, async (model, without) => {
+    const query = { ...asked(BERLIN, SYDNEY), timeS: 1.7e9 };
+    const exact = await model.rttDistribution(query);
+    const levels = [0, 0.001, 0.05, 0.5, 0.95];
+    await model.likelyRttDistributions(
+      [query, query],
+      (some) => levels.forEach((level) => assertEquals(some.quantileMs(level), exact.quantileMs(level))),
+      { quantilesOfEach: [levels, levels] },
+    );
+    await model.likelyRttDistributions([query], (some) => {
+      assert(some.quantileMs(0) >= FLOOR_MS && some.spreadMass <= 0.05);
+    }, { maxSpreadMass: 0.05, codes: [null] });
+    const rttsMs = [157.2, 160, 170, 300, 5000];
+    const measurements = [...rttsMs, null].map((rttMs) => ({
+      ...query,
+      rttCode: rttMs === null ? null : encodeRttCode(rttMs),
+    }));
+    const cases = measurements.map((measurement, number) => ({ measurement, context: [], number }));
+    const { scores } = await scoreResults(model, cases, { seed: 0, maxRelativeError: 0 });
+    const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
+    const all = [exact.pFailed, ...exact.probabilities.map((p) => p * (1 - exact.pFailed))];
+    measurements.forEach(({ rttCode }, i) => {
+      const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
+      assertAlmostEquals(scores[i].logLikelihood, Math.log(own), 1e-4);
+      assertAlmostEquals(bits[i].orders[0].blocks.at(-1)?.bits ?? 0, -Math.log2(own), 1e-4);
+      const less = all.filter((p) => p < own * (1 - 1e-4)).reduce((sum, p) => sum + p, 0);
+      const same = all.filter((p) => Math.abs(p - own) <= 1e-4 * own).reduce((sum, p) => sum + p, 0);
+      assert(scores[i].pValue >= less - 1e-5 && scores[i].pValue <= less + same + 1e-5);
+    });
+    // A result that is too fast shows that a place is wrong.
+    const fast = { measurement: { ...query, rttCode: encodeRttCode(40) }, context: [], number: 0 };
+    const [ours, theirs] = await Promise.all(
+      [model, without].map(async (each) => (await scoreResults(each, [fast], { seed: 0 })).scores[0]),
+    );
+    assertAlmostEquals(ours.logLikelihood, theirs.logLikelihood, 1e-6);
+    const samples = await Array.fromAsync(sampleMeasurements(model, query, { count: 300, seed: 1 }));
+    const replies = samples.flatMap(({ rttCode }) => rttCode === null ? [] : [decodeRttCode(rttCode)]);
+    assert(replies.length > 0 && replies.every((rttMs) => rttMs >= FLOOR_MS));
+    const isWithin = (address: Uint8Array) =>
+      [SYDNEY, NOWHERE].some((each) => each.join() === address.join());
+    const others = await model.rttDistribution({ ...query, destination: NOWHERE });
+    const oddsAt = async ([lowMs, highMs]: readonly [number, number]) => {
+      const [{ destinations }] = await rankDestinations(model, [{ ...query, rttMs: [lowMs, highMs] }], {
+        isWithin,
+      });
+      const shares = [SYDNEY, NOWHERE].map((address) =>
+        destinations.find(({ prefix }) => prefix.bytes.join() === address.join())?.probability ?? NaN
+      );
+      const within = [exact, others].map((of) => of.cdf(highMs) - of.cdf(lowMs) + of.probabilityOf(lowMs));
+      return { odds: shares[0] / shares[1], likelihoods: within[0] / within[1] };
+    };
+    assertEquals((await oddsAt([1, 150])).odds, 0);
+    const [wide, narrow] = [await oddsAt([140, 400]), await oddsAt([157.5, 162])];
+    assertAlmostEquals(wide.odds / wide.likelihoods / (narrow.odds / narrow.likelihoods), 1, 1e-3);
+  }));
+
+Deno.test("between places no draw has mass below, and addresses that are elsewhere are not drawn", () =>
+  withPlaced([...EVERYWHERE, [BERLIN, SYDNEY, 100]], async (model) => {
+    const place = (text: string): IpPrefix => ({ ...parsePrefix(text), isWholePlace: true });
+    const query = { source: place("192.0.2.0/24"), destination: place("198.51.100.0/24") };
+    const answer = await rttBetweenPrefixes(model, { ...query, timeS: null, context: [] });
+    const { distribution } = answer.mixture;
+    assertAlmostEquals(distribution.floorMs ?? 0, FLOOR_MS, 0.1);
+    assertEquals(distribution.cdf(FLOOR_MS), 0);
+  }));
+
+Deno.test("of a place no address is drawn that training found elsewhere", () =>
+  withPlaced(EVERYWHERE, async (model) => {
+    const prefix = parsePrefix("198.51.100.8/31");
+    const drawn = async (destination: IpPrefix) => {
+      const query = { source: parsePrefix("192.0.2.1"), destination, timeS: null, context: [] };
+      const { pairs } = await drawAddresses(model, query, { numDraws: 64, seed: 0 });
+      return pairs.map(({ destination }) => destination[3]).sort();
+    };
+    assertEquals(await drawn(prefix), [8, 9]);
+    assertEquals(await drawn({ ...prefix, isWholePlace: true }), [8]);
+  }));
+
+Deno.test("a checkpoint without a pool has floors, but for --no-pool", () =>
+  withPlaced(EVERYWHERE, async ({ config, registry, weights }) => {
+    const [model, alone] = [false, true].map((noPool) => PingModel.of(config, registry, { weights, noPool }));
+    const query = asked(BERLIN, SYDNEY);
+    const [floored, before] = [await model.rttDistribution(query), await alone.rttDistribution(query)];
+    assertEquals([floored.cdf(FLOOR_MS), before.floorMs], [0, null]);
+    const at = encodeRttCode(300);
+    const ratioAt = (ms: number) => floored.probabilityOf(ms) / before.probabilityOf(ms);
+    assertAlmostEquals(ratioAt(decodeRttCode(at)) / ratioAt(2000), 1, 1e-6);
+    const context = [{ ...query, timeS: null, rttCode: encodeRttCode(90) }];
+    assertEquals((await model.rttDistribution({ ...query, context })).floorMs, null);
+  }));
