@@ -168,7 +168,9 @@ export class PingModel {
   /** The places that it may be asked for by name; undefined if it was trained without. */
   get places(): PlaceIndex | undefined {
     const table = this.#placedRows?.places;
-    if (table && table.numSites + table.numRanges.networks > 0) this.#places ??= new PlaceIndex(table);
+    if (table && table.numSites + table.numRanges.networks > 0) {
+      this.#places ??= new PlaceIndex(table, (address) => this.isMisplaced(address));
+    }
     return this.#places;
   }
 

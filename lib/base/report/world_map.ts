@@ -50,6 +50,8 @@ export interface MapPlace {
   /** Its middle and its size; absent for a whole country. It is drawn where its country is. */
   readonly cell?: MapPosition & { readonly degrees: number };
   readonly value: number;
+  /** Whether lines are drawn over the whole country (false). */
+  readonly isHatched?: boolean;
   /** A description for people who point at it or hear of it. */
   readonly text: string;
 }
@@ -61,6 +63,8 @@ export interface MapOptions {
   readonly bounds: readonly number[];
   /** The unit of values, for a legend below the map; a page has its own legend. */
   readonly unit?: string;
+  /** What lines over a country mean, for the legend. */
+  readonly hatched?: string;
   /** Credits, lines below the legend. */
   readonly credits?: readonly string[];
   /** A point that has a ring around it. */
@@ -122,8 +126,9 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     if (shape === undefined) {
       const { x, y } = mapPoint(own.position);
       if (y > BOTTOM) return "";
-      const at = `cx="${x.toFixed(0)}" cy="${y.toFixed(0)}"`;
-      return `${group} fill="${fill(own)}"><circle ${at} r="7"/>${saying(own)}</g>`;
+      const disc = `<circle cx="${x.toFixed(0)}" cy="${y.toFixed(0)}" r="7"`;
+      const lines = own.isHatched ? `${disc} ${HATCHED}/>` : "";
+      return `${group} fill="${fill(own)}">${disc}/>${lines}${saying(own)}</g>`;
     }
     const parts = cells.map((place) =>
       `<path data-place="${place.index}" fill="${fill(place)}" d="${cellPath(place)}">${saying(place)}</path>`
@@ -134,7 +139,8 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     const inside = `${clip}<g clip-path="url(#in-${code})" shape-rendering="crispEdges">${
       parts.join("")
     }</g>`;
-    return `${group}>${area}${parts.length === 0 ? "" : inside}</g>`;
+    const lines = whole?.isHatched ? `<use href="#shape-${code}" ${HATCHED}/>` : "";
+    return `${group}>${area}${parts.length === 0 ? "" : inside}${lines}</g>`;
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-HALF_WIDTH} ${TOP} ${
@@ -142,7 +148,7 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     } ${height}" role="group" aria-label="${escapeHtml(title)}">`,
     `<defs><g id="shapes">${
       [...SHAPES].map(([code, shape]) => `<path id="shape-${code}" d="${shape}"/>`).join("\n")
-    }</g></defs>`,
+    }</g>${HATCH}</defs>`,
     `<use href="#shapes" fill="var(--land)"/>`,
     ...known,
     `<use class="borders" href="#shapes" fill="none" stroke="var(--paper)" stroke-width="1.5" pointer-events="none"/>`,
@@ -152,6 +158,11 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     "</svg>\n",
   ].filter((part) => part !== "").join("\n");
 }
+
+/** Lines across what is filled with them. */
+const HATCH = '<pattern id="hatch" width="9" height="9" patternUnits="userSpaceOnUse" ' +
+  'patternTransform="rotate(45)"><path d="M0 0V9" stroke="var(--paper)" stroke-width="7"/></pattern>';
+const HATCHED = 'fill="url(#hatch)" pointer-events="none"';
 
 /** The outline of a cell, which is as wide at a latitude as the projection has it. */
 function cellPath({ cell }: MapPlace): string {
@@ -183,7 +194,7 @@ function dotAt(position: MapPosition): string {
   return `<circle class="dot" ${at} r="9" fill="var(--contrast)" stroke="var(--paper)" stroke-width="4" pointer-events="none"/>`;
 }
 
-function legend(names: readonly string[], { title, credits = [] }: MapOptions): string {
+function legend(names: readonly string[], { title, hatched, credits = [] }: MapOptions): string {
   const width = 2 * HALF_WIDTH / (NUM_HEATS + 1);
   const left = -HALF_WIDTH + width / 2;
   const text = (x: number, y: number, content: string, style = 'font-size="26" fill="var(--ink)"') =>
@@ -198,5 +209,10 @@ function legend(names: readonly string[], { title, credits = [] }: MapOptions): 
   const below = credits.map((line, i) =>
     text(left, 146 + i * CREDIT_HEIGHT, line, 'font-size="18" fill="var(--muted)"')
   );
-  return [text(left, 40, title), ...classes, ...below].join("\n");
+  const box = `x="${-left - 24}" y="${BOTTOM + 20}" width="24" height="24"`;
+  const lines = hatched === undefined ? [] : [
+    `<rect ${box} fill="var(--heat${NUM_HEATS >> 1})"/><rect ${box} ${HATCHED}/>`,
+    text(-left - 32, 40, hatched, 'text-anchor="end" font-size="26" fill="var(--ink)"'),
+  ];
+  return [text(left, 40, title), ...lines, ...classes, ...below].join("\n");
 }

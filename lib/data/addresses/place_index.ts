@@ -81,7 +81,7 @@ export class PlaceIndex {
   readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
   /** @internal */
-  constructor(table: PlaceTable) {
+  constructor(table: PlaceTable, readonly isMisplaced: (address: Uint8Array) => boolean = () => false) {
     this.#table = table;
   }
 
@@ -120,14 +120,14 @@ export class PlaceIndex {
   }
 
   /**
-   * Whether an address is of a place.
+   * Whether an address is of a place. Of an address that is not where the table says only the AS counts.
    *
    * @internal
    */
   has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
     const found = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     if (asNumber !== undefined && found.asNumber !== asNumber) return false;
-    return isAt?.(this.#table.sites[found.site], found.site) ?? true;
+    return !isAt || isAt(this.#table.sites[found.site], found.site) && !this.isMisplaced(address);
   }
 
   /**

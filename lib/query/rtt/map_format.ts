@@ -44,6 +44,9 @@ function creditLines({ geoFiles }: RttMapFile): string[] {
   return [...placeCredits(geoFiles), SHAPE_CREDIT].map(({ text, url }) => `${text}, ${url}`);
 }
 
+/** What lines over a country mean. */
+export const HATCHED_TEXT = "no address measured there";
+
 /** The title of a layer. */
 export function layerTitle(layer: MapLayer, src: string): string {
   return `${layer === "median" ? "Median RTT" : "Width of the interval with 90 % of the RTTs"} from ${src}`;
@@ -75,6 +78,7 @@ export function picturePlaces(places: readonly MapRtt[], layer: MapLayer): MapPl
       position,
       ...(cellDegrees !== null && { cell: { ...position, degrees: cellDegrees } }),
       value: layerMs(place, layer),
+      isHatched: place.knownAddresses === 0,
       text: describeMapRtt(place),
     };
   });
@@ -86,6 +90,7 @@ function svg(map: RttMapFile): string {
     title: layerTitle(layer, src),
     bounds: MAP_BOUNDS_MS,
     unit: "ms",
+    ...(places.some(({ knownAddresses }) => knownAddresses === 0) && { hatched: HATCHED_TEXT }),
     credits: creditLines(map),
     mark,
   }));

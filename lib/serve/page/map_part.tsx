@@ -6,6 +6,7 @@ import { heatNames, mapPoint, type MapView, WORLD, worldMap } from "../../base/r
 import { formatCount } from "../../base/text.ts";
 import {
   describeMapRtt,
+  HATCHED_TEXT,
   layerTitle,
   MAP_BOUNDS_MS,
   MAP_FORMATS,
@@ -496,6 +497,9 @@ function Legend() {
       ))}
       <li>
         <span class="heat heat-none" aria-hidden="true" /> no address known
+      </li>
+      <li>
+        <span class="heat heat-hatched" aria-hidden="true" /> {HATCHED_TEXT}
       </li>
     </ul>
   );

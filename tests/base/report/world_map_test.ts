@@ -116,6 +116,19 @@ Deno.test("a map as a file has a legend, tooltips and a mark", () => {
   assertEquals(/var\(/.test(svg), false, "a file needs no style of a page");
 });
 
+Deno.test("lines are over the countries that are hatched, and the legend of a file says what they mean", () => {
+  const [germany, cell, , singapore] = PLACES;
+  const hatchedOf = (isHatched: boolean, hatched?: string) => {
+    const places = [{ ...germany, isHatched }, cell, { ...singapore, isHatched }];
+    const svg = worldMap(places, { title: "", bounds: BOUNDS, unit: "ms", ...(hatched && { hatched }) });
+    assertEquals(faultOfXml(svg), undefined);
+    return [svg.match(/fill="url\(#hatch\)"/g)?.length ?? 0, svg.includes(">nothing measured<")];
+  };
+  assertEquals(hatchedOf(false), [0, false]);
+  assertEquals(hatchedOf(true), [2, false]);
+  assertEquals(hatchedOf(true, "nothing measured"), [3, true]);
+});
+
 Deno.test("cells of the last column before the map's edge stay on their side", () => {
   const country = "RU";
   for (const [longitude, side] of [[-170, 1], [-167.5, -1]]) {

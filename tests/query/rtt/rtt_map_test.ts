@@ -38,7 +38,7 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
     const source = maps.source(KNOWN[0]);
     const asked = { timeS: 1.7e9, context: [measured(KNOWN[0], KNOWN[2], 33, 1.7e9 - 60)] };
     const origin = await maps.origin(source, asked);
-    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], asked, position: undefined });
+    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], asked, isPlace: false, position: undefined });
     for (const level of MAP_LEVELS) {
       const areas = maps.areas(level, source);
       assertGreater(areas.length, 10);
