@@ -28,7 +28,7 @@ import { ModelDecoders } from "./model_decoders.ts";
 import { contextThatFits, encodeQuery, type PrefixQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
 import { RttArrays, type RttDistribution } from "./rtt/rtt_distribution.ts";
-import { type LikelyOptions, rttDistributions } from "./rtt/rtt_distributions.ts";
+import { type LikelyOptions, rttDistributions, type TakeDistribution } from "./rtt/rtt_distributions.ts";
 import {
   parseAddressQuestion,
   parseMeasurement,
@@ -252,13 +252,13 @@ export class PingModel {
    * spread evenly within each of them.
    *
    * @param take Gets each distribution in the order of the queries. It is valid until `take` returns, since the next one
-   *   has the same memory; `copy()` keeps it.
+   *   has the same memory; `copy()` keeps it. `withoutFloor` computes the same with the mass that is faster than light.
    * @param options The parts that must be exact (default: all).
    * @throws {UserError} As {@link rttDistribution}.
    */
   async likelyRttDistributions(
     queries: readonly RttQuery[],
-    take: (distribution: RttDistribution, index: number) => void,
+    take: TakeDistribution,
     options?: LikelyOptions,
   ): Promise<void> {
     const { config: { sequenceLength }, calibration } = this;
@@ -269,8 +269,12 @@ export class PingModel {
       ),
       poolOf: (index: number) => this.pooled(queries[index]),
     };
-    const corrected = (raw: RttDistribution, index: number) =>
-      take(calibration?.apply(raw, this.#corrected) ?? raw, index);
+    const corrected: TakeDistribution = (raw, index, withoutFloor) =>
+      take(
+        calibration?.apply(raw, this.#corrected) ?? raw,
+        index,
+        () => calibration?.apply(withoutFloor()) ?? withoutFloor(),
+      );
     const ofRaw = options && "quantilesOfEach" in options && calibration
       ? {
         quantilesOfEach: options.quantilesOfEach.map((shares) =>

@@ -36,6 +36,7 @@ import {
 import type { DestinationScores, DestinationSection, MethodScores } from "../sections/destination_section.ts";
 import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
+import type { Coverage } from "../metrics/calibration.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
 import { calibrationPart, reliabilityChart, rttPart } from "./rtt_part.ts";
 import type { MeanWithError } from "../../base/sample_statistics.ts";
@@ -45,7 +46,12 @@ import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
 import { findingsOf } from "./headline.ts";
 import { summaryPart } from "./summary.ts";
-import { PLACE_GROUPINGS, type PlaceGroup, type PlaceSection } from "../sections/place_section.ts";
+import {
+  type FloorEffect,
+  PLACE_GROUPINGS,
+  type PlaceGroup,
+  type PlaceSection,
+} from "../sections/place_section.ts";
 import type { RankingMethod, RankingSection } from "../sections/ranking_section.ts";
 
 // The bits of measurements by token type and by position in the context.
@@ -316,7 +322,9 @@ function runPart(run: EvalRun): Block[] {
 /** The metrics of a group that are shown. */
 const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
 
-function placePart({ numMeasurements, numPlaced, groups, alignments }: PlaceSection): Block[] {
+function placePart(
+  { numMeasurements, numPlaced, groups, floors = [], alignments }: PlaceSection,
+): Block[] {
   const headings = [
     ...METRICS.map((metric) => METRIC_NAMES[metric]),
     "in 90 % intervals",
@@ -338,6 +346,24 @@ function placePart({ numMeasurements, numPlaced, groups, alignments }: PlaceSect
       const rows = groups.filter((group) => group.by === by).map(placeRow);
       return rows.length === 0 ? [] : [tableOf([capital(by), ...headings], rows, "numbers")];
     }),
+    ...floors.length === 0 ? [] : [
+      element("h3", "What the time of light brings"),
+      element(
+        "p",
+        "Answers have no mass below what light in fibre needs between the places of the two addresses. The same " +
+          "predictions with these floors and without, of measurements that have one. An RTT below its floor shows that " +
+          "the database has a wrong place.",
+      ),
+      tableOf(
+        [
+          ["", "with a floor", "RTTs below it", "mass below"],
+          METRICS.map((metric) => METRIC_NAMES[metric]),
+          ["in 90 % intervals"],
+        ].flat(),
+        floors.map(floorRow),
+        "numbers",
+      ),
+    ],
     ...alignments.length === 0 ? [] : [
       element("h3", "Whether places line up with geography"),
       element(
@@ -356,6 +382,26 @@ function placePart({ numMeasurements, numPlaced, groups, alignments }: PlaceSect
         "numbers",
       ),
     ],
+  ];
+}
+
+function floorRow(effect: FloorEffect): TableCell[] {
+  const { of, numMeasurements, numBelow, massBelow, comparisons, coverage, coverageWithout } = effect;
+  const shareOf = (of: readonly Coverage[]) =>
+    percentText(of.find(({ level }) => level === 0.9)?.share ?? null);
+  return [
+    of === "all" ? "all" : "with more than 1 % of the mass below",
+    countText(numMeasurements),
+    `${countText(numBelow)} (${percentText(numBelow / numMeasurements)})`,
+    percentText(massBelow),
+    ...METRICS.map((metric): TableCell => {
+      const compared = comparisons.find((each) => each.metric === metric);
+      if (!compared) return NONE;
+      const { model, baseline, differenceInterval: interval, verdict } = compared;
+      const note = `without ${msText(baseline)}${intervalText(interval)}`;
+      return { text: msText(model), note, kind: VERDICTS[verdict].kind };
+    }),
+    { text: shareOf(coverage), note: `without ${shareOf(coverageWithout)}` },
   ];
 }
 

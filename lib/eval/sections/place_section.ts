@@ -108,13 +108,34 @@ export interface PlaceAlignment {
   interval: Interval | null;
 }
 
+/** What the floors of answers bring: no RTT is shorter than light needs between its places. */
+export interface FloorEffect {
+  /** The predictions: all with a floor, or those that would have more than a hundredth of their mass below it. */
+  of: "all" | "cut";
+  numMeasurements: number;
+  /** How many measured RTTs are below their floor, since a place is wrong. */
+  numBelow: number;
+  /** The mean mass that was left out; null of none. */
+  massBelow: number | null;
+  /** The median error and CRPS with floors against those without. */
+  comparisons: RttComparison[];
+  /** With floors, and without. */
+  coverage: Coverage[];
+  coverageWithout: Coverage[];
+}
+
 export interface PlaceSection {
   /** Predictions of measurements with a reply, and those whose both ends have a position. */
   numMeasurements: number;
   numPlaced: number;
   groups: PlaceGroup[];
+  /** Absent in reports of older versions. */
+  floors?: FloorEffect[];
   alignments: PlaceAlignment[];
 }
+
+/** The mass from which on a prediction counts as cut. */
+const CUT_MASS = 0.01;
 
 /** Upper ends of the bands of distance, km. */
 const BANDS_KM = [500, 1500, 3000, 6000, 10_000, Infinity];
@@ -159,9 +180,50 @@ export function evaluatePlaces(
     numMeasurements: answered.length,
     numPlaced: answered.filter((place) => namesOf.get(place)?.[0] !== undefined).length,
     groups,
+    floors: floorEffects(forecasts, cases, bootstrap, answered),
     alignments: alignmentsOf(checkpoint, options.seed),
   };
 }
+
+function floorEffects(
+  forecasts: RttForecasts,
+  cases: readonly EvalCase[],
+  bootstrap: ClusterBootstrap,
+  answered: readonly number[],
+): FloorEffect[] {
+  const { massBelowFloor } = forecasts;
+  const all = answered.filter((place) => !Number.isNaN(massBelowFloor[place]));
+  const cut = all.filter((place) => massBelowFloor[place] > CUT_MASS);
+  return ([["all", all], ["cut", cut]] as const).filter(([, places]) => places.length > 0).map(
+    ([of, places]) => {
+      const part = selectForecasts(forecasts, places);
+      const measuredMs = Float64Array.from(part.caseIndex, (i) => cases[i].rttMs ?? NaN);
+      const score = (predictedMs: Float64Array, crpsMs: Float64Array) => [
+        scoreErrors({ predictedMs, measuredMs, crpsMs }, bootstrap, places),
+      ];
+      const floored = score(part.predictedMs, part.crpsMs);
+      const free = score(part.predictedWithoutFloorMs, part.crpsWithoutFloorMs);
+      const without = { below: part.belowWithoutFloor, upTo: part.upToWithoutFloor };
+      return {
+        of,
+        numMeasurements: places.length,
+        // Its code has no mass.
+        numBelow: part.upTo.filter((upTo) => upTo === 0).length,
+        massBelow: meanOf(part.massBelowFloor),
+        comparisons: rttComparisons(
+          [null],
+          { model: floored, likeliest: floored },
+          new Map([["without floors", free]]),
+        ).filter(({ metric }) => COMPARED.includes(metric)),
+        coverage: resampledCoverages(part, bootstrap, places),
+        coverageWithout: resampledCoverages(without, bootstrap, places),
+      };
+    },
+  );
+}
+
+/** The metrics that comparisons of places have. */
+const COMPARED: readonly ComparedMetric[] = ["medianAbsoluteMs", "crpsMs"];
 
 /** The names of a case's groups, one of each grouping; undefined where its place is not known. */
 function groupNames({ srcAddr, dstAddr }: EvalCase, placeOf: PlaceOf): (string | undefined)[] {
@@ -229,12 +291,11 @@ function errorsOf(
     (["median", "mean"] as const).flatMap((by) => ofMethods.toSorted((a, b) => a[by] - b[by]).slice(0, 1)),
   );
   const errors = new Map([...best].map(({ name, ofPlaces, crpsMs }) => [name, [score(ofPlaces, crpsMs)]]));
-  const compared: readonly ComparedMetric[] = ["medianAbsoluteMs", "crpsMs"];
   return {
     model: model.metrics,
     coverage: resampledCoverages(part, bootstrap, places),
     comparisons: rttComparisons([null], { model: [model], likeliest: [model] }, errors)
-      .filter(({ metric }) => compared.includes(metric)),
+      .filter(({ metric }) => COMPARED.includes(metric)),
   };
 }
 

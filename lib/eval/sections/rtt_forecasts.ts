@@ -4,7 +4,8 @@
  * @module
  */
 import type { PingModel } from "../../query/ping_model.ts";
-import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
+import { type RttDistribution, RTTS_MS } from "../../query/rtt/rtt_distribution.ts";
+import type { TakeDistribution } from "../../query/rtt/rtt_distributions.ts";
 import type { RttQuery } from "../../query/query_tokens.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
 import { crpsMs } from "../metrics/forecast_errors.ts";
@@ -41,6 +42,13 @@ export interface RttForecasts {
   upTo: Float64Array;
   pFailed: Float64Array;
   spreadMass: Float64Array;
+  /** The mass that was left out since light is slower; NaN where that is not known, as are the others. */
+  massBelowFloor: Float64Array;
+  /** The same as above without a floor. */
+  predictedWithoutFloorMs: Float64Array;
+  crpsWithoutFloorMs: Float64Array;
+  belowWithoutFloor: Float64Array;
+  upToWithoutFloor: Float64Array;
 }
 
 /** Cases whose queries are in memory at a time. */
@@ -71,11 +79,11 @@ export async function forecastRtts(
       queries.push(queryOf(drawn, numContext[i]));
     }
     const codes = part.map(({ measurement }) => measurement.rttCode);
-    const take = (distribution: RttDistribution, i: number) => {
-      record(forecasts, first + i, { distribution, rttMs: part[i].rttMs });
+    const take: TakeDistribution = (distribution, i, withoutFloor) => {
+      record(forecasts, first + i, { distribution, withoutFloor, rttMs: part[i].rttMs });
       onProgress?.(first + i + 1, caseIndex.length);
     };
-    await model.likelyRttDistributions(queries, take, { maxSpreadMass, codes });
+    await model.likelyRttDistributions(queries, take, { maxSpreadMass, codes, withoutFloors: true });
     signal?.throwIfAborted();
   }
   return forecasts;
@@ -102,6 +110,11 @@ const FLOAT_FIELDS = [
   "upTo",
   "pFailed",
   "spreadMass",
+  "massBelowFloor",
+  "predictedWithoutFloorMs",
+  "crpsWithoutFloorMs",
+  "belowWithoutFloor",
+  "upToWithoutFloor",
 ] as const;
 
 /** @param valueAt The number of a field at a place; NaN is 0 in whole fields. */
@@ -117,7 +130,11 @@ function forecastsOf(
 function record(
   forecasts: RttForecasts,
   place: number,
-  { distribution, rttMs }: { distribution: RttDistribution; rttMs: number | null },
+  { distribution, withoutFloor, rttMs }: {
+    distribution: RttDistribution;
+    withoutFloor: () => RttDistribution;
+    rttMs: number | null;
+  },
 ): void {
   forecasts.pFailed[place] = distribution.pFailed;
   forecasts.spreadMass[place] = distribution.spreadMass;
@@ -129,4 +146,14 @@ function record(
   forecasts.codeBits[place] = -Math.log2(probability);
   forecasts.upTo[place] = upTo;
   forecasts.below[place] = upTo - probability;
+  if (distribution.floorMs === null) return;
+  const free = withoutFloor();
+  const first = free.indexOf(distribution.quantileMs(0));
+  forecasts.massBelowFloor[place] = first === 0 ? 0 : free.cdf(RTTS_MS[first - 1]);
+  forecasts.predictedWithoutFloorMs[place] = free.quantileMs(0.5);
+  forecasts.crpsWithoutFloorMs[place] = crpsMs(free, rttMs);
+  forecasts.upToWithoutFloor[place] = free.cdf(rttMs);
+  forecasts.belowWithoutFloor[place] = free.cdf(rttMs) - free.probabilityOf(rttMs);
+  // As `score` does: an RTT that is too fast shows that a place is wrong.
+  if (probability === 0) forecasts.codeBits[place] = -Math.log2(free.probabilityOf(rttMs));
 }

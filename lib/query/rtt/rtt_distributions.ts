@@ -12,8 +12,8 @@ import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
-/** Of the distribution that is at hand: none is when something else runs. */
-const arrays = new RttArrays();
+/** Of the distribution that is at hand, and of the same without its floor: none is when something else runs. */
+const [arrays, arraysWithoutFloor] = [new RttArrays(), new RttArrays()];
 /** The longest tail of a prompt that is read step by step: an IPv4 address and `RttStart`. */
 const MAX_TAIL = 6;
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
@@ -34,21 +34,34 @@ export type LikelyOptions = {
   readonly maxSpreadMass: number;
   /** The RTT code of each prompt whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
+  /** Whether the same holds of the distributions without floors (false). */
+  readonly withoutFloors?: boolean;
 } | {
   /** Those in which these quantiles of each prompt lie, from 0 to 1: these are exact, as is P(no reply). */
   readonly quantilesOfEach: readonly (readonly number[])[];
 };
 
 /**
+ * Gets a distribution, which is valid until it returns.
+ *
+ * @param withoutFloor Computes the same with the mass that is faster than light; valid as long.
+ */
+export type TakeDistribution = (
+  distribution: RttDistribution,
+  index: number,
+  withoutFloor: () => RttDistribution,
+) => void;
+
+/**
  * Computes distributions.
  *
- * @param take Gets each distribution in the order of the prompts, which is valid until it returns.
+ * @param take Gets them in the order of the prompts.
  * @param likely Continues only the likeliest first bytes (default: all, which is exact).
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
   { prompts, recents, poolOf }: AskedRtts,
-  take: (distribution: RttDistribution, index: number) => void,
+  take: TakeDistribution,
   likely?: LikelyOptions,
 ): Promise<void> {
   const quantiles = likely && "quantilesOfEach" in likely ? likely.quantilesOfEach : undefined;
@@ -70,8 +83,11 @@ export async function rttDistributions(
         if ("quantilesOfEach" in likely) {
           return firstBytesOfQuantiles(first, likely.quantilesOfEach[begin + i], pools[i]);
         }
-        const { maxSpreadMass, codes } = likely;
-        return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i], pool: pools[i] });
+        const { maxSpreadMass, codes, withoutFloors } = likely;
+        const asked = { maxSpreadMass, code: codes[begin + i] };
+        const above = likelyFirstBytes(first, { ...asked, pool: pools[i] });
+        if (!withoutFloors || !pools[i]?.begin) return above;
+        return [...new Set([...likelyFirstBytes(first, asked), ...above])].sort((a, b) => a - b);
       });
     }
     const stepped = read.step(
@@ -87,7 +103,13 @@ export async function rttDistributions(
         expanded: places,
         seconds: seconds.subarray(row * VOCAB_SIZE, (row + places.length) * VOCAB_SIZE),
       };
-      take(distributionOf(given, { arrays, pool: pools[i] }), begin + i);
+      const pool = pools[i];
+      const withoutFloor = () =>
+        distributionOf(given, {
+          arrays: arraysWithoutFloor,
+          pool: pool && { ...pool, begin: 0, floorMs: 0 },
+        });
+      take(distributionOf(given, { arrays, pool }), begin + i, withoutFloor);
     });
     decoder.registry.gpu.recycle(...ends, seconds);
   });

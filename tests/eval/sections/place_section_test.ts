@@ -158,6 +158,11 @@ Deno.test("evaluatePlaces() groups by distance, country and AS, beside the best 
     upTo: values(() => 0.6),
     pFailed: values(() => 0),
     spreadMass: values(() => 0),
+    massBelowFloor: values((i) => errorMs(i) === 1 ? 0.25 : i % 2 === 0 ? 0.005 : NaN),
+    predictedWithoutFloorMs: values((i) => 100 + errorMs(i) + 10),
+    crpsWithoutFloorMs: values((i) => errorMs(i) + 3),
+    belowWithoutFloor: values(() => 0.96),
+    upToWithoutFloor: values(() => 1),
   };
   const off = (ms: number) => ({ predictedMs: values(() => 100 + ms) });
   const baselines: BaselineForecasts = {
@@ -171,6 +176,19 @@ Deno.test("evaluatePlaces() groups by distance, country and AS, beside the best 
   const clusters = clustersOf(cases);
   const section = evaluatePlaces(checkpoint, forecasts, cases, { placeOf, baselines, clusters, seed: 0 });
   assertEquals([section.numMeasurements, section.numPlaced], [66, 60]);
+  const [all, cut] = section.floors ?? [];
+  assertEquals([all.of, all.numMeasurements, all.numBelow], ["all", 44, 0]);
+  assertEquals([cut.of, cut.numMeasurements, cut.massBelow], ["cut", 22, 0.25]);
+  assertEquals(cut.comparisons.map(({ model, baseline, verdict }) => [model, baseline, verdict]), [
+    [1, 11, "better"],
+    [1, 4, "better"],
+  ]);
+  const shareOf = (of: typeof cut.coverage) => of.find(({ level }) => level === 0.9)?.share;
+  assertEquals([shareOf(cut.coverage), shareOf(cut.coverageWithout)], [1, 0]);
+  // An RTT up to which there is no mass is below its floor.
+  const fast = { ...forecasts, below: values(() => 0), upTo: values((i) => i < 3 ? 0 : 0.6) };
+  const { floors } = evaluatePlaces(checkpoint, fast, cases, { placeOf, baselines, clusters, seed: 0 });
+  assertEquals(floors?.map(({ numBelow }) => numBelow), [3, 3]);
   const sources = section.groups.filter(({ by }) => by === "source country");
   assertEquals(sources.map(({ name }) => name).sort(), ["AA", "AB", "AC"]);
   for (const { name, model, comparisons, coverage } of sources) {

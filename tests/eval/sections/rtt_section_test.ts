@@ -236,6 +236,11 @@ Deno.test("compareForecasts() of no measurement has no numbers and no comparison
     upTo: none,
     pFailed: none,
     spreadMass: none,
+    massBelowFloor: none,
+    predictedWithoutFloorMs: none,
+    crpsWithoutFloorMs: none,
+    belowWithoutFloor: none,
+    upToWithoutFloor: none,
   };
   const { rtt: section, failures } = await compareForecasts(forecasts, [], {
     contexts: CONTEXTS,

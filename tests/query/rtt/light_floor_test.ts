@@ -8,6 +8,7 @@ import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { QUERY_ORDER } from "../../../lib/data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { forecastRtts } from "../../../lib/eval/sections/rtt_forecasts.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
@@ -191,6 +192,30 @@ Deno.test("between places no draw has mass below, and addresses that are elsewhe
     const { distribution } = answer.mixture;
     assertAlmostEquals(distribution.floorMs ?? 0, FLOOR_MS, 0.1);
     assertEquals(distribution.cdf(FLOOR_MS), 0);
+  }));
+
+Deno.test("forecasts of an evaluation have the numbers with floors and without", () =>
+  withPlaced(EVERYWHERE, async (model, without) => {
+    const query = { ...asked(BERLIN, SYDNEY), timeS: 1.7e9 };
+    const ends = { sourceKey: "1", srcAddr: "192.0.2.1", dstAddr: "198.51.100.7", history: [] };
+    const cases = [100, 300].map((rttMs) => (
+      { ...ends, rttMs, measurement: { ...query, rttCode: encodeRttCode(rttMs) } }
+    ));
+    const options = { contexts: [0], maxSpreadMass: 0 };
+    const floored = await forecastRtts(model, cases, options);
+    const free = await forecastRtts(without, cases, options);
+    const exact = await without.rttDistribution(query);
+    cases.forEach((_, i) => {
+      assertAlmostEquals(floored.massBelowFloor[i], exact.cdf(RTTS_MS[FIRST - 1]), 1e-6);
+      assertEquals(floored.predictedWithoutFloorMs[i], free.predictedMs[i]);
+      assertAlmostEquals(floored.crpsWithoutFloorMs[i], free.crpsMs[i], 1e-6);
+      assertAlmostEquals(floored.upToWithoutFloor[i], free.upTo[i], 1e-9);
+      assert(Number.isNaN(free.massBelowFloor[i]) && floored.predictedMs[i] > FLOOR_MS);
+    });
+    // No answer had mass there, as the report says; the bits are those of a pair without a floor.
+    assertEquals([floored.upTo[0], floored.upTo[1] > 0], [0, true]);
+    assertAlmostEquals(floored.codeBits[0], free.codeBits[0], 1e-6);
+    assert(floored.codeBits[1] < free.codeBits[1]);
   }));
 
 Deno.test("of a place no address is drawn that training found elsewhere", () =>
