@@ -104,6 +104,11 @@ async function reportOf(
     upTo: filled(0.6),
     pFailed: filled(failures.pFailed),
     spreadMass: filled(0),
+    massBelowFloor: filled(NaN),
+    predictedWithoutFloorMs: filled(NaN),
+    crpsWithoutFloorMs: filled(NaN),
+    belowWithoutFloor: filled(NaN),
+    upToWithoutFloor: filled(NaN),
   };
   const sections = await compareForecasts(forecasts, cases, {
     contexts: [0, 5],
@@ -313,6 +318,15 @@ Deno.test("findingsOf() and the page tell how well the nearest destination is ch
       coverage: rtt.model.overall.coverage,
       comparisons: [baseline],
     }],
+    floors: [{
+      of: "cut" as const,
+      numMeasurements: 20,
+      numBelow: 1,
+      massBelow: 0.125,
+      comparisons: [{ ...baseline, bestBaseline: "without floors" }],
+      coverage: [{ level: 0.9, share: 0.875 }],
+      coverageWithout: [{ level: 0.9, share: 0.75 }],
+    }],
     alignments: [{
       of: "countries" as const,
       by: "embeddings" as const,
@@ -335,6 +349,12 @@ Deno.test("findingsOf() and the page tell how well the nearest destination is ch
   assertMatch(page, /<td>Vivaldi<\/td><td><span class="wins">4\.00 ms \[0, 9\.00\]<\/span>/);
   assertMatch(page, /<span class="loses">60\.0 % \[10\.0, 90\.0\]<\/span>/);
   assertMatch(page, /<td>DE<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span>/);
+  assertMatch(
+    page,
+    /<td>with more than 1 % of the mass below<\/td><td>20<\/td><td>1 \(5\.0 %\)<\/td><td>12\.5 %/,
+  );
+  assertMatch(page, /<span class="wins">2\.00 ms<\/span><br><small>without 4\.00 ms \[/);
+  assertMatch(page, /87\.5 %<\/span><br><small>without 75\.0 %/);
   assertMatch(
     page,
     /<td>embeddings of countries<\/td><td><span class="same">0\.25<\/span><br><small>\[−0\.10, 0\.50\]/,
