@@ -232,12 +232,19 @@ export class Pool {
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
+    // The same few are asked for again and again.
+    const masses = new Map<number, number>();
     return {
       ...light,
       modelShare: rest * ofModel,
       end: range[1],
       failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
-      massBetween: (first, end) => pooledProbability(mixture.massBetween(first, end), end - first),
+      massBetween: (first, end) =>
+        getOrMake(
+          masses,
+          first * NUM_CODES + end,
+          () => pooledProbability(mixture.massBetween(first, end), end - first),
+        ),
       addTo(out) {
         mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
       },

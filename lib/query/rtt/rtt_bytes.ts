@@ -79,16 +79,20 @@ export function massOf(masses: Float64Array, pool: PooledForecast | undefined): 
  *
  * @param probabilities Of codes, which are overwritten.
  * @param mass What the others are divided by (their sum).
+ * @returns It; 1 without a floor.
  */
 export function applyFloor(
   probabilities: Float64Array,
   pool: PooledForecast | undefined,
   mass?: number,
-): void {
-  if (!pool?.begin) return;
+): number {
+  if (!pool?.begin) return 1;
+  let kept = 0;
   probabilities.fill(0, 0, pool.begin);
-  const divisor = mass ?? probabilities.reduce((sum, p) => sum + p, 0);
-  for (let i = pool.begin; i < probabilities.length; i++) probabilities[i] /= divisor;
+  for (let i = pool.begin; i < probabilities.length; i++) kept += probabilities[i];
+  const factor = 1 / (mass ?? kept);
+  for (let i = pool.begin; i < probabilities.length; i++) probabilities[i] *= factor;
+  return mass ?? kept;
 }
 
 /**
@@ -181,10 +185,10 @@ export function distributionOf(
     }
   });
   pool?.addTo(probabilities);
-  applyFloor(probabilities, pool);
+  const mass = applyFloor(probabilities, pool);
   const pFailed = failureProbability(outcome, pool);
   return new RttDistribution(pFailed, probabilities, canonicalMass, {
-    spreadMass: spreadMass / massOf(masses, pool),
+    spreadMass: spreadMass / mass,
     floorMs: pool?.floorMs || null,
     cumulative,
   });
