@@ -158,6 +158,13 @@ export function MapPart(part: PartProps) {
         ? (
           <section class={isOld ? "old" : ""} aria-busy={isBusy} aria-labelledby="map-title">
             <h2 id="map-title">{isAsked ? "" : "Example: "}From {withName(map.src, map.srcName)}</h2>
+            {isGuess(map)
+              ? (
+                <p class="basis">
+                  <BasisBadge kind="guess" /> The source was never measured, or nothing on the map was.
+                </p>
+              )
+              : null}
             <Layers part={part} layer={layer} />
             <Map map={map} layer={layer} part={part} labels={labels} dot={found?.position ?? undefined} />
             <div class="tools">
@@ -309,7 +316,7 @@ function Map({ map, layer, part, labels, dot }: {
           <span class="for-touch">Two fingers zoom and move the map, a tap keeps a place.</span>
         </figcaption>
         <div
-          class="world"
+          class={isGuess(map) ? "world guess" : "world"}
           ref={box}
           aria-describedby="map-hint"
           // The renderer escapes the names in it.
@@ -357,6 +364,11 @@ function Map({ map, layer, part, labels, dot }: {
       <Tables places={places} chosen={chosen} />
     </>
   );
+}
+
+/** Whether no place of a map is more than a guess. */
+function isGuess({ places }: ShownMap): boolean {
+  return places.every(({ basis }) => basis === "guess");
 }
 
 /** The view of the measured addresses. */

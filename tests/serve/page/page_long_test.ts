@@ -739,6 +739,13 @@ Deno.test({
         },
       );
 
+      await t.step("a map from where nothing was measured is pale", async () => {
+        const page = await open(`#map?src=198.51.100.200&time=${TIME}`);
+        await page.getByText("The source was never measured").waitFor();
+        await page.locator(".world.guess").waitFor();
+        await page.close();
+      });
+
       await t.step("two fingers zoom the map, and a phone is told of fingers", async () => {
         const context = await browser.browser.newContext({
           viewport: { width: 390, height: 800 },
