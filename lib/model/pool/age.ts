@@ -21,6 +21,9 @@ const WIDTHS = [-10, -7, -6, -5, -4, -3, -1].map((exponent) => 2 ** exponent);
  */
 const REPLACED_FACTOR = 512;
 
+/** A smaller chance of that counts as none: it does not pay for asking what other pairs say. */
+const LEAST_REPLACED = 0.001;
+
 /** How fast RTTs age. */
 export interface AgeCurve {
   /** The scale s of changes, seconds: after 3 s half of the paths have changed. */
@@ -63,7 +66,8 @@ export interface AgeShares {
 /** What may have happened since an RTT. @param ageS Seconds. */
 export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number): AgeShares {
   const after = (scaleS: number) => 1 - 1 / Math.sqrt(1 + ageS / scaleS);
-  return { replaced: after(REPLACED_FACTOR * changeS), changed: after(changeS) };
+  const replaced = after(REPLACED_FACTOR * changeS);
+  return { replaced: replaced < LEAST_REPLACED ? 0 : replaced, changed: after(changeS) };
 }
 
 /** The widths of kernels after a change, ln. @param ageS Above 0. */

@@ -261,11 +261,13 @@ export class Pool {
     const now = mixed(kernelsOf(known), weights);
     const { changed, replaced, after } = this.#afterChange(known);
     if (changed === 0) return now;
-    return sumOf([
+    const ofPairs = [
       scaled(now, (1 - replaced) * (1 - changed)),
       scaled({ ofModel: 0, kernels: after, even: 0 }, (1 - replaced) * changed),
-      scaled(this.#unmeasuredAt({ ...known, ofPair: [] }, timeS, { noModel: true }), replaced),
-    ]);
+    ];
+    if (replaced === 0) return sumOf(ofPairs);
+    const unmeasured = this.#unmeasuredAt({ ...known, ofPair: [] }, timeS, { noModel: true });
+    return sumOf([...ofPairs, scaled(unmeasured, replaced)]);
   }
 
   /** The same where no RTT of the pair is known, by the age of the newest RTT of all. */
