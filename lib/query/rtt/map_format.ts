@@ -7,7 +7,6 @@ import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { csvField, formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
-import type { AnswerOf } from "../questions/questions.ts";
 import type { MapLevel, MapRtt } from "./rtt_map.ts";
 
 /** The levels of a map, in the order in which they are drawn. */
@@ -99,7 +98,7 @@ function svg(map: RttMapFile): string {
 /** A place as answers and GeoJSON have it. */
 export function mapPlace(
   { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, basis, ...place }: MapRtt,
-): AnswerOf<"map">["places"][number] {
+) {
   return {
     ...place,
     cell_degrees: cellDegrees,
