@@ -51,6 +51,8 @@ import { LOCK, OutputLock } from "./output_lock.ts";
 
 /** The manifest of the work so far, within its folder. */
 const MANIFEST = manifestName(ONLY_TASK);
+/** The manifest of the finished work, beside {@link MANIFEST} until it is put in place. */
+const COMPLETE = "complete.json";
 /** The largest share of the time for saving the manifest of the work after each output, whatever its size. */
 const SAVING_SHARE = 0.05;
 
@@ -233,9 +235,9 @@ export class Output implements Disposable {
     const { manifest, folder } = this;
     const { root, manifestPath, work } = this.#place;
     manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
-    const names = new Set(namesOf(manifest));
+    const names = new Set(manifest.outputs.map(({ path }) => path));
     const published = readManifest(manifestPath);
-    const earlier = new Set(published && namesOf(published));
+    const earlier = new Set(published?.stage === manifest.stage ? namesOf(published) : []);
     for (const name of [...names, ...earlier]) refuseLinksTo(root, name);
     for (const name of names) {
       if (!exists(join(folder, name)) || earlier.has(name) || !exists(join(root, name))) continue;
@@ -245,14 +247,18 @@ export class Output implements Disposable {
       );
     }
     const replaces = [...earlier].filter((name) => !names.has(name));
-    const put = (from: string, state: Partial<Manifest>) => {
-      writeManifest(join(work, from), { ...manifest, ...state }, () => this.#lock.requireHeld());
-      this.#move(join(work, from), manifestPath);
+    const prepare = (name: string, state: Partial<Manifest>) =>
+      writeManifest(join(work, name), { ...manifest, ...state }, () => this.#lock.requireHeld());
+    const put = (name: string) => {
+      this.#move(join(work, name), manifestPath);
       syncDirectory(root);
     };
+    // Both before anything changes, so that a full disk changes nothing.
+    prepare(COMPLETE, { complete: true });
+    prepare(MANIFEST, { complete: false, replaces });
     this.#isSaved = true;
     try {
-      put(MANIFEST, { replaces, complete: false });
+      put(MANIFEST);
       const folders = new Set([root]);
       for (const name of names) {
         if (!exists(join(folder, name))) continue;
@@ -267,7 +273,7 @@ export class Output implements Disposable {
         removeOutput(root, name);
       }
       folders.forEach(syncDirectory);
-      put("complete.json", { complete: true });
+      put(COMPLETE);
     } catch (error) {
       throw explainFileError(error, `write to ${root}`);
     }

@@ -178,6 +178,19 @@ Deno.test("Output.openFile() replaces its stage's files only, and all of them", 
   assertEquals(Object.keys(contentOf(folder.path)).length, 4);
 });
 
+Deno.test("Output.openFile() keeps what another stage wrote beside a file that is gone", async () => {
+  using folder = new TemporaryFolder();
+  const file = folder.at("a.parquet");
+  await finish(openFile(file, { stage: "score" }), { "a.parquet": "old", "a.scores": "scores" });
+  Deno.removeSync(file);
+  await finish(openFile(file, { overwrite: true }), { "a.parquet": "new" });
+  assertEquals(contentOf(folder.path), {
+    "a.parquet": "new",
+    "a.parquet.manifest.json": "a.parquet",
+    "a.scores": "scores",
+  });
+});
+
 Deno.test("Output.openFile() refuses files that nobody knows and what is no regular file", () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("raw.json"), "years of measurements");
