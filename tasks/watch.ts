@@ -89,7 +89,6 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     },
   };
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
-  stage.log(choiceOf(options, isWhole));
   const isText = options.text || !options.json && Deno.stdout.isTerminal();
   const table = new AlarmTable(names);
   using lines = isText && options.output === undefined ? undefined : openAlarms(options, told);
@@ -122,6 +121,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
       webhook?.send(line);
     }
   };
+  if (!isWhole) stage.log(choiceOf(options, isWhole));
   for await (const measurement of arriving) {
     metricsFile?.check();
     progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.alarms.numDepartures} changes`);
@@ -138,6 +138,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const shown = isText ? table.toString() : "";
   if (stage.signal.aborted && shown !== "") printLine(`\n${shown}`);
   stage.log(text);
+  if (isWhole) stage.log(choiceOf(options, isWhole));
   stage.log(neededOf(watch.alarms));
   stage.signal.throwIfAborted();
   const numUnposted = webhook ? webhook.numLost + webhook.numWaiting : 0;
@@ -215,7 +216,7 @@ function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): stri
     : isWhole
     ? "the whole input"
     : "the last 7 days of the input";
-  return `telling the strongest groups of alarms, at most ${falseAlarms} of all pairs together (--false-alarms), compared ` +
+  return `told are the strongest groups of alarms, at most ${falseAlarms} of all pairs together (--false-alarms), compared ` +
     `with ${compared}`;
 }
 
