@@ -311,19 +311,22 @@ export function colorOf({ basis }: AnswerOf<"rtt">, colors: Colors): string {
   return basis.kind === "guess" ? colors.faint : colors.accent;
 }
 
-/** Draws measured RTTs as circles above the axis, the newest, which comes first, filled and on top. */
+/** Draws measured RTTs as circles above the axis, stacked where they meet; the newest, which comes first, is filled. */
 function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): void {
   const { ctx, bbox } = chart;
   const radius = 4 * devicePixelRatio;
   ctx.save();
   ctx.lineWidth = 1.5 * devicePixelRatio;
   ctx.strokeStyle = colors.contrast;
+  const drawn: number[] = [];
   rttsMs.toReversed().forEach((rttMs, i) => {
     const x = chart.valToPos(rttMs, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) return;
+    const height = radius * (2 + drawn.filter((other) => Math.abs(other - x) < 1.5 * radius).length);
+    drawn.push(x);
     ctx.fillStyle = i === rttsMs.length - 1 ? colors.contrast : faded(colors.paper, 0.6);
     ctx.beginPath();
-    ctx.arc(x, bbox.top + bbox.height - 2 * radius, radius, 0, 2 * Math.PI);
+    ctx.arc(x, bbox.top + bbox.height - height, radius, 0, 2 * Math.PI);
     ctx.fill();
     ctx.stroke();
   });
