@@ -229,6 +229,10 @@ export class Pool {
     const range = this.#rangeOf(known, light.begin);
     const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
     const mixture = new KernelMixture(kernels, range, even);
+    // Where both ends were measured, these measurements decide, too.
+    const isMeasured = known.knowsSource && known.knowsDestination && !floor?.isOfPlaces;
+    const aboveFloor = () => mixture.massBetween(light.begin, NUM_CODES) / mixture.massBetween(0, NUM_CODES);
+    if (light.begin > 0 && isMeasured && aboveFloor() < DOUBT) return this.forecast(question);
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
@@ -509,6 +513,9 @@ export class Pool {
     return [logs(0), logs(1)];
   }
 }
+
+/** If the forecasts of two measured addresses have less mass above their floor, a place is wrong. */
+const DOUBT = 0.5;
 
 const NO_FLOOR = { floorMs: 0, begin: 0 };
 

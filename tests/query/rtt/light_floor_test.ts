@@ -64,7 +64,7 @@ const asked = (source: Uint8Array, destination: Uint8Array) => ({
   timeS: null,
   context: [],
 });
-const EVERYWHERE = [[BERLIN, NOWHERE, 3], [NOWHERE, SYDNEY, 290], [BERLIN, POTSDAM, 160]] as const;
+const EVERYWHERE = [[BERLIN, NOWHERE, 200], [NOWHERE, SYDNEY, 290], [BERLIN, POTSDAM, 140]] as const;
 const FIRST = CANONICAL_RTT_CODES.findIndex((code) => code > encodeRttCode(FLOOR_MS));
 
 Deno.test("light takes 102 km of distance a millisecond, less what the rounding of positions leaves", () => {
@@ -125,6 +125,15 @@ Deno.test("a pair that was measured below its floor has none, but where it stand
     assert((await model.rttDistribution(other)).floorMs !== null);
     const context = [{ ...other, timeS: 1.7e9 - 60, rttCode: encodeRttCode(90) }];
     assertEquals((await model.rttDistribution({ ...other, context })).floorMs, null);
+  }));
+
+Deno.test("two measured addresses have no floor where their measurements say that they are nearer", () =>
+  withPlaced([[BERLIN, NOWHERE, 3], [NOWHERE, SYDNEY, 4]], async (model) => {
+    const query = asked(BERLIN, SYDNEY);
+    assertEquals((await model.rttDistribution(query)).floorMs, null);
+    assert((await model.rttDistribution({ ...query, isOfPlaces: true })).floorMs !== null);
+    // Of a source that was never measured they say nothing.
+    assert((await model.rttDistribution(asked(POTSDAM, SYDNEY))).floorMs !== null);
   }));
 
 Deno.test("quantiles, scores, likelihoods, destinations and samples have the distribution of query rtt", () =>
