@@ -175,6 +175,7 @@ export type {
   KnownColumns,
   Measured,
   MeasuredData,
+  Moment,
   RememberedRtt,
   Seen,
   SeenJson,
@@ -325,7 +326,7 @@ export {
   type RttMixture,
   type RttMixtureOptions,
 } from "./lib/query/rtt/prefix_query.ts";
-export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
+export type { LikelyOptions, TakeDistribution } from "./lib/query/rtt/rtt_distributions.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
 export type { TextLine } from "./lib/query/text_lines.ts";
 export { type BadLine, type FileQuery, readQueries, type SharedEnds } from "./lib/query/rtt/query_file.ts";
