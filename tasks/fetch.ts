@@ -63,7 +63,7 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
   const isDone = missing.length === 0 && output.isComplete;
   if (!isDone) {
     output.manifest.complete = false;
-    await fetchMissing(output, { windows, missing, probes, folder }, client, context);
+    await fetchMissing(output, { windows, missing, probes }, client, context);
     output.publish();
   }
   const results = output.manifest.outputs.reduce((sum, { counts }) => sum + (counts?.results ?? 0), 0);
@@ -96,11 +96,10 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
 
 async function fetchMissing(
   output: Output,
-  { windows, missing, probes, folder }: {
+  { windows, missing, probes }: {
     windows: readonly AtlasWindow[];
     missing: readonly AtlasWindow[];
     probes: string | undefined;
-    folder: string;
   },
   client: ApiClient,
   context: StageContext,
@@ -108,7 +107,7 @@ async function fetchMissing(
   const seen = new SeenHosts();
   const isMissing = new Set(missing);
   for (const window of windows.filter((each) => !isMissing.has(each))) {
-    await seen.addFile(placeOf(output, folder, windowFile(window)));
+    await seen.addFile(output.pathOf(windowFile(window)));
     context.signal.throwIfAborted();
   }
   const total = windows.length;
@@ -160,12 +159,6 @@ async function planned<W extends TimeWindow>(
 function isFinal({ stopS }: TimeWindow, file: ManifestOutput | undefined, settleS: number): boolean {
   const fetchedAtS = file?.counts?.[FETCHED_S];
   return fetchedAtS !== undefined && fetchedAtS >= stopS + settleS;
-}
-
-/** Where a finished file is: in the work folder, or published by an earlier run. */
-function placeOf(output: Output, folder: string, name: string): string {
-  const made = join(output.folder, name);
-  return exists(made) ? made : join(folder, name);
 }
 
 const CHECK_IDS = "check the ids and the options";
@@ -248,7 +241,9 @@ export const fetchGlobalpingStage: Stage = defineStage(
     if (!isDone) {
       // The ids of what was created are kept before their results are: a continued run creates nothing twice.
       const createdPath = output.workPath("created.json");
-      const created: Record<string, string> = exists(createdPath) ? JSON.parse(readText(createdPath)) : {};
+      const created: Record<string, string> = exists(createdPath)
+        ? JSON.parse(readText(createdPath))
+        : manifest.counts.created ?? {};
       const total = ids.length + 2 * targets.length;
       using progress = context.progress("fetching", { total, unit: "answers" });
       for (const [i, target] of targets.entries()) {
@@ -263,13 +258,12 @@ export const fetchGlobalpingStage: Stage = defineStage(
       for (const [i, id] of wanted.entries()) {
         progress.update(targets.length + i, id);
         const name = `results/${id}.json.zst`;
-        const path = join(output.folder, name);
         if (output.finished(name)) {
-          places.add(JSON.parse(await readAll(path)));
+          places.add(JSON.parse(await readAll(output.pathOf(name))));
           continue;
         }
         const { bytes, measurement } = await endedPing(client, id, timeoutMs);
-        writeFileAtomic(path, zstdCompressSync(bytes));
+        writeFileAtomic(join(output.folder, name), zstdCompressSync(bytes));
         await output.record(name, { results: (measurement.results as unknown[]).length });
         places.add(measurement);
       }

@@ -184,6 +184,12 @@ export class Output implements Disposable {
     return this.manifest.outputs.find(({ path }) => path === name);
   }
 
+  /** Where a finished output is: in {@link folder}, or in its place. */
+  pathOf(name: string): string {
+    const made = join(this.folder, name);
+    return exists(made) ? made : join(this.#place.root, name);
+  }
+
   /** Adds a finished output of {@link folder} to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
     this.add(await describeOutput(this.folder, name, counts));

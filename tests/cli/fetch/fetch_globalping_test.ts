@@ -136,6 +136,16 @@ Deno.test("after an interruption at any request, no target is measured twice", a
   }
 });
 
+Deno.test("a result that is gone is fetched again, and no target is measured twice", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  const args = ["--id", "old", "--target", "a.example"];
+  await fetchInto(server, folder.at("out"), args);
+  Deno.removeSync(folder.at("out/results/old.json.zst"));
+  const { results } = await fetchInto(server, folder.at("out"), args);
+  assertEquals([results, server.created.length], [4, 1]);
+});
+
 Deno.test("what is fetched is kept as it came, imports with its places, and is refused without --source network", async () => {
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
