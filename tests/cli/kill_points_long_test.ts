@@ -105,7 +105,7 @@ async function killEverywhere(
       );
     } catch (error) {
       assert(error instanceof UserError, `after ${n} changes: ${error}`);
-      // Of a first run there may be nothing yet.
+      // A first run may have written nothing yet.
       const isNothing = isFirst && /no such file|no \.\w+ file in it/.test(error.message);
       if (!isNothing) assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
       numRefused++;

@@ -41,7 +41,6 @@ import {
   refuseOtherDivision,
   refuseOthersFiles,
   refuseOthersFolder,
-  refuseOtherTasks,
   requireFolderOrNothing,
   requireRegularPlaces,
 } from "./output_place.ts";
@@ -100,12 +99,7 @@ export class Output implements Disposable {
       work: join(folder, workName(task)),
       manifestPath: join(folder, manifestName(task)),
     };
-    const refuse = (found: Found) => {
-      refuseOtherDivision(folder, task);
-      if (task.count > 1) refuseOtherTasks(folder, found);
-      else refuseOthersFolder(place, found, overwrite);
-    };
-    const output = Output.#open(place, start, refuse);
+    const output = Output.#open(place, start, (found) => refuseOthersFolder(place, task, found, overwrite));
     try {
       // If two runs start together, each checks after it has begun, so at least one sees the other.
       refuseOtherDivision(folder, task);

@@ -74,8 +74,20 @@ export function namesOf({ outputs, replaces = [] }: Manifest): string[] {
   return [...outputs.map(({ path }) => path), ...replaces];
 }
 
-/** Refuses a folder that holds other files or another run's output. @throws {UserError} If it does. */
-export function refuseOthersFolder({ output, root }: OutputPath, found: Found, overwrite: boolean): void {
+/**
+ * Refuses a folder that holds other files or another run's output, or that is divided in another way.
+ *
+ * @param task This run's task among those that write to the folder.
+ * @throws {UserError} If it does.
+ */
+export function refuseOthersFolder(
+  { output, root }: OutputPath,
+  task: ArrayTask,
+  found: Found,
+  overwrite: boolean,
+): void {
+  refuseOtherDivision(root, task);
+  if (task.count > 1) return refuseOtherTasks(root, found);
   const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
   if (isPublished) return;
   if (hasBegunOther && !overwrite) {
@@ -168,7 +180,7 @@ export interface Found {
  * @param found The task's state in the folder, and the manifest that it starts with.
  * @throws {UserError} If the folder holds files of another run, of this stage or of no stage.
  */
-export function refuseOtherTasks(folder: string, found: Found): void {
+function refuseOtherTasks(folder: string, found: Found): void {
   const { wanted, published, isPublished, hasBegunOther } = found;
   // Listed before the manifests are read: a stage writes its manifest before other files.
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
