@@ -5,8 +5,8 @@ import {
   constantEnds,
   endNames,
   fields,
-  measurementSchema,
   type LineQuestion,
+  measurementSchema,
   seed,
 } from "./question.ts";
 
@@ -17,7 +17,9 @@ export const score = {
   line: measurementSchema,
   options: fields({
     context: z.int().min(0).max(1000).optional()
-      .describe("how many earlier lines of the same source a line sees, at most (20)").meta({ examples: [20] }),
+      .describe("how many earlier lines of the same source a line sees, at most (20)").meta({
+        examples: [20],
+      }),
     seed: seed.describe("seed of p-values (0)"),
     ...constantEnds,
   }),
