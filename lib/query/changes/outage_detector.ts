@@ -12,8 +12,11 @@ import { LOSS_PRIOR } from "./change_detector.ts";
 const BURST_SHARE = 0.2;
 /** Replies in a row that end an outage: a single one may be a straggler. */
 export const REPLIES_BACK = 2;
-/** The number of rows from which the usual share of losses is estimated; older ones are forgotten. ASSUMPTION. */
-const MEMORY = 1000;
+/**
+ * The number of rows from which the usual share of losses is estimated; older ones are forgotten. With the usual penalty of
+ * 11 nats two losses are no outage then, however long none was lost.
+ */
+const MEMORY = 200;
 
 /** Finds the outages of one pair. Memory and time per row do not grow. */
 export class OutageDetector {
@@ -23,8 +26,8 @@ export class OutageDetector {
   evidence: number;
   /** Whether there is an outage. */
   isOut = false;
-  /** The losses and rows outside of outages, with the prior's. */
-  readonly #usual = { lost: LOSS_PRIOR.lost, rows: LOSS_PRIOR.lost + LOSS_PRIOR.received };
+  /** The losses and rows outside of outages. */
+  readonly #usual = { lost: 0, rows: 0 };
   #numBack = 0;
 
   /** @param penalty The cost of an outage, nats. */
@@ -42,9 +45,10 @@ export class OutageDetector {
   }
 
   #addLoss(): "found" | undefined {
-    const { lost, rows } = this.#usual;
-    const pLost = (lost + this.numLost) / (rows + this.numLost);
-    this.evidence -= Math.log(this.numLost > 0 ? Math.max(BURST_SHARE, pLost) : pLost);
+    const { lost, received } = LOSS_PRIOR;
+    const { numLost } = this;
+    const pLost = (lost + this.#usual.lost + numLost) / (lost + received + this.#usual.rows + numLost);
+    this.evidence -= Math.log(numLost > 0 ? Math.max(BURST_SHARE, pLost) : pLost);
     this.numLost++;
     this.#numBack = 0;
     if (this.isOut || this.evidence <= 0) return undefined;

@@ -271,13 +271,15 @@ export class PairWatch {
   #useLoss(pair: Pair, measurement: TimedMeasurement): Finding[] {
     const { outages, losses } = pair;
     losses.push(measurement);
-    if (outages.add(true)) this.#beginOutage(pair, losses[0].timeS);
-    if (!outages.isOut && losses.length <= MAX_LOSSES) return [];
+    const isFound = outages.add(true) !== undefined;
+    if (isFound) this.#beginOutage(pair, losses[0].timeS);
+    if (!outages.isOut && outages.numLost <= MAX_LOSSES) return [];
     this.numDecided += losses.splice(0).length;
     const { outage } = pair;
     if (!outage) return [];
     outage.evidence = outage.departure.evidence = outages.evidence;
-    return outage.departure.alarm ? [] : [outage];
+    // What waits for the end of the input has the evidence that it grows to.
+    return outage.departure.alarm || this.#options.isWhole && !isFound ? [] : [outage];
   }
 
   #useReply(pair: Pair, measurement: TimedMeasurement): Finding[] {

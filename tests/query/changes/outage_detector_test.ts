@@ -1,0 +1,42 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { OutageDetector } from "../../../lib/query/changes/outage_detector.ts";
+
+/** The rows at which outages are found and over. @param rows One letter each: `x` for a loss, `.` for a reply. */
+function turnsOf(rows: string, detector = new OutageDetector(11)): [number, string][] {
+  return [...rows].flatMap((row, i): [number, string][] => {
+    const turn = detector.add(row === "x");
+    return turn ? [[i, turn]] : [];
+  });
+}
+
+Deno.test("an outage is found sooner where losses are rarer, and over with two replies in a row", () => {
+  const calm = ".".repeat(100);
+  assertEquals(turnsOf(`${calm}xxx.x..`), [[102, "found"], [106, "over"]]);
+  assertEquals(turnsOf(`${calm}xx..${"x".repeat(9)}`), [[109, "found"]]);
+  assertEquals(turnsOf(".".repeat(20) + "xxxx"), [[23, "found"]]);
+  // More rows are forgotten, so that the first loss of years is no outage.
+  assertEquals(turnsOf(".".repeat(100_000) + "xxx"), [[100_002, "found"]]);
+  const [[row]] = turnsOf("...x".repeat(50) + "x".repeat(20));
+  assert(row >= 207 && row < 215);
+  assertEquals(turnsOf("x".repeat(1000)), []);
+});
+
+Deno.test("an outage is no reason to expect the next one", () => {
+  const usual = ".".repeat(100);
+  assertEquals(turnsOf(`${usual}${"x".repeat(500)}..xxx`), [[102, "found"], [601, "over"], [604, "found"]]);
+});
+
+Deno.test("outages are found and over in turn, with evidence that grows", () => {
+  fc.assert(fc.property(fc.array(fc.boolean(), { maxLength: 300 }), fc.nat(20), (rows, penalty) => {
+    const detector = new OutageDetector(penalty);
+    let isOut = false;
+    for (const isLost of rows) {
+      const before = detector.evidence;
+      const turn = detector.add(isLost);
+      if (turn) isOut = turn === "found";
+      assertEquals(detector.isOut, isOut);
+      if (isOut) assert(detector.evidence > 0 && detector.evidence >= before);
+    }
+  }));
+});
