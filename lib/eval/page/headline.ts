@@ -60,7 +60,7 @@ export function findingsOf(report: EvalReport): Finding[] {
  * At most three findings, then the terms they use: in what the model is better than the best method without a model, in
  * what it is level with it, and in what it is worse. Nothing where nothing was compared.
  */
-export function verdictsOf(report: EvalReport): Finding[] {
+function verdictsOf(report: EvalReport): Finding[] {
   const compared = comparedOf(report);
   const byVerdict = Map.groupBy(compared, ({ verdict }) => verdict);
   const findings = (["better", "none", "worse"] as const).flatMap((verdict): Finding[] => {

@@ -1,7 +1,7 @@
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
-import { AddressCounts, basisJson, basisOf } from "../../../lib/data/addresses/known_addresses.ts";
+import { AddressCounts, basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import {
   assert,
   assertAlmostEquals,
@@ -20,7 +20,11 @@ import { rankDestinations } from "../../../lib/query/destinations/destination_ra
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
-import { parseAddressQuestion, parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
+import {
+  parseAddressQuestion,
+  parseMeasurement,
+  parseQuestion,
+} from "../../../lib/query/rtt/rtt_question.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
@@ -47,7 +51,7 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
       time: 1_700_000_000,
       context_measurements: 2,
       ...summary,
-      basis: basisJson(basisOf(undefined, parsePrefix(QUESTION.src), parsePrefix(QUESTION.dst))),
+      basis: basisJson(model.basisOf(parseQuestion(QUESTION))),
       ...(answer.notes && { notes: answer.notes }),
       step: 0,
     });
