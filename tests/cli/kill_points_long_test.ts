@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
 import { readManifest } from "../../lib/io/files/manifest.ts";
 import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
@@ -134,18 +135,25 @@ async function readOutputs(out: string, names: readonly string[] = [""]): Promis
   );
 }
 
-/** Reads all data of an output folder as a stage that takes it as input does; a user's own globs find the same files. */
+/**
+ * Reads all data of an output folder as a stage that takes it as input does; a user's own globs find the same files.
+ * Whether the folder, a folder in it or one of its files is named, readers refuse all of them or none.
+ */
 async function readData(out: string, isWanted = /./): Promise<string[]> {
-  await checkOutputs([out], { verify: true });
-  const isData = (name: string) =>
-    /^[^.].*\.\w+$/.test(name) && !name.startsWith("manifest") && isWanted.test(name);
-  const names = namesIn(out).filter(isData);
+  const isData = (name: string) => /^[^.].*\.\w+$/.test(name) && !name.startsWith("manifest");
+  const names = exists(out) ? namesIn(out).filter((name) => isData(name) && isWanted.test(name)) : [];
+  await checkOutputs([out], { verify: true }).catch(async (error) => {
+    for (const named of names.flatMap((name) => [name, dirname(name)])) {
+      await assertRejects(() => checkOutputs([join(out, named)], { onCorrupt: "skip" }), UserError);
+    }
+    throw error;
+  });
   if (names.length === 0) throw new UserError(`Cannot read ${out}: no .data file in it`);
   return names.map((name) => {
     const bytes = Deno.readFileSync(join(out, name));
     // Durations differ.
-    const text = new TextDecoder("latin1").decode(bytes);
-    return `${name} ${createHash("sha256").update(text.replaceAll(/"seconds":[^,}]*/g, "")).digest("hex")}`;
+    const text = new TextDecoder("latin1").decode(bytes).replaceAll(/"seconds":[^,}]*/g, "");
+    return `${name} ${createHash("sha256").update(text).digest("hex")}`;
   });
 }
 

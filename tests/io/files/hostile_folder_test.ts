@@ -1,5 +1,5 @@
 /**
- * The moment in which outputs take their places: ended at each of its steps, as kill -9 does, and hostile folders.
+ * Output folders that are moved, deleted or replaced by a link during the work, and hostile folders.
  *
  * @module
  */
@@ -49,58 +49,6 @@ function contentOf(folder: string, within = ""): Record<string, string> {
     }),
   );
 }
-
-const dataOf = (content: Record<string, string>) =>
-  Object.entries(content).filter(([name]) => /^[^.].*\.arrayrecord$/.test(name)).map(([, text]) => text)
-    .sort();
-
-Deno.test("a swap that is killed at any step is refused by readers or whole, and the rerun ends it", async () => {
-  const wanted = (seed: number) => FILES[seed].map((name) => `${seed} ${name}`);
-  using temporary = new TemporaryFolder();
-  let whole: Record<string, string> | undefined;
-  let numRefused = 0;
-  for (let n = 1, isDone = false; !isDone; n++) {
-    const folder = temporary.at(`out${n}`);
-    for (const seed of [1, 2]) {
-      const output = open(folder, seed);
-      await write(output, seed);
-      if (seed === 1) output.publish();
-      isDone = await runUntilChange(seed === 1 ? Infinity : n, () => {
-        using _output = output;
-        if (seed === 2) output.publish();
-      });
-    }
-    for (const named of [folder, join(folder, "train"), join(folder, "train", "a.arrayrecord")]) {
-      let isRefused = false;
-      // As for large inputs, whose SHA-256 are not compared.
-      await checkOutputs([named], { onCorrupt: "skip" }).catch((error) => {
-        assert(error instanceof UserError && /run `probe-rows` again/.test(error.message), `${n}: ${error}`);
-        isRefused = true;
-      });
-      if (isRefused) numRefused++;
-      else {
-        const data = dataOf(contentOf(folder));
-        const seed = Number(data[0][0]);
-        assertEquals(data, wanted(seed), `${named} after ${n} changes`);
-      }
-    }
-    {
-      using output = open(folder, 2);
-      if (!output.isComplete) {
-        output.begin();
-        await write(output, 2);
-        output.publish();
-      }
-    }
-    whole ??= contentOf(folder);
-    assertEquals(contentOf(folder), whole, `after ${n} changes`);
-    assertEquals(dataOf(whole), wanted(2));
-    assertEquals(Object.keys(whole).filter((name) => name.startsWith(".")), []);
-    await checkOutputs([folder], { verify: true });
-    assert(n < 100);
-  }
-  assert(numRefused > 6, `${numRefused} were refused`);
-});
 
 const WORKS: Record<string, (folder: string) => Promise<void> | void> = {
   async "an output folder"(folder) {
