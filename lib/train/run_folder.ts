@@ -118,7 +118,8 @@ export class RunFolder {
   #finishReplacing({ replaces = [], ...manifest }: Manifest): void {
     writeManifest(this.at("manifest"), { ...manifest, replaces });
     try {
-      for (const name of replaces) removeWhole(this.#within(name));
+      const names = runPaths(this.path).map((path) => relative(this.path, path));
+      for (const name of names) if (replaces.includes(name)) removeWhole(this.#within(name));
       writeManifest(this.at("manifest"), { ...manifest, replaces: [] });
       for (const path of runPaths(this.#next)) {
         const target = this.#within(relative(this.#next, path));

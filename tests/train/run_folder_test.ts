@@ -101,6 +101,23 @@ Deno.test("RunFolder.startOver() keeps the run before until the new one has a ch
   });
 });
 
+Deno.test("RunFolder.open() deletes only files of a run, whatever the manifest says", () => {
+  inFolder((folder) => {
+    {
+      using run = RunFolder.open(folder);
+      fill(run, "old");
+    }
+    Deno.writeTextFileSync(join(folder, "notes.txt"), "mine");
+    const path = join(folder, "manifest.json");
+    const manifest = readManifest(path);
+    assert(manifest);
+    writeManifest(path, { ...manifest, replaces: ["notes.txt", "metrics.jsonl"] });
+    RunFolder.open(folder)[Symbol.dispose]();
+    assertEquals(Object.keys(contentOf(folder)).filter((name) => /notes|metrics/.test(name)), ["notes.txt"]);
+    assertEquals(readManifest(path), manifest);
+  });
+});
+
 Deno.test("RunFolder.open() and readers refuse a run that an earlier version set aside, and touch nothing", () => {
   for (const name of ["replaced", "moving"]) {
     inFolder((folder) => {
