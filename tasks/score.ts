@@ -31,7 +31,7 @@ import {
   pageOfFindings,
   type ScoreFindings,
 } from "../lib/query/files/score_findings.ts";
-import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
+import { digestOfModel, readNormal, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
 import { openOwn } from "./own_outputs.ts";
@@ -57,7 +57,8 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
     );
   }
   using page = openOwn("score --report", options.report, overwrite);
-  await checkInputs([...options.input, ...options.history], options, stage);
+  const calibration = options.calibration === undefined ? [] : listInputs([options.calibration], WANTED);
+  await checkInputs([...options.input, ...options.history, ...calibration], options, stage);
   const reading = await readingOf(options);
   const inputs = listMeasurementFiles(options.input, { log: stage.log, except: output, reading });
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
@@ -78,10 +79,11 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const besides = (path: string) => [rejectsPathBeside(path)];
   const start = {
     stage: "score",
-    inputs: [...inputs, ...history].map(inputFingerprint),
+    inputs: [...inputs, ...history, ...calibration].map(inputFingerprint),
     options: {
       model: modelDigest,
       numInputs: inputs.length,
+      isCalibrated: calibration.length > 0,
       maxContext,
       groupBy,
       seed,
@@ -93,6 +95,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   };
   const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
     using phases = new PhaseProgress(stage, "rows");
+    const normal = options.calibration === undefined ? undefined : await readNormal(options.calibration);
     using pingModel = await PingModel.from(checkpoint, { noPool });
     const imported: string[] = [];
     for (const [i, input] of inputs.entries()) {
@@ -118,6 +121,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
       maxContext,
       groupBy,
       seed,
+      normal,
       maxRejectRatio,
       memoryLimitBytes: options.memoryLimitGb * 1e9,
       workers: { count: options.workers, model },

@@ -894,7 +894,7 @@ export const STAGES = named({
   "score": command({
     summary: "add log-likelihoods and anomaly p-values to measurements",
     reads: "a checkpoint, measurements of any format",
-    writes: "the same rows with `log_likelihood` and `p_value`",
+    writes: "the same rows with `log_likelihood`, `p_value` and `loss_run_p_value`",
     example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
     main: ["checkpoint", "input", "output", "report", "context"],
     options: {
@@ -917,6 +917,10 @@ export const STAGES = named({
         { default: 20, min: 0, max: 1000 },
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
+      calibration: option.path(
+        uses.input,
+        "an output of score for measurements that are taken to be normal: p-values become the shares of these below",
+      ),
       geo: geoAsked,
       names,
       noPool,

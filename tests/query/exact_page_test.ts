@@ -29,7 +29,9 @@ import {
 } from "../../lib/model/embedding_table.ts";
 import { ageShares, changedWidths, spansOf, USUAL_AGE } from "../../lib/model/pool/age.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
-import { indexFrom } from "../../lib/model/pool/kernel_mixture.ts";
+import { indexFrom, indexOfCode, NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";
+import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
+import { pValueOfNoReply, pValueOfReply } from "../../lib/query/score/surprise.ts";
 import type { PooledForecast } from "../../lib/model/pool/pool.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
@@ -93,6 +95,10 @@ interface Vectors {
   }[];
   ages: { s: number; ageS: number; replaced: number; changed: number; widths: number[] }[];
   spans: { timesS: (number | null)[]; shares: number[] }[];
+  surprises: {
+    masses: [code: number, mass: number][];
+    results: [pFailed: number, code: number | null, u: number, p: number][];
+  }[];
   questions: QuestionVector[];
 }
 
@@ -110,7 +116,7 @@ function hashesOf(seed: number, address: string): Hashes[] {
 }
 
 Deno.test("EXACT.md has vectors of every kind", () => {
-  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 1, 6, 4, 2, 2, 6]);
+  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 1, 6, 4, 2, 2, 1, 6]);
 });
 
 const both = ({ hash1, hash2 }: Hashes) => [hash1, hash2];
@@ -211,6 +217,19 @@ Deno.test("EXACT.md: what ages do to RTTs, and the spans that RTTs stand for", (
   }
   const { changeS, shares } = USUAL_AGE;
   assert(PAGE.includes(`without it s is ${changeS.toLocaleString("en")} and v ${shares.join(", ")} `));
+});
+
+Deno.test("EXACT.md: p-values of results", () => {
+  for (const { masses, results } of vectors.surprises) {
+    const probabilities = new Float64Array(NUM_CODES).fill(1e-6 / NUM_CODES);
+    for (const [code, mass] of masses) probabilities[indexOfCode(code)] += (1 - 1e-6) * mass;
+    for (const [pFailed, code, u, p] of results) {
+      const found = code === null
+        ? pValueOfNoReply(pFailed, 1 - u)
+        : pValueOfReply(code, new RttDistribution(pFailed, probabilities, 1), 1 - u);
+      assertAlmostEquals(found, p, 1e-6 * p);
+    }
+  }
 });
 
 /** The golden model of PyTorch that the questions are asked. */

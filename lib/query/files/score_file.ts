@@ -3,15 +3,18 @@
  *
  * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores are
  * stored in the order of the input (number_table.ts). A run that was killed goes on after its last saved chunk and writes
- * the same bytes. At the end the input is read again and written with the two columns.
+ * the same bytes. At the end the input is read again and written with these columns.
  *
  * @module
  */
 import { writeJsonAtomic } from "../../io/files/atomic.ts";
 import { exists, fingerprint, type InputFingerprint, readText } from "../../io/files/inputs.ts";
 import { type Score, type ScoreCase, type ScoredModel, scoreResults } from "../score/score_results.ts";
+import { LossRuns } from "../score/loss_runs.ts";
+import { NormalPValues } from "../score/normal_p_values.ts";
 import { createHash } from "node:crypto";
 import { SourceHistory } from "../../data/tokens/source_history.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { surveyInputs } from "../../data/measurement_files/parquet_reader.ts";
@@ -22,12 +25,14 @@ import type { SpillIndex } from "../../data/probe_rows/external_sort/spill.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import type { PingModel } from "../ping_model.ts";
+import { NumberCursor } from "../../io/parquet/column.ts";
+import { ParquetFile } from "../../io/parquet/file.ts";
 import { NumberTable } from "./number_table.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
 
 /** The columns that are added, in their order. */
-export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
+export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value", "loss_run_p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
 const CHUNK_ROWS = 2048;
@@ -54,6 +59,8 @@ export interface ScoreFileOptions {
   groupBy: GroupKey;
   /** Seed of the random share of equally probable results in p-values. */
   seed: number;
+  /** Corrects p-values (none). */
+  normal?: NormalPValues | undefined;
   /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
   workFolder: string;
   /** Largest share of rows that may be rejected. */
@@ -109,6 +116,31 @@ export async function scoreFile(
   return { ...written, rowsResumed };
 }
 
+/**
+ * The p-values of measurements that are taken to be normal.
+ *
+ * @param path An output of `score`.
+ * @throws {UserError} If it has none.
+ */
+export async function readNormal(path: string): Promise<NormalPValues> {
+  using file = await ParquetFile.open(path);
+  const columns: [pValues: number[], rttsMs: number[]] = [[], []];
+  for (const group of file.column("p_value")?.type === "DOUBLE" && file.column("rtt") ? file.rowGroups : []) {
+    ["p_value", "rtt"].forEach((name, at) => {
+      const cursor = new NumberCursor(file.source, file.chunk(name, group), "number");
+      for (const value of cursor.read(group.numRows).values) columns[at].push(value);
+    });
+  }
+  const [pValues, rttsMs] = columns;
+  if (pValues.length > 0 && pValues.every((p) => p > 0 && p <= 1)) {
+    return new NormalPValues(Float64Array.from(pValues), (i) => rttsMs[i] === FAILED_RTT_MS);
+  }
+  const found = pValues.length > 0 ? "p-values that are not in (0, 1]" : "no p-values";
+  throw new UserError(
+    `Cannot correct p-values by ${path}: found ${found}, expected an output of score; score normal measurements first`,
+  );
+}
+
 interface Order {
   index: SpillIndex;
   numRows: number;
@@ -150,25 +182,31 @@ async function scoreOrdered(
   const history = new SourceHistory(maxContext, model.config.sequenceLength);
   const pacer = new EventLoopPacer(hooks);
   let chunk: ScoreCase[] = [];
+  let rows: ScoredPlace[] = [];
+  let numSources = 0;
   let numSeen = 0;
   const numDone = table.numDone;
   let numScored = numDone;
   // The first chunk is saved at once.
   let committedMs = -Infinity;
-  const coming: { numbers: number[]; scores: Promise<Score[]> }[] = [];
+  const runs = new LossRuns();
+  const coming: { rows: ScoredPlace[]; scores: Promise<Score[]> }[] = [];
   const askChunk = () => {
     const scores = scorers.score(chunk);
     scores.catch(() => {}); // Thrown where they are taken.
-    coming.push({ numbers: chunk.map(({ number }) => number), scores });
+    coming.push({ rows, scores });
     chunk = [];
+    rows = [];
   };
   const takeChunk = async () => {
-    const { numbers, scores } = coming[0];
-    (await scores).forEach(({ logLikelihood, pValue }, i) =>
-      table.write(numbers[i], Float64Array.of(logLikelihood, pValue))
-    );
+    const { rows, scores } = coming[0];
+    (await scores).forEach(({ logLikelihood, pValue }, i) => {
+      const { number, pair, isLost } = rows[i];
+      const ofRun = runs.add(pair, isLost, logLikelihood);
+      table.write(number, Float64Array.of(logLikelihood, pValue, ofRun));
+    });
     coming.shift();
-    numScored += numbers.length;
+    numScored += rows.length;
     hooks.onProgress?.("scoring", numScored, order.numRows);
     if (performance.now() - committedMs < COMMIT_MS && !hooks.signal?.aborted) return;
     table.commit(numScored);
@@ -177,11 +215,18 @@ async function scoreOrdered(
   };
   hooks.onProgress?.("scoring", numScored, order.numRows);
   for (const { number, isFirstOfSource, timeUs, pair, measurement } of readOrdered(folder, order.index)) {
-    if (isFirstOfSource) history.clear();
+    if (isFirstOfSource) {
+      history.clear();
+      numSources++;
+    }
     // Rows that are already scored have a context too: those after them go on with it.
     const context = number === undefined ? [] : history.growingContextOf(pair, timeUs, measurement);
-    if (number !== undefined && numSeen++ >= numDone) {
+    const place = { pair: `${numSources} ${pair}`, isLost: measurement.rttCode === null };
+    if (number !== undefined && numSeen++ < numDone) {
+      runs.add(place.pair, place.isLost, table.read(number, 1)[0]);
+    } else if (number !== undefined) {
       chunk.push({ measurement, context, number });
+      rows.push({ number, ...place });
       if (chunk.length >= CHUNK_ROWS) askChunk();
       while (coming.length >= scorers.numAhead) await takeChunk();
     }
@@ -191,6 +236,15 @@ async function scoreOrdered(
   if (chunk.length > 0) askChunk();
   while (coming.length > 0) await takeChunk();
   table.commit(numScored);
+}
+
+/** A row that is scored. */
+interface ScoredPlace {
+  /** Its number in the input. */
+  readonly number: number;
+  /** Its pair, of its source alone. */
+  readonly pair: string;
+  readonly isLost: boolean;
 }
 
 /** Scores chunks of rows; `numAhead` of them may wait to be taken. */
@@ -233,7 +287,7 @@ async function writeScored(
   { numRows, files }: Order,
   options: ScoreFileOptions & { hooks: StageHooks; isMisplaced: (address: string) => boolean },
 ): Promise<Omit<ScoreSummary, "rowsResumed">> {
-  const { inputs, output, groupBy, hooks } = options;
+  const { inputs, output, groupBy, normal, hooks } = options;
   const pacer = new EventLoopPacer(hooks);
   const rejects = new RejectLog();
   const { columns } = await surveyInputs(inputs);
@@ -246,7 +300,11 @@ async function writeScored(
   for await (const { batch } of readRows(inputs, { groupBy, columns }, rejects)) {
     if (writer.numRows + batch.numRows > numRows) break;
     const scores = table.read(writer.numRows, batch.numRows);
-    const [logLikelihood, pValue] = [0, 1].map((at) => scores.filter((_, i) => i % 2 === at));
+    const added = SCORE_COLUMNS.map((_, at) => scores.filter((_, i) => i % SCORE_COLUMNS.length === at));
+    const [logLikelihood, pValue, lossRunPValue] = added;
+    if (normal) {
+      pValue.forEach((p, i) => pValue[i] = normal.corrected(p, batch.rttMs[i] === FAILED_RTT_MS));
+    }
     for (const nats of logLikelihood) sumNats -= nats;
     for (let i = 0; i < batch.numRows; i++) {
       tally.add({
@@ -256,9 +314,10 @@ async function writeScored(
         rttMs: batch.rttMs[i],
         logLikelihood: logLikelihood[i],
         pValue: pValue[i],
+        lossRunPValue: lossRunPValue[i],
       });
     }
-    writer.append(batch, [logLikelihood, pValue]);
+    writer.append(batch, added);
     hooks.onProgress?.("writing", writer.numRows, numRows);
     await pacer.yieldToEventLoop();
   }

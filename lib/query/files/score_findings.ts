@@ -23,15 +23,17 @@ const NUM_NATS = 30;
 
 export interface ScoredRow {
   src: string;
-  srcName?: string;
+  src_name?: string;
   dst: string;
-  dstName?: string;
+  dst_name?: string;
   timeUs: number;
   /** `FAILED_RTT_MS` for no reply. */
   rttMs: number;
   /** Nats. */
   logLikelihood: number;
   pValue: number;
+  /** P(all replies of the pair since the last one are lost); 1 at a reply. */
+  lossRunPValue: number;
 }
 
 /** The rows of a source. */
@@ -55,6 +57,8 @@ export interface ScoreFindings {
   natsCounts: number[];
   /** The rows with the least p-values, the least first. */
   mostSurprising: ScoredRow[];
+  /** The rows at which runs of lost replies are least probable, one a pair, the least first. */
+  lossRuns: ScoredRow[];
   /** The sources with the most surprising rows beyond those of a right model, the most first. */
   sources: SourceFindings[];
   /** How many sources there are; at the bound on memory, there may be more. */
@@ -66,6 +70,7 @@ export interface ScoreFindings {
 /** Counts scores. */
 export class ScoreTally {
   readonly #listed: ScoredRow[] = [];
+  readonly #lossRuns: ScoredRow[] = [];
   readonly #sources = new Map<string, { rows: number; surprising: number; nats: number }>();
   readonly #pValueCounts = new Array<number>(NUM_BINS).fill(0);
   readonly #natsCounts = new Array<number>(NUM_NATS).fill(0);
@@ -104,11 +109,12 @@ export class ScoreTally {
       source.surprising += isSurprising;
       source.nats -= logLikelihood;
     }
-    const last = this.#listed[NUM_LISTED - 1];
-    if (last && bySurprise(row, last) >= 0) return;
-    const place = this.#listed.findIndex((each) => bySurprise(row, each) < 0);
-    this.#listed.splice(place < 0 ? this.#listed.length : place, 0, { ...row });
-    this.#listed.length = Math.min(this.#listed.length, NUM_LISTED);
+    insert(this.#listed, row, bySurprise);
+    if (row.lossRunPValue >= SURPRISING_P_VALUE) return;
+    const known = this.#lossRuns.findIndex((each) => each.src === src && each.dst === row.dst);
+    if (known >= 0 && byRun(row, this.#lossRuns[known]) >= 0) return;
+    if (known >= 0) this.#lossRuns.splice(known, 1);
+    insert(this.#lossRuns, row, byRun);
   }
 
   /** The findings in all rows so far. */
@@ -129,6 +135,7 @@ export class ScoreTally {
       pValueCounts: [...this.#pValueCounts],
       natsCounts: [...this.#natsCounts],
       mostSurprising: this.#listed.map((row) => ({ ...row })),
+      lossRuns: this.#lossRuns.map((row) => ({ ...row })),
       sources: sources.slice(0, NUM_LISTED),
       numSources: sources.length,
       ...(misplaced.length > 0 && {
@@ -138,6 +145,20 @@ export class ScoreTally {
   }
 }
 
+/** Inserts a row into a sorted list, after equal ones, and keeps the first {@link NUM_LISTED}. */
+function insert(listed: ScoredRow[], row: ScoredRow, order: (a: ScoredRow, b: ScoredRow) => number): void {
+  const last = listed[NUM_LISTED - 1];
+  if (last && order(row, last) >= 0) return;
+  const place = listed.findIndex((each) => order(row, each) < 0);
+  listed.splice(place < 0 ? listed.length : place, 0, { ...row });
+  listed.length = Math.min(listed.length, NUM_LISTED);
+}
+
+/** The less probable run of losses first. */
+function byRun(a: ScoredRow, b: ScoredRow): number {
+  return a.lossRunPValue - b.lossRunPValue;
+}
+
 /** The more surprising first; of equal ones that which was added first. */
 function bySurprise(a: ScoredRow, b: ScoredRow): number {
   return a.pValue - b.pValue || a.logLikelihood - b.logLikelihood;
@@ -145,10 +166,12 @@ function bySurprise(a: ScoredRow, b: ScoredRow): number {
 
 /** The findings with the names of their addresses. */
 export function namedFindings(findings: ScoreFindings, names: AddressNames): ScoreFindings {
-  const { mostSurprising, sources, misplaced } = findings;
+  const { mostSurprising, lossRuns, sources, misplaced } = findings;
+  const withNames = (row: ScoredRow) => ({ ...row, ...names.namedEnds(row) });
   return {
     ...findings,
-    mostSurprising: mostSurprising.map((row) => ({ ...row, ...names.namedEnds(row) })),
+    mostSurprising: mostSurprising.map(withNames),
+    lossRuns: lossRuns.map(withNames),
     sources: sources.map((row) => ({ ...row, ...names.named(row.src) })),
     ...(misplaced && { misplaced: misplaced.map((row) => ({ ...row, ...names.named(row.address) })) }),
   };
@@ -163,6 +186,9 @@ export function describeFindings(findings: ScoreFindings): string {
     "",
     rowsHeading(findings),
     ...indented(ROW_HEADINGS, findings.mostSurprising.map(rowCells)),
+    ...(findings.lossRuns.length > 0
+      ? ["", runsHeading(findings), ...indented(RUN_HEADINGS, findings.lossRuns.map(runCells))]
+      : []),
     "",
     sourcesHeading(findings),
     ...indented(SOURCE_HEADINGS, findings.sources.map(sourceCells)),
@@ -171,7 +197,7 @@ export function describeFindings(findings: ScoreFindings): string {
 
 /** The findings as a page with pictures, HTML. */
 export async function pageOfFindings(title: string, findings: ScoreFindings): Promise<string> {
-  const { rows, sources, mostSurprising, pValueCounts, natsCounts } = findings;
+  const { rows, sources, mostSurprising, lossRuns, pValueCounts, natsCounts } = findings;
   if (rows === 0) return await pageOf(title, [element("p", "No rows were scored.")]);
   const right = rows / NUM_BINS;
   return await pageOf(title, [
@@ -203,6 +229,9 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
     },
     element("h2", rowsHeading(findings)),
     tableOf(ROW_HEADINGS, mostSurprising.map(rowCells)),
+    ...(lossRuns.length > 0
+      ? [element("h2", runsHeading(findings)), tableOf(RUN_HEADINGS, lossRuns.map(runCells))]
+      : []),
     element("h2", sourcesHeading(findings)),
     {
       name: "sources",
@@ -223,6 +252,7 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
 }
 
 const ROW_HEADINGS = ["time", "source", "destination", "RTT", "p-value", "ln P"];
+const RUN_HEADINGS = ["time", "source", "destination", "P(run)"];
 const SOURCE_HEADINGS = ["source", "rows", `below ${SURPRISING_P_VALUE}`, "share", "bits a result"];
 
 function shareSentence({ rows, surprising }: ScoreFindings): string {
@@ -247,21 +277,34 @@ function rowsHeading({ mostSurprising }: ScoreFindings): string {
   return `The ${mostSurprising.length} most surprising rows`;
 }
 
+function runsHeading({ lossRuns }: ScoreFindings): string {
+  return `Pairs with the least probable runs of lost replies: ${lossRuns.length}`;
+}
+
 function sourcesHeading({ sources, numSources }: ScoreFindings): string {
   return `Sources with the most surprising rows: ${sources.length} of ${formatCount(numSources)}`;
 }
 
 function indented(headings: readonly string[], rows: readonly string[][]): string[] {
-  return formatTable([headings, ...rows], { left: headings === ROW_HEADINGS ? [0, 1, 2] : [0] }).split("\n")
+  return formatTable([headings, ...rows], { left: headings === SOURCE_HEADINGS ? [0] : [0, 1, 2] }).split(
+    "\n",
+  )
     .map((line) => `  ${line}`);
 }
 
 function rowCells(row: ScoredRow): string[] {
-  const { timeUs, src, srcName, dst, dstName, rttMs, pValue, logLikelihood } = row;
-  const time = new Date(timeUs / 1000).toISOString().replace(/\.000Z$/, "Z");
+  const { rttMs, pValue, logLikelihood } = row;
   const rtt = rttMs === FAILED_RTT_MS ? "no reply" : `${formatMs(rttMs)} ms`;
-  const ends = [withName(src, srcName), withName(dst, dstName)];
-  return [time, ...ends, rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
+  return [...pairCells(row), rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
+}
+
+function runCells(row: ScoredRow): string[] {
+  return [...pairCells(row), row.lossRunPValue.toPrecision(2)];
+}
+
+function pairCells({ timeUs, src, src_name, dst, dst_name }: ScoredRow): string[] {
+  const time = new Date(timeUs / 1000).toISOString().replace(/\.000Z$/, "Z");
+  return [time, withName(src, src_name), withName(dst, dst_name)];
 }
 
 function sourceCells(source: SourceFindings): string[] {

@@ -30,7 +30,9 @@ export const score = {
     time: answeredTime,
     rtt: z.number().nullable(),
     log_likelihood: z.number().describe("nats"),
-    p_value: z.number().describe("P(a result at most as probable)"),
+    p_value: z.number().describe("P(a result at least as surprising)"),
+    loss_run_p_value: z.number()
+      .describe("P(the pair's replies since the last one, at most ten, are all lost); 1 at a reply"),
   }),
 } satisfies LineQuestion;
 /** A measurement with its scores. */

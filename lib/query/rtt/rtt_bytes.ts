@@ -81,7 +81,7 @@ export function massOf(masses: Float64Array, pool: PooledForecast | undefined): 
  * @param mass What the others are divided by (their sum).
  * @returns It; 1 without a floor.
  */
-export function applyFloor(
+function applyFloor(
   probabilities: Float64Array,
   pool: PooledForecast | undefined,
   mass?: number,
@@ -116,7 +116,7 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
  * @param second Log-probabilities after the first byte.
  * @param place Of the first byte among {@link FIRST_BYTES}.
  */
-export function secondByteMasses(
+function secondByteMasses(
   second: Float32Array,
   place: number,
   pool: PooledForecast | undefined,

@@ -59,7 +59,8 @@ export class RttArrays {
 
 /** The distribution of one measurement's result. */
 export class RttDistribution {
-  readonly #cumulative: Float64Array;
+  /** Sums of the probabilities up to each code. */
+  readonly cumulative: Float64Array;
   /** The mass that is spread evenly within first bytes. */
   readonly spreadMass: number;
   /** What light needs between the places of both ends, ms; null if that is not known. There is no mass below. */
@@ -90,7 +91,7 @@ export class RttDistribution {
     this.spreadMass = spreadMass;
     this.floorMs = floorMs;
     ensure(probabilities.length === CANONICAL_RTT_CODES.length, "one probability per canonical code");
-    this.#cumulative = cumulative;
+    this.cumulative = cumulative;
     let sum = 0;
     let least = 0;
     for (let i = 0; i < probabilities.length; i++) {
@@ -122,7 +123,7 @@ export class RttDistribution {
 
   /** P(RTT <= MAX_PING_RTT_MS | a reply came). */
   get withinPingLimit(): number {
-    return this.#cumulative[NUM_PING_RTTS - 1];
+    return this.cumulative[NUM_PING_RTTS - 1];
   }
 
   /** P(the RTT has the code of `rttMs` | a reply came): the mass of one bucket, for RTTs rounded as files have them. */
@@ -132,7 +133,7 @@ export class RttDistribution {
 
   /** P(RTT <= rttMs | a reply came), counting the whole bucket that holds `rttMs`. */
   cdf(rttMs: number): number {
-    return this.#cumulative[this.indexOf(rttMs)];
+    return this.cumulative[this.indexOf(rttMs)];
   }
 
   /** The index in `probabilities` of the bucket that holds `rttMs`. */
@@ -148,7 +149,7 @@ export class RttDistribution {
    */
   quantileMs(q: number): number {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: expected 0 to 1`);
-    return this.#rttReaching(q * this.#cumulative[this.#cumulative.length - 1]);
+    return this.#rttReaching(q * this.cumulative[this.cumulative.length - 1]);
   }
 
   /**
@@ -173,7 +174,7 @@ export class RttDistribution {
         bestLow = low;
       }
     }
-    const below = bestLow === 0 ? 0 : this.#cumulative[bestLow - 1];
+    const below = bestLow === 0 ? 0 : this.cumulative[bestLow - 1];
     return { rttMs: this.#rttReaching(below + best / 2), probability: best };
   }
 
@@ -202,7 +203,7 @@ export class RttDistribution {
   /** The smallest RTT up to which there is so much mass, ms. */
   #rttReaching(mass: number): number {
     const least = Math.max(mass, Number.MIN_VALUE);
-    return RTTS_MS[Math.min(lowerBound(this.#cumulative, least), RTTS_MS.length - 1)];
+    return RTTS_MS[Math.min(lowerBound(this.cumulative, least), RTTS_MS.length - 1)];
   }
 }
 

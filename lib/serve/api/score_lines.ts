@@ -13,6 +13,7 @@ import { parseMeasurement } from "../../query/rtt/rtt_question.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery } from "../../query/query_tokens.ts";
+import { LossRuns } from "../../query/score/loss_runs.ts";
 import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts";
 import { computed } from "./api_error.ts";
 import type { Answered, Line } from "./lines.ts";
@@ -100,6 +101,7 @@ const PART_ROWS = 256;
 
 /** A line that waits for its part. */
 interface Entry {
+  readonly pair: string;
   readonly asked: ApiMeasurement;
   readonly case: ScoreCase;
 }
@@ -116,17 +118,18 @@ export async function* scoreMeasurements(
   { context, seed, signal }: { context: number; seed: number; signal?: AbortSignal | undefined },
 ): AsyncGenerator<Answered<ScoreAnswer>> {
   const histories = new LineHistories(context, model.config.sequenceLength);
+  const runs = new LossRuns();
   let part: (Entry | LineError)[] = [];
   for await (const line of lines) {
     const entry = entryOf(line, histories, model.config.sequenceLength);
     part.push(entry);
     if (part.length < PART_ROWS) continue;
     signal?.throwIfAborted();
-    yield* scorePart(model, part, seed);
+    yield* scorePart(model, part, { seed, runs });
     part = [];
   }
   signal?.throwIfAborted();
-  yield* scorePart(model, part, seed);
+  yield* scorePart(model, part, { seed, runs });
 }
 
 function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength: number): Entry | LineError {
@@ -135,7 +138,7 @@ function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength:
     const measurement = parseMeasurement(asked);
     const context = histories.contextOf(measurement, asked.time);
     encodeQuery({ ...measurement, context }, sequenceLength);
-    return { asked, case: { measurement, context, number: line - 1 } };
+    return { pair: pairNameOf(measurement), asked, case: { measurement, context, number: line - 1 } };
   } catch (error) {
     if (error instanceof UserError) return { line, error: error.message };
     throw error;
@@ -145,7 +148,7 @@ function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength:
 async function* scorePart(
   model: PingModel,
   part: readonly (Entry | LineError)[],
-  seed: number,
+  { seed, runs }: { seed: number; runs: LossRuns },
 ): AsyncGenerator<Answered<ScoreAnswer>> {
   const cases = part.flatMap((entry) => "error" in entry ? [] : [entry.case]);
   const { scores } = await computed(() => scoreResults(model, cases, { seed }));
@@ -155,10 +158,15 @@ async function* scorePart(
       yield entry;
       continue;
     }
-    const { asked: { src, dst, rtt }, case: { measurement, number } } = entry;
+    const { pair, asked: { src, dst, rtt }, case: { measurement, number } } = entry;
     const { logLikelihood, pValue } = scores[numScored++];
     const names = model.names.namedEnds({ src, dst });
     const asScored = { src, dst, ...names, time: measurement.timeS, rtt };
-    yield { line: number + 1, answer: { ...asScored, log_likelihood: logLikelihood, p_value: pValue } };
+    const numbers = {
+      log_likelihood: logLikelihood,
+      p_value: pValue,
+      loss_run_p_value: runs.add(pair, rtt === null, logLikelihood),
+    };
+    yield { line: number + 1, answer: { ...asScored, ...numbers } };
   }
 }

@@ -366,7 +366,9 @@ function judgePings(
   pings: readonly PastedPing[],
   scores: readonly (ScoreAnswer | LineError)[],
 ): JudgedPing[] {
-  const pValues = scores.map((score) => "error" in score ? undefined : score.p_value);
+  const pValues = scores.map((score) =>
+    "error" in score ? undefined : Math.min(score.p_value, score.loss_run_p_value)
+  );
   const judgements = judge(pValues.filter((p) => p !== undefined));
   let judged = 0;
   return pings.map((ping, i) => {
@@ -403,8 +405,8 @@ function ScoredPings(
         {numErrors === 0 ? "" : ` ${numErrors} could not be scored.`}
       </p>
       <p class="hint">
-        The p-value is the probability of a result that the model holds for at most as likely, given the pings
-        before.
+        The p-value is the probability of a result at least as surprising, given the pings before. For lost
+        replies one after the other it is the probability that all of them are lost.
       </p>
       <PingsChart rows={rows} />
       <div class="tools">

@@ -18,6 +18,8 @@ import { PingModel } from "../../../lib/query/ping_model.ts";
 import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { FIRST_BYTES, FIRST_INDEXES } from "../../../lib/query/rtt/rtt_bytes.ts";
 import { RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { pValueOfNoReply, pValueOfReply } from "../../../lib/query/score/surprise.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
 import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
@@ -155,16 +157,16 @@ Deno.test("quantiles, scores, likelihoods, destinations and samples have the dis
       rttCode: rttMs === null ? null : encodeRttCode(rttMs),
     }));
     const cases = measurements.map((measurement, number) => ({ measurement, context: [], number }));
-    const { scores } = await scoreResults(model, cases, { seed: 0, maxRelativeError: 0 });
+    const { scores } = await scoreResults(model, cases, { seed: 0, maxSpreadMass: 0 });
     const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
     const all = [exact.pFailed, ...exact.probabilities.map((p) => p * (1 - exact.pFailed))];
     measurements.forEach(({ rttCode }, i) => {
       const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
       assertAlmostEquals(scores[i].logLikelihood, Math.log(own), 1e-4);
       assertAlmostEquals(bits[i].orders[0].blocks.at(-1)?.bits ?? 0, -Math.log2(own), 1e-4);
-      const less = all.filter((p) => p < own * (1 - 1e-4)).reduce((sum, p) => sum + p, 0);
-      const same = all.filter((p) => Math.abs(p - own) <= 1e-4 * own).reduce((sum, p) => sum + p, 0);
-      assert(scores[i].pValue >= less - 1e-5 && scores[i].pValue <= less + same + 1e-5);
+      const draw = new RandomStream(0, "score/p-value", i).float64();
+      const p = rttCode === null ? pValueOfNoReply(exact.pFailed, draw) : pValueOfReply(rttCode, exact, draw);
+      assertAlmostEquals(scores[i].pValue, p, 1e-3);
     });
     // A result that is too fast shows that a place is wrong.
     const fast = { measurement: { ...query, rttCode: encodeRttCode(40) }, context: [], number: 0 };

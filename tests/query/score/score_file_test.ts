@@ -15,7 +15,7 @@ import { describeReports } from "../../../lib/cli/inspect/report.ts";
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { tokenMeasurement } from "../../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
-import { scoreFile, type ScoreFileOptions } from "../../../lib/query/files/score_file.ts";
+import { readNormal, scoreFile, type ScoreFileOptions } from "../../../lib/query/files/score_file.ts";
 import { type Score, scoreResults } from "../../../lib/query/score/score_results.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { QUERY_ORDER, type TokenMeasurement, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
@@ -134,11 +134,21 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
     const expected = await expectedScores(model, rows, history);
     const found = await readObjects(folder.at("out.parquet"));
     const before = await readObjects(folder.at("in.parquet"));
+    // P(no reply) of the row's pair since its last reply, by time.
+    const runOf = (i: number) => {
+      const ofPair = found.keys().toArray().filter((k) =>
+        rows.srcAddr[k] === rows.srcAddr[i] && rows.dstAddr[k] === rows.dstAddr[i] &&
+        (rows.eventTimeUs[k] < rows.eventTimeUs[i] || k === i)
+      ).sort((a, b) => rows.eventTimeUs[a] - rows.eventTimeUs[b]);
+      const lastReply = ofPair.findLastIndex((k) => rows.rttMs[k] >= 0);
+      return Math.exp(ofPair.slice(lastReply + 1).reduce((sum, k) => sum + expected[k].logLikelihood, 0));
+    };
     assertEquals(found.length, 150);
-    found.forEach(({ log_likelihood, p_value, ...row }, i) => {
+    found.forEach(({ log_likelihood, p_value, loss_run_p_value, ...row }, i) => {
       assertEquals(row, before[i]);
       assertAlmostEquals(Number(log_likelihood), expected[i].logLikelihood, 1e-4);
       assertAlmostEquals(Number(p_value), expected[i].pValue, 2e-3);
+      assertAlmostEquals(Number(loss_run_p_value), runOf(i), 1e-4);
     });
     assert(before.some(({ rtt }) => rtt === -1));
     const meanNats = expected.reduce((sum, { logLikelihood }) => sum - logLikelihood, 0) / 150;
@@ -158,6 +168,25 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
       "-log_likelihood, nats",
       "p_value",
     ]);
+  }));
+
+Deno.test("scoreFile() corrects p-values by those of an earlier output", () =>
+  withTinyModel(async (model) => {
+    using folder = new TemporaryFolder();
+    writeRows(folder.at("in.parquet"), sampleRows(80));
+    await scoreFile(model, optionsOf(folder));
+    const normal = await readNormal(folder.at("out.parquet"));
+    const output = folder.at("corrected.parquet");
+    await scoreFile(model, optionsOf(folder, { normal, output, workFolder: folder.at("again") }));
+    const [before, after] = await Promise.all([folder.at("out.parquet"), output].map(readObjects));
+    const isLost = ({ rtt }: Record<string, unknown>) => rtt === -1;
+    after.forEach(({ p_value, log_likelihood }, i) => {
+      const own = before.filter((each) => isLost(each) === isLost(before[i]));
+      const rank = own.filter((each) => Number(each.p_value) <= Number(before[i].p_value)).length;
+      assertAlmostEquals(Number(p_value), (rank + Math.min(rank, 80 - own.length)) / 81, 1e-12);
+      assertEquals(log_likelihood, before[i].log_likelihood);
+    });
+    await assertRejects(() => readNormal(folder.at("in.parquet")), UserError, "found no p-values");
   }));
 
 Deno.test("scoreFile() with workers goes on after an interruption and ends with the bytes of one thread", () =>
@@ -208,6 +237,7 @@ function rows(): ScoredRow[] {
     rttMs: i % 7 === 0 ? -1 : 10 + i,
     logLikelihood: -1 - i % 13,
     pValue: random.float64() * (i % 10 === 9 ? 0.01 : 1),
+    lossRunPValue: 1,
   }));
 }
 
@@ -230,6 +260,23 @@ Deno.test("ScoreTally finds the least p-values, the share below 0.01 and the sou
   for (const counts of [pValueCounts, natsCounts]) assertEquals(counts.reduce((a, b) => a + b), 1000);
   const inFirst = sorted.filter(({ pValue }) => pValue < 0.05).length;
   assertEquals([pValueCounts.length, pValueCounts[0], natsCounts[0]], [20, inFirst, 0]);
+});
+
+Deno.test("ScoreTally lists the least probable run of lost replies of each pair", async () => {
+  const tally = new ScoreTally();
+  const runs = [[0, 1e-3], [1, 1e-5], [0, 1e-4], [1, 1e-4], [0, 1], [2, 0.5]];
+  const [row] = rows();
+  for (const [pair, lossRunPValue] of runs) tally.add({ ...row, dst: `198.51.100.${pair}`, lossRunPValue });
+  const findings = tally.findings();
+  assertEquals(findings.lossRuns.map(({ dst, lossRunPValue }) => [dst, lossRunPValue]), [
+    ["198.51.100.1", 1e-5],
+    ["198.51.100.0", 1e-4],
+  ]);
+  assertMatch(
+    describeFindings(findings),
+    /runs of lost replies: 2\n.*P\(run\)\n.*198\.51\.100\.1 +0\.000010\n/,
+  );
+  assertStringIncludes(await pageOfFindings("scores", findings), "runs of lost replies: 2");
 });
 
 Deno.test("ScoreTally keeps no more sources than its bound, and counts the rows of all", () => {
@@ -263,7 +310,7 @@ Deno.test("findings show the names of their addresses", async () => {
   names.add(new TextEncoder().encode("192.0.2.8/31,<probe>\n198.51.100.7,dns.example"), "names.csv");
   const findings = namedFindings(tally.findings(), names);
   const row = findings.mostSurprising.find(({ src }) => src === "192.0.2.9");
-  assertEquals([row?.srcName, row?.dstName], ["<probe>", "dns.example"]);
+  assertEquals([row?.src_name, row?.dst_name], ["<probe>", "dns.example"]);
   assertEquals([findings.sources[0].name, findings.sources.find(({ src }) => src === "192.0.2.7")?.name], [
     "<probe>",
     undefined,

@@ -92,10 +92,10 @@ function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst)
   };
 }
 
-function numbersOf(answer: ScoreAnswer | LineError): [number, number] {
+function numbersOf(answer: ScoreAnswer | LineError): [number, number, number] {
   assert(!("error" in answer), JSON.stringify(answer));
-  const { log_likelihood, p_value } = score.answer.parse(answer);
-  return [log_likelihood, p_value];
+  const { log_likelihood, p_value, loss_run_p_value } = score.answer.parse(answer);
+  return [log_likelihood, p_value, loss_run_p_value];
 }
 
 /** The index of each measurement of a context among all lines. */
@@ -124,12 +124,15 @@ Deno.test("scores are those of scoreResults(), each line after the lines before 
     const { scores } = await scoreResults(model, cases, { seed: 7 });
     const asked = lines.map(({ src, dst, time, rtt }) => ({ src, dst, time, rtt }));
     const answers = await service.score(asked, { context: 3, seed: 7 });
-    assertEquals(answers.map(numbersOf), scores.map(({ logLikelihood, pValue }) => [logLikelihood, pValue]));
-    assertEquals({ ...answers[2], log_likelihood: 0, p_value: 0 }, {
-      ...asked[2],
-      log_likelihood: 0,
-      p_value: 0,
-    });
+    assertEquals(
+      answers.map(numbersOf),
+      scores.map(({ logLikelihood, pValue }, i) => [
+        ...[logLikelihood, pValue],
+        lines[i].rtt === null ? Math.exp(logLikelihood) : 1,
+      ]),
+    );
+    const numbers = { log_likelihood: 0, p_value: 0, loss_run_p_value: 0 };
+    assertEquals({ ...answers[2], ...numbers }, { ...asked[2], ...numbers });
   }));
 
 Deno.test("scores are those of the stage score, where lines come in order of time", () =>
@@ -170,10 +173,11 @@ Deno.test("scores are those of the stage score, where lines come in order of tim
     const answers = await Array.fromAsync(service.scoreLines(streamOf(lines), { context: 5, seed: 3 }));
     assertEquals(answers.length, 120);
     answers.forEach((answer, i) => {
-      const [logLikelihood, pValue] = numbersOf(answer);
-      // The stage scores in another order: rounding, and which second bytes p-values ask for, differ.
+      const [logLikelihood, pValue, lossRunPValue] = numbersOf(answer);
+      // The stage scores in another order, so rounding differs.
       assertAlmostEquals(logLikelihood, Number(expected[i].log_likelihood), 1e-4);
       assertAlmostEquals(pValue, Number(expected[i].p_value), 2e-3);
+      assertAlmostEquals(lossRunPValue, Number(expected[i].loss_run_p_value), 1e-4);
     });
   }));
 
