@@ -112,7 +112,7 @@ function runnerOf({ signal }: StageContext): StageRunner {
 }
 
 /** The distinct numbers of a flag, in their order. @throws {UsageError} If one is not a whole number in the range. */
-function parseNumbers(
+export function parseNumbers(
   name: string,
   text: string,
   { min, max, example }: { min: number; max: number; example: string },

@@ -1376,6 +1376,36 @@ export const STAGES = named({
           }),
         },
       }),
+      "surprise": command({
+        summary: "the share of planted outages, level shifts and spikes that p-values of score find",
+        details:
+          "Beside it the shares that watch and the distance from the median in interquartile ranges find, all with the " +
+          "same number of false alarms among the rows that nothing was planted in.",
+        example: "--checkpoint runs/first --history data/shards/train --input data/shards/test --seeds 1,2,3",
+        options: {
+          checkpoint,
+          input: option.paths(uses.inputs, "measurements Parquet in which events are planted", {
+            required: true,
+          }),
+          history: option.paths(uses.inputs, "earlier measurements Parquet of the same pairs", {
+            required: true,
+          }),
+          context: option.integer("largest number of earlier measurements in the context of each row", {
+            default: 20,
+            min: 0,
+            max: 1000,
+          }),
+          seeds: option.text("seeds of what is planted; the shares are medians over them", {
+            default: "1,2,3",
+            value: "N,N",
+          }),
+          rowsPerFalseAlarm: option.text("normal rows with one false alarm, one number or several", {
+            default: "1000,100",
+            value: "N,N",
+          }),
+          engine,
+        },
+      }),
       "peers": command({
         summary: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
         details:
