@@ -17,6 +17,7 @@ import { type AnswerOptions, hashOf } from "../lib/serve/answers.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../lib/serve/app.ts";
 import { McpTools } from "../lib/serve/mcp.ts";
+import type { WatchedState } from "../lib/serve/watched.ts";
 import { pageFiles, readPage } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
@@ -51,8 +52,17 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   const checkpoints = options.watch
     ? watchCheckpoint(models, { checkpoint, files, seen, everyS, load, signal, log })
     : Promise.resolve();
+  const watched = {
+    watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: options.maxWatchedPairs, log: printLog }),
+    maxPairs: MAX_METRIC_PAIRS,
+    get names() {
+      return models.current.service.names;
+    },
+    numUnusable: 0,
+  };
   const answering = {
     models,
+    watched,
     limits: options,
     stopping: stage.signal,
     log: printLog,
@@ -68,7 +78,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
 /** Answers over HTTP until the server is to stop. */
 async function serveHttp(
   options: Options,
-  answering: AnswerOptions,
+  answering: AnswerOptions & { watched: WatchedState },
   { page, metrics, asJson }: {
     page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
     metrics: ServerMetrics;
@@ -76,21 +86,8 @@ async function serveHttp(
   },
 ): Promise<void> {
   const { host, port, maxRequestS } = options;
-  const watched = {
-    watch: new PairWatch({
-      ...DEFAULT_WATCH_OPTIONS,
-      maxPairs: options.maxWatchedPairs,
-      log: answering.log,
-    }),
-    maxPairs: MAX_METRIC_PAIRS,
-    get names() {
-      return answering.models.current.service.names;
-    },
-    numUnusable: 0,
-  };
   const app = makeApp({
     ...answering,
-    watched,
     metrics,
     host,
     allowOrigins: options.allowOrigin,

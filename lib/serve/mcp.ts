@@ -24,7 +24,14 @@ import { printLine } from "../io/files/standard_output.ts";
 import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
 import { problemOf } from "./api/api_error.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
+import * as z from "zod";
+import { wholeSchema } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
+import { readFields } from "../query/questions/read_fields.ts";
+import { score } from "../query/questions/score.ts";
+import { watch } from "../query/questions/watch.ts";
+import type { PingService } from "./api/ping_service.ts";
+import { type WatchedState, watchLines } from "./watched.ts";
 import { ABOUT, toolsOf } from "./openapi.ts";
 
 /** The instructions to assistants for all tools. */
@@ -40,13 +47,18 @@ const NO_MESSAGE = "expected a JSON-RPC message";
 /** The depth of an initialization's parameters, such as `capabilities.roots.listChanged`. */
 const PARAMS_DEPTH = 4;
 
+interface McpOptions extends AnswerOptions {
+  /** The pairs of all measurements that clients send to be watched. */
+  readonly watched: WatchedState;
+}
+
 /** The tools of a server. */
 export class McpTools {
-  readonly #options: AnswerOptions;
+  readonly #options: McpOptions;
   #http: Promise<(request: Request, body: unknown) => Promise<Response>> | undefined;
 
   /** Loads nothing yet. */
-  constructor(options: AnswerOptions) {
+  constructor(options: McpOptions) {
     this.#options = options;
   }
 
@@ -104,29 +116,45 @@ export class McpTools {
     const { McpServer } = await import("@modelcontextprotocol/server");
     const tools = toolsOf().map(({ name, summary, input, output }) => {
       const schemas = { inputSchema: unchecked(input), outputSchema: unchecked(output) };
-      return { name, tool: { description: summary, ...schemas, annotations: ANNOTATIONS } };
+      // The server remembers what it is to watch.
+      const annotations = { ...ANNOTATIONS, readOnlyHint: name !== watch.name };
+      return { name, tool: { description: summary, ...schemas, annotations } };
     });
     return () => {
       const capabilities = { tools: { listChanged: false } };
       const options = { instructions: INSTRUCTIONS, capabilities };
       const server = new McpServer({ name: "ping-llm", version: VERSION }, options);
       for (const { name, tool } of tools) {
-        server.registerTool(
-          name,
-          tool,
-          (question, { mcpReq }) => this.#call(name as QuestionName, question, mcpReq.signal),
-        );
+        server.registerTool(name, tool, (question, { mcpReq }) => this.#call(name, question, mcpReq.signal));
       }
       return server;
     };
   }
 
-  async #call(name: QuestionName, question: unknown, client: AbortSignal): Promise<CallToolResult> {
+  async #answer(
+    service: PingService,
+    name: string,
+    question: unknown,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    if (name !== score.name && name !== watch.name) {
+      return await askQuestion(service, name as QuestionName, question, signal);
+    }
+    const kind = name === score.name ? score : watch;
+    const { measurements, ...fields } = readFields(wholeSchema(kind, z.unknown()), question);
+    const lines = ReadableStream.from((measurements as unknown[]).map((each) => JSON.stringify(each)));
+    const answers = name === score.name
+      ? service.scoreLines(lines, fields, signal)
+      : watchLines(this.#options.watched.watch, lines, service, { signal, isText: false, fields });
+    return { answers: await Array.fromAsync<unknown>(answers) };
+  }
+
+  async #call(name: string, question: unknown, client: AbortSignal): Promise<CallToolResult> {
     const { models, limits, log } = this.#options;
     try {
       using limit = new TimeLimit(limits.maxRequestS, client);
       using lease = models.lease();
-      const answer = await askQuestion(lease.model.service, name, question, limit.signal);
+      const answer = await this.#answer(lease.model.service, name, question, limit.signal);
       return { structuredContent: answer, content: [{ type: "text", text: JSON.stringify(answer) }] };
     } catch (error) {
       const { status, detail } = problemOf(error);

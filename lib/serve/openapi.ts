@@ -15,6 +15,7 @@ import {
   measurementSchema,
   type Question,
   servedSchema,
+  wholeSchema,
 } from "../query/questions/question.ts";
 import { QUESTIONS } from "../query/questions/questions.ts";
 import { defaultsSchema, type QueryForm, queryFormOf } from "../query/questions/read_fields.ts";
@@ -201,8 +202,12 @@ export function toolsOf(): Tool[] {
       output: z.toJSONSchema(answer, JSON_SCHEMA),
     }
   );
+  const answersTo = (name: string) => z.array(z.union([SCHEMAS[`${capital(name)}Answer`], lineErrorSchema]));
   return [
     ...KINDS.map((kind) => tool(kind.name, kind.summary, [servedSchema(kind), kind.answer])),
+    ...LINE_KINDS.map((kind) =>
+      tool(kind.name, kind.summary, [wholeSchema(kind), z.object({ answers: answersTo(kind.name) })])
+    ),
     tool("model", summary, [fields({}), modelAnswerSchema]),
   ];
 }

@@ -29,6 +29,10 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   advise: { src: PAIR.src, candidates: ["198.51.100.7"] },
   model: {},
 };
+/** The tools for many measurements. */
+const LINE_TOOLS = ["score", "watch"];
+/** Three replies and a lost one. */
+const PINGS = [12.5, 12.6, 12.4, null].map((rtt, i) => ({ ...PAIR, time: 1748736000 + 60 * i, rtt }));
 
 async function connected(
   transport: StdioClientTransport | StreamableHTTPClientTransport,
@@ -41,7 +45,8 @@ async function connected(
 
 /** Checks a client's view: the same tools and numbers as those of `/v1`. */
 async function checkTools(client: Client, { url }: TestServer): Promise<void> {
-  const { tools } = await client.listTools();
+  const { tools: all } = await client.listTools();
+  const tools = all.filter(({ name }) => !LINE_TOOLS.includes(name));
   assertEquals(tools.map(({ name }) => name).sort(), Object.keys(QUESTIONS).sort());
   for (const { name, description, inputSchema, outputSchema, annotations } of tools) {
     assert(description && outputSchema && annotations?.readOnlyHint, name);
@@ -72,6 +77,32 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
     JSON.stringify(unknown),
     /Cannot answer: found \\"cdfs\\", expected only src, .*"isError":true/,
   );
+}
+
+/** Checks the tools for many measurements: the same numbers as those of the lines of `/v1`. */
+async function checkLineTools(client: Client, server: TestServer): Promise<void> {
+  const { tools } = await client.listTools();
+  const found = tools.filter(({ name }) => LINE_TOOLS.includes(name));
+  assertEquals(found.map(({ name, annotations }) => [name, annotations?.readOnlyHint]), [
+    ["score", true],
+    ["watch", false],
+  ]);
+  const lines = [...PINGS, { ...PAIR, src: "nobody", rtt: 1 }];
+  const answersOf = async (name: string, args: Record<string, unknown>) => {
+    const { isError, structuredContent } = await client.callTool({ name, arguments: args });
+    assertEquals(isError ?? false, false, name);
+    return (structuredContent as { answers: Record<string, unknown>[] }).answers;
+  };
+  const scored = await answersOf("score", { measurements: lines, context: 2, seed: 5 });
+  assertEquals(scored, await server.postLines("/v1/score?context=2&seed=5", lines));
+  assert(Number(scored[3].loss_run_p_value) < 1 && scored[4].error);
+  // Of watched measurements only the unusual have an answer. Measurements come once, so the server is asked last.
+  const watched = await answersOf("watch", { measurements: lines });
+  assertEquals(watched.map(({ line }) => line), [5]);
+  assertEquals(watched, [scored[4]]);
+  const { isError, content } = await client.callTool({ name: "score", arguments: { measurements: "x" } });
+  assertEquals(isError, true);
+  assertMatch(JSON.stringify(content), /Cannot answer: .*measurements.*array/);
 }
 
 /** Requests with null parameters, and such that cannot be answered, all with an id. */
@@ -146,6 +177,7 @@ Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard i
         assertEquals(isModern, mode === "auto");
         assertMatch(client.getInstructions() ?? "", /ping/);
         await checkTools(client, server);
+        await checkLineTools(client, server);
       });
     }
 

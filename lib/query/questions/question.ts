@@ -89,6 +89,17 @@ export interface LineQuestion {
   readonly answer: z.ZodObject;
 }
 
+/** The most measurements of a question that has them all. */
+const MAX_MEASUREMENTS = 1024;
+
+/** The schema of a question that has all its measurements at once. @param item That of one (its own). */
+export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = line): z.ZodObject {
+  return fields({
+    measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in the order of their times"),
+    ...options.shape,
+  });
+}
+
 /** A line that could not be answered. */
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
 /** See {@link lineErrorSchema}. */
