@@ -60,7 +60,7 @@ export function RttResult(
 }
 
 function RttFigures({ answer }: { answer: AnswerOf<"rtt"> }) {
-  const { likeliest, p_failed, drawn } = answer;
+  const { likeliest, p_failed, floor_ms, drawn } = answer;
   const q = (quantile: number) => quantileOf(answer, quantile);
   const errors = drawn?.standard_errors;
   return (
@@ -71,7 +71,11 @@ function RttFigures({ answer }: { answer: AnswerOf<"rtt"> }) {
         note={errors ? `± ${formatMs(errors.quantiles_ms["0.5"])}` : undefined}
       />
       <Figure name="50 % of replies" value={formatRange(q(0.25), q(0.75))} />
-      <Figure name="90 % of replies" value={formatRange(q(0.05), q(0.95))} />
+      <Figure
+        name="90 % of replies"
+        value={formatRange(q(0.05), q(0.95))}
+        note={floor_ms === null ? undefined : `light needs ${formatMs(floor_ms)}`}
+      />
       <Figure
         name="Likeliest"
         value={formatMs(likeliest.rtt_ms)}
