@@ -128,9 +128,6 @@ function QuantileTable({ curves }: { curves: readonly Curve[] }) {
   );
 }
 
-/** A note on the mean: the page shows none. */
-const IS_ABOUT_MEAN = /^\d+ % of the mean /;
-
 function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
   const { drawn, notes = [], time, context_measurements } = answer;
   const given = context_measurements === 1
@@ -143,7 +140,7 @@ function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
         {context_measurements === 0 ? "" : given}.
         {drawn ? ` A mixture over ${drawn.num_distinct} pairs of addresses that the model drew.` : ""}
       </p>
-      {notes.filter((note) => !IS_ABOUT_MEAN.test(note)).map((note) => <p key={note}>{note}</p>)}
+      {notes.map((note) => <p key={note}>{note}</p>)}
     </div>
   );
 }
