@@ -35,6 +35,8 @@ import { STAGES } from "./stages.ts";
 const MAX_SHOWN_LINES = 20;
 /** The largest number of measurements of `--adapt` that are fitted. */
 const MAX_ADAPT_MEASUREMENTS = 10_000;
+/** Bars of the histogram that a terminal shows. */
+const TERMINAL_BARS = 16;
 /** Quantiles that a picture shows. */
 const PLOT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 
@@ -61,7 +63,9 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   if (options.table !== undefined && !options.table.endsWith(".parquet")) {
     throw new UsageError(`Cannot use --table ${options.table}: expected a name that ends with .parquet`);
   }
-  const given = await givenQuestion(QUESTIONS.rtt, options, stage);
+  const isShown = !options.json && Deno.stdout.isTerminal();
+  const { histogram = isShown ? TERMINAL_BARS : undefined } = options;
+  const given = await givenQuestion(QUESTIONS.rtt, { ...options, histogram }, stage);
   using plot = openOwn("query rtt --plot", options.plot, options.overwrite);
   const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
   using model = await fittedModel(options, stage, addresses);

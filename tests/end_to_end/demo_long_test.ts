@@ -88,7 +88,9 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
     "--dst",
     example.dst,
   ];
-  const { stdout } = await succeeded(runStageProcess([...args, "--json", "--quantiles", "0.1,0.5,0.9"]));
+  const { stdout } = await succeeded(
+    runStageProcess([...args, "--json", "--histogram", "64", "--quantiles", "0.1,0.5,0.9"]),
+  );
   const result = JSON.parse(stdout);
   assertEquals(Object.keys(result.quantiles_ms), ["0.1", "0.5", "0.9"]);
   assert(

@@ -83,9 +83,10 @@ function exampleCommand(
   pair: typeof PAIR,
 ): string {
   const url = new URL(path.slice(1), document.baseURI);
-  for (const { name, required } of operation.parameters ?? []) {
+  for (const { name, required, schema } of operation.parameters ?? []) {
     const value = required ? exampleOf(name, pair) : undefined;
-    if (value !== undefined) url.searchParams.set(name, name === "rtt" ? "20..25" : String(value));
+    const isRange = name === "rtt" && schema?.type === "string";
+    if (value !== undefined) url.searchParams.set(name, isRange ? "20..25" : String(value));
   }
   const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   if (method !== "post" || !type || !body) return curlCommand(url.href);
