@@ -9,9 +9,16 @@
  */
 import { ensure, UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
-import { byteRange, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
+import {
+  byteRange,
+  type IpPrefix,
+  isAddress,
+  isPlace,
+  prefixOfAddress,
+} from "../../data/addresses/ip_prefix.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import {
+  BYTE_BASE,
   decodeTokens,
   type Field,
   MEASUREMENT_START,
@@ -24,7 +31,7 @@ import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { contextThatFits, requireEarlier } from "../query_tokens.ts";
-import { prefixChooser } from "../rtt/prefix_query.ts";
+import { prefixChooser, tokensInPlace } from "../rtt/prefix_query.ts";
 import { FIRST_BYTES, FIRST_INDEXES } from "../rtt/rtt_bytes.ts";
 import { RttDistribution } from "../rtt/rtt_distribution.ts";
 
@@ -69,11 +76,15 @@ export async function* sampleMeasurements(
   query: SampleQuery,
   options: SampleOptions,
 ): AsyncGenerator<Sample> {
+  const [source, destination] = [query.source, query.destination].map((end) => end && prefixOf(end));
+  const isOfPlaces = source !== undefined && destination !== undefined && isPlace(source) &&
+    isPlace(destination);
+  const { context } = query;
   let drawn: Sample[] = [];
   let first = 0;
   for await (const measurement of drawMeasurements(model, query, options)) {
     if (drawn.push(measurement) < MEASUREMENTS_AT_ONCE && first + drawn.length < options.count) continue;
-    const results = await drawResults(model, { drawn, first, context: query.context }, options);
+    const results = await drawResults(model, { drawn, first, context, isOfPlaces }, options);
     yield* drawn.map((each, i): Sample => ({ ...each, rttCode: results[i] }));
     first += drawn.length;
     drawn = [];
@@ -98,7 +109,7 @@ async function* drawMeasurements(
     for (let i = 0; i < options.count; i++) yield sample;
     return;
   }
-  const begin = (index: number) => new SampledRow(prompt, index, options);
+  const begin = (index: number) => new SampledRow(model, prompt, index, options);
   const { count } = options;
   for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) yield row.measurement();
 }
@@ -111,10 +122,11 @@ async function* drawMeasurements(
  */
 async function drawResults(
   model: PingModel,
-  { drawn, first, context }: {
+  { drawn, first, context, isOfPlaces }: {
     drawn: readonly Sample[];
     first: number;
     context: readonly TokenMeasurement[];
+    isOfPlaces: boolean;
   },
   { seed, temperature = 1, topK = Infinity }: SampleOptions,
 ): Promise<(number | null)[]> {
@@ -130,7 +142,7 @@ async function drawResults(
   const isWhole = isChanged || questions.some(({ length }) => 2 * length > FIRST_BYTES.length);
   const results: (number | null)[] = [];
   await model.likelyRttDistributions(
-    questions.map(([i]) => ({ ...drawn[i], context })),
+    questions.map(([i]) => ({ ...drawn[i], context, isOfPlaces })),
     (distribution, question) => {
       const drawnFrom = isChanged ? changed(distribution, { temperature, topK }) : distribution;
       for (const i of questions[question]) {
@@ -202,7 +214,15 @@ interface Prompt {
   start: number;
   hasEarlierTime: boolean;
   /** The given tokens: of each place the possible ones, at a point of the source and of the destination. */
-  given: readonly ((at: Readonly<Record<Side, number>>) => readonly number[])[];
+  given: readonly GivenToken[];
+}
+
+/** A token of which something is given. */
+interface GivenToken {
+  /** The possible ones, at a point of the source and of the destination. */
+  readonly tokensAt: (at: Readonly<Record<Side, number>>) => readonly number[];
+  /** How many bytes of an address of a place end with it; 0 if it is no such end. */
+  readonly numBytes: number;
 }
 
 type Side = "source" | "destination";
@@ -244,11 +264,12 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
     (token, i) => {
       const [side, end] = sides[Math.floor(i / numBytes)];
       const index = i % numBytes - 1;
-      if (index < 0) return { isFixed: true, tokensAt: () => [token] };
+      if (index < 0) return { isFixed: true, numBytes: 0, tokensAt: () => [token] };
       const { first, last } = byteRange(end, index);
       const chosen = choosers.get(side);
       return {
         isFixed: first === last,
+        numBytes: isPlace(end) && index === filler.length - 1 ? filler.length : 0,
         tokensAt: (at: Readonly<Record<Side, number>>) =>
           byteTokens(byteRange(chosen?.(at[side]) ?? end, index)),
       };
@@ -260,7 +281,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
     tokens: tokens.subarray(0, tokens.length - rest.length),
     start,
     hasEarlierTime: previousTimeS !== null,
-    given: rest.map(({ tokensAt }) => tokensAt),
+    given: rest,
   };
 }
 
@@ -272,13 +293,16 @@ class SampledRow implements DrawnRow {
   readonly #temperature: number;
   readonly #topK: number;
   /** The given tokens that are not written yet. */
-  readonly #given: (readonly number[])[];
+  readonly #given: { readonly tokens: readonly number[]; readonly numBytes: number }[];
+  readonly #model: Pick<PingModel, "isMisplaced">;
 
   constructor(
+    model: Pick<PingModel, "isMisplaced">,
     { tokens, start, hasEarlierTime, given }: Prompt,
     index: number,
     { seed, temperature = 1, topK = Infinity }: SampleOptions,
   ) {
+    this.#model = model;
     this.#tokens = [...tokens];
     this.#grammar = new MeasurementGrammar(hasEarlierTime);
     for (const token of tokens.subarray(start + 1)) this.#grammar.push(token);
@@ -287,7 +311,7 @@ class SampledRow implements DrawnRow {
     this.#topK = topK;
     const places = new RandomStream(seed, "query/sample/place", index);
     const at = { source: places.float64(), destination: places.float64() };
-    this.#given = given.map((tokensAt) => tokensAt(at));
+    this.#given = given.map(({ tokensAt, numBytes }) => ({ tokens: tokensAt(at), numBytes }));
   }
 
   get isComplete(): boolean {
@@ -300,7 +324,11 @@ class SampledRow implements DrawnRow {
 
   draw(logP: Float32Array): void {
     if (this.isComplete) return;
-    const allowed = this.#given.shift() ?? this.#grammar.allowed();
+    const given = this.#given.shift();
+    const before = () => this.#tokens.slice(1 - (given?.numBytes ?? 0)).map((token) => token - BYTE_BASE);
+    const allowed = given?.numBytes
+      ? tokensInPlace(this.#model, before(), given.tokens)
+      : given?.tokens ?? this.#grammar.allowed();
     const tokens = allowed.length <= this.#topK
       ? allowed
       : allowed.toSorted((a, b) => logP[b] - logP[a]).slice(0, this.#topK);

@@ -225,6 +225,17 @@ async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Mas
 
 type Masses = Record<"source" | "destination", number>;
 
+/** The last tokens that do not make an address which training found elsewhere; all of them if none is left. */
+export function tokensInPlace(
+  model: Pick<PingModel, "isMisplaced">,
+  bytes: Iterable<number>,
+  tokens: readonly number[],
+): number[] {
+  const before = [...bytes];
+  const kept = tokens.filter((token) => !model.isMisplaced(Uint8Array.of(...before, token - BYTE_BASE)));
+  return kept.length > 0 ? kept : [...tokens];
+}
+
 /** One pair while it is drawn. */
 class DrawnAddresses implements DrawnRow {
   /** The bytes that are not the prefixes' own. */
@@ -274,14 +285,10 @@ class DrawnAddresses implements DrawnRow {
     this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
   }
 
-  /** The tokens that do not make an address which is known to be elsewhere; all of them if none is left. */
   #inPlace(side: "source" | "destination", index: number, tokens: number[]): number[] {
     const address = this.#addressOf(side);
     if (!this.#plan.isPlace[side] || index < address.length - 1) return tokens;
-    const kept = tokens.filter((token) =>
-      !this.#model.isMisplaced(Uint8Array.of(...address.subarray(0, index), token - BYTE_BASE))
-    );
-    return kept.length > 0 ? kept : tokens;
+    return tokensInPlace(this.#model, address.subarray(0, -1), tokens);
   }
 
   /** Its addresses and masses, once it is complete. */

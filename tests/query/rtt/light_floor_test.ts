@@ -238,7 +238,19 @@ Deno.test("of a place no address is drawn that training found elsewhere", () =>
       return pairs.map(({ destination }) => destination[3]).sort();
     };
     assertEquals(await drawn(prefix), [8, 9]);
-    assertEquals(await drawn({ ...prefix, isWholePlace: true }), [8]);
+    const place = { ...prefix, isWholePlace: true };
+    assertEquals(await drawn(place), [8]);
+    const query = {
+      source: { ...parsePrefix("192.0.2.0/28"), isWholePlace: true },
+      timeS: null,
+      context: [],
+    };
+    for (const [destination, last] of [[prefix, [8, 9]], [place, [8]]] as const) {
+      const samples = await Array.fromAsync(
+        sampleMeasurements(model, { ...query, destination }, { count: 400, seed: 0 }),
+      );
+      assertEquals([...new Set(samples.map((sample) => sample.destination[3]))].sort(), [...last]);
+    }
   }));
 
 Deno.test("a checkpoint without a pool has floors, but for --no-pool", () =>
