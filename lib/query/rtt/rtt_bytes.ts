@@ -41,7 +41,7 @@ export const FIRST_INDEXES: readonly number[] = [
   NUM_CODES,
 ];
 
-/** The places of a first byte's codes that are below the floor. */
+/** How many codes of a first byte are below the floor. @param place Of the byte among {@link FIRST_BYTES}. */
 function numBelow(place: number, pool: PooledForecast | undefined): number {
   return Math.max(
     0,
@@ -74,25 +74,15 @@ export function massOf(masses: Float64Array, pool: PooledForecast | undefined): 
   return masses.reduce((sum, mass) => sum + mass, massFromFloor(pool, 0, NUM_CODES));
 }
 
-/**
- * Leaves out what is below the floor.
- *
- * @param probabilities Of codes, which are overwritten.
- * @param mass What the others are divided by (their sum).
- * @returns It; 1 without a floor.
- */
-function applyFloor(
-  probabilities: Float64Array,
-  pool: PooledForecast | undefined,
-  mass?: number,
-): number {
+/** Leaves out what is below the floor. @returns The mass of the others, by which they are divided; 1 without a floor. */
+function applyFloor(probabilities: Float64Array, pool: PooledForecast | undefined): number {
   if (!pool?.begin) return 1;
-  let kept = 0;
+  let mass = 0;
   probabilities.fill(0, 0, pool.begin);
-  for (let i = pool.begin; i < probabilities.length; i++) kept += probabilities[i];
-  const factor = 1 / (mass ?? kept);
+  for (let i = pool.begin; i < probabilities.length; i++) mass += probabilities[i];
+  const factor = 1 / mass;
   for (let i = pool.begin; i < probabilities.length; i++) probabilities[i] *= factor;
-  return mass ?? kept;
+  return mass;
 }
 
 /**
