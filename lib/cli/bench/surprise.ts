@@ -311,7 +311,7 @@ function correctorOf(
 
 /** A comparison as tables. */
 export function describeSurprise({ rows, numEvents, rates, below }: SurpriseComparison): string {
-  const percent = (share: number) => `${(100 * share).toFixed(0)}`;
+  const percent = (share: number) => Number.isNaN(share) ? "-" : (100 * share).toFixed(0);
   const head = ["% found at the first row / in five", ...EVENTS.map(({ name }) => name)];
   return [
     ...rates.map(({ oneIn, found }) =>
