@@ -43,13 +43,13 @@ export async function* readKeyed(
   options: KeyedReadOptions,
 ): AsyncGenerator<SourcedKeyedBatch> {
   const required: OptionalColumn[] = options.groupBy === "prb_id" ? ["prbId"] : [];
-  const neverNull: OptionalColumn[] = options.splitMode === "row" ? [...required, "msmId"] : required;
-  const columns = [...new Set([...options.columns, ...neverNull])];
+  const ofSplit: OptionalColumn[] = options.splitMode === "row" ? ["msmId"] : [];
+  const columns = [...new Set([...options.columns, ...required, ...ofSplit])];
   const keys = new SourceKeys(options.seed);
   const idByCode = new PerText((length) => new Int32Array(length), (text) => keys.idOfAddress(text));
   const { rejects, rowRange } = options;
   const ifMissing = "use --group-by src_addr, or add the column";
-  const read = { rejects, columns, required, neverNull, ifMissing, rowRange };
+  const read = { rejects, columns, required, neverNull: required, ifMissing, rowRange };
   for await (const batch of readMeasurements(paths, read)) {
     if (keys.trim(MAX_KNOWN_KEYS)) idByCode.clear();
     const { pool, srcCode, dstCode } = batch;

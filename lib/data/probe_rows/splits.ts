@@ -3,7 +3,7 @@
  *
  * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
  * training; `time`: the latest rows are test, those before them val; `row` by hash of (msm_id,
- * event_time), or of (src_addr, dst_addr, event_time) in files without msm_id; `pair` by hash of the unordered pair
+ * event_time), or of (src_addr, dst_addr, event_time) where there is no msm_id; `pair` by hash of the unordered pair
  * of addresses, because the reverse direction would reveal the answer; `destination` by hash of dst_addr; `node` by the
  * hashes of both addresses: test if either is, else val if either is. An address has the same hash as source, as
  * destination and as node. A row's split depends on the row, the seed and, for `time`, the quantiles of event_time over
@@ -165,7 +165,8 @@ function rowFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): 
   const words = new Uint32Array(4);
   const hash = new Uint32Array(4);
   for (let row = 0; row < numRows; row++) {
-    if (msmId) integerToWords(msmId[row], words, 0);
+    const msm = msmId?.[row] ?? NaN;
+    if (!Number.isNaN(msm)) integerToWords(msm, words, 0);
     else {
       // Unlike a sum, these words distinguish the two directions of a pair.
       words[0] = hashes[4 * srcId[row] + 2] + hashes[4 * dstId[row]];

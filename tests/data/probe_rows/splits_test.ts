@@ -104,6 +104,8 @@ Deno.test("SplitAssigner.assign() keeps (src_addr, dst_addr, event_time) in one 
   const splits = assign(rows, "row");
   const names = ROWS.srcAddr.map((src, row) => `${src} ${ROWS.dstAddr[row]} ${ROWS.eventTimeUs[row]}`);
   assertShares(assertTogether(names, splits), RATIOS);
+  // Imports of other formats have a column without values.
+  assertEquals(assign({ ...rows, msmId: new Float64Array(ROWS.numRows).fill(NaN) }, "row"), splits);
   // One time, one pair or one direction does not decide.
   const several = (changes: Partial<MeasurementBatch>) =>
     assertNotEquals(assign({ ...rows, ...changes }, "row"), splits);
