@@ -135,7 +135,7 @@ Deno.test("query destinations lists addresses or prefixes with their probabiliti
     assertEquals([candidates, destinations.length], [8, 3]);
     assert(prior_mass > 0 && destinations[0].probability >= destinations[2].probability);
     const text = await runStageProcess(single);
-    assertEquals(text.stdout.trimEnd().split("\n").length, 5, text.stdout);
+    assertEquals(text.stdout.trimEnd().split("\n").length, 6, text.stdout);
     assertStringIncludes(text.stdout, "probabilities among 8 destinations, which had ");
     await refused(runStageProcess([...single, "--calibration", output]), 1, "it holds no calibration");
   }));
