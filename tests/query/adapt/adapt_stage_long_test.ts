@@ -134,7 +134,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const follow = ["--follow", "--every-lines", "2", "--every-seconds", "86400"];
     const lines = jsonLines([...newMeasurements(), measured(KNOWN[2], NEW_ADDRESS, 40)]);
     const ended = await succeed(command(at, "adapted", ...follow), `${lines}no measurement\n`);
-    assertEquals([ended.measurements, ended.num_bad], [6, 1]);
+    assertEquals([ended.measurements, ended.numBad], [6, 1]);
     assertEquals(ended.numPublished, 4, "at first, and after two lines each");
     const before = loadCheckpoint(at("adapted"));
     assert((before.adapted?.rows.size ?? 0) > 1);
