@@ -71,6 +71,8 @@ const answer = z.object({
   floor_ms: z.number().nullable().describe(
     "what light in fibre needs between the places, below which no reply is; null if a place is unknown or wrong",
   ),
+  is_corrected: z.literal(true).optional()
+    .describe("present if an evaluation's calibration corrected the quantiles"),
   canonical_mass: z.number().describe("the mass that the model gave to what is an RTT"),
   at: z.array(z.object({
     rtt_ms: z.number(),
@@ -152,7 +154,8 @@ export const rtt = question({
       probability,
     }));
     return [
-      `RTT ${withName(answer.src, answer.src_name)} -> ${withName(answer.dst, answer.dst_name)}`,
+      `RTT ${withName(answer.src, answer.src_name)} -> ${withName(answer.dst, answer.dst_name)}` +
+      (answer.is_corrected ? ", corrected" : ""),
       line("median", ms(median_ms, errors?.median_ms)),
       ...basis.moment ? [line("time", basis.moment.text)] : [],
       line("rests on", basis.text),
@@ -193,6 +196,7 @@ export async function rttAnswers(
       time: timeS,
       context_measurements: numContextUsed,
       ...summaryOf(answered.answer, wanted),
+      ...(model.calibration && { is_corrected: true }),
       basis: basisJson(model.basisOf(answered.query)),
       ...(notes.length > 0 && { notes }),
       step: model.step,
