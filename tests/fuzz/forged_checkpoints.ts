@@ -317,13 +317,14 @@ const ROUNDING = 1e-6;
 /** The numbers of an answer that are not possible. @param at Where it is, for people. */
 function impossible(answer: unknown, at: string): string[] {
   const key = at.slice(at.lastIndexOf(".") + 1);
-  const isTime = TIME.test(key);
+  // Bits by the part of a measurement have its name.
+  const isTime = TIME.test(key) && !at.includes("block_bits");
   const value = typeof answer === "string" && isTime ? Date.parse(answer) / 1000 : answer;
   if (typeof value === "number") {
     const isPossible = Number.isFinite(value) &&
       (!PROBABILITY.test(key) || (value >= -ROUNDING && value <= 1 + ROUNDING)) &&
       (!isTime || (value >= LEAST_S && value < END_S)) &&
-      (value >= 0 || !(LEAST_ZERO.test(key) || at.includes("quantiles_ms")));
+      (value >= 0 || !(LEAST_ZERO.test(key) || /quantiles_ms|block_bits/.test(at)));
     return isPossible ? [] : [`${at} is ${answer}`];
   }
   if (answer === null && PRESENT.test(key)) return [`${at} is null`];
