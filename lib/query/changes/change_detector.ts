@@ -91,8 +91,8 @@ export interface Change {
   readonly before: Level;
   readonly after: Level;
   /**
-   * How much less likely `delay` + 1 rows since are without this change and what follows, nats; the mean of so many if more
-   * were seen, so that a change has no more evidence because it was reported later.
+   * How much less likely `delay` + 1 rows since then are without this change and what follows, nats. If more were seen,
+   * their mean counts that often, so that a change reported later does not have more evidence.
    */
   readonly evidence: number;
 }
