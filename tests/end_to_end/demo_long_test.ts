@@ -113,7 +113,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
     ],
   ]));
   assertStringIncludes(timed.stdout, "  median  ");
-  assertStringIncludes(timed.stderr, "using the newest");
+  assertStringIncludes(timed.stderr, "the newest 14 of 4096 context measurements were used");
 });
 
 Deno.test("query rtt refuses what it cannot answer in one line", async () => {

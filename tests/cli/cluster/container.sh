@@ -37,7 +37,7 @@ wait $! || [ $? = 75 ]
 INSIDE
 container=$(buildah from localhost/ping-llm)
 buildah run --network host --volume "$work/shared:/shared:ro" "$container" -- sh /shared/inside.sh &
-question='http://127.0.0.1:18080/v1/rtt?src_addr=192.0.2.1&dst_addr=198.51.100.7'
+question='http://127.0.0.1:18080/v1/rtt?src=192.0.2.1&dst=198.51.100.7'
 until curl --silent --fail "$question" --output "$work/answer"; do
   kill -0 $! || { echo "the container ended before it answered"; exit 1; }
   sleep 1

@@ -143,8 +143,8 @@ Deno.test("demo --fetch: from ids of measurements to a model that answers", asyn
   assertEquals(steps, 4);
   assert(stderr.includes("addresses have a place"), stderr);
   await using served = await TestServer.start(join(demo, "train"));
-  const answer = await (await served.fetch(`/v1/rtt?src_addr=${query.src}&dst_addr=${query.dst}`)).json();
-  assertEquals(answer.src_addr, query.src);
+  const answer = await (await served.fetch(`/v1/rtt?src=${query.src}&dst=${query.dst}`)).json();
+  assertEquals(answer.src, query.src);
   const numRequests = server.requests.length;
   await succeeded(runStageProcess(args, { flags }));
   assertEquals(server.requests.length, numRequests, "nothing is fetched again");
