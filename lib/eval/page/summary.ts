@@ -103,7 +103,10 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
       sentences.push(`The 90 % intervals contain ${percentText(share)} of the measured RTTs.`);
     }
   } else if (bits) {
-    sentences.push(`A measurement takes ${fixedText(bits.withTimes.bitsPerMeasurement)} bits.`);
+    const perMeasurement = fixedText(bits.withTimes.bitsPerMeasurement);
+    sentences.push(
+      `A measurement takes ${perMeasurement} bits; a model of vocabulary v1 is asked for nothing else.`,
+    );
   }
   if (adapted && adapted.byCount.length === 0) sentences.push(noneText(adapted));
   if (answers.length > 0) sentences.push(winsText(answers));
