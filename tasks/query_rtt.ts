@@ -16,12 +16,10 @@ import { readLines } from "../lib/query/files/read_lines.ts";
 import { rttTable, writeRttTable } from "../lib/query/files/rtt_table.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
-import { rttAnswers } from "../lib/query/questions/rtt.ts";
+import { askRtt, rttAnswers } from "../lib/query/questions/rtt.ts";
 import { answerQueries } from "../lib/query/rtt/answer_queries.ts";
-import { rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
-import { parseQuestion } from "../lib/query/rtt/rtt_question.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import { logLeftOut } from "./reading.ts";
@@ -69,21 +67,23 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   using plot = openOwn("query rtt --plot", options.plot, options.overwrite);
   const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
   using model = await fittedModel(options, stage, addresses);
-  const answer = await askModel(QUESTIONS.rtt, given, model, stage);
-  if (plot || options.table !== undefined) {
-    const { time, draws: numDraws, seed, quantiles = PLOT_QUANTILES, table, overwrite } = options;
-    const asked = parseQuestion({ src, dst, time, context: given.fields.context }, model.places);
-    const { mixture: { distribution, numDraws: numDrawn } } = await rttBetweenPrefixes(
-      model,
-      { ...asked, context: asked.context ?? [] },
-      { ...(numDraws !== undefined && { numDraws }), seed },
-    );
+  const { quantiles = PLOT_QUANTILES, table, overwrite } = options;
+  const kept: { distribution: RttDistribution; numDrawn: number }[] = [];
+  const kind: typeof QUESTIONS.rtt = {
+    ...QUESTIONS.rtt,
+    ask: (asking, question) =>
+      askRtt(asking, question, ({ distribution, numDraws }) => {
+        if (plot || table !== undefined) kept.push({ distribution: distribution.copy(), numDrawn: numDraws });
+      }),
+  };
+  const answer = await askModel(kind, given, model, stage);
+  for (const { distribution, numDrawn } of kept) {
     const title = `${withName(src, answer.src_name)} -> ${withName(dst, answer.dst_name)}`;
     const subtitle = numDrawn > 0 ? `mixture of ${numDrawn} draws from the model` : "exact";
     const picture = { title, subtitle, quantiles };
     plot?.finish(signed(await plotRttDistribution(distribution, picture), "query rtt"));
     if (table !== undefined) {
-      await writeTable(table, { distribution, asked: { src, dst, timeS: asked.timeS }, overwrite });
+      await writeTable(table, { distribution, asked: { src, dst, timeS: answer.time }, overwrite });
     }
   }
   return { text: QUESTIONS.rtt.text(answer), json: answer };

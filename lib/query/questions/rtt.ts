@@ -13,6 +13,7 @@ import type { RttDistribution } from "../rtt/rtt_distribution.ts";
 import { type ParsedQuestion, parseQuestion } from "../rtt/rtt_question.ts";
 import {
   answeredTime,
+  type Asking,
   context,
   draws,
   dst,
@@ -51,6 +52,8 @@ const wantedShape = {
 const wantedSchema = z.object(wantedShape);
 /** The parts of a distribution to answer with. */
 export type RttWanted = z.infer<typeof wantedSchema>;
+
+const asked = fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed });
 
 const quantilesMs = z.record(z.string(), z.number());
 
@@ -116,30 +119,10 @@ type RttAnswer = z.infer<typeof answer>;
 export const rtt = question({
   name: "rtt",
   summary: "the distribution of the RTT between two addresses, prefixes or places",
-  question: fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed }),
+  question: asked,
   served: { draws: draws(SERVED_DRAWS) },
   answer,
-  async ask(asking, { src, dst, time, context, draws: numDraws, seed, ...wanted }) {
-    const { model } = asking;
-    const query = parseQuestion({ src, dst, time, context }, model.places);
-    const { prepareQuery } = await import("../rtt/answer_queries.ts");
-    const { exactAnswer, rttBetweenPrefixes } = await import("../rtt/prefix_query.ts");
-    const answerOf = await rttAnswers(model, wanted);
-    const { first, ...prepared } = prepareQuery(model, { src, dst, ...query }, []);
-    const { source, destination } = query;
-    const made = (answer: PrefixAnswer) =>
-      answerOf({ ...prepared, numContextUsed: first.context.length, answer });
-    if (isAddress(source) && isAddress(destination)) {
-      return await asking.exact(first, (distribution) => made(exactAnswer(distribution)));
-    }
-    const options = {
-      ...(numDraws !== undefined && { numDraws }),
-      ...(seed !== undefined && { seed }),
-      onProgress: (done: number) => asking.onProgress(done),
-    };
-    const asked = { ...query, context: first.context };
-    return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, asked, options)));
-  },
+  ask: (asking, question) => askRtt(asking, question),
   text(answer) {
     const { p_failed, median_ms, mean_ms, likeliest, quantiles_ms, floor_ms, at = [], basis } = answer;
     const { drawn, histogram } = answer;
@@ -176,6 +159,39 @@ export const rtt = question({
     ].join("\n");
   },
 });
+
+/**
+ * Asks for the distribution of an RTT.
+ *
+ * @param onMixture Gets what the answer is made of, which is valid until it returns.
+ */
+export async function askRtt(
+  asking: Asking,
+  { src, dst, time, context, draws: numDraws, seed, ...wanted }: z.output<typeof asked>,
+  onMixture: (mixture: PrefixAnswer["mixture"]) => void = () => {},
+): Promise<RttAnswer> {
+  const { model } = asking;
+  const query = parseQuestion({ src, dst, time, context }, model.places);
+  const { prepareQuery } = await import("../rtt/answer_queries.ts");
+  const { exactAnswer, rttBetweenPrefixes } = await import("../rtt/prefix_query.ts");
+  const answerOf = await rttAnswers(model, wanted);
+  const { first, ...prepared } = prepareQuery(model, { src, dst, ...query }, []);
+  const { source, destination } = query;
+  const made = (answer: PrefixAnswer) => {
+    onMixture(answer.mixture);
+    return answerOf({ ...prepared, numContextUsed: first.context.length, answer });
+  };
+  if (isAddress(source) && isAddress(destination)) {
+    return await asking.exact(first, (distribution) => made(exactAnswer(distribution)));
+  }
+  const options = {
+    ...(numDraws !== undefined && { numDraws }),
+    ...(seed !== undefined && { seed }),
+    onProgress: (done: number) => asking.onProgress(done),
+  };
+  const between = { ...query, context: first.context };
+  return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, between, options)));
+}
 
 /** Makes answers of what a model answered. @param wanted The parts of the distributions. */
 export async function rttAnswers(
