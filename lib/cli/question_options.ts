@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import type { Question } from "../query/questions/question.ts";
-import { faultOf, normalized, queryFormOf } from "../query/questions/read_fields.ts";
+import { faultOf, normalized, queryFormOf, unwrapped } from "../query/questions/read_fields.ts";
 import { type Option, option } from "./options.ts";
 import * as uses from "./path_uses.ts";
 
@@ -44,8 +44,8 @@ export function camel(name: string): string {
 }
 
 /** How the file of a list is read: as measurements, or as lines with an end each; undefined if it is not in a file. */
-export function fileFormOf(field: z.core.$ZodType): "measurements" | "ends" | undefined {
-  if (field instanceof z.ZodOptional) return fileFormOf(field.unwrap());
+export function fileFormOf(optional: z.core.$ZodType): "measurements" | "ends" | undefined {
+  const field = unwrapped(optional);
   if (!(field instanceof z.ZodArray)) return undefined;
   if (field.element instanceof z.ZodObject) return "measurements";
   return field.element instanceof z.ZodString || field.element instanceof z.ZodUnion ? "ends" : undefined;
@@ -62,7 +62,7 @@ function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Optio
   const required = isRequired ? { required: true } as const : {};
   const file = fileFormOf(field);
   if (file) return option.path(uses.input, `${help}; ${FILES[file]}`, required) as Option<unknown>;
-  if (inner(field) instanceof z.ZodBoolean) return option.switch(help) as Option<unknown>;
+  if (unwrapped(field) instanceof z.ZodBoolean) return option.switch(help) as Option<unknown>;
   const read = (text: string) => {
     const { success, data, error } = field.safeParse(normalized(field, text));
     if (success) return data;
@@ -71,18 +71,14 @@ function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Optio
   return option.value(read, help, { value: valueName(name, field), ...choicesOf(field), ...required });
 }
 
-function inner(field: z.core.$ZodType): z.core.$ZodType {
-  return field instanceof z.ZodOptional || field instanceof z.ZodNullable ? inner(field.unwrap()) : field;
-}
-
 function choicesOf(field: z.ZodType): { choices?: readonly string[] } {
-  const of = inner(field);
+  const of = unwrapped(field);
   return of instanceof z.ZodEnum ? { choices: of.options.map(String) } : {};
 }
 
 /** The name of a value in `--help`. */
 function valueName(name: string, field: z.ZodType): string {
-  const of = inner(field);
+  const of = unwrapped(field);
   if (of instanceof z.ZodEnum) return of.options.join("|");
   if (name === "src" || name === "dst" || name === "within") return "ADDRESS|PREFIX|PLACE";
   if (name === "time") return "TIME";

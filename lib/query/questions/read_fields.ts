@@ -32,9 +32,8 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
  * @throws {UserError} If a field has its name of before version 0.2.
  */
 export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return normalized(schema.unwrap(), value);
-  }
+  const inner = unwrapped(schema);
+  if (inner !== schema) return normalized(inner, value);
   const given = typeof value === "string" ? valueOf(value, queryFormOf(schema)) : value;
   if (Array.isArray(given)) {
     if (schema instanceof z.ZodArray) return given.map((each) => normalized(schema.element, each));
@@ -55,9 +54,14 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
 /** How text has a field: as it is, a number, true or false, several with commas between them, or two as in `20..25`. */
 export type QueryForm = "text" | "number" | "boolean" | "list" | "texts" | "range";
 
+/** The schema inside an optional or nullable one; any other schema itself. */
+export function unwrapped(field: z.core.$ZodType): z.core.$ZodType {
+  return field instanceof z.ZodOptional || field instanceof z.ZodNullable ? unwrapped(field.unwrap()) : field;
+}
+
 /** The form of a field; undefined if it has none. */
-export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
-  if (field instanceof z.ZodOptional || field instanceof z.ZodNullable) return queryFormOf(field.unwrap());
+export function queryFormOf(optional: z.core.$ZodType): QueryForm | undefined {
+  const field = unwrapped(optional);
   if (field instanceof z.ZodArray) {
     const element = queryFormOf(field.element);
     return element === "number" ? "list" : element === "text" ? "texts" : undefined;
