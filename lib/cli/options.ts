@@ -283,7 +283,7 @@ export function consoleColumns(): number {
   }
 }
 
-/** A text in lines of at most so many characters, of which only a longer word has more. */
+/** A text in lines of at most `width` characters; only a word longer than that makes a longer line. */
 export function wrapped(text: string, width: number): string[] {
   const lines = text.match(new RegExp(`(.{1,${width}}|\\S+)(?: +|$)`, "gm")) ?? [];
   return lines.map((line) => line.trimEnd());

@@ -24,9 +24,9 @@ import { RandomStream } from "../../base/random.ts";
 const EVENT_ROWS = 5;
 /** The rows that an outage or shift lasts, at most. */
 const LASTING_ROWS = 20;
-/** Of so many rows of a pair in a row at most one has an event. */
+/** Consecutive rows of a pair that have at most one event. */
 const BLOCK_ROWS = 100;
-/** The share of these that have one. */
+/** The share of such blocks that have one. */
 const PLANTED_SHARE = 0.25;
 /** Replies that a pair has in the history, so that its median and spread are known. */
 const LEAST_REPLIES = 10;
@@ -36,7 +36,7 @@ const CHUNK_ROWS = 2048;
 /** Limits of p-values for which the share of normal rows below is told. */
 const P_LIMITS = [0.0001, 0.001, 0.01, 0.1, 0.5];
 
-/** What is planted: all replies lost, or RTTs longer by so many interquartile ranges of the pair. */
+/** What is planted: all replies lost, or RTTs longer by `spreads` interquartile ranges of the pair. */
 const EVENTS: readonly { name: string; spreads?: number; isSpike?: boolean }[] = [
   { name: "outage" },
   { name: "shift of 3", spreads: 3 },
@@ -65,7 +65,7 @@ interface Usual {
 /** A campaign by source and time. */
 export interface Campaign {
   readonly rows: readonly CampaignRow[];
-  /** Of pairs with enough replies in the history. */
+  /** By pair, for pairs with enough replies in the history. */
   readonly usual: ReadonlyMap<string, Usual>;
   /** Indexes of the rows of such pairs that are not history. */
   readonly normal: readonly number[];
@@ -93,7 +93,7 @@ export interface SurpriseComparison {
   readonly rows: number;
   /** Events of each kind, over all seeds. */
   readonly numEvents: readonly number[];
-  /** By rate of false alarms: one in so many rows. */
+  /** By rate of false alarms: one in `oneIn` normal rows. */
   readonly rates: readonly { readonly oneIn: number; readonly found: readonly Found[] }[];
   /** The share of normal rows with a p-value below a limit; corrected by the others of two halves of the pairs. */
   readonly below: readonly { readonly limit: number; readonly share: number; readonly corrected: number }[];
@@ -221,8 +221,8 @@ function spreadsOf({ usual }: Campaign, rows: readonly CampaignRow[]): Unusual {
 /**
  * Compares methods on a campaign.
  *
- * @param options `seeds`: of what is planted; `oneIn`: rates of false alarms, one in so many normal rows; `context`: the
- *   measurements of the context of a row, at most.
+ * @param options `seeds`: seeds of the planted events; `oneIn`: rates of false alarms, one in this many normal rows;
+ *   `context`: the most measurements in the context of a row.
  */
 export async function compareSurprise(
   model: PingModel,

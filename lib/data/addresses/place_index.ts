@@ -120,7 +120,7 @@ export class PlaceIndex {
   }
 
   /**
-   * Whether an address is of a place. Of an address that is not where the table says only the AS counts.
+   * Whether an address is in a place. If an address is not where the table says, only its AS counts.
    *
    * @internal
    */

@@ -91,13 +91,13 @@ export interface AlarmEvent {
   readonly alarm: Alarm;
   /** When, Unix seconds: the change, not when it was found. */
   readonly timeS: number;
-  /** Of an end. */
+  /** Present in an end. */
   readonly reason?: EndReason;
-  /** Of a beginning and of a change, nats. */
+  /** Present in a beginning and a change, nats. */
   readonly evidence?: number;
-  /** Of a beginning and of a change: how often a day this much evidence is found. */
+  /** Present in a beginning and a change: how often a day this much evidence is found. */
   readonly perDay?: number;
-  /** Of a beginning and of a change: the pair's measurements before it, oldest first. */
+  /** Present in a beginning and a change: the pair's measurements before it, oldest first. */
   readonly history?: readonly TimedMeasurement[];
 }
 
@@ -107,7 +107,7 @@ export interface Finding extends Omit<AlarmEvent, "alarm" | "evidence" | "perDay
   readonly departure: Departure;
   /** The pair's level since then. */
   readonly now: Level;
-  /** Of a beginning and of a change, nats; that of an outage grows. */
+  /** Present in a beginning and a change, nats; the evidence of an outage grows. */
   evidence?: number;
 }
 

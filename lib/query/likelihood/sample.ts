@@ -221,7 +221,7 @@ interface Prompt {
 interface GivenToken {
   /** The possible ones, at a point of the source and of the destination. */
   readonly tokensAt: (at: Readonly<Record<Side, number>>) => readonly number[];
-  /** How many bytes of an address of a place end with it; 0 if it is no such end. */
+  /** How many bytes of an address of a place end with it; 0 if it is not such an end. */
   readonly numBytes: number;
 }
 

@@ -73,7 +73,7 @@ export const destinations = question({
       probability: z.number(),
       basis: basisKindSchema,
       measured: seenSchema.nullable().describe(
-        "by the source, in the training data; null if it is no address or the model does not say what these were",
+        "by the source, in the training data; null if it is not an address or the model does not say what these were",
       ),
     })).describe("the most probable first"),
     unlisted_probability: z.number().describe("that of the candidates that are not listed"),

@@ -12,7 +12,7 @@ import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
-/** Of the distribution that is at hand, and of the same without its floor: none is when something else runs. */
+/** Arrays of the current distribution, and of the same one without its floor; nothing keeps them for later. */
 const [arrays, arraysWithoutFloor] = [new RttArrays(), new RttArrays()];
 /** The longest tail of a prompt that is read step by step: an IPv4 address and `RttStart`. */
 const MAX_TAIL = 6;

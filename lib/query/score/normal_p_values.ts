@@ -22,7 +22,7 @@ export class NormalPValues {
   corrected(pValue: number, isLost: boolean): number {
     const [own, others] = isLost ? [this.#lost, this.#replies] : [this.#replies, this.#lost];
     const rank = rankIn(own, pValue);
-    // Of the others as many count, if there are so many.
+    // As many of the others count, as far as there are that many.
     return (rank + Math.min(rank, others.length - 2)) / (own.length + others.length - 3);
   }
 }

@@ -32,7 +32,7 @@ import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
 
 /** The mass of first bytes, together, whose mass is spread evenly over their codes: a share of a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
-/** Of the distribution that is at hand. */
+/** Arrays of the current distribution. */
 const arrays = new RttArrays();
 
 /** A reply and what the model says of it. */

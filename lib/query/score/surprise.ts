@@ -24,7 +24,7 @@ const EDGES = Float64Array.from({ length: NUM_CODES + 1 }, (_, i) => {
   return Math.log(i < NUM_CODES ? lowMs : 2 * lowMs);
 });
 
-/** Of the codes of the distribution that is at hand. */
+/** Arrays over the codes of the current distribution. */
 const DENSITIES = new Float64Array(NUM_CODES);
 
 /** Where the windows of all codes begin or end: an index of a code, and the share of its bucket that lies after. */

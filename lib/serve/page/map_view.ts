@@ -17,7 +17,7 @@ export function zoomOf({ width }: MapView): number {
   return WORLD.width / width;
 }
 
-/** A position that counts so much. */
+/** A position and its weight. */
 export interface WeighedPosition extends MapPosition {
   readonly weight: number;
 }

@@ -216,7 +216,7 @@ function measuredRtts({ basis }: AnswerOf<"rtt">): number[] {
   return basis.rtts?.map(({ rtt_ms }) => rtt_ms) ?? [];
 }
 
-/** Of measured RTTs what the chart shows of them, in words. */
+/** Describes in words what the chart shows of the measured RTTs. */
 function describePoints(rttsMs: readonly number[], edgesMs: readonly number[]): string {
   if (rttsMs.length === 0) return "";
   const outside = rttsMs.filter((rttMs) => rttMs < edgesMs[0] || rttMs > edgesMs[edgesMs.length - 1]).length;

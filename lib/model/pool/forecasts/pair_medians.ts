@@ -1,7 +1,7 @@
 import { quantileOfSample } from "../../../base/sample_statistics.ts";
 import { type Forecast, MAX_PAIR_RTTS } from "../forecast.ts";
 
-/** Of how many of the nearest RTTs the median is taken. */
+/** How many of the nearest RTTs a median is taken over. */
 const COUNTS = [1, 5, MAX_PAIR_RTTS];
 const WIDTHS = [-12, -10, -8, -6, -4, -2].map((exponent) => 2 ** exponent);
 
