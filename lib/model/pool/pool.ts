@@ -246,7 +246,7 @@ export class Pool {
       massBetween: (first, end) =>
         getOrMake(
           masses,
-          first * NUM_CODES + end,
+          first * (NUM_CODES + 1) + end,
           () => pooledProbability(mixture.massBetween(first, end), end - first),
         ),
       addTo(out) {
