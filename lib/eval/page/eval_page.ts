@@ -4,15 +4,7 @@
  * @module
  */
 import { lineChart, rankOf, rowChart } from "../../base/report/charts.ts";
-import {
-  type Block,
-  contentsOf,
-  element,
-  listOf,
-  pageOf,
-  type TableCell,
-  tableOf,
-} from "../../base/report/page.ts";
+import { type Block, contentsOf, element, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
 import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
 import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
 import {
@@ -20,6 +12,7 @@ import {
   countText,
   fixedText,
   intervalText,
+  KIND_OF,
   levelHeadings,
   METRIC_NAMES,
   metricIntervalText,
@@ -31,7 +24,6 @@ import {
   rivalText,
   scoreText,
   valueCell,
-  VERDICTS,
 } from "./quantities.ts";
 import type { DestinationScores, DestinationSection, MethodScores } from "../sections/destination_section.ts";
 import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
@@ -44,7 +36,6 @@ import type { CalibratedScores, TruthScores, TruthSection } from "../sections/tr
 import { formatCount, formatSeconds } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
-import { findingsOf } from "./headline.ts";
 import { summaryPart } from "./summary.ts";
 import {
   type FloorEffect,
@@ -271,8 +262,7 @@ function withErrorText(value: MeanWithError | undefined, digits = 2): string {
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
   const { run, rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
-  const findings = findingsOf(report);
-  const parts: Block[] = findings.length === 0 ? [] : [element("h2", "All comparisons"), listOf(findings)];
+  const parts: Block[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
   }
@@ -399,7 +389,7 @@ function floorRow(effect: FloorEffect): TableCell[] {
       if (!compared) return NONE;
       const { model, baseline, differenceInterval: interval, verdict } = compared;
       const note = `without ${msText(baseline)}${intervalText(interval)}`;
-      return { text: msText(model), note, kind: VERDICTS[verdict].kind };
+      return { text: msText(model), note, kind: KIND_OF[verdict] };
     }),
     { text: shareOf(coverage), note: `without ${shareOf(coverageWithout)}` },
   ];
@@ -416,7 +406,7 @@ function placeRow({ name, model, coverage, comparisons }: PlaceGroup): TableCell
       const text = metricText(metric, model[metric]) + metricIntervalText(metric, model.intervals[metric]);
       const comparison = comparisons.find((each) => each.metric === metric);
       if (!comparison) return text;
-      return { text, note: rivalText(comparison, ": "), kind: VERDICTS[comparison.verdict].kind };
+      return { text, note: rivalText(comparison, ": "), kind: KIND_OF[comparison.verdict] };
     }),
     percentText(coverage.find(({ level }) => level === 0.9)?.share ?? null),
     countText(model.numMeasurements),
@@ -448,7 +438,7 @@ function choiceRow({ method, regretMs, rightShare, intervals, modelMinusThis }: 
   const cell = (text: string, interval: string, difference: string, verdict: Verdict): TableCell =>
     difference === ""
       ? valueCell(text, interval)
-      : { text: text + interval, note: `difference${difference}`, kind: VERDICTS[verdict].kind };
+      : { text: text + interval, note: `difference${difference}`, kind: KIND_OF[verdict] };
   const { regretMs: byRegret, rightShare: byShare } = modelMinusThis ?? { regretMs: null, rightShare: null };
   return [
     method,

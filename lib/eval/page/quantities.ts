@@ -22,12 +22,8 @@ export const METRIC_NAMES: Record<ComparedMetric, string> = {
 
 const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
 
-/** The colour of a verdict and its words at the beginning of a line. */
-export const VERDICTS = {
-  better: { kind: "wins", mark: "Better at:" },
-  worse: { kind: "loses", mark: "Worse at:" },
-  none: { kind: "same", mark: "Level at (no difference shown):" },
-} as const;
+/** The colour of a verdict. */
+export const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
 /** Milliseconds with their unit. */
 export function msText(ms: number | null): string {
@@ -77,7 +73,7 @@ export function metricCell(
   const text = `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
   if (!comparison) return text;
   const { bestBaseline, baseline, verdict } = comparison;
-  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: VERDICTS[verdict].kind };
+  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: KIND_OF[verdict] };
 }
 
 /** The coverage of intervals; below it that of corrected ones and that of a baseline. */

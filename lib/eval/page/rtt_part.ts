@@ -23,6 +23,7 @@ import type { RttSection } from "../sections/rtt_section.ts";
 import {
   capital,
   countText,
+  KIND_OF,
   levelHeadings,
   METRIC_NAMES,
   metricIntervalText,
@@ -34,7 +35,6 @@ import {
   ratioText,
   rivalText,
   valueCell,
-  VERDICTS,
 } from "./quantities.ts";
 import type { Coverage } from "../metrics/calibration.ts";
 import type { CalibrationSection } from "../sections/calibration_section.ts";
@@ -51,7 +51,7 @@ const MAX_LINEAR_SPREAD = 8;
 type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
 /** The metrics whose comparisons are on the page; those of the others are near to them, and in report.json. */
-export const SHOWN_METRICS: readonly ComparedMetric[] = [
+const SHOWN_METRICS: readonly ComparedMetric[] = [
   "medianAbsoluteMs",
   "likeliestAbsoluteMs",
   "meanAbsoluteMs",
@@ -221,7 +221,7 @@ function comparisonCell(comparison: RttComparison | undefined): TableCell {
   return {
     text: `${metricText(metric, model)}${difference}`,
     note: rivalText(comparison, ": "),
-    kind: VERDICTS[verdict].kind,
+    kind: KIND_OF[verdict],
   };
 }
 

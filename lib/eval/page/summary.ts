@@ -1,16 +1,23 @@
 /**
  * What an evaluation found, for a screen and the top of its page: at most three sentences, and a table of at most five
- * questions. All comparisons with their intervals are in `headline.ts`.
+ * questions. The sections of the page have all comparisons with their intervals.
  *
  * @module
  */
 import { type Block, element, tableOf } from "../../base/report/page.ts";
 import { formatTable } from "../../base/text.ts";
-import { type ComparedMetric, REVERSED, type RttComparison, verdictOf } from "../metrics/rtt_comparison.ts";
+import {
+  casesToShow,
+  type ComparedMetric,
+  REVERSED,
+  type RttComparison,
+  verdictOf,
+} from "../metrics/rtt_comparison.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
 import type { EvalReport } from "../report.ts";
 import { isOfModel } from "../sections/ranking_section.ts";
 import { noneText } from "./adapt_part.ts";
-import { capital, countText, fixedText, msText, percentText, scoreText, VERDICTS } from "./quantities.ts";
+import { capital, countText, fixedText, KIND_OF, msText, percentText, scoreText } from "./quantities.ts";
 
 const MOST_ANSWERS = 5;
 
@@ -30,6 +37,8 @@ export interface EvalAnswer {
   best: number;
   /** Whether the model is better or worse, or the difference may be chance. */
   verdict: "better" | "worse" | "none";
+  /** About how many cases would show this difference if it is real; null if it is shown already. */
+  numCasesToShow: number | null;
 }
 
 const TEXT_OF: Record<EvalAnswer["unit"], (value: number) => string> = {
@@ -60,7 +69,7 @@ export function summaryPart(report: EvalReport): Block[] {
       question,
       whole(model),
       rival,
-      { text: whole(winner), kind: VERDICTS[answer.verdict].kind },
+      { text: whole(winner), kind: KIND_OF[answer.verdict] },
       sure,
     ];
   });
@@ -72,13 +81,14 @@ export function summaryPart(report: EvalReport): Block[] {
 }
 
 function cellsOf(answer: EvalAnswer): [model: string, best: string, winner: string, sure: string] {
-  const { model, best, bestMethod, unit, verdict } = answer;
+  const { model, best, bestMethod, unit, verdict, numCasesToShow } = answer;
   const textOf = TEXT_OF[unit];
+  const more = numCasesToShow === null ? "" : ` (${countText(numCasesToShow)} cases would be)`;
   return [
     textOf(model),
     `${textOf(best)} ${bestMethod}`,
     winnerOf(answer),
-    verdict === "none" ? "no" : "yes",
+    verdict === "none" ? `no${more}` : "yes",
   ];
 }
 
@@ -128,52 +138,52 @@ function winsText(answers: readonly EvalAnswer[]): string {
 }
 
 /** The compared questions, the most important first. */
-export function answersOf(report: EvalReport): EvalAnswer[] {
-  const { adapted, failures, ranking, destinations } = report;
-  const answers: (EvalAnswer | undefined)[] = [
-    ofRtt(report, "medianAbsoluteMs", {
-      question: "typical error of an RTT",
-      meaning: "median distance of the predicted RTT from the measured one",
-    }),
-  ];
+export function answersOf({ rtt, adapted, failures, ranking, destinations }: EvalReport): EvalAnswer[] {
+  const overall = (metric: ComparedMetric) =>
+    rtt?.comparisons.find((each) => each.metric === metric && each.numContext === null);
+  const numPredicted = rtt?.model.overall.numMeasurements ?? 0;
+  const answers: (EvalAnswer | undefined)[] = [];
+  answers.push(ofComparison(overall("medianAbsoluteMs"), numPredicted, {
+    question: "typical error of an RTT",
+    meaning: "median distance of the predicted RTT from the measured one",
+  }));
   const last = adapted?.byCount.at(-1);
-  const ofNew = last?.comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
-  answers.push(
-    last && ofNew && {
+  if (adapted && last) {
+    const comparison = last.comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
+    answers.push(ofComparison(comparison, adapted.numMeasurements, {
       question: "typical error of new addresses",
       meaning:
         `the same, of addresses that training never saw, after ${last.numGiven} results of their own each`,
-      ...ofComparison(ofNew),
-    },
-    ofRtt(report, "crpsMs", {
-      question: "error of the whole distribution",
-      meaning:
-        "CRPS: mean distance of the predicted distribution from the measured RTT; of a single predicted " +
-        "number it is the absolute error",
-    }),
-    failures && failures.brier !== null && failures.trainingShareBrier !== null && failures.numFailed > 0
-      ? {
-        question: "squared error of P(no reply)",
-        meaning: "Brier score: mean squared error of the probability; 0 is perfect",
-        unit: "squared error" as const,
-        model: failures.brier,
-        bestMethod: "share in training",
-        best: failures.trainingShareBrier,
-        verdict: failures.verdict,
-      }
-      : undefined,
-  );
+    }));
+  }
+  answers.push(ofComparison(overall("crpsMs"), numPredicted, {
+    question: "error of the whole distribution",
+    meaning:
+      "CRPS: mean distance of the predicted distribution from the measured RTT; of a single predicted " +
+      "number it is the absolute error",
+  }));
+  if (failures && failures.brier !== null && failures.trainingShareBrier !== null && failures.numFailed > 0) {
+    answers.push(compared(failures.brier, failures.trainingShareBrier, failures.differenceInterval, {
+      question: "squared error of P(no reply)",
+      meaning: "Brier score: mean squared error of the probability; 0 is perfect",
+      unit: "squared error",
+      bestMethod: "share in training",
+      numCases: failures.numMeasurements,
+    }));
+  }
   if (ranking) {
     const [model, ...others] = ranking.methods;
     const [best] = others.filter(({ method }) => !isOfModel(method))
       .toSorted((a, b) => b.rightShare - a.rightShare);
     answers.push(
-      best && {
+      best && compared(model.rightShare, best.rightShare, best.modelMinusThis?.rightShare, {
         question: "nearest destination chosen right",
         meaning:
           "share of choices that are right, among destinations that a source measured at about the same time",
-        ...ofShares(model.rightShare, best.method, best.rightShare, best.modelMinusThis?.rightShare ?? null),
-      },
+        unit: "share",
+        bestMethod: best.method,
+        numCases: ranking.numChoices,
+      }),
     );
   }
   const guesses = destinations?.scores.at(-1);
@@ -181,38 +191,44 @@ export function answersOf(report: EvalReport): EvalAnswer[] {
     const [model, ...others] = guesses.methods;
     const [best] = others.toSorted((a, b) => b.top1Exact - a.top1Exact);
     answers.push(
-      best && {
+      best && compared(model.top1Exact, best.top1Exact, best.modelMinusThis?.top1Exact, {
         question: "destination guessed by its RTT",
         meaning:
           "share of first guesses that are right, by source, time and RTT, and the source's newest results",
-        ...ofShares(model.top1Exact, best.method, best.top1Exact, best.modelMinusThis?.top1Exact ?? null),
-      },
+        unit: "share",
+        bestMethod: best.method,
+        numCases: guesses.numCases,
+      }),
     );
   }
   return answers.filter((answer) => answer !== undefined).slice(0, MOST_ANSWERS);
 }
 
-/** The model beside the best baseline of a metric, over all predictions. */
-function ofRtt(
-  { rtt }: EvalReport,
-  metric: ComparedMetric,
+function ofComparison(
+  comparison: RttComparison | undefined,
+  numCases: number,
   text: Pick<EvalAnswer, "question" | "meaning">,
 ): EvalAnswer | undefined {
-  const found = rtt?.comparisons.find((each) => each.metric === metric && each.numContext === null);
-  return found && { ...text, ...ofComparison(found) };
+  if (!comparison) return undefined;
+  const { model, baseline, bestBaseline: bestMethod, differenceInterval } = comparison;
+  return compared(model, baseline, differenceInterval, { ...text, unit: "ms", bestMethod, numCases });
 }
 
-function ofComparison(
-  { model, bestBaseline: bestMethod, baseline: best, verdict }: RttComparison,
-): Omit<EvalAnswer, "question" | "meaning"> {
-  return { unit: "ms", model, bestMethod, best, verdict };
-}
-
-function ofShares(
+/** An answer. @param differenceInterval The 95 % interval of `model` minus `best`. */
+function compared(
   model: number,
-  bestMethod: string,
   best: number,
-  difference: Parameters<typeof verdictOf>[0],
-): Omit<EvalAnswer, "question" | "meaning"> {
-  return { unit: "share", model, bestMethod, best, verdict: REVERSED[verdictOf(difference)] };
+  differenceInterval: Interval | null = null,
+  { numCases, ...asked }: Pick<EvalAnswer, "question" | "meaning" | "unit" | "bestMethod"> & {
+    numCases: number;
+  },
+): EvalAnswer {
+  const verdict = verdictOf(differenceInterval);
+  return {
+    ...asked,
+    model,
+    best,
+    verdict: asked.unit === "share" ? REVERSED[verdict] : verdict,
+    numCasesToShow: casesToShow({ model, baseline: best, differenceInterval }, numCases),
+  };
 }

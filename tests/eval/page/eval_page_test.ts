@@ -10,7 +10,6 @@ import { COVERAGE_LEVELS } from "../../../lib/eval/metrics/calibration.ts";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
 import { clustersOf, type Interval } from "../../../lib/eval/metrics/bootstrap.ts";
 import { evalPage } from "../../../lib/eval/page/eval_page.ts";
-import { findingsOf } from "../../../lib/eval/page/headline.ts";
 import { summaryLines } from "../../../lib/eval/page/summary.ts";
 import { countText, ratioText } from "../../../lib/eval/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../../lib/eval/report.ts";
@@ -44,10 +43,6 @@ const RUN: EvalRun = {
   adapter: "none",
   seconds: 61,
 };
-
-/** The findings as lines. */
-const findingLines = (report: EvalReport) =>
-  findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
 
 const NUM_PAIRS = 10;
 
@@ -135,7 +130,6 @@ Deno.test("summaryLines() has three sentences and a table of who wins, and the p
     numFailed: 1,
     trainingShare: 0.2,
   });
-  const unsure = await reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, (pair) => pair % 2 === 0 ? 0.5 : 1.6);
   assertEquals(summaryLines(report), [
     "Half of 40 predicted RTTs are off by at most 2.00 ms, nine of ten by at most 8 %.",
     "The 90 % intervals contain 100.0 % of the measured RTTs.",
@@ -145,20 +139,16 @@ Deno.test("summaryLines() has three sentences and a table of who wins, and the p
     "error of the whole distribution  5.00 ms  4.00 ms pair last seen  simple method  yes",
     "squared error of P(no reply)        0.17  0.16 share in training  simple method  yes",
   ]);
-  assertMatch(
-    summaryLines(unsure)[5],
-    /^error of the whole distribution +3\.15 ms +3\.00 ms .* simple method +no$/,
-  );
   assertEquals(summaryLines({ run: RUN }), []);
   const [top, rest] = (await evalPage(report)).split("<nav>");
   assertStringIncludes(top, summaryLines(report).slice(0, 3).join(" "));
   assertMatch(top, /Error of the whole distribution<\/span><br><small>CRPS: mean distance of the predicted/);
   const headings = [...rest.matchAll(/<h2 id="(.*?)">/g)].map(([, id]) => id);
   assertEquals([...rest.matchAll(/<a href="#(.*?)">/g)].map(([, id]) => id), headings);
-  assertEquals(headings.slice(0, 2), ["all-comparisons", "how-far-predictions-are-off"]);
+  assertEquals(headings.slice(0, 2), ["how-far-predictions-are-off", "whether-its-intervals-are-right"]);
 });
 
-Deno.test("findingsOf() and the page tell what corrected intervals hold, where there is a correction", async () => {
+Deno.test("the page says what corrected intervals contain, where there is a correction", async () => {
   const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
   const calibration = {
@@ -168,117 +158,68 @@ Deno.test("findingsOf() and the page tell what corrected intervals hold, where t
     coverage,
     byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
   };
-  const told = /hold [\d.]+ % \[[\d., ]+\] of the measurements, corrected by the validation split 75\.0 %\./;
-  assertNotMatch(findingLines(report).join("\n"), /corrected/);
-  assertMatch(findingLines({ ...report, calibration }).join("\n"), told);
   const page = await evalPage({ ...report, calibration });
-  assertStringIncludes(page, "corrected by 80 measurements of the validation split");
+  assertMatch(page, /corrected by 80 measurements of the validation split[^]*>75\.0 %</);
   assertNotMatch(await evalPage(report), /corrected by/);
 });
 
-Deno.test("findingsOf() says how good the model is, where it loses, to what, and by how much", async () => {
-  const lines = findingLines(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
-  assertMatch(
-    lines[0],
-    /^Half of 40 predicted RTTs are off by at most 2\.00 ms \[2\.00, 2\.00\]; the mean error is 5\.00 ms \[5\.00, /,
-  );
-  assertEquals(lines.filter((line) => / at:| at \(/.test(line)), [
-    "Better at: median absolute error 2.00 ms, −50 % (pair last seen 4.00 ms, difference [−2.00, −2.00]); " +
-    "median absolute error of the likeliest RTT 1.00 ms, −75 % (pair last seen 4.00 ms, difference " +
-    "[−3.00, −3.00]); CRPS with 0 context measurements.",
-    "Worse at: mean absolute error 5.00 ms, +25 % (pair last seen 4.00 ms, difference [1.00, 1.00]); relative " +
-    "error (90th percentile) 8.0 %, 2× (pair last seen 4.0 %, difference [4.0, 4.0]); CRPS 5.00 ms, +25 % " +
-    "(pair last seen 4.00 ms, difference [1.00, 1.00]); median absolute error with 5 context measurements.",
-  ]);
-  assertMatch(lines.at(-1) ?? "", /^In brackets: the best method .* Absolute error: .*; CRPS: .*\.$/);
-  assertNotMatch(lines.at(-1) ?? "", /Brier/);
-});
-
-Deno.test("findingsOf() and the page call nothing better or worse where no difference is shown", async () => {
+Deno.test("nothing is called better or worse where no difference is shown", async () => {
   const ofPairs = (factorOf: (pair: number) => number) =>
     reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
-  const level = (lines: string[]) =>
-    lines.find((line) => line.startsWith("Level at (no difference shown): "));
-  const unsure = findingLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6));
-  assertMatch(unsure.at(-1) ?? "", /; cases that would show a difference: .* four times in five\.$/);
-  const [, mean] = /; (mean absolute error .*?\))/.exec(level(unsure) ?? "") ?? [];
   assertMatch(
-    mean,
-    /^mean absolute error 3\.15 ms, \+5 % \(pair last seen 3\.00 ms, difference \[−0\.\d+, 1\.\d+\], about [\d,]+ cases would show it\)$/,
+    summaryLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6))[5],
+    /^error of the whole distribution +3\.15 ms +3\.00 ms .* simple method +no \([\d,]+ cases would be\)$/,
   );
   const same = await ofPairs(() => 1);
-  const lines = findingLines(same);
-  assertNotMatch(lines.at(-1) ?? "", /four times/);
-  assertMatch(
-    level(lines) ?? "",
-    /: median absolute error 3\.00 ms, \+0\.0 % \(pair last seen 3\.00 ms, difference \[0, 0\]\);/,
-  );
-  assertEquals(lines.filter((line) => /^(Better|Worse) at/.test(line)).length, 1);
+  assertMatch(summaryLines(same)[5], / neither +no$/);
   assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
 });
 
-Deno.test("findingsOf() says how often first guesses of destinations are right, beside the best table, either way", () => {
+Deno.test("summaryLines() says how often first guesses of destinations are right, beside the best table", () => {
   const scoresOf = (modelShare: number, difference: [number, number] | null) => ({
     version: 4 as const,
     numContext: 10,
     meanContext: 9,
     numCases: 200,
-    methods: [["model", modelShare], ["most frequent of all", 0.1], [
-      "nearest median RTT of the source",
-      0.54,
-    ]].map((
-      [method, top1Exact],
-    ) => ({
-      method: method as string,
-      top1Exact: top1Exact as number,
-      top5Exact: 1,
-      top1Prefix: {},
-      intervals: { top1Exact: null, top5Exact: null },
-      ...(method !== "model" && { modelMinusThis: { top1Exact: difference, top5Exact: null } }),
-    })),
+    methods: ([["model", modelShare], ["most frequent of all", 0.1], ["nearest median RTT", 0.54]] as const)
+      .map((
+        [method, top1Exact],
+      ) => ({
+        method,
+        top1Exact,
+        top5Exact: 1,
+        top1Prefix: {},
+        intervals: { top1Exact: null, top5Exact: null },
+        ...(method !== "model" && { modelMinusThis: { top1Exact: difference, top5Exact: null } }),
+      })),
   });
-  const linesOf = (modelShare: number, difference: [number, number] | null) =>
-    findingLines({
+  const rowOf = (modelShare: number, difference: [number, number]) =>
+    summaryLines({
       run: RUN,
       destinations: { numCases: 200, numMeasurements: 400, scores: [scoresOf(modelShare, difference)] },
-    });
-  const rival = "(nearest median RTT of the source 54.0 %, difference";
-  const guess = "first guess of IPv4 destinations with up to 10 context measurements";
-  const [better, terms] = linesOf(0.64, [0.05, 0.15]);
-  assertEquals(better, `Better at: ${guess} 64.0 % ${rival} [5.0, 15.0]).`);
-  assertStringIncludes(terms, "everywhere but in first guesses. First guess: how often the destination");
-  assertEquals(linesOf(0.3, [-0.3, -0.2])[0], `Worse at: ${guess} 30.0 % ${rival} [−30.0, −20.0]).`);
-  const [level] = linesOf(0.56, [-0.03, 0.07]);
+    }).at(-1) ?? "";
+  const question = /^destination guessed by its RTT +/.source;
+  const rival = / +54\.0 % nearest median RTT +/.source;
+  assertMatch(rowOf(0.64, [0.05, 0.15]), new RegExp(`${question}64\\.0 %${rival}model +yes$`));
+  assertMatch(rowOf(0.3, [-0.3, -0.2]), new RegExp(`${question}30\\.0 %${rival}simple method +yes$`));
   assertMatch(
-    level,
-    /^Level at .*56\.0 % .* \[−3\.0, 7\.0\], about 2,600 cases would show it\)\.$/,
+    rowOf(0.56, [-0.03, 0.07]),
+    new RegExp(`${question}56\\.0 %${rival}model +no \\(2,600 cases would be\\)$`),
   );
 });
 
-Deno.test("findingsOf() and the page compare with methods that know places where others are better", async () => {
+Deno.test("the page compares with methods that know places", async () => {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
-  const ofPlaces = (bestBaseline: string) => ({
-    run: RUN,
-    rtt: {
-      ...rtt,
-      placeComparisons: rtt.comparisons.filter(({ numContext }) => numContext === null)
-        .map((each) => ({ ...each, bestBaseline, baseline: 9, ratio: each.model / 9 })),
-    },
-  });
-  const [better] = findingLines(ofPlaces("country median")).filter((line) => line.startsWith("Better"));
+  const placeComparisons = rtt.comparisons.filter(({ numContext }) => numContext === null)
+    .map((each) => ({ ...each, bestBaseline: "country median", baseline: 9, ratio: each.model / 9 }));
   assertMatch(
-    better,
-    /median absolute error beside methods that know places 2\.00 ms, −78 % \(country median 9\.00 ms, difference/,
-  );
-  assertNotMatch(findingLines(ofPlaces("pair last seen")).join("\n"), /beside methods that know places/);
-  assertStringIncludes(
-    await evalPage(ofPlaces("country median")),
-    "<td>all, against methods that know places</td>",
+    await evalPage({ run: RUN, rtt: { ...rtt, placeComparisons } }),
+    /<td>all, against methods that know places<\/td><td><span class="wins">2\.00 ms \(−78 %\)/,
   );
 });
 
-Deno.test("findingsOf() and the page tell how well the nearest destination is chosen, and where errors are", async () => {
+Deno.test("the page says how well the nearest destination is chosen, and where errors are", async () => {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
   const method = (
@@ -335,14 +276,9 @@ Deno.test("findingsOf() and the page tell how well the nearest destination is ch
       interval: [-0.1, 0.5] as const,
     }],
   };
-  const lines = findingLines({ run: RUN, ranking });
-  assertEquals(lines.slice(0, 2), [
-    "Better at: regret of the first choice of destinations 2.00 ms (Vivaldi 4.00 ms, difference [−3.00, −1.00]).",
-    "Worse at: right first choices of destinations 50.0 % (Vivaldi 60.0 %, difference [−20.0, −10.0]).",
-  ]);
-  assertStringIncludes(
-    lines[2],
-    "everywhere but in first guesses and right choices. Regret: how much longer",
+  assertMatch(
+    summaryLines({ run: RUN, ranking }).at(-1) ?? "",
+    /^nearest destination chosen right +50\.0 % +60\.0 % Vivaldi +simple method +yes$/,
   );
   const page = await evalPage({ run: RUN, ranking, places });
   assertStringIncludes(page, "50 choices of 9 sources among 4.0 destinations");
@@ -362,34 +298,14 @@ Deno.test("findingsOf() and the page tell how well the nearest destination is ch
   assertNotMatch(await evalPage({ run: RUN }), /Where predictions are off|nearest destination/);
 });
 
-Deno.test("findingsOf() says where nothing is lost, and claims nothing without baselines", async () => {
-  const lines = findingLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
-  assertEquals(lines.filter((line) => /^(Worse|Level)/.test(line)), []);
-  assertEquals(lines.filter((line) => line.startsWith("Better at: ")).length, 1);
-  assertEquals(findingLines({ run: RUN }), []);
-});
-
-Deno.test("findingsOf() judges foreseen failures only where there were some, to digits that differ", async () => {
-  const lines = async (pFailed: number, numFailed: number, trainingShare: number) =>
-    findingLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }));
-  const all = await lines(1e-5, 0, 0);
-  const nothing =
-    "All 20 measurements had a reply, so nothing tells whether the model foresees that none comes.";
-  assertEquals([all.includes(nothing), all.join().includes("Brier")], [true, false]);
-  const told = async (pFailed: number, trainingShare: number) =>
-    (await lines(pFailed, 1, trainingShare)).find((line) => line.includes("Brier score of missing replies"));
-  assertMatch(
-    await told(0.3, 0.2) ?? "",
-    /^Better at: .*replies 0\.223 \(the share of failures in training 0\.24;/,
-  );
-  assertMatch(
-    await told(0.2, 0.3) ?? "",
-    /^Worse at: .*replies 0\.24 \(the share of failures in training 0\.223;/,
-  );
-  assertMatch(
-    await told(0.2, 0.2) ?? "",
-    /^Level at .*replies 0\.24 \(the share of failures in training 0\.24;/,
-  );
+Deno.test("summaryLines() judges P(no reply) only where replies were missing", async () => {
+  const rowOf = async (pFailed: number, numFailed: number, trainingShare: number) =>
+    summaryLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }))
+      .find((line) => line.startsWith("squared error of P(no reply)"));
+  assertEquals(await rowOf(1e-5, 0, 0), undefined);
+  assertMatch(await rowOf(0.3, 1, 0.2) ?? "", / 0\.223 +0\.24 share in training +model +yes$/);
+  assertMatch(await rowOf(0.2, 1, 0.3) ?? "", / 0\.24 +0\.223 share in training +simple method +yes$/);
+  assertMatch(await rowOf(0.2, 1, 0.2) ?? "", / 0\.24 +0\.24 share in training +neither +no$/);
 });
 
 /** A report of which a model is adapted: with a median error of 2 ms after 2 measurements, of 8 ms after 5. */
@@ -419,21 +335,11 @@ async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalRe
   return { run: RUN, adapted };
 }
 
-Deno.test("findingsOf() and the page tell of addresses never seen, by K, where the model was adapted to them", async () => {
+Deno.test("the page and its summary have addresses never seen, by K, where the model was adapted to them", async () => {
   const report = await adaptedReport();
-  const lines = findingLines(report);
-  assertEquals(
-    lines[0],
-    "Median absolute error of 10 addresses never seen, by measurements of their own: 2.00 ms after 2 (pair last seen: " +
-      "4.00 ms), 8.00 ms after 5 (pair last seen: 4.00 ms).",
-  );
   assertMatch(
-    lines[1],
-    /^Better at: median absolute error of addresses never seen after 2 measurements of their own;/,
-  );
-  assertMatch(
-    lines.find((line) => line.startsWith("Worse at")) ?? "",
-    /^Worse at: median absolute error of addresses never seen after 5 measurements of their own;/,
+    summaryLines(report).at(-1) ?? "",
+    /^typical error of new addresses +8\.00 ms +4\.00 ms pair last seen +simple method +yes$/,
   );
   const page = await evalPage(report);
   assertStringIncludes(page, ">Addresses never seen, after K measurements of their own</h2>");
@@ -447,10 +353,10 @@ Deno.test("findingsOf() and the page tell of addresses never seen, by K, where t
   assertNotMatch(await evalPage({ run: RUN }), /never seen/);
 });
 
-Deno.test("findingsOf() and the page say where no address never seen has enough replies", async () => {
+Deno.test("the page and its summary say where no address never seen has enough replies", async () => {
   const report = await adaptedReport([]);
   const told = "Of 12 addresses never seen none has more than 5 replies";
-  assertStringIncludes(findingLines(report)[0], told);
+  assertStringIncludes(summaryLines(report)[0], told);
   assertStringIncludes(await evalPage(report), told);
 });
 
