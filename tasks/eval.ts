@@ -21,12 +21,12 @@ import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/eval/sectio
 import { PLACE_BASELINES, standardBaselines } from "../lib/eval/baselines/standard.ts";
 import { EvalFolder, evaluate } from "../lib/eval/evaluate.ts";
 import { splitModeOf } from "../lib/eval/eval_rows.ts";
-import { summaryLines } from "../lib/eval/page/summary.ts";
+import { answersOf, summaryLines } from "../lib/eval/page/summary.ts";
 import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { checkInputs, requireProbeRows } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
-import { type AllSplitsReport, type SplitCounts, splitResult } from "../lib/eval/all_splits.ts";
+import type { AllSplitsReport, SplitCounts } from "../lib/eval/all_splits.ts";
 import { allSplitsLines, allSplitsPage } from "../lib/eval/page/all_splits_page.ts";
 import {
   type MeasurementSurvey,
@@ -400,7 +400,11 @@ function reportOf({ made, details, groupBy, measurements }: {
   const model = { version, checkpoint, step, numParameters, seed, train, trainFingerprint };
   return {
     run: { ...model, measurements, groupBy, numTraining },
-    splits: splitsWhere(true).map((split, i) => splitResult(split, folderOf(split), details[i])),
+    splits: splitsWhere(true).map((split, i) => ({
+      ...split,
+      folder: folderOf(split),
+      answers: answersOf(details[i]),
+    })),
     empty: splitsWhere(false),
   };
 }

@@ -1,13 +1,14 @@
 /** How well new addresses are predicted after a few measurements of their own. @module */
 import { type ChartCurve, lineChart, rankOf } from "../../base/report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../base/report/page.ts";
-import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
 import type { AdaptSection } from "../sections/adapt_section.ts";
 import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
-import { countText, coverageCell, METRIC_NAMES, metricCell, percentText } from "./quantities.ts";
+import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
+import { comparedCell, countText, insideCell, METRIC_NAMES, percentText } from "./quantities.ts";
 
 /** The heading of the section, on the page of all splits too. */
 export const ADAPTED_HEADING = "Addresses never seen, after K measurements of their own";
+const ADAPTED_METRICS: readonly ComparedMetric[] = ["medianAbsoluteMs", "p90Relative", "nmae", "crpsMs"];
 /** The number of baselines in the figure: those with the least median errors after the most measurements. */
 const NUM_DRAWN = 3;
 
@@ -18,7 +19,7 @@ export function adaptPart(section: AdaptSection): Block[] {
   return [
     heading,
     element("p", introduction(section)),
-    adaptedTable([{ name: `${countText(numUnseen)} addresses`, rows: adaptedRows(section) }]),
+    adaptedTable([{ name: `${countText(numUnseen)} addresses`, section }]),
     ...(counts.length > 1 ? [errorFigure(section)] : []),
   ];
 }
@@ -29,17 +30,17 @@ export function noneText({ counts, numUnseen }: AdaptSection): string {
     "replies to or from known ones, so none could be predicted after as many.";
 }
 
-/** A table of one or several splits. @param parts Of each its name and its rows. */
-export function adaptedTable(parts: readonly { name: string; rows: readonly AdaptedRow[] }[]): string {
+/** A table of one or several splits. */
+export function adaptedTable(parts: readonly { name: string; section: AdaptSection }[]): string {
   const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
-  const cells = parts.flatMap(({ name, rows }) =>
-    rows.map(({ numGiven, metrics, coverage, numAddresses, numMeasurements }, i): TableCell[] => [
+  const cells = parts.flatMap(({ name, section: { byCount, numAddresses } }) =>
+    byCount.map(({ numGiven, model, comparisons, baselines }, i): TableCell[] => [
       i === 0 ? name : "",
       String(numGiven),
-      ...ADAPTED_METRICS.map((metric) => metricCell(metric, metrics[metric])),
-      coverageCell(coverage),
+      ...ADAPTED_METRICS.map((metric) => comparedCell(metric, model, comparisons)),
+      insideCell(model.coverage, { baselines }),
       countText(numAddresses),
-      countText(numMeasurements),
+      countText(model.numMeasurements),
     ])
   );
   return tableOf(

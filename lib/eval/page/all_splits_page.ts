@@ -7,11 +7,19 @@
 import { type Block, element, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
 import { escapeHtml } from "../../base/text.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
-import { type AllSplitsReport, SPLIT_METRICS, type SplitResult } from "../all_splits.ts";
+import type { AllSplitsReport, SplitResult } from "../all_splits.ts";
+import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
 import type { EvalReport } from "../report.ts";
 import { ADAPTED_HEADING, adaptedTable } from "./adapt_part.ts";
 import { summaryLines, summaryPart } from "./summary.ts";
-import { capital, countText, coverageCell, METRIC_NAMES, metricCell } from "./quantities.ts";
+import { capital, comparedCell, countText, insideCell, METRIC_NAMES } from "./quantities.ts";
+
+const SPLIT_METRICS: readonly ComparedMetric[] = [
+  "medianAbsoluteMs",
+  "likeliestAbsoluteMs",
+  "nmae",
+  "crpsMs",
+];
 
 /** The held-out measurements of each kind of split, in words. */
 const HELD_OUT: Record<SplitMode, string> = {
@@ -54,13 +62,13 @@ export async function allSplitsPage(
     element(
       "p",
       "Each cell has the model's number with its 95 % interval, and below it that of the best baseline. It is " +
-        "coloured where a difference is shown; the pages of the splits have the intervals of the differences. " +
+        "coloured where a difference is shown. " +
         "Baselines know the whole history that is allowed, whatever the context of the model. For 90 % " +
         "intervals there is also the share corrected by the validation split, and that of the baseline " +
         "nearest to 90 %.",
     ),
-    tableOf(headings, splits.flatMap(rowsOf), "numbers"),
-    ...adaptedPart(splits),
+    tableOf(headings, splits.flatMap(({ mode }, i) => rowsOf(HELD_OUT[mode], details[i])), "numbers"),
+    ...adaptedPart(splits, details),
     ...splits.flatMap((split, i) => splitPart(split, details[i])),
     ...empty.map(({ mode, heldOutPercent }) =>
       element(
@@ -78,27 +86,48 @@ export async function allSplitsPage(
  * @param details As those of {@link allSplitsPage}.
  */
 export function allSplitsLines({ splits, empty }: AllSplitsReport, details: readonly EvalReport[]): string[] {
-  const lines = splits.flatMap(({ mode, rows: [all] }, i) =>
-    all
+  const lines = splits.flatMap(({ mode }, i) =>
+    hasReplies(details[i])
       ? [`${HELD_OUT[mode]}:`, ...summaryLines(details[i]).map((line) => `  ${line}`)]
       : [`${HELD_OUT[mode]}: no measurement had a reply`]
   );
   return [...lines, ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`)];
 }
 
-function rowsOf({ mode, rows }: SplitResult): TableCell[][] {
-  return rows.map((row, i) => [
-    i === 0 ? HELD_OUT[mode] : "",
-    row.numContext === null ? "all" : String(row.numContext),
-    ...SPLIT_METRICS.map((metric) => metricCell(metric, row.metrics[metric])),
-    coverageCell(row.coverage),
-  ]);
+function hasReplies({ rtt }: EvalReport): boolean {
+  return rtt !== undefined && rtt.model.overall.numMeasurements > 0;
+}
+
+/** A row for all numbers of context measurements together, and one for each. */
+function rowsOf(name: string, report: EvalReport): TableCell[][] {
+  const { rtt, calibration } = report;
+  if (!rtt || !hasReplies(report)) return [];
+  const { model, likeliest, comparisons, baselines } = rtt;
+  return [null, ...rtt.contexts].map((numContext, i) => {
+    const [ofModel, ofLikeliest] = [model, likeliest].map((each) =>
+      i === 0 ? each.overall : each.byContext[i - 1]
+    );
+    const compared = comparisons.filter((each) => each.numContext === numContext);
+    const inside = i === 0
+      ? insideCell(model.overall.coverage, { corrected: calibration?.coverage, baselines })
+      : insideCell(model.byContext[i - 1].coverage, { corrected: calibration?.byContext[i - 1]?.coverage });
+    return [
+      i === 0 ? name : "",
+      numContext === null ? "all" : String(numContext),
+      ...SPLIT_METRICS.map((metric) =>
+        comparedCell(metric, metric === "likeliestAbsoluteMs" ? ofLikeliest : ofModel, compared)
+      ),
+      inside,
+    ];
+  });
 }
 
 /** The splits whose addresses the model was adapted to. */
-function adaptedPart(splits: readonly SplitResult[]): Block[] {
-  const parts = splits.map(({ mode, adapted = [] }) => ({ name: HELD_OUT[mode], rows: adapted }))
-    .filter(({ rows }) => rows.length > 0);
+function adaptedPart(splits: readonly SplitResult[], details: readonly EvalReport[]): Block[] {
+  const parts = splits.flatMap(({ mode }, i) => {
+    const section = details[i].adapted;
+    return section && section.byCount.length > 0 ? [{ name: HELD_OUT[mode], section }] : [];
+  });
   if (parts.length === 0) return [];
   return [
     element("h2", ADAPTED_HEADING),
@@ -112,13 +141,15 @@ function adaptedPart(splits: readonly SplitResult[]): Block[] {
 }
 
 function splitPart(split: SplitResult, detail: EvalReport): Block[] {
-  const { mode, heldOutPercent, folder, counts, numPredicted } = split;
+  const { mode, heldOutPercent, folder, counts } = split;
   return [
     element("h2", capital(HELD_OUT[mode])),
     element(
       "p",
       `${heldOutPercent} % were held out: ${countText(counts.test)} measurements, of which ` +
-        `${countText(numPredicted)} were predicted, and ${countText(counts.val)} for validation; ` +
+        `${countText(detail.run.numMeasurements)} were predicted, and ${
+          countText(counts.val)
+        } for validation; ` +
         `${countText(counts.train)} were left.`,
     ),
     `<p><a href="${escapeHtml(`${folder}/report.html`)}">All of this split</a></p>`,

@@ -9,26 +9,24 @@ import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
 import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
 import {
   capital,
+  comparedCell,
   countText,
   fixedText,
+  insideOf,
   intervalText,
   KIND_OF,
   levelHeadings,
   METRIC_NAMES,
-  metricIntervalText,
-  metricText,
   msText,
   NONE,
   percentIntervalText,
   percentText,
-  rivalText,
   scoreText,
   valueCell,
 } from "./quantities.ts";
 import type { DestinationScores, DestinationSection, MethodScores } from "../sections/destination_section.ts";
 import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
-import type { Coverage } from "../metrics/calibration.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
 import { calibrationPart, reliabilityChart, rttPart } from "./rtt_part.ts";
 import type { MeanWithError } from "../../base/sample_statistics.ts";
@@ -377,8 +375,6 @@ function placePart(
 
 function floorRow(effect: FloorEffect): TableCell[] {
   const { of, numMeasurements, numBelow, massBelow, comparisons, coverage, coverageWithout } = effect;
-  const shareOf = (of: readonly Coverage[]) =>
-    percentText(of.find(({ level }) => level === 0.9)?.share ?? null);
   return [
     of === "all" ? "all" : "with more than 1 % of the mass below",
     countText(numMeasurements),
@@ -391,7 +387,10 @@ function floorRow(effect: FloorEffect): TableCell[] {
       const note = `without ${msText(baseline)}${intervalText(interval)}`;
       return { text: msText(model), note, kind: KIND_OF[verdict] };
     }),
-    { text: shareOf(coverage), note: `without ${shareOf(coverageWithout)}` },
+    {
+      text: percentText(insideOf(coverage)),
+      note: `without ${percentText(insideOf(coverageWithout))}`,
+    },
   ];
 }
 
@@ -402,13 +401,8 @@ function signedText(value: number): string {
 function placeRow({ name, model, coverage, comparisons }: PlaceGroup): TableCell[] {
   return [
     name,
-    ...METRICS.map((metric): TableCell => {
-      const text = metricText(metric, model[metric]) + metricIntervalText(metric, model.intervals[metric]);
-      const comparison = comparisons.find((each) => each.metric === metric);
-      if (!comparison) return text;
-      return { text, note: rivalText(comparison, ": "), kind: KIND_OF[comparison.verdict] };
-    }),
-    percentText(coverage.find(({ level }) => level === 0.9)?.share ?? null),
+    ...METRICS.map((metric) => comparedCell(metric, model, comparisons)),
+    percentText(insideOf(coverage)),
     countText(model.numMeasurements),
   ];
 }

@@ -1,10 +1,11 @@
 /** The texts of quantities on the page of an evaluation. @module */
 import { formatMs } from "../../base/text.ts";
 import type { TableCell } from "../../base/report/page.ts";
-import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { Coverage } from "../metrics/calibration.ts";
-import type { ComparedMetric, RttComparison } from "../metrics/rtt_comparison.ts";
+import { type ErrorMetrics, errorOf } from "../metrics/forecast_errors.ts";
+import { type ComparedMetric, MEASURE_OF, type RttComparison } from "../metrics/rtt_comparison.ts";
+import type { BaselineMetrics } from "../sections/rtt_section.ts";
 
 /** The text for a value that is not there. */
 export const NONE = "–";
@@ -19,6 +20,9 @@ export const METRIC_NAMES: Record<ComparedMetric, string> = {
   p90Relative: "relative error (90th percentile)",
   crpsMs: "CRPS",
 };
+
+/** The level of the intervals whose coverage is in tables of several metrics. */
+const SHOWN_LEVEL = 0.9;
 
 const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
 
@@ -65,23 +69,47 @@ export function rivalText(
   return `${bestBaseline}${separator}${metricText(metric, baseline)}${difference}`;
 }
 
-/** A number with its interval; below it that of the best baseline. */
-export function metricCell(
+/** A number of the model with its interval; below it that of the best baseline, coloured by the verdict. */
+export function comparedCell(
   metric: ComparedMetric,
-  { value, interval, comparison }: MetricOfModel,
+  errors: ErrorMetrics,
+  comparisons: readonly RttComparison[],
 ): TableCell {
-  const text = `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
-  if (!comparison) return text;
-  const { bestBaseline, baseline, verdict } = comparison;
-  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: KIND_OF[verdict] };
+  const measure = MEASURE_OF[metric];
+  const text = metricText(metric, errorOf(measure, errors)) +
+    metricIntervalText(metric, errors.intervals[measure]);
+  const comparison = comparisons.find((each) => each.metric === metric);
+  return comparison ? { text, note: rivalText(comparison, ": "), kind: KIND_OF[comparison.verdict] } : text;
 }
 
-/** The coverage of intervals; below it that of corrected ones and that of a baseline. */
-export function coverageCell({ share, interval, correctedShare, baseline }: CoverageOfModel): TableCell {
+/** The share of measurements inside 90 % intervals. */
+export function insideOf(coverage: readonly Coverage[] | undefined): number | null {
+  return coverage?.find(({ level }) => level === SHOWN_LEVEL)?.share ?? null;
+}
+
+/**
+ * The share inside 90 % intervals of the model; below it that of corrected ones and that of the baseline that is the
+ * nearest to 90 %.
+ */
+export function insideCell(
+  coverage: readonly Coverage[],
+  { corrected, baselines = [] }: {
+    corrected?: readonly Coverage[] | undefined;
+    baselines?: readonly Pick<BaselineMetrics, "name" | "coverage">[];
+  } = {},
+): TableCell {
+  const found = coverage.find(({ level }) => level === SHOWN_LEVEL);
+  const nearest = baselines.flatMap(({ name, coverage }) => {
+    const share = insideOf(coverage);
+    return share === null ? [] : [{ name, share, distance: Math.abs(share - SHOWN_LEVEL) }];
+  }).toSorted((a, b) => a.distance - b.distance).at(0);
   const notes: string[] = [];
-  if (typeof correctedShare === "number") notes.push(`corrected: ${percentText(correctedShare)}`);
-  if (baseline) notes.push(`${baseline.name}: ${percentText(baseline.share)}`);
-  return { text: `${percentText(share)}${percentIntervalText(interval)}`, note: notes.join("; ") };
+  if (corrected) notes.push(`corrected: ${percentText(insideOf(corrected))}`);
+  if (nearest) notes.push(`${nearest.name}: ${percentText(nearest.share)}`);
+  return {
+    text: `${percentText(found?.share ?? null)}${percentIntervalText(found?.interval)}`,
+    note: notes.join("; "),
+  };
 }
 
 /** The headings of columns for the coverage of these levels. */
