@@ -7,7 +7,6 @@ import type { EvalAnswer } from "./page/summary.ts";
 import type { EvalReport } from "./report.ts";
 import type { PlannedSplit } from "./split_plan.ts";
 
-/** The numbers of measurements in each part of a split. */
 export interface SplitCounts {
   train: number;
   val: number;
@@ -19,7 +18,6 @@ export interface EmptySplit extends PlannedSplit {
   counts: SplitCounts;
 }
 
-/** A split that the model was evaluated on. */
 export interface SplitResult extends EmptySplit {
   /** The folder of its own report and page, within that of this report. */
   folder: string;
@@ -27,12 +25,11 @@ export interface SplitResult extends EmptySplit {
   answers: EvalAnswer[];
 }
 
-/** The report of a model on several splits. */
 export interface AllSplitsReport {
   run: Pick<EvalReport["run"], "version" | "checkpoint" | "step" | "numParameters" | "seed"> & {
     measurements: string[];
     groupBy: string;
-    /** Measurements that the model was trained on, and their probe rows. */
+    /** Measurements that the model was trained on. */
     numTraining: number;
     train: string;
     trainFingerprint: string;

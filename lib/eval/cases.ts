@@ -1,12 +1,12 @@
 /**
- * The cases of an evaluation: held-out measurements, each with the earlier measurements that may be known. Every section
- * asks the model about them.
+ * The cases of an evaluation: held-out measurements, each with the earlier measurements that may be known.
+ * All sections ask the model about them.
  *
- * Each case is given one of the numbers of context (0, 1, 2, 5, 10, 20) of earlier measurements of its source, in
- * rotation, or each of them. The newest of the same pair come first; `score` begins its contexts by the same rule.
- * Whatever the context, the model sees the newest RTTs of the pair that may be known, as the baselines do. With the history
- * `all` every earlier measurement of the source may be known, with `train` only those of the training, which is the default
- * where pairs or addresses are to be unseen.
+ * Each case gets one of the context sizes (0, 1, 2, 5, 10, 20), in rotation, or each of them: that many
+ * earlier measurements of its source, those of the same pair first, the newest first. `score` starts its
+ * contexts by the same rule. Whatever the context, the model sees the newest RTTs of the pair that may be
+ * known, as the baselines do. With the history `all` every earlier measurement of the source may be known,
+ * with `train` only the training set; that is the default if pairs or addresses are to be unseen.
  *
  * @module
  */
@@ -23,27 +23,28 @@ import { type RttQuery, tokenMeasurement } from "../query/query_tokens.ts";
 import { type ProbeRow, probeRowSrcId } from "../data/probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../data/addresses/ip.ts";
 
-// The earlier measurements of a case's source, as far as a context may need them.
-
 interface Timed {
   timeUs: number;
-  /** Its place; of equal times the later one counts as newer. */
+  /** Index in the order of reading; at equal times the later one counts as newer. */
   order: number;
   measurement: TokenMeasurement;
 }
 
-/** The newest measurements before a time: of one pair of addresses, and of all other pairs of its source. */
+/** The newest measurements before a time: of one pair of addresses, and of the other pairs of its source. */
 class CaseHistory {
   #ofPair: Timed[] = [];
-  /** The pair's measurements with RTTs. */
+  /** Measurements of the pair that got a reply. */
   #answered: Timed[] = [];
   #others: Timed[] = [];
   #numSeen = 0;
 
-  /** @param beforeUs Only what is older counts, µs since 1970. @param maxContext How many of each kind are kept. */
+  /**
+   * @param beforeUs Only older measurements count, µs since 1970. @param maxContext How many of each kind to
+   *   keep.
+   */
   constructor(readonly beforeUs: number, readonly maxContext: number) {}
 
-  /** Adds the needed measurements of a probe row of the case's source. @param pair The case's addresses. */
+  /** Adds what is needed from a probe row of the case's source. @param pair The case's addresses. */
   add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
     const { eventTimeUs, rttMs } = measurements.row;
     const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;
@@ -73,7 +74,7 @@ class CaseHistory {
     return this.#answered.map(({ measurement }) => measurement);
   }
 
-  /** All that is kept for a context, oldest first. */
+  /** Everything kept for a context, oldest first. */
   measurements(): TokenMeasurement[] {
     return inOrder([...this.#ofPair, ...this.#others]).map(({ measurement }) => measurement);
   }
@@ -83,7 +84,7 @@ function inOrder(measurements: Timed[]): Timed[] {
   return measurements.sort((a, b) => a.timeUs - b.timeUs || a.order - b.order);
 }
 
-/** The last `count` of the places 0..length - 1 that are wanted. Asks about each from the last one down. */
+/** The last `count` of the indexes 0..length - 1 that are wanted. Tests each from the last one down. */
 function newestPlaces(length: number, count: number, isWanted: (place: number) => boolean): number[] {
   const found: number[] = [];
   for (let place = length - 1; place >= 0 && found.length < count; place--) {
@@ -102,55 +103,52 @@ export interface EvalCase {
   rttMs: number | null;
   measurement: TokenMeasurement & { timeS: number };
   /**
-   * Earlier measurements of the same source that may be used, oldest first: the newest `maxContext` of the same pair
-   * of addresses and the newest `maxContext` of its other pairs.
+   * Earlier measurements of the same source that may be used, oldest first: the newest `maxContext` of the
+   * pair and the newest `maxContext` of the source's other pairs.
    */
   history: readonly TokenMeasurement[];
   /**
-   * The newest RTTs of the pair that may be used, oldest first, whatever the number of context measurements. By default
-   * the model uses those that it remembers itself.
+   * The newest RTTs of the pair that may be used, oldest first, whatever the context size. By default the
+   * model uses those it remembers.
    */
   recent?: readonly TokenMeasurement[];
 }
 
 interface CaseOptions {
-  /** How many at most. */
   count: number;
-  /** The most measurements of context that any part of the evaluation gives. */
+  /** The largest context of any part of the evaluation. */
   maxContext: number;
   seed: number;
-  /** Reports how many probe rows are read. */
+  /** Counts the probe rows read. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A case whose history is being collected. */
 interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
   history: CaseHistory;
 }
 
 /**
- * Draws held-out measurements uniformly, with their histories. Memory grows with the cases and their context and
- * with the largest probe row, not with the data.
+ * Draws held-out measurements uniformly, with their histories. Memory grows with the cases, their context,
+ * and the largest probe row, not with the data.
  *
- * @returns The cases in the order of the rows.
+ * @returns In the order of the rows.
  * @throws {FormatError} If a row cannot be read.
  */
 export async function drawCases(rows: EvalRows, options: CaseOptions): Promise<EvalCase[]> {
   return (await drawCasesAnd(rows, [], options)).cases;
 }
 
-/** A measurement of probe rows. */
 export interface RowPlace {
   readonly row: number;
   readonly index: number;
 }
 
 /**
- * As {@link drawCases}, in the same pass over the rows also others.
+ * As {@link drawCases}; also makes cases of given measurements in the same pass over the rows.
  *
  * @param others Held-out measurements.
- * @returns The drawn cases, and those of the others in their order.
+ * @returns The drawn cases, and the others in their order.
  */
 export async function drawCasesAnd(
   rows: EvalRows,
@@ -196,26 +194,26 @@ export async function drawCasesAnd(
 /**
  * The context of a case, by the rule of {@link SourceHistory}.
  *
- * @param count How many measurements, at most the `maxContext` that the case was drawn with.
- * @returns They, or as many as there are, oldest first.
+ * @param count Measurements wanted, at most the `maxContext` that the case was drawn with.
+ * @returns At most `count` measurements, oldest first.
  */
 export function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
   const known = new SourceHistory(count);
-  // All of them are earlier; equal times leave them in their order.
+  // All of them are earlier than the case. Equal times keep their order.
   for (const earlier of history) known.add(pairNameOf(earlier), 0, earlier);
   return known.contextOf(pairNameOf(measurement), 1);
 }
 
-/** The query of a case to the model. @param count Of {@link contextOf}. */
+/** The query that asks the model about a case. @param count See {@link contextOf}. */
 export function queryOf(drawn: EvalCase, count: number): RttQuery {
   const { measurement, recent } = drawn;
   return { ...measurement, context: contextOf(drawn, count), ...(recent ? { recent } : {}) };
 }
 
 /**
- * Which cases are asked about with which number of context measurements: each with the next one in turn, or with all.
+ * Assigns context sizes to cases: each case gets the next size in turn, or every size.
  *
- * @returns Index of the case, and the number.
+ * @returns Index of the case, and its context size.
  */
 export function withContexts(
   numCases: number,
@@ -228,7 +226,7 @@ export function withContexts(
   }));
 }
 
-/** As many of some cases as wanted, at even distances; all if there are no more. */
+/** `count` values at even distances; all of them if there are no more. */
 export function evenlySpread<T>(values: readonly T[], count: number): T[] {
   if (values.length <= count) return [...values];
   return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
@@ -253,7 +251,7 @@ function chooseMeasurements(
   return chosen;
 }
 
-/** The measurements of a row at some places, as cases. */
+/** Makes cases of some measurements of a row. */
 export function casesOf(
   rows: ProbeRowSource,
   { row, indexes, maxContext }: { row: number; indexes: readonly number[]; maxContext: number },
@@ -282,32 +280,29 @@ function collectHistory(
   for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });
 }
 
-// The measurements of a probe row one by one, as the tokens have them.
-
 /**
- * The name of a probe row's source: its address where rows are grouped by address, else the id of the group, such as a
- * probe's. So a node that is a source and a destination has one name.
+ * The name of a probe row's source: its address if rows are grouped by address, else the id of the group,
+ * such as a probe's. So a node that is both a source and a destination has one name.
  */
 function sourceKeyOf({ srcId, srcAddrs }: Pick<ProbeRow, "srcId" | "srcAddrs">): string {
   const [address] = srcAddrs;
   return address !== undefined && probeRowSrcId(address) === srcId ? address : String(srcId);
 }
 
-/** An address in the one spelling that `formatAddress` has for it. */
+/** An address in the canonical spelling of `formatAddress`. */
 export function canonicalText(address: string): string {
   return formatAddress(addressBytes(address));
 }
 
-/** The measurements of a probe row; each is made once, however many ask for it, and addresses are parsed once. */
+/** The measurements of a probe row. Each is made once, and each address is parsed once. */
 class RowMeasurements {
   readonly #made = new Map<number, TokenMeasurement & { timeS: number }>();
   readonly #addresses = new Map<string, Uint8Array>();
   #byPair: Map<string, Int32Array> | undefined;
 
-  /** @param row The row. */
   constructor(readonly row: ProbeRow) {}
 
-  /** A measurement. @param index Its place in the row. */
+  /** @param index Index in the row. */
   at(index: number): TokenMeasurement & { timeS: number } {
     return getOrMake(this.#made, index, () => {
       const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = this.row;
@@ -321,7 +316,7 @@ class RowMeasurements {
     });
   }
 
-  /** The places of the measurements of a pair of addresses, ascending. */
+  /** The indexes of a pair's measurements, ascending. */
   placesOfPair({ srcAddr, dstAddr }: { srcAddr: string; dstAddr: string }): Int32Array {
     this.#byPair ??= groupByPair(this.row);
     return this.#byPair.get(`${srcAddr} ${dstAddr}`) ?? new Int32Array(0);

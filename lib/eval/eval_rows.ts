@@ -1,6 +1,6 @@
 /**
- * The probe rows of an evaluation: the predicted ones, those of the training, and which of them may be known when a
- * measurement is predicted.
+ * The probe rows of an evaluation: those that are predicted, those the model was trained on, and which of
+ * them may be known when a measurement is predicted.
  *
  * @module
  */
@@ -15,56 +15,52 @@ import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../dat
 import { truthPathBeside } from "../data/synth/truth.ts";
 
 /**
- * The earlier measurements of the same source that may be known: of every split, or only those of the training, so
- * that held-out pairs stay unseen.
+ * Which earlier measurements of the same source may be known: those of every split, or only those of the
+ * training set, so that held-out pairs stay unseen.
  */
 export const HISTORY_MODES = ["all", "train"] as const;
-/** One of {@link HISTORY_MODES}. */
 export type HistoryMode = typeof HISTORY_MODES[number];
 
-/** The ways to split that keep all measurements of a held-out pair out of the training. */
+/** The split modes that keep all measurements of a held-out pair out of the training set. */
 const UNSEEN_PAIRS: readonly SplitMode[] = ["pair", "destination", "node"];
 
-/** The rows of an evaluation. */
 export interface EvalRows {
-  /** The rows whose measurements are predicted. */
   readonly heldOut: ProbeRowSource;
-  /** The rows that the model was trained on, and that baselines are trained on. */
+  /** What the model and the baselines are trained on. */
   readonly training: ProbeRowSource;
-  /** Rows of further splits; with history `all` they may be known too. */
+  /** Rows of other splits, which may be known with history `all`. */
   readonly others: readonly ProbeRowSource[];
   /** The validation split among them, which chooses settings. */
   readonly validation?: ProbeRowSource | undefined;
   readonly history: HistoryMode;
 }
 
-/** The rows of an evaluation in open files. */
 export interface OpenEvalRows extends EvalRows, Disposable {
-  /** How the predicted rows were split from the rest; undefined if no manifest says so. */
+  /** How the predicted rows were held out; undefined if no manifest says so. */
   readonly splitBy: SplitMode | undefined;
 }
 
 export interface EvalRowsOptions {
-  /** The split whose measurements are predicted. */
+  /** The split to predict. */
   split: SplitName;
-  /** Probe rows whose `train` the model was trained on; by default the same folder. */
+  /** Probe rows whose `train` split the model was trained on (the same folder). */
   trainDir?: string | undefined;
   /** The rows' manifests; read by default. */
   checked?: CheckedOutputs | undefined;
-  /** The effect of a damaged chunk (error). */
+  /** What to do about damaged chunks (error). */
   onCorrupt?: "error" | "skip" | undefined;
   /** By default `train` if the rows were split by pair, destination or node, else `all`. */
   history?: HistoryMode | undefined;
-  /** Whether splits that are neither predicted nor trained on are left closed (false). */
+  /** Leaves splits closed that are neither predicted nor trained on (false). */
   withoutOthers?: boolean;
 }
 
 /**
- * Opens what an evaluation reads.
+ * Opens the probe rows of an evaluation.
  *
- * @param dataDir Probe rows with the split that is predicted.
- * @throws {UserError} If there are no such rows, the folders tell sources apart in different ways, or nothing says
- *   how the rows were split and no history is asked for.
+ * @param dataDir Probe rows with the split to predict.
+ * @throws {UserError} If there are no such rows, if the folders identify sources differently, or if neither a
+ *   manifest says how the rows were split nor a history is given.
  */
 export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
   const { split, trainDir = dataDir, onCorrupt = "error" } = options;
@@ -103,9 +99,9 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
 }
 
 /**
- * How probe rows were split, as their manifest says, or that of the shards they were made from.
+ * How probe rows were split, according to their manifest or that of the shards they were made from.
  *
- * @returns Undefined if neither says.
+ * @returns Undefined if neither says so.
  */
 export function splitModeOf(folder: string): SplitMode | undefined {
   const manifests = requireFinished(folder).map(({ manifest }) => manifest);
@@ -130,24 +126,22 @@ function requireSameSources(dataDir: string, trainDir: string): void {
   );
 }
 
-// The origin of probe rows: their manifests, those of the shards they were made of, and the truth file of a synthetic
-// Internet beside the measurements.
-
-/** The manifests of a folder; none where it is not there or may not be read. */
+/** The manifests of a folder; empty if the folder does not exist or may not be read. */
 export function manifestsOf(folder: string): readonly Manifest[] {
   return isReadable(folder) ? requireFinished(folder).map(({ manifest }) => manifest) : [];
 }
 
-/** The folders of the shards that probe rows may have been made of. @param manifests Manifests of the rows. */
+/**
+ * The folders of the shards that probe rows may have been made from. @param manifests Manifests of the rows.
+ */
 function shardFoldersOf(manifests: readonly Manifest[]): string[] {
   return [...new Set(inputsOf(manifests).map((path) => dirname(dirname(path))))];
 }
 
 /**
- * The truth file beside the measurements that probe rows were made of, directly or by way of shards.
+ * The truth file next to the measurements that probe rows were made from, directly or via shards.
  *
- * @param rowsDir The folder of probe rows.
- * @returns Undefined if there is none, or if the rows were made of several files with a truth each.
+ * @returns Undefined if there is none, or if several files with a truth each were used.
  */
 export function findTruthFile(rowsDir: string): string | undefined {
   const manifests = manifestsOf(rowsDir);

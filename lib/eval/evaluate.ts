@@ -1,5 +1,5 @@
 /**
- * The whole evaluation of a model on held-out measurements: what `eval` runs, and the folder of its reports.
+ * The whole evaluation of a model on held-out measurements, as `eval` runs it, and the folder of its reports.
  *
  * @module
  */
@@ -36,56 +36,63 @@ import { fingerprint, listInputs, readText } from "../io/files/inputs.ts";
 import { Output } from "../io/files/output.ts";
 import { evalPage } from "./page/eval_page.ts";
 
-/** The most training measurements that baselines learn from, and as many held-out ones (0.5 GB); a sample if there are more. */
+/**
+ * Training measurements that baselines learn from, and as many held-out ones (0.5 GB). Larger sets are
+ * sampled.
+ */
 const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 
-/** Contexts for the bits of tokens: one for this number of measurements, and their largest number. */
+/** One context for the bits of tokens per this many measurements, and the most contexts. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
-/** Measurements of the validation split that correct distributions: enough for the ends of 90 % intervals to 0.7 %. */
+/**
+ * Measurements of the validation split that correct distributions: enough to know the ends of 90 % intervals
+ * to 0.7 %.
+ */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
-/** Measurements that are compared with the truth at most, spread evenly over all. */
+/** Measurements that are compared with the truth, spread evenly. */
 const MAX_TRUTH_CASES = 2000;
 
-/** The options of an evaluation. */
 export interface EvaluateOptions {
   /** One checkpoint's folder. */
   checkpoint: string;
-  /** Probe rows with the split that is predicted. */
+  /** Probe rows with the split to predict. */
   dataDir: string;
-  /** Probe rows whose `train` the model was trained on; by default those of `dataDir`. */
+  /** Probe rows whose `train` split the model was trained on (those of `dataDir`). */
   trainDir?: string | undefined;
   /** The rows' manifests; read by default. */
   checked?: CheckedOutputs | undefined;
   split: SplitName;
   /** See {@link openEvalRows}. */
   history?: HistoryMode | undefined;
-  /** How many measurements are predicted at most. */
   maxMeasurements: number;
-  /** Numbers of context measurements, ascending. */
+  /** Context sizes, ascending. */
   contexts: readonly number[];
-  /** Whether every measurement is predicted with each number of context measurements instead of one of them. */
+  /** Whether every measurement is predicted with each context size instead of one of them. */
   isEveryContext: boolean;
-  /** Whether the network alone is evaluated, without the checkpoint's pool (false). */
+  /** Evaluates the network alone, without the checkpoint's pool (false). */
   noPool?: boolean | undefined;
-  /** Files that say where addresses are, for baselines and tables; by default the checkpoint's places, if it has any. */
+  /**
+   * Files that say where addresses are, for baselines and tables; by default the checkpoint's places, if it
+   * has any.
+   */
   geo?: readonly string[] | undefined;
-  /** Names of the baselines; those that know places are left out where there are none. */
+  /** Names of the baselines; those that need places are left out if there are none. */
   baselines: readonly string[];
   seed: number;
   /** Numbers of measurements of each unseen address to adapt the model to, ascending; absent for none. */
   adapt?: readonly number[] | undefined;
 }
 
-/** The callbacks of {@link evaluate}, and how many threads it may use (1). */
+/** Callbacks, and how many threads may be used (1). */
 interface EvaluateHooks extends StageHooks {
   readonly numThreads?: number;
 }
 
 /**
- * Evaluates a model. A model of vocabulary v1 is evaluated by its bits only.
+ * Evaluates a model. Models of vocabulary v1 are evaluated by their bits only.
  *
- * @param hooks Progress by section, the signal to stop, and threads: the report does not depend on them.
+ * @param hooks Progress by section, the signal to stop, and threads, on which the report does not depend.
  * @throws {UserError} If the checkpoint or the rows cannot be used.
  */
 export async function evaluate(options: EvaluateOptions, hooks: EvaluateHooks = {}): Promise<EvalReport> {
@@ -118,7 +125,6 @@ interface Evaluated {
   rankings: DrawnRankings;
   candidates: readonly EvalCase[];
   checkpoint: LoadedCheckpoint;
-  /** Where addresses are, if anything says so. */
   placeOf: PlaceOf | undefined;
 }
 
@@ -132,7 +138,7 @@ async function computeSections(
   const baselineOptions = { seed, maxMeasurements: MAX_BASELINE_MEASUREMENTS };
   const makeBaselines = () => chosenBaselines(options.baselines, seed, placeOf);
   const hasThread = (hooks.numThreads ?? 1) > 1 && model.config.vocabulary === "v2";
-  // The manifests were checked; the thread reads them again.
+  // The manifests were checked already; the thread reads them again.
   const job = { ...options, ...baselineOptions, names: options.baselines, checked: undefined };
   using thread = hasThread ? forecastInThread([...cases, ...candidates], job, hooks.signal) : undefined;
   const during = (phase: string) => ({ onProgress: phaseOf(hooks, phase), signal: hooks.signal });
@@ -244,13 +250,13 @@ async function describeRun(
   };
 }
 
-// The folder of an evaluation: `report.json`, `report.html`, `manifest.json`. They appear together at the end. An
-// interrupted evaluation starts again.
+// The folder of an evaluation: `report.json`, `report.html`, `manifest.json`. They are published together at
+// the end. An interrupted evaluation starts again.
 
 const JSON_NAME = "report.json";
 const HTML_NAME = "report.html";
 
-/** An evaluation's folder, which this process alone writes until it is disposed of. */
+/** The folder is locked for this process until it is disposed of. */
 export class EvalFolder implements Disposable {
   readonly jsonPath: string;
   readonly htmlPath: string;
@@ -265,9 +271,9 @@ export class EvalFolder implements Disposable {
   /**
    * Opens the folder for an evaluation, making it if needed.
    *
-   * @param options The evaluation, of one checkpoint's folder; `overwrite`: the reports of another evaluation are
-   *   replaced instead of refused.
-   * @throws {UserError} If it holds another run's files, or the checkpoint or the rows are not there.
+   * @param options `checkpoint` is one checkpoint's folder; `overwrite`: replace the reports of another
+   *   evaluation.
+   * @throws {UserError} If it contains another run's files, or the checkpoint or the rows are missing.
    */
   static open(path: string, { overwrite, ...options }: EvaluateOptions & { overwrite: boolean }): EvalFolder {
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
@@ -279,7 +285,7 @@ export class EvalFolder implements Disposable {
         ...[...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
         ...places,
       ],
-      // Undefined values are absent in a manifest that was read again.
+      // Undefined values are absent from a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,
     });
@@ -298,7 +304,6 @@ export class EvalFolder implements Disposable {
     }
   }
 
-  /** Writes both reports and the manifest. */
   async write(report: EvalReport): Promise<void> {
     const { folder, manifest } = this.#output;
     writeJsonAtomic(join(folder, JSON_NAME), report);

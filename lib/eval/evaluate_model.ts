@@ -1,5 +1,5 @@
 /**
- * An evaluation for programs: the summary of what `eval` writes as a page.
+ * An evaluation for programs: the summary that `eval` prints.
  *
  * @module
  */
@@ -14,15 +14,18 @@ export interface ModelEvaluation {
   checkpoint: string;
   /** A folder of probe rows. */
   dataDir: string;
-  /** Which split of it to predict ("test"). */
+  /** The split to predict ("test"). */
   split?: "test" | "val";
-  /** Earlier measurements that may be known: all, or those of training (as the split of the rows wants it). */
+  /**
+   * Earlier measurements that may be known: all, or only the training set (by default as the rows were
+   * split).
+   */
   history?: "all" | "train";
   /** Measurements to predict, drawn at random (2,000). */
   maxMeasurements?: number;
-  /** Numbers of context measurements, which take turns ([20]). */
+  /** Context sizes, in rotation ([20]). */
   contexts?: readonly number[];
-  /** Seed of what is drawn (0). */
+  /** Seed of the random draws (0). */
   seed?: number;
   /** Stops the evaluation. */
   signal?: AbortSignal;
@@ -30,9 +33,9 @@ export interface ModelEvaluation {
 
 /** The summary of an evaluation. */
 export interface EvalSummary {
-  /** As `eval` prints it. */
+  /** The lines that `eval` prints. */
   lines: string[];
-  /** The model beside the best simple method in at most five questions, the most important first. */
+  /** The model and the best simple method for at most five questions, the most important first. */
   answers: EvalAnswer[];
 }
 

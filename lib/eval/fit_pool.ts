@@ -1,6 +1,6 @@
 /**
- * Fits a checkpoint's pool: remembers what its training data say of pairs and addresses, and chooses the weights of the
- * model and of the simple forecasts by measurements of validation splits.
+ * Fits a checkpoint's pool: remembers what its training data say about pairs and addresses, and chooses the
+ * weights of the model and of the simple forecasts on measurements of validation splits.
  *
  * @module
  */
@@ -35,33 +35,37 @@ import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./ca
 import { type EvalRows, openEvalRows, splitModeOf } from "./eval_rows.ts";
 import { forecastRtts } from "./sections/rtt_forecasts.ts";
 
-/** Numbers of context measurements that questions have in turn. */
+/** Context sizes of the questions, in rotation. */
 const CONTEXTS = [0, 1, 2, 5, 10, 20];
-/** Mass of the model that may be spread instead of asked for; the measured code's is exact. */
+/**
+ * Probability that may be spread over unlikely codes instead of being asked for; the measured code's is
+ * exact.
+ */
 const MAX_SPREAD_MASS = 0.05;
 /** Cases whose queries are in memory at a time. */
 const CASES_AT_ONCE = 512;
 
-/** The checkpoint and data that a pool is fitted to. */
 export interface FitPoolOptions {
   /** One checkpoint's folder. */
   readonly checkpoint: string;
-  /** Probe rows whose `train` it was trained on. */
+  /** Probe rows whose `train` split it was trained on. */
   readonly dataDir: string;
-  /** Probe rows whose `val` chooses the weights; those without one are left out. */
+  /** Probe rows whose `val` split chooses the weights; folders without one are skipped. */
   readonly validationDirs: readonly string[];
   /** The rows' manifests; read by default. */
   readonly checked?: CheckedOutputs | undefined;
-  /** The effect of a damaged chunk (error). */
+  /** What to do about damaged chunks (error). */
   readonly onCorrupt?: "error" | "skip" | undefined;
-  /** How many measurements choose the weights at most. */
+  /** How many measurements may choose the weights. */
   readonly maxMeasurements: number;
   readonly seed: number;
 }
 
-/** The result of a fit. */
 export interface FittedPool {
-  /** Questions that chose the weights: validation measurements as they are, and with unknown addresses in place of ends. */
+  /**
+   * Questions that chose the weights: validation measurements as they are, and with unknown addresses as
+   * endpoints.
+   */
   readonly numMeasurements: number;
   /** Mean -log2 P(code | a reply) of these, by the model and by the pool. */
   readonly modelBits: number;
@@ -71,7 +75,7 @@ export interface FittedPool {
 /**
  * Fits the pool of a checkpoint and writes it into its folder.
  *
- * @returns Undefined if it has one already, its vocabulary is v1, or there are no measurements to fit it to.
+ * @returns Undefined if it has a pool already, its vocabulary is v1, or there is nothing to fit to.
  * @throws {UserError} If the checkpoint or the rows cannot be used, or the checkpoint is adapted.
  */
 export async function fitPoolOf(
@@ -128,7 +132,7 @@ export async function fitPoolOf(
 }
 
 /**
- * How good the answers of a checkpoint are, with its pool if it has one, about measurements of validation splits: the mean
+ * How good the answers of a checkpoint, with its pool if it has one, are on validation splits: the mean
  * continuous ranked probability score, ms, by what a split holds out, such as `pair`.
  */
 export async function validationErrors(
@@ -176,10 +180,10 @@ async function* validationSplits(
   }
 }
 
-/** Training measurements that are remembered at most; of more, those of evenly spread rows. */
+/** Training measurements to remember. Of larger sets every n-th row is used. */
 const MAX_REMEMBERED = 20_000_000;
 
-/** The tables of pairs and addresses in the training data. */
+/** Builds the tables of pairs and addresses in the training data. */
 async function rememberedOf(
   rows: ProbeRowSource,
   { placeOf, seed }: { placeOf: PlaceOf; seed: number },
@@ -205,28 +209,32 @@ async function rememberedOf(
   return tables;
 }
 
-/** Those that got a reply. */
 function answered(drawn: readonly EvalCase[]): EvalCase[] {
   return drawn.filter(({ rttMs }) => rttMs !== null);
 }
 
-/** A question with its answer. */
 interface Asked {
   readonly query: RttQuery;
   /** null: no reply. */
   readonly rttCode: number | null;
-  /** Where an unknown address stands for an end, what was measured. */
+  /** What was measured, if an unknown address replaces an endpoint. */
   readonly hidden?: EvalCase["measurement"];
-  /** The part that the end is in for which it stands, the source if one stands for each. */
+  /** The fold of the replaced endpoint (the source, if both are replaced). */
   readonly fold?: Fold;
-  /** The addresses that are unknown or hidden; if both are known, those of the pair. */
+  /** The addresses that are unknown or replaced; the pair if both are known. */
   readonly subject: string;
 }
 
-/** Questions of one subject are worth at most so many: what holds of one unknown address need not hold of others. */
+/**
+ * Weight of all questions about one subject, at most: what holds for one unknown address need not hold for
+ * others.
+ */
 const MAX_OF_SUBJECT = 4;
 
-/** Half of them are asked as people ask: the pair's RTTs are those that the checkpoint remembers. */
+/**
+ * Half of the questions are asked as people ask them: with the RTTs that the checkpoint remembers of the
+ * pair.
+ */
 function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses | undefined): Asked[] {
   return withContexts(drawn.length, { contexts: CONTEXTS }).map(({ index, context }) => {
     const { recent, ...query } = queryOf(drawn[index], context);
@@ -246,15 +254,15 @@ function subjectOf({ srcAddr, dstAddr }: EvalCase, isUnknown: readonly (boolean 
   return isUnknown.some(Boolean) ? ends.map((end, i) => isUnknown[i] ? end : "").join(">") : ends.join(">");
 }
 
-/** One in so many unknown addresses has no place. */
+/** One in this many unknown addresses has no place. */
 const NO_PLACE = 4;
 
 /**
- * The same measurements with another address in place of the source, the destination or both. It shares as long a prefix
- * with known addresses as the one whose place it takes shares with others, and its place in the world is the same, without
- * a region or an AS that no other known address has. So it stands for an address never seen.
+ * The same measurements with another address as source, destination or both. It shares as long a prefix with
+ * known addresses as the replaced one shares with others. Its location is the same, without a region or an AS
+ * that no other known address has. So it stands for an address never seen.
  *
- * @returns Also a checkpoint that has the places of these addresses.
+ * @returns Also a checkpoint that contains the places of these addresses.
  */
 function ofUnknownEnds(
   drawn: readonly EvalCase[],
@@ -277,7 +285,7 @@ function ofUnknownEnds(
     if (table && placeOf) {
       const isNowhere = random.below(NO_PLACE) === 0;
       [[source, asSource], [destination, asDestination]].forEach(([address, other], i) => {
-        // Addresses of one block have one place.
+        // All addresses of one block have one place.
         const hasNeighbours = known.countIn(blockOf(other, table)) > 0;
         if (!hides[i] || hasNeighbours) return;
         placed.push({ address: other, place: isNowhere ? NOWHERE : placeOf(address) });
@@ -296,7 +304,6 @@ function ofUnknownEnds(
   return { asked, checkpoint: table ? withPlaceTable(checkpoint, table.with(placed).encode()) : checkpoint };
 }
 
-/** The places that a checkpoint knows. */
 function placesOf({ config: { model }, weights }: LoadedCheckpoint): PlaceTable | undefined {
   return model.places ? PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE) : undefined;
 }
@@ -305,12 +312,12 @@ function locate(table: PlaceTable, address: Uint8Array): LocatedPlace {
   return table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
 }
 
-/** The prefix of addresses that have the place of an address. */
+/** The prefix whose addresses share the place of an address. */
 function blockOf(address: Uint8Array, { prefixLengths: { v4, v6 } }: PlaceTable): IpPrefix {
   return prefixOfAddress(address, address.length === 4 ? v4 : v6);
 }
 
-/** Finds the place of a known address, without its region or AS if it is the only known address there. */
+/** Finds the place of a known address, without its region or AS if no other known address is there. */
 function placesSharedBy(known: KnownAddresses, table: PlaceTable): (address: Uint8Array) => LocatedPlace {
   const counts = new Map<string, number>();
   const keysOf = ({ country, region, asNumber }: LocatedPlace) => [`${country} ${region}`, `AS${asNumber}`];
@@ -324,7 +331,7 @@ function placesSharedBy(known: KnownAddresses, table: PlaceTable): (address: Uin
   };
 }
 
-/** An unknown address with as long a prefix of whole bytes in common with known addresses; undefined if none is found. */
+/** An unknown address that shares as many whole bytes with known addresses; undefined if none is found. */
 function unknownLike(
   address: Uint8Array,
   known: KnownAddresses,
@@ -341,7 +348,7 @@ function unknownLike(
 
 const MAX_ATTEMPTS = 64;
 
-/** A case, and what the model alone gives to its code. */
+/** A case, and the probability that the model alone gives to its code. */
 interface PooledAnswer extends PoolCase {
   readonly probability: number;
 }
@@ -359,7 +366,7 @@ async function casesOf(
 ): Promise<{ cases: PooledAnswer[]; failures: FailureCase[] }> {
   const cases: PooledAnswer[] = [];
   const failures: FailureCase[] = [];
-  // Of RTTs the replies count, of failures all.
+  // Subjects of RTTs count replies; subjects of failures count all questions.
   const counts = new Map<string, number>();
   const count = (subject: string) => counts.set(subject, (counts.get(subject) ?? 0) + 1);
   for (const { subject, rttCode } of asked) {

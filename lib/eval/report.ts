@@ -1,8 +1,8 @@
 /**
  * The result of an evaluation as one JSON object: `report.json`, from which `report.html` is drawn.
  *
- * Each part of an evaluation is a section of its own, defined beside the code that computes it. A section that was not
- * computed is absent, and the page leaves it out.
+ * Each part of an evaluation is a section, defined next to the code that computes it. Sections that were not
+ * computed are absent.
  *
  * @module
  */
@@ -19,64 +19,62 @@ import type { TruthSection } from "./sections/truth_section.ts";
 
 /** The evaluated model and data, and the settings. */
 export interface EvalRun {
-  /** Software version. */
   version: string;
-  /** The checkpoint as the user named it, and the optimizer steps it had. */
+  /** The checkpoint as the user named it, and its optimizer steps. */
   checkpoint: string;
   step: number;
-  /** SHA-256 of the checkpoint's `model.safetensors`: what tells it from every other model. */
+  /** SHA-256 of the checkpoint's `model.safetensors`, which identifies the model. */
   modelSha256: string;
-  /** Whether its pool counted. */
+  /** Whether its pool was used. */
   isPooled: boolean;
-  /** Size of the model. */
   numParameters: number;
   sequenceLength: number;
-  /** The folder of probe rows whose rows were predicted, and which split of it. */
+  /** The folder of the predicted probe rows, and its split. */
   data: string;
   dataFingerprint: string;
   split: string;
-  /** How the data was split: `time`, `pair`, `probe`, `row`, …; null where nothing says so. */
+  /** How the data was split: `time`, `pair`, `probe`, `row`, …; null if unknown. */
   splitBy: string | null;
-  /** The folder whose training rows baselines learned from. */
+  /** The folder whose training rows the baselines learned from. */
   train: string;
   trainFingerprint: string;
-  /** Fingerprint of the data the model was trained on. */
+  /** Fingerprint of the model's training data. */
   modelFingerprint: string;
-  /** The earlier measurements that might be used: all, or those of the training rows only. */
+  /** Earlier measurements that may be known: all, or only the training set. */
   history: "all" | "train";
   seed: number;
-  /** Measurements of the split, and how many of them were drawn to be predicted. */
+  /** Measurements in the split, and how many of them were predicted. */
   numHeldOut: number;
   numMeasurements: number;
-  /** Counts of context measurements, and whether each measurement was predicted with every one of them. */
+  /** Context sizes, and whether each measurement was predicted with every one. */
   contexts: number[];
   isEveryContext: boolean;
   /** The GPU or software driver. */
   adapter: string;
-  /** The WebGPU implementation; absent in reports of older versions. */
+  /** The WebGPU implementation; absent from reports of older versions. */
   engine?: EngineName;
   seconds: number;
 }
 
-/** Everything an evaluation says; plain JSON without NaN. */
+/** Plain JSON without NaN. */
 export interface EvalReport {
   run: EvalRun;
-  /** RTTs, beside baselines. */
+  /** RTTs, compared with baselines. */
   rtt?: RttSection;
-  /** Addresses never seen, after a few measurements of their own; only where that was asked for. */
+  /** Addresses never seen, after a few measurements of their own; only on request. */
   adapted?: AdaptSection;
-  /** Distributions corrected by the validation split, where there is one. */
+  /** Distributions corrected by the validation split, if there is one. */
   calibration?: CalibrationSection;
   /** Whether a reply comes. */
   failures?: FailureSection;
   /** Bits by token type and position. */
   bits?: BitsSection;
-  /** By distance, country and AS, and what embeddings know of geography; only where places are known. */
+  /** By distance, country and AS, and what embeddings know about geography; only if places are known. */
   places?: PlaceSection;
-  /** Which of a source's destinations is the nearest; absent where no source has several in one window of time. */
+  /** Which of a source's destinations is the nearest; absent if no source has several in one time window. */
   ranking?: RankingSection;
   /** The destination that fits. */
   destinations?: DestinationSection;
-  /** Beside the truth, where the measurements are those of a synthetic Internet. */
+  /** Comparison with the truth of a synthetic Internet. */
   truth?: TruthSection;
 }

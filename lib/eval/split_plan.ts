@@ -1,13 +1,14 @@
 /**
- * The nested splits of an evaluation of several splits. Each split divides the training rows of the split before. One
- * model, trained on the rows that the last split leaves, has seen no measurement that any of them holds out.
+ * The nested splits of an evaluation on several splits. Each split divides the training rows of the previous
+ * one. So one model, trained on the rows that the last split leaves, has seen no measurement that any split
+ * holds out.
  *
- * By default a tenth of the sources is held out, then a tenth of the destinations of the rest, then a tenth of the pairs,
- * then the latest tenth of the rows. A fifth of each tenth is the validation split, which chooses the settings of baselines and
- * corrects distributions; that of the latest rows also validates the training. Sources are told apart by `prb_id` where every row
- * has one, else by `src_addr`. In a mesh most sources are destinations too: there 70 % of the pairs are held out, and the
- * latest tenth of the rows if pairs were measured again and again. Where more than 10 % are held out, two percent are the
- * validation split.
+ * By default a tenth of the sources is held out, then a tenth of the destinations of the rest, then a tenth
+ * of the pairs, then the latest tenth of the rows. A fifth of each tenth is the validation split, which
+ * chooses the settings of baselines and corrects distributions; the last one also validates the training.
+ * Sources are identified by `prb_id` if every row has one, else by `src_addr`. In a mesh most sources are
+ * also destinations. There 70 % of the pairs are held out, and the latest tenth of the rows if pairs were
+ * measured repeatedly. If more than 10 % are held out, two percent are the validation split.
  *
  * @module
  */
@@ -18,41 +19,40 @@ import type { GroupKey } from "../data/probe_rows/external_sort/probe_columns.ts
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { SPLIT_MODES, type SplitMode } from "../data/probe_rows/splits.ts";
 
-/** A split, and the percent of its rows, sources, pairs, … that it holds out of the training. */
+/** A split, and the percentage of its rows, sources, pairs, … that it holds out. */
 export interface PlannedSplit {
   mode: SplitMode;
   heldOutPercent: number;
 }
 
-/** The facts that decide how measurements are split. */
+/** What decides how measurements are split. */
 export interface MeasurementSurvey {
   numRows: number;
-  /** Distinct addresses; of very many some of them. */
+  /** Distinct addresses; a lower bound if there are very many. */
   numSources: number;
   numDestinations: number;
   numBoth: number;
-  /** Whether there is more than one time. */
   hasTimeSpan: boolean;
-  /** `prb_id` where every row has one. */
+  /** `prb_id` if every row has one. */
   groupBy: GroupKey;
 }
 
-/** Percent of the rows for the validation split. They are taken from the held-out rows. */
+/** Percentage of the rows in the validation split. They are taken from the held-out rows. */
 const VALIDATION_PERCENT = 2;
-/** The largest share of the held-out rows for the validation split. */
+/** The largest share of the held-out rows in the validation split. */
 const MAX_VALIDATION_SHARE = 0.2;
-/** The share of addresses that are sources and destinations from which on measurements are those of a mesh. */
+/** With a larger share of addresses that are both sources and destinations, measurements form a mesh. */
 const MESH_SHARE = 0.5;
-/** A mesh that was measured more often per pair than this has a time to divide; once or twice is one matrix. */
+/** A mesh with more measurements per pair can be split by time; once or twice is one matrix. */
 const MAX_ONE_MATRIX = 2;
-/** Distinct addresses that are remembered of either kind, about 100 bytes each. */
+/** Distinct addresses of either kind to remember, about 100 bytes each. */
 const MAX_ADDRESSES = 1 << 18;
 
 /**
  * Reads all measurements once.
  *
  * @param paths Parquet files.
- * @throws {FormatError} If a file is no Parquet, is damaged or lacks a needed column.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks a required column.
  */
 export async function surveyMeasurements(
   paths: readonly string[],
@@ -93,9 +93,9 @@ export async function surveyMeasurements(
 }
 
 /**
- * The splits that fit measurements: sources, destinations, pairs and the end of the time, a tenth of each. In a mesh a
- * source that is held out stays known as a destination, so there are pairs only, most of them held out, as in matrix
- * completion; and the end of the time, where the matrix was measured again and again.
+ * The splits that fit measurements: a tenth each of sources, destinations, pairs, and the end of the time. In
+ * a mesh a held-out source would still be known as a destination, so only pairs are held out, most of them,
+ * as in matrix completion; and the end of the time if the matrix was measured repeatedly.
  */
 export function splitsFor(survey: MeasurementSurvey): PlannedSplit[] {
   const { numRows, numSources, numDestinations, numBoth, hasTimeSpan } = survey;
@@ -112,7 +112,7 @@ export function splitsFor(survey: MeasurementSurvey): PlannedSplit[] {
 /**
  * Parses splits such as `probe=10,pair=10,time=10`.
  *
- * @throws {UsageError} If it is anything else, or has a mode twice.
+ * @throws {UsageError} If the text is anything else, or has a mode twice.
  */
 export function parseSplits(text: string): PlannedSplit[] {
   const splits = text.split(",").map((part) => {
@@ -133,7 +133,7 @@ export function parseSplits(text: string): PlannedSplit[] {
   );
 }
 
-/** The shares of train, val and test of a split, for `--ratios`. */
+/** The shares of train, val and test, for `--ratios`. */
 export function ratiosOf({ heldOutPercent }: PlannedSplit): [train: number, val: number, test: number] {
   const val = Math.min(VALIDATION_PERCENT, MAX_VALIDATION_SHARE * heldOutPercent);
   return [100 - heldOutPercent, val, heldOutPercent - val];

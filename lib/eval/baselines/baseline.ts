@@ -1,15 +1,15 @@
 /**
- * The interface of baselines: methods that predict RTTs without the model. A baseline is trained on measurements in the
- * order of time, then predicts held-out ones. Where the split allows, it observes each of them afterwards.
+ * The interface of baselines: methods that predict RTTs without the model. A baseline is trained on
+ * measurements in time order, then predicts held-out ones. Where the split allows it, the baseline observes
+ * each held-out measurement afterwards.
  *
- * The name of a source or destination is any text without a space, here its address. For methods with nodes of one network
- * (Vivaldi), equal names are the same node.
+ * Names of sources and destinations are texts without spaces, here addresses. For methods that model the
+ * nodes of one network (Vivaldi), equal names are the same node.
  *
  * @module
  */
 import { ensure } from "../../base/errors.ts";
 
-/** A measurement whose RTT is asked for. */
 export interface BaselineQuery {
   source: string;
   destination: string;
@@ -18,20 +18,20 @@ export interface BaselineQuery {
 }
 
 export interface BaselineMeasurement extends BaselineQuery {
-  /** RTT in ms; null if there was no reply, from which no baseline learns. */
+  /** RTT in ms; null for no reply, which baselines ignore. */
   rttMs: number | null;
   /**
-   * Whether the training had it too (false). Methods that follow the order of time learn it again at its time; those that
-   * count do not.
+   * Whether the training set contained it too (false). Methods that follow time learn it again at its time;
+   * methods that count skip it.
    */
   isRepeated?: boolean;
 }
 
-/** Measurements that choose a method's settings. It is judged by others. */
+/** Measurements that choose a method's settings. The method is judged on others. */
 export interface Tuning {
-  /** The training measurements of each setting. */
+  /** What each candidate setting is trained on. */
   training: Iterable<BaselineMeasurement>;
-  /** The measurements that it then predicts, and those that it observes between, as in {@link askInOrder}. */
+  /** What it then predicts, and what it observes in between, as in {@link askInOrder}. */
   heldOut: readonly (BaselineMeasurement & { rttMs: number })[];
   known: Iterable<BaselineMeasurement>;
 }
@@ -39,30 +39,29 @@ export interface Tuning {
 /** The levels of the quantiles that represent a predicted distribution: 1 %, 3 %, …, 99 %. */
 export const SAMPLE_LEVELS: readonly number[] = Array.from({ length: 50 }, (_, i) => (i + 0.5) / 50);
 
-/** A method that predicts RTTs. */
 export interface Baseline {
-  /** The settings that were chosen; absent where there is nothing to choose. */
+  /** The chosen settings; absent if there is nothing to choose. */
   readonly settings?: string | undefined;
 
   /**
    * Learns from the training measurements.
    *
-   * @param measurements By time, oldest first. Some methods iterate over them several times, so no generator.
+   * @param measurements Oldest first. Some methods iterate several times, so a generator will not do.
    * @param tuning Chooses the settings; without it the first ones are used.
    */
   train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void;
 
-  /** Learns from one more measurement, not older than those before. */
+  /** Learns from one more measurement, no older than the previous ones. */
   observe(measurement: BaselineMeasurement): void;
 
-  /** The prediction in ms; undefined where the method knows nothing of these ends. */
+  /** The prediction in ms; undefined if the method knows nothing about these endpoints. */
   predictMs(query: BaselineQuery): number | undefined;
 
-  /** Quantiles of the predicted distribution at {@link SAMPLE_LEVELS}, ms; absent where there is only a number. */
+  /** Quantiles of the predicted distribution at {@link SAMPLE_LEVELS}, ms; absent for point predictions. */
   predictSampleMs?(query: BaselineQuery): Float64Array | undefined;
 }
 
-/** A baseline whose training observes each measurement once, in order. */
+/** A baseline that observes each training measurement once, in order. */
 export abstract class OnePassBaseline implements Baseline {
   train(measurements: Iterable<BaselineMeasurement>): void {
     for (const measurement of measurements) this.observe(measurement);
@@ -73,10 +72,10 @@ export abstract class OnePassBaseline implements Baseline {
 }
 
 /**
- * Learns from all measurements several times.
+ * Observes all measurements several times.
  *
- * @param measurements By time; no generator, which ends with the first pass.
- * @param options `onPass`: called with the number of each pass, from 0, before it begins.
+ * @param measurements Oldest first; not a generator, which would end after the first pass.
+ * @param options `onPass` is called before each pass with its number, from 0.
  */
 export function observePasses(
   baseline: Baseline,
@@ -95,10 +94,11 @@ export function observePasses(
 }
 
 /**
- * Asks for one measurement after the other. Before each query the baseline observes the older known measurements.
+ * Asks about one measurement after the other. Before each query the baseline observes the known measurements
+ * that are older.
  *
- * @param queries By time, oldest first.
- * @param options `known`: measurements to observe, by time; `ask`: called for each query at its time.
+ * @param queries Oldest first.
+ * @param options `known`: measurements to observe, oldest first; `ask`: called for each query at its time.
  */
 export function askInOrder<Q extends BaselineQuery>(
   baseline: Baseline,
@@ -115,13 +115,11 @@ export function askInOrder<Q extends BaselineQuery>(
   }
 }
 
-// Baselines that step in for each other.
-
-/** Predicts what the first of some baselines says that can say anything. */
+/** Predicts what the first of several baselines that has an answer says. */
 export class FallBackBaseline implements Baseline {
   readonly #baselines: readonly Baseline[];
 
-  /** @param baselines They, the preferred one first; each learns from everything. */
+  /** @param baselines In order of preference. All of them learn from every measurement. */
   constructor(...baselines: readonly Baseline[]) {
     this.#baselines = baselines;
   }
@@ -142,26 +140,23 @@ export class FallBackBaseline implements Baseline {
     return undefined;
   }
 
-  /** The prediction of the first baseline that makes one. */
   predictSampleMs(query: BaselineQuery): Float64Array | undefined {
     return this.#baselines.find((baseline) => baseline.predictMs(query) !== undefined)
       ?.predictSampleMs?.(query);
   }
 }
 
-// Baselines of networks whose nodes measure each other.
-
 /**
- * Tells a baseline of each measurement in both directions, where any node is a source and a destination: an RTT from A
- * to B is one from B to A. Liao et al., "DMFSGD" (2013), section V.B, learn so from RTTs.
+ * Shows a baseline each measurement in both directions if any node is both a source and a destination: an RTT
+ * from A to B is also one from B to A. Liao et al., "DMFSGD" (2013), section V.B, learn from RTTs this way.
  */
 export class MirroredBaseline implements Baseline {
   #isMesh = false;
 
-  /** @param baseline One that tells sources from destinations. */
+  /** @param baseline One that distinguishes sources from destinations. */
   constructor(readonly baseline: Baseline) {}
 
-  /** As {@link Baseline.train}; one pass more, for the nodes. */
+  /** As {@link Baseline.train}, with one more pass to collect the nodes. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     const [sources, destinations] = [new Set<string>(), new Set<string>()];
     for (const { source, destination } of measurements) {

@@ -1,10 +1,10 @@
 /**
- * The forecasts of baselines for the cases of an evaluation. They know at least as much as the model.
+ * Baseline forecasts for the cases of an evaluation. Baselines know at least as much as the model.
  *
- * Each baseline is trained on the training measurements. Then it learns from the other known measurements in the order
- * of time and forecasts each case at its time. Where training measurements are later than cases, those of the cases'
- * sources are part of this second pass, so that the last value is the last one before the case. They are marked, so that
- * medians count them once.
+ * Each baseline is trained on the training measurements. Then it observes the other known measurements in
+ * time order and forecasts each case at its time. If training measurements are later than cases, those of the
+ * cases' sources are part of this second pass, so that the last value is the last one before the case. They
+ * are marked, so that medians count them once.
  *
  * @module
  */
@@ -26,16 +26,16 @@ import { tuningRows } from "./tuned.ts";
 
 const WORKER = new URL("./baseline_worker.ts", import.meta.url);
 
-/** What baselines need of an `EvalCase`. */
+/** The fields of an `EvalCase` that baselines use. */
 export interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rttMs"> {
   readonly measurement: Pick<EvalCase["measurement"], "timeS">;
 }
 
-/** The work of another thread: what it opens, and the options of {@link forecastWithBaselines}. */
+/** What the thread opens, and the options of {@link forecastWithBaselines}. */
 export interface BaselineJob
   extends Omit<EvalRowsOptions, "checked">, Pick<BaselineOptions, "seed" | "maxMeasurements"> {
   readonly dataDir: string;
-  /** The checkpoint whose places count, and files that say where addresses are instead. */
+  /** The checkpoint whose places are used, and files that override them. */
   readonly checkpoint: string;
   readonly geo?: readonly string[] | undefined;
   readonly names: readonly string[];
@@ -43,9 +43,9 @@ export interface BaselineJob
 }
 
 /**
- * {@link forecastWithBaselines} in a thread of its own.
+ * Runs {@link forecastWithBaselines} in a thread.
  *
- * @returns `take` awaits the forecasts, and reports progress from then on.
+ * @returns `take` awaits the forecasts and reports progress from then on.
  */
 export function forecastInThread(
   cases: readonly EvalCase[],
@@ -76,39 +76,42 @@ export function forecastInThread(
 
 export interface BaselineOptions {
   seed: number;
-  /** How many training measurements, and again how many held-out ones, are kept in memory; of more a sample. */
+  /**
+   * How many training measurements, and as many held-out ones, to keep in memory. Larger sets are sampled.
+   */
   maxMeasurements: number;
   /** The baselines by name, untrained. */
   baselines: ReadonlyMap<string, Baseline>;
-  /** Reports how many probe rows are read and baselines done. */
+  /** Counts the probe rows read and the baselines done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** The forecasts of one baseline, one entry per case. */
+/** One entry per case. */
 export interface BaselineForecast {
-  /** NaN where the baseline has no forecast. */
+  /** NaN if the baseline has no forecast. */
   predictedMs: Float64Array;
-  /** The settings that were chosen; absent where there is nothing to choose. */
   settings?: string | undefined;
-  /** Scores of its distributions, NaN without a reply; absent where it predicts single numbers only. */
+  /** Scores of its distributions, NaN without a reply; absent for point predictions. */
   distribution?: MassRanges & { crpsMs: Float64Array };
 }
 
 export interface BaselineForecasts {
   methods: ReadonlyMap<string, BaselineForecast>;
-  /** Training measurements, and how many of the answered ones the baselines learned from. */
+  /** Training measurements, and how many answered ones the baselines learned from. */
   numTraining: number;
   numTrainingUsed: number;
-  /** Measurements of other splits that might be known, and how many of the answered ones the baselines learned from. */
+  /**
+   * Measurements of other splits that may be known, and how many answered ones the baselines learned from.
+   */
   numObservable: number;
   numObserved: number;
-  /** The share of the training measurements without a reply; null of none. */
+  /** The share of training measurements without a reply; null if there are none. */
   trainingFailedShare: number | null;
 }
 
 /**
- * Trains the baselines and lets them forecast.
+ * Trains the baselines and collects their forecasts.
  *
  * @param rows The rows that the cases were drawn from.
  * @throws {FormatError} If a row cannot be read.
@@ -144,7 +147,7 @@ export async function forecastWithBaselines(
   };
 }
 
-/** The forecasts of some of the cases. @param end The place after the last one. */
+/** The forecasts of a range of cases. @param end Index after the last one. */
 export function forecastsBetween(
   forecasts: BaselineForecasts,
   first: number,
@@ -162,19 +165,16 @@ export function forecastsBetween(
   return { ...forecasts, methods: new Map(methods) };
 }
 
-/** The measurements that baselines learn from, by time. */
 export interface BaselineKnowledge {
-  /** As in `Baseline.train`. */
   readonly training: Iterable<BaselineMeasurement>;
   readonly tuning: Tuning;
-  /** The measurements that each learns from between the cases. */
+  /** Measurements to observe between the cases, oldest first. */
   readonly known: () => Iterable<BaselineMeasurement>;
-  /** Called after each baseline. */
   readonly onDone?: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Trains baselines and lets them forecast. @param baselines By name, untrained. */
+/** Trains baselines and collects their forecasts. @param baselines Untrained, by name. */
 export async function forecastsOf(
   baselines: ReadonlyMap<string, Baseline>,
   cases: readonly BaselineCase[],
@@ -213,12 +213,12 @@ export async function forecastsOf(
   return methods;
 }
 
-/** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
+/** Its time is in whole seconds: measurements of the same second are not known. */
 function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: BaselineCase): BaselineQuery {
   return { source: srcAddr, destination: dstAddr, timeS };
 }
 
-/** The measurements to learn from between the cases, by time. */
+/** Measurements to observe between the cases, oldest first. */
 function knownMeasurements(
   training: MeasurementTable,
   observable: MeasurementTable,
@@ -239,7 +239,7 @@ function* ofSources(
   }
 }
 
-/** Two series in the order of time as one. */
+/** Merges two series in time order. */
 export function* merged(
   a: Iterable<BaselineMeasurement>,
   b: Iterable<BaselineMeasurement>,

@@ -1,6 +1,6 @@
 /**
- * Baselines: matrix factorisations. DMFSGD and one with biases by stochastic gradient descent on vectors of ends, and one
- * with biases by alternating least squares.
+ * Matrix factorisation baselines: DMFSGD and a biased factorisation, both by stochastic gradient descent on
+ * one vector per endpoint, and a biased factorisation by alternating least squares.
  *
  * @module
  */
@@ -12,36 +12,36 @@ import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { dot, RidgeSum } from "../../model/coordinates/ridge.ts";
 
 export interface FactorisationOptions {
-  /** Seed of the vectors' first values. */
+  /** Seed of the initial vectors. */
   seed: number;
-  /** Length of the vectors, without a bias. */
+  /** Length of the vectors, not counting a bias. */
   rank: number;
   /** Weight of the L2 regularisation. */
   regularisation: number;
-  /** How often gradient descent goes over the measurements (20). */
+  /** Passes of gradient descent over the measurements (20). */
   numPasses?: number;
 }
 
-/** The learned parts of a source or a destination. */
+/** What is learned about a source or a destination. */
 export interface Factor {
   /** (rank,) */
   vector: Float64Array;
-  /** How many measurements it was learned from, each pass counted. */
+  /** Measurements it was learned from, counting each pass. */
   numSteps: number;
 }
 
 export interface DescentRates {
-  /** Steps of the first and the last pass; between, each pass has the step before times the same factor. */
+  /** Step sizes of the first and the last pass; they shrink geometrically in between. */
   first: number;
   last: number;
-  /** The first step of an end. */
+  /** Step size for an endpoint that is new. */
   firstOfEnd: number;
 }
 
-/** Steps after which the own rate of an end is half of the first one (ASSUMPTION). */
+/** Steps after which an endpoint's own step size has halved (ASSUMPTION). */
 const NUM_STEPS_TO_HALF_RATE = 10;
 
-/** Factors by name, learned step by step. */
+/** Factors by name, learned by gradient descent. */
 export class Descent<F extends Factor> {
   readonly sources = new Map<string, F>();
   readonly destinations = new Map<string, F>();
@@ -50,7 +50,7 @@ export class Descent<F extends Factor> {
   readonly #numPasses: number;
   #rate: number;
 
-  /** @param make Gives the factor of a new end its first values. */
+  /** @param make Makes the initial factor of a new endpoint. */
   constructor(
     make: () => F,
     rates: DescentRates,
@@ -62,7 +62,7 @@ export class Descent<F extends Factor> {
     this.#rate = rates.first;
   }
 
-  /** Lets a baseline observe all measurements in several passes of ever smaller steps. */
+  /** Lets a baseline observe all measurements in several passes with shrinking steps. */
   train(baseline: Baseline, measurements: Iterable<BaselineMeasurement>): void {
     const numPasses = this.#numPasses;
     const { first, last } = this.#rates;
@@ -71,7 +71,7 @@ export class Descent<F extends Factor> {
     observePasses(baseline, measurements, { numPasses, onPass: (pass) => this.#rate = rateOf(pass) });
   }
 
-  /** The factors of a measurement's ends, made if there are none. */
+  /** The factors of both endpoints, made if missing. */
   factorsOf({ source, destination }: BaselineMeasurement): [from: F, to: F] {
     return [
       getOrMake(this.sources, source, this.#make),
@@ -80,8 +80,8 @@ export class Descent<F extends Factor> {
   }
 
   /**
-   * The size of the next step of an end: the one of the pass, but larger while the end is new, so that an end that is
-   * first met after training does not keep its random first values for long.
+   * The next step size of an endpoint. It is the step size of the pass, but larger while the endpoint is new,
+   * so that an endpoint first seen after training does not keep its random initial vector for long.
    */
   nextRate(factor: F): number {
     const own = this.#rates.firstOfEnd / (1 + factor.numSteps++ / NUM_STEPS_TO_HALF_RATE);
@@ -89,22 +89,22 @@ export class Descent<F extends Factor> {
   }
 }
 
-// Baseline: DMFSGD, see lib/model/pool/pair_factors.ts, one measurement at a time.
+// DMFSGD (see lib/model/pool/pair_factors.ts), one measurement at a time.
 
 /**
- * Step sizes of the first and the last pass. ASSUMPTION: the paper searches along each step for its size, which needs
- * batches of measurements; steps that shrink from pass to pass need one at a time.
+ * ASSUMPTION: the paper searches for the step size along each step, which needs batches of measurements. Step
+ * sizes that shrink from pass to pass work with one measurement at a time.
  */
 const DMFSGD_RATES = { first: 0.1, last: 0.001, firstOfEnd: 0.1 };
 
-/** Predicts the product of a vector of the source and one of the destination. */
+/** Predicts the product of the source's and the destination's vectors. */
 export class DmfsgdBaseline implements Baseline {
   readonly #regularisation: number;
   readonly #descent: Descent<Factor>;
 
   /**
-   * @param options See {@link FactorisationOptions}. The paper's rank is 10. With a regularisation of 1 all vectors go
-   *   to 0, as under the L1 loss the pull X . Y towards 0 is then as strong as the push.
+   * @param options See {@link FactorisationOptions}. The paper's rank is 10. With a regularisation of 1 all
+   *   vectors go to 0: under the L1 loss the pull towards 0 is then as strong as the push.
    */
   constructor({ seed, rank, regularisation, ...passes }: FactorisationOptions) {
     this.#regularisation = regularisation;
@@ -116,12 +116,10 @@ export class DmfsgdBaseline implements Baseline {
     this.#descent = new Descent(make, DMFSGD_RATES, passes);
   }
 
-  /** As {@link Baseline.train}, in several passes of ever smaller steps. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     this.#descent.train(this, measurements);
   }
 
-  /** As {@link Baseline.observe}: one step of both vectors. */
   observe(measurement: BaselineMeasurement): void {
     const { rttMs } = measurement;
     if (rttMs === null) return;
@@ -130,7 +128,7 @@ export class DmfsgdBaseline implements Baseline {
     descend([from.vector, to.vector], rttMs, rates, this.#regularisation);
   }
 
-  /** The product; undefined unless both ends were measured. */
+  /** The product; undefined unless both endpoints were measured. */
   predictMs({ source, destination }: BaselineQuery): number | undefined {
     const { sources, destinations } = this.#descent;
     const [from, to] = [sources.get(source), destinations.get(destination)];
@@ -138,27 +136,25 @@ export class DmfsgdBaseline implements Baseline {
   }
 }
 
-// Baseline: biased matrix factorisation of the RTT's logarithm. Koren, Bell, Volinsky, "Matrix Factorization
-// Techniques for Recommender Systems", IEEE Computer 42 (2009), equations 3 to 5: log RTT = mean + bias of the source
-// + bias of the destination + p_source . q_destination, by stochastic gradient descent on the squared error with L2
+// Biased matrix factorisation of log RTT. Koren, Bell, Volinsky, "Matrix Factorization Techniques for
+// Recommender Systems", IEEE Computer 42 (2009), equations 3 to 5: log RTT = mean + bias of the source + bias
+// of the destination + p_source . q_destination, by stochastic gradient descent on the squared error with L2
 // regularisation.
 
-/** Step sizes (ASSUMPTION; the article gives none). */
+/** ASSUMPTION: the article gives no step sizes. */
 const BIASED_RATES = { first: 0.01, last: 0.001, firstOfEnd: 0.1 };
-/** Standard deviation of the first values of the vectors: small beside the biases. */
+/** Standard deviation of the initial vectors: small compared with the biases. */
 const INITIAL_SCALE = 0.1;
 
 interface BiasedFactor extends Factor {
   bias: number;
 }
 
-/** Predicts from biases and vectors of the source and the destination. */
 export class BiasedFactorisationBaseline implements Baseline {
   readonly #regularisation: number;
   readonly #descent: Descent<BiasedFactor>;
   #meanLog: number | undefined;
 
-  /** @param options See {@link FactorisationOptions}. */
   constructor({ seed, rank, regularisation, ...passes }: FactorisationOptions) {
     this.#regularisation = regularisation;
     const random = new RandomStream(seed, "evaluate/biased-factorisation");
@@ -170,13 +166,12 @@ export class BiasedFactorisationBaseline implements Baseline {
     this.#descent = new Descent(make, BIASED_RATES, passes);
   }
 
-  /** As {@link Baseline.train}: one pass for the mean, then several of ever smaller steps. */
+  /** As {@link Baseline.train}: one pass for the mean, then gradient descent. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     this.#meanLog = meanLogRtt(measurements);
     this.#descent.train(this, measurements);
   }
 
-  /** As {@link Baseline.observe}: one step of the biases and vectors. */
   observe(measurement: BaselineMeasurement): void {
     const { rttMs } = measurement;
     if (rttMs === null) return;
@@ -195,7 +190,7 @@ export class BiasedFactorisationBaseline implements Baseline {
     }
   }
 
-  /** The prediction, in which an end that was never measured counts as an average one; undefined if untrained. */
+  /** The prediction; undefined if untrained. An endpoint that was never measured counts as average. */
   predictMs(query: BaselineQuery): number | undefined {
     return this.#meanLog === undefined ? undefined : Math.exp(this.#predictLog(query, this.#meanLog));
   }
@@ -218,25 +213,24 @@ function meanLogRtt(measurements: Iterable<BaselineMeasurement>): number | undef
   return count === 0 ? undefined : sum / count;
 }
 
-// Baseline: biased factorisation of the RTT's logarithm by alternating least squares. Koren, Bell, Volinsky, "Matrix
-// Factorization Techniques for Recommender Systems", IEEE Computer 42 (2009): log RTT = mean + bias of the source +
-// bias of the destination + p_source . q_destination, where all sources are solved for exactly while the destinations
-// stand still, and the other way round. Each pair counts once, with the mean of its logarithms.
+// Biased factorisation of log RTT by alternating least squares. The model is the one above; all sources are
+// solved for exactly while the destinations are fixed, then the other way round. Each pair counts once, with
+// the mean of its logarithms.
 
-/** How often both sides are solved for; on PlanetLab's RTTs the errors stand still after 10. */
+/** Alternations. On PlanetLab's RTTs the errors no longer change after 10. */
 const NUM_SWEEPS = 15;
-/** The newest measurements that an end is learned from which training never met. */
+/** The newest measurements used for an endpoint that was not in the training set. */
 const MAX_FOLDED = 256;
 
-/** An end's bias, then its vector. */
+/** An endpoint's bias, followed by its vector. */
 type Weights = Float64Array;
-/** The measurements with one other end: its weights, and the logarithm. */
+/** Measurements with one other endpoint: its weights, and the mean logarithm. */
 type Entry = [other: Weights, log: number];
 
-/** The sources or the destinations. */
+/** All sources, or all destinations. */
 class Side {
   readonly weights = new Map<string, Weights>();
-  /** Entries of ends that training never met, newest last, and the weights they give. */
+  /** Entries of endpoints that were not in the training set, newest last, and their weights. */
   readonly #met = new Map<string, { entries: Entry[]; weights?: Weights }>();
 
   meet(name: string, entry: Entry): void {
@@ -252,7 +246,6 @@ class Side {
   }
 }
 
-/** Predicts from biases and vectors of the source and the destination. */
 export class LogAlsBaseline implements Baseline {
   readonly #seed: number;
   readonly #regularisation: number;
@@ -262,7 +255,6 @@ export class LogAlsBaseline implements Baseline {
   #sources = new Side();
   #destinations = new Side();
 
-  /** @param options See {@link FactorisationOptions}. */
   constructor({ seed, rank, regularisation }: FactorisationOptions) {
     this.#seed = seed;
     this.#regularisation = regularisation;
@@ -298,7 +290,7 @@ export class LogAlsBaseline implements Baseline {
     }
   }
 
-  /** As {@link Baseline.observe}: ends that training never met are learned from those that it met. */
+  /** Endpoints that were not in the training set are learned from those that were. */
   observe({ source, destination, rttMs }: BaselineMeasurement): void {
     if (rttMs === null) return;
     const [from, to] = [this.#sources.weights.get(source), this.#destinations.weights.get(destination)];
@@ -306,7 +298,7 @@ export class LogAlsBaseline implements Baseline {
     if (from && !to) this.#destinations.meet(destination, [from, logOfRtt(rttMs)]);
   }
 
-  /** The prediction; undefined unless both ends were measured. */
+  /** The prediction; undefined unless both endpoints were measured. */
   predictMs({ source, destination }: BaselineQuery): number | undefined {
     const solve = (entries: readonly Entry[]) => this.#solve(entries);
     const from = this.#sources.weightsOf(source, solve);
@@ -328,7 +320,6 @@ export class LogAlsBaseline implements Baseline {
   }
 }
 
-/** The mean logarithm of each pair's RTTs. */
 function* pairMeans(measurements: Iterable<BaselineMeasurement>) {
   const sources = new Map<string, Map<string, [sum: number, count: number]>>();
   for (const { source, destination, rttMs } of measurements) {

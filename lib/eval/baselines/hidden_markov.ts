@@ -1,8 +1,8 @@
 /**
- * Baseline: a hidden Markov model of each pair's RTT, whose levels are routes and loads. Mouchet, Vaton, Chonavel, Aben,
- * den Hertog, "Large-Scale Characterization and Segmentation of Internet Path Delays With Infinite HMMs", IEEE Access 8
- * (2020); here with a few levels that are chosen beforehand instead of as many as the data ask for. It forecasts a
- * mixture: each level as probable as it is after the newest measurement and one step.
+ * A hidden Markov model of each pair's RTT, whose levels are routes and loads. Mouchet, Vaton, Chonavel,
+ * Aben, den Hertog, "Large-Scale Characterization and Segmentation of Internet Path Delays With Infinite
+ * HMMs", IEEE Access 8 (2020); here with a few levels chosen beforehand instead of as many as the data need.
+ * It forecasts a mixture: each level has its probability one step after the newest measurement.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import { getOrMake } from "../../base/collections.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline, SAMPLE_LEVELS } from "./baseline.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 
-// Levels between which a series switches: a hidden Markov model of few states that tend to stay, fitted by expectation
-// maximisation. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77 (1989), section III.C, with
-// the scaling of V.A. Around its level a value has Student's t distribution, so that single outliers do not move a
-// level: its weights are those of Peel and McLachlan, "Robust mixture modelling using the t distribution", Statistics
-// and Computing 10 (2000). To stay has a prior, as in Fox et al., "A Sticky HDP-HMM", Annals of Applied Statistics 5
-// (2011).
+// A series that switches between levels: a hidden Markov model with few, sticky states, fitted by expectation
+// maximisation. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77 (1989), section
+// III.C, with the scaling of V.A. Values have Student's t distribution around their level, so that single
+// outliers do not move it: the weights are those of Peel and McLachlan, "Robust mixture modelling using the t
+// distribution", Statistics and Computing 10 (2000). Staying has a prior, as in Fox et al., "A Sticky
+// HDP-HMM", Annals of Applied Statistics 5 (2011).
 
-/** Degrees of freedom of the t distribution (ASSUMPTION: tails that have a variance, but only just). */
+/** Degrees of freedom of the t distribution (ASSUMPTION: the heaviest tails that still have a variance). */
 const FREEDOM = 3;
 /** The constant of its density: gamma(2) / (gamma(3/2) sqrt(3 pi)). */
 const DENSITY = 2 / (Math.PI * Math.sqrt(FREEDOM));
 const NUM_ITERATIONS = 15;
-/** Counts that are added to transitions: to any level, and to the same one (ASSUMPTION). */
+/** Pseudocounts of transitions: to any level, and to the same one (ASSUMPTION). */
 const PRIOR_ANY = 0.1;
 const PRIOR_STAY = 5;
 
-/** A fitted model of K levels. */
+/** A fitted model with K levels. */
 export interface Levels {
   /** (K,) */
   center: Float64Array;
@@ -38,11 +38,10 @@ export interface Levels {
 
 interface LevelOptions {
   numLevels: number;
-  /** Scales are at least this. */
+  /** Lower bound of the scales. */
   minScale: number;
 }
 
-/** The distribution function of the t distribution. */
 export function studentCdf(z: number): number {
   const scaled = z / Math.sqrt(FREEDOM);
   return 0.5 + (scaled / (1 + scaled * scaled) + Math.atan(scaled)) / Math.PI;
@@ -70,9 +69,9 @@ export function fitLevels(series: Float64Array, { numLevels, minScale }: LevelOp
 }
 
 /**
- * Takes P(level) a step further and then to what a value says of it.
+ * Moves P(level) one step ahead, then updates it with a value.
  *
- * @param state P(level | the series so far), (K,); it is replaced.
+ * @param state P(level | the series so far), (K,); updated in place.
  */
 export function advance(state: Float64Array, value: number, levels: Levels): void {
   const series = Float64Array.of(value);
@@ -91,14 +90,14 @@ export function stepped(state: Float64Array, { transition }: Levels): Float64Arr
   return after;
 }
 
-/** A series beside P(level) at each of its places, (T, K). */
+/** A series and P(level) at each of its positions, (T, K). */
 interface Pass {
   series: Float64Array;
   levels: Levels;
   states: Float64Array;
 }
 
-/** Fills the state at t by the one before it. */
+/** Computes the state at t from the one before it. */
 function forwardStep({ series, levels, states }: Pass, t: number, before: Float64Array): void {
   const { center, scale, transition } = levels;
   const numLevels = center.length;
@@ -113,11 +112,11 @@ function forwardStep({ series, levels, states }: Pass, t: number, before: Float6
     sum += states[at + to];
     reached += p;
   }
-  // Where no level could have given the value, it says nothing.
+  // A value that no level could have produced changes nothing.
   for (let k = 0; k < numLevels; k++) states[at + k] = sum > 0 ? states[at + k] / sum : reached / numLevels;
 }
 
-/** P(level at each place | the whole series), (T, K), and the expected numbers of moves, (K, K). */
+/** P(level at each position | the whole series), (T, K), and the expected numbers of transitions, (K, K). */
 function expect(series: Float64Array, levels: Levels): { states: Float64Array; moves: Float64Array } {
   const numLevels = levels.center.length;
   const { transition } = levels;
@@ -175,28 +174,28 @@ function maximise({ series, levels: { center, scale }, states }: Pass, minScale:
       sum += own * series[t];
       squares += own * series[t] * series[t];
     }
-    // A level that nothing belongs to stays where it is.
+    // An empty level stays where it is.
     if (mass < 1e-6) continue;
     center[k] = sum / weight;
     scale[k] = Math.max(minScale, Math.sqrt(Math.max(0, squares - weight * center[k] ** 2) / mass));
   }
 }
 
-/** The newest measurements of a pair that levels are fitted to. */
+/** Levels are fitted to the newest measurements of a pair, at most this many. */
 const MAX_SERIES = 1000;
-/** Measurements per level, at least. */
+/** At least. */
 const MEASUREMENTS_PER_LEVEL = 6;
-/** Levels are fitted again when a series has grown by this factor. */
+/** Levels are refitted when a series has grown by this factor. */
 const REFIT_GROWTH = 1.25;
-/** RTTs of one level vary by this share at least (ASSUMPTION; an RTT's code has steps of 0.05 %). */
+/** RTTs of one level vary by at least this share (ASSUMPTION; RTT codes have steps of 0.05 %). */
 const MIN_SCALE = 2e-3;
-/** Halvings of the range that a quantile is searched in; it is then 1e-4 of the range. */
+/** Bisections for a quantile; they leave 1e-4 of the range. */
 const NUM_HALVINGS = 14;
 
 interface Pair {
   /** Logarithms of RTTs, oldest first. */
   series: number[];
-  /** Measurements in all, and when the levels were fitted. */
+  /** All measurements, and how many there were when the levels were fitted. */
   count: number;
   fittedAt: number;
   levels?: Levels;
@@ -230,7 +229,7 @@ export class HiddenMarkovBaseline extends OnePassBaseline {
     if (pair.levels) advance(pair.state, log, pair.levels);
   }
 
-  /** The median; undefined of a pair that was never measured. */
+  /** The median; undefined for a pair that was never measured. */
   predictMs(query: BaselineQuery): number | undefined {
     const mixture = this.#mixtureOf(query);
     return mixture && Math.exp(quantile(mixture, 0.5));
@@ -259,13 +258,12 @@ export class HiddenMarkovBaseline extends OnePassBaseline {
   }
 }
 
-/** Levels and how probable each is. */
 interface Mixture {
   levels: Levels;
   weights: Float64Array;
 }
 
-/** A quantile of a mixture, by halving an interval that holds it. */
+/** A quantile of a mixture, by bisection. */
 function quantile({ levels: { center, scale }, weights }: Mixture, level: number): number {
   const cdf = (x: number) => {
     let sum = 0;
@@ -283,5 +281,5 @@ function quantile({ levels: { center, scale }, weights }: Mixture, level: number
   return (low + high) / 2;
 }
 
-/** Scales beyond which the t distribution has less than the outermost of the levels asked for. */
+/** Beyond this many scales the t distribution has less mass than the outermost level. */
 const TAIL = 6;

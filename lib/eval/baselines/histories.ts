@@ -1,10 +1,10 @@
 /**
- * Baselines: medians of the measurements of a history, of all of them or of the newest.
+ * Baselines that predict medians of a history, or of its newest measurements.
  *
- * A median is the smallest value that at least half of the values do not exceed, over RTT codes, read as codes are
- * (`lib/data/tokens`). It is of all replies of the source, the destination, or the pair in this direction that are known:
- * all of the training split, also those later than the case; with the history `all` also those of the other splits before
- * the second of the case. Each measurement counts once.
+ * A median is the smallest value that at least half of the values do not exceed, over RTT codes
+ * (`lib/data/tokens`). It is taken over all known replies of the source, the destination, or the pair in this
+ * direction: the whole training split, even what is later than the case; and with the history `all`, what
+ * other splits contain before the second of the case. Each measurement counts once.
  *
  * @module
  */
@@ -13,20 +13,17 @@ import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from ".
 import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 
-// A running median of RTTs in bounded memory: counts of RTT codes.
-
-/** How often each RTT code occurred; at most 33,791 entries, however many RTTs are added. */
+/** A running median in bounded memory: counts of RTT codes, at most 33,791 however many RTTs are added. */
 export class RttHistogram {
-  /** The codes that occurred, ascending, and how often each did. */
+  /** The codes that occurred, ascending, and their counts. */
   readonly #codes: number[] = [];
   readonly #counts: number[] = [];
-  /** How many RTTs were added. */
   total = 0;
   /** Index of the median's code, and how many RTTs have a lower one. */
   #at = 0;
   #numBelow = 0;
 
-  /** Adds an RTT. @param rttMs In ms, 0 or more. */
+  /** @param rttMs 0 or more. */
   add(rttMs: number): void {
     const rttCode = encodeRttCode(rttMs);
     const index = lowerBound(this.#codes, rttCode);
@@ -43,14 +40,14 @@ export class RttHistogram {
   }
 
   /**
-   * The smallest RTT that at least half of the RTTs do not exceed, to the 0.05 % of an RTT code; NaN if there are
-   * none.
+   * The smallest RTT that at least half of the RTTs do not exceed, to the 0.05 % of an RTT code; NaN if there
+   * are none.
    */
   medianMs(): number {
     return this.total === 0 ? NaN : decodeRttCode(this.#codes[this.#at]);
   }
 
-  /** As {@link medianMs}, for other shares than half. @param levels Ascending. */
+  /** As {@link medianMs}, for other shares. @param levels Ascending. */
   quantilesMs(levels: readonly number[]): Float64Array {
     let at = 0;
     let upTo = this.#counts[0];
@@ -67,14 +64,12 @@ export class RttHistogram {
   }
 }
 
-/** Measurements of everybody, of the same source, to the same destination, or of the same pair. */
+/** Whose measurements. */
 export type HistoryOf = "all" | "source" | "destination" | "pair";
 
-/** Predicts the median of all answered measurements of the same source, destination or pair, or of everybody. */
 export class MedianBaseline extends OnePassBaseline {
   readonly #histograms = new Map<string, RttHistogram>();
 
-  /** @param of Whose measurements the median is of. */
   constructor(readonly of: HistoryOf) {
     super();
   }
@@ -85,15 +80,15 @@ export class MedianBaseline extends OnePassBaseline {
     getOrMake(this.#histograms, key, () => new RttHistogram()).add(measurement.rttMs);
   }
 
-  /** The median; undefined if there is no history. */
+  /** The median; undefined without a history. */
   predictMs(query: BaselineQuery): number | undefined {
     return this.#histograms.get(historyKey(this.of, query))?.medianMs();
   }
 }
 
-/** Predicts the median of a pair's last few RTTs: the smallest that half do not exceed. With a window of one this is the last RTT. */
+/** Predicts the median of a pair's newest RTTs. With a count of one it predicts the last RTT. */
 export class RecentBaseline extends OnePassBaseline {
-  /** The newest RTTs of each pair, oldest first. */
+  /** Oldest first. */
   readonly #newest = new Map<string, number[]>();
 
   /** @param count How many of the newest answered measurements, 1 or more. */
@@ -108,7 +103,6 @@ export class RecentBaseline extends OnePassBaseline {
     if (newest.push(measurement.rttMs) > this.count) newest.shift();
   }
 
-  /** The median; undefined if there is no history. */
   predictMs(query: BaselineQuery): number | undefined {
     const newest = this.#newest.get(historyKey("pair", query));
     return newest && quantileOfSample(newest, 0.5);

@@ -1,5 +1,5 @@
 /**
- * Answered measurements in the order of time, as baselines learn from them, in bounded memory.
+ * Answered measurements in time order, as baselines learn from them, in bounded memory.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { BaselineMeasurement } from "./baseline.ts";
 import { getOrMake, lowerBound } from "../../base/collections.ts";
 
 export interface TableOptions {
-  /** How many measurements are kept at most, each taking 24 bytes and its share of the names. */
+  /** How many measurements to keep. Each takes 24 bytes and its share of the names. */
   maxMeasurements: number;
   seed: number;
   signal?: AbortSignal | undefined;
@@ -19,9 +19,9 @@ export interface TableOptions {
   onRow?: () => void;
 }
 
-/** Measurements by time; of too many a uniform sample. Each iteration goes over all of them. */
+/** Measurements by time, a uniform sample if there are too many. Each iteration visits all of them. */
 export class MeasurementTable implements Iterable<BaselineMeasurement> {
-  /** Answered and failed measurements of the probe rows, kept or not. */
+  /** Measurements in the probe rows, kept or not: all, and those without a reply. */
   numSeen = 0;
   numFailed = 0;
   length = 0;
@@ -40,11 +40,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
     this.#rttMs = new Float32Array(capacity);
   }
 
-  /**
-   * Reads probe rows.
-   *
-   * @throws {FormatError} If a row cannot be read.
-   */
+  /** @throws {FormatError} If a row cannot be read. */
   static async read(
     rowSources: readonly ProbeRowSource[],
     { maxMeasurements, seed, signal, onRow }: TableOptions,
@@ -64,12 +60,12 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
     return table;
   }
 
-  /** The time of the last measurement, seconds since 1970; -Infinity of none. */
+  /** Time of the last measurement, seconds since 1970; -Infinity if there are none. */
   get lastTimeS(): number {
     return this.length === 0 ? -Infinity : this.#timeUs[this.#order[this.length - 1]] / 1e6;
   }
 
-  /** As an iterable of objects, oldest first. */
+  /** Yields measurements, oldest first. */
   *[Symbol.iterator](): Generator<BaselineMeasurement> {
     for (const place of this.#order) {
       yield {
@@ -101,11 +97,13 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   }
 }
 
-/** The places of numbers, the smallest first; of equal ones the first place first. Sorting numbers needs no comparator. */
+/**
+ * The indexes that sort some numbers; equal numbers keep their order. Sorting numbers needs no comparator.
+ */
 function placesInOrder(numbers: Float64Array): Uint32Array {
   const sorted = numbers.toSorted();
   const places = new Uint32Array(numbers.length);
-  /** By the place of the first of equal numbers, how many of them were met. */
+  /** How many equal numbers were seen so far, by the index of the first of them in the sorted order. */
   const numMet = new Uint32Array(numbers.length);
   numbers.forEach((number, place) => {
     const first = lowerBound(sorted, number);
@@ -114,7 +112,10 @@ function placesInOrder(numbers: Float64Array): Uint32Array {
   return places;
 }
 
-/** Takes `count` of a known number of items, each set of them equally likely: Knuth, TAOCP 2, 3.4.2, algorithm S. */
+/**
+ * Takes `count` of a known number of items; all subsets are equally likely: Knuth, TAOCP 2, 3.4.2, algorithm
+ * S.
+ */
 class Sampler {
   readonly #random: RandomStream;
   #numLeft: number;

@@ -1,6 +1,6 @@
 /**
- * Baselines that know where addresses are, as a model with places does: a regression on the great-circle distance,
- * medians of country pairs, and a random forest of all that is known of a pair.
+ * Baselines that know where addresses are, as a model with places does: a regression on the great-circle
+ * distance, medians by country pair, and a random forest on everything known about a pair.
  *
  * @module
  */
@@ -28,14 +28,15 @@ import {
 } from "./baseline.ts";
 import { RttHistogram } from "./histories.ts";
 
-// Medians by country.
-
-/** Predicts the median of the two countries, of those of the source's, of the destination's, of all. */
+/**
+ * Predicts the median of the country pair; failing that, of the source's country, the destination's country,
+ * or all.
+ */
 export class CountryBaseline extends OnePassBaseline {
   readonly #histograms = new Map<string, RttHistogram>();
   readonly #keys = new Map<string, readonly string[]>();
 
-  /** @param minCount Measurements of a median, without which the next one is taken. */
+  /** @param minCount Measurements that a median needs; with fewer the next one is used. */
   constructor(readonly placeOf: PlaceOf, readonly minCount: number) {
     super();
   }
@@ -70,18 +71,19 @@ export class CountryBaseline extends OnePassBaseline {
   }
 }
 
-// Regression on the distance.
-
-/** Measurements of a pair that tell how far RTTs are from the regression. */
+/** Measurements of each pair whose residuals are kept. */
 const RESIDUALS_PER_PAIR = 4;
-/** Residuals of about the same distance that make a distribution. */
+/** Residuals at similar distances that make up a distribution. */
 const NUM_ALIKE = 400;
 
-/** Predicts from the distance; on request with how much longer than others the RTTs of both ends are. */
+/**
+ * Predicts from the distance and, if asked to, from how much longer than usual the RTTs of both endpoints
+ * are.
+ */
 export class DistanceBaseline implements Baseline {
   readonly #known: PlacedPairs;
   #isTrained = false;
-  /** Distances, ascending, and the residual of one measurement each. */
+  /** Distances, ascending, and the residual of one measurement at each. */
   #km = new Float64Array(0);
   #residuals = new Float64Array(0);
 
@@ -124,27 +126,26 @@ export class DistanceBaseline implements Baseline {
   }
 }
 
-/** The distance; of pairs without one more than any. */
+/** The distance; larger than any if unknown. */
 function kmOrFar({ km }: Pair): number {
   return Number.isNaN(km) ? 1e6 : km;
 }
 
-// The forest.
-
 const SIZE: ForestSize = { numTrees: 50, maxDepth: 16, minLeaf: 8, numKept: 16 };
-/** Measurements that a forest learns from at most. */
+/** Measurements that a forest is trained on, at most. */
 const MAX_LEARNED = 20_000;
 /**
- * Measurements of one pair, on average: as one with a history, and as a new one. More of the latter would only tell the
- * forest the same again, and its distributions would be too narrow.
+ * Measurements taken per pair on average: as a pair with a history, and as a new one. More of the latter
+ * would repeat the same facts and make the distributions too narrow.
  */
 const [LEARNED_OF_KNOWN, LEARNED_OF_NEW] = [20, 1];
 
 /**
- * Two random forests of what a pair's RTT is more than expected: of a pair with a history, than the median of its newest
- * RTTs; of another one, than its distance and ends say. They see the distance, the positions, how much longer RTTs of the
- * countries, the ASes and the ends are, how many pairs of each end were measured, and the hour. The second one learns each
- * pair as if it, or an end, or both, had never been measured.
+ * Two random forests. One predicts how far the RTT of a pair with a history is from the median of its newest
+ * RTTs, the other how far the RTT of a new pair is from what its distance and endpoints suggest. Features are
+ * the distance, the positions, how much longer than usual the RTTs of the countries, the ASes and the
+ * endpoints are, how many pairs each endpoint has, and the hour. The second forest learns each pair as if it,
+ * an endpoint, or both had never been measured.
  */
 export class PlaceForestBaseline implements Baseline {
   readonly #known: PlacedPairs;

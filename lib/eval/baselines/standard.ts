@@ -1,7 +1,8 @@
 /**
- * The baselines of every evaluation, by the names they have in reports: those that are the best one on some data, and
- * the usual ones of coordinates; and those that know places, where the model does. A mean of the last RTTs, a moving average and a temporal factorisation are left out,
- * since on no data set of RESULTS.md one of them is the best.
+ * The baselines of every evaluation, by their names in reports: those that win on some data set, the usual
+ * network coordinates, and, if the model knows places, those that know places too. A mean of the last RTTs, a
+ * moving average and a temporal factorisation are left out, since none of them wins on any data set of
+ * RESULTS.md.
  *
  * @module
  */
@@ -14,19 +15,19 @@ import { CountryBaseline, DistanceBaseline, PlaceForestBaseline } from "./place_
 import { TunedBaseline } from "./tuned.ts";
 import { VivaldiBaseline } from "./vivaldi.ts";
 
-/** Baselines that differ in their settings, by these in words; the usual ones first. */
+/** Baselines with different settings, by their settings in words; the usual ones first. */
 type Candidates = Record<string, () => Baseline>;
 
-/** The baselines that know places, by the names they have in reports. */
+/** The baselines that know places. */
 export const PLACE_BASELINES = ["distance regression", "country median", "forest with places"] as const;
 
 /**
- * Makes all baselines, untrained. Where one cannot say, the source's median steps in, then the destination's, then
- * the one of all measurements; so each predicts something after one answered measurement.
+ * Makes all baselines, untrained. If one has no answer, the source's median is used, then the destination's,
+ * then the median of all measurements. So each predicts something after one answered measurement.
  *
- * @param seed Seed of those that begin at random.
+ * @param seed Seed of baselines with random initial values.
  * @param placeOf Where addresses are; without it there are no {@link PLACE_BASELINES}.
- * @returns The baselines by name, in the order of a report.
+ * @returns In the order of a report.
  */
 export function standardBaselines(seed: number, placeOf?: PlaceOf): Map<string, Baseline> {
   const own: Record<string, Candidates> = {
@@ -90,7 +91,7 @@ function placeBaselines(seed: number, placeOf: PlaceOf): [name: string, baseline
         () => new CountryBaseline(placeOf, minCount),
       ])),
     ],
-    // Its distributions are its own and it has no settings, so it is not trained again to tune it.
+    // It has no settings and its own distributions, so it is not trained again for tuning.
     [forest, withMedians(new MirroredBaseline(new PlaceForestBaseline(placeOf, seed)))],
   ];
 }

@@ -1,10 +1,11 @@
 /**
- * A baseline whose settings are chosen by measurements that were held out from its training, and whose errors there
- * turn its numbers into distributions.
+ * A baseline whose settings are chosen on measurements held out from its training, and whose errors on them
+ * turn its point predictions into distributions.
  *
- * The settings of the least median absolute error are taken. Around a number the distribution is that of the held-out
- * ratios of measured and predicted RTTs: Roulston and Smith, "Combining dynamical and statistical ensembles", Tellus 55A
- * (2003), section 3 ("dressing"). It is kept only where its CRPS there is below that of the number alone.
+ * The settings with the smallest median absolute error are chosen. The distribution around a prediction is
+ * that of the held-out ratios of measured and predicted RTTs: Roulston and Smith, "Combining dynamical and
+ * statistical ensembles", Tellus 55A (2003), section 3 ("dressing"). It is kept only if its CRPS on the
+ * held-out measurements is below that of the point prediction.
  *
  * @module
  */
@@ -22,17 +23,16 @@ import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { evenlySpread } from "../cases.ts";
 import type { HistoryMode } from "../eval_rows.ts";
 
-/** Predictions beside what was measured, ms. */
+/** Predicted and measured RTTs. */
 interface Trial {
   predictedMs: number[];
   measuredMs: number[];
 }
 
-/** One of several baselines that differ in their settings. */
 export class TunedBaseline implements Baseline {
   #chosen: Baseline;
   #settings: string;
-  /** By what a number is multiplied at each of the sample levels; undefined where a number stays one. */
+  /** Factors of the prediction at each of the sample levels; undefined for point predictions. */
   #factors: Float64Array | undefined;
 
   /** @param candidates Make untrained baselines, by their settings in words; the usual ones first. */
@@ -41,7 +41,7 @@ export class TunedBaseline implements Baseline {
     [this.#settings, this.#chosen] = [settings, make()];
   }
 
-  /** As {@link Baseline.train}: each candidate on the tuning's training rows, then the chosen one on all. */
+  /** Trains each candidate on the tuning rows, then the chosen one on all rows. */
   train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void {
     if (tuning && tuning.heldOut.length > 0) this.#choose(tuning);
     this.#chosen = this.#make(this.#settings);
@@ -56,7 +56,7 @@ export class TunedBaseline implements Baseline {
     return this.#chosen.predictMs(query);
   }
 
-  /** The chosen candidate's distribution, or one around its prediction. */
+  /** The chosen candidate's own distribution, or one around its prediction. */
   predictSampleMs(query: BaselineQuery): Float64Array | undefined {
     const own = this.#chosen.predictSampleMs?.(query);
     const predictedMs = own ? undefined : this.#chosen.predictMs(query);
@@ -64,7 +64,7 @@ export class TunedBaseline implements Baseline {
       (predictedMs === undefined ? undefined : this.#factors?.map((factor) => predictedMs * factor));
   }
 
-  /** The chosen setting among several. */
+  /** The chosen settings, if there was a choice. */
   get settings(): string | undefined {
     return this.candidates.size > 1 ? this.#settings : undefined;
   }
@@ -103,7 +103,7 @@ function tryOut(baseline: Baseline, { training, heldOut, known }: Tuning): Trial
   return trial;
 }
 
-/** The factors that make distributions of numbers, if they are better than the numbers. */
+/** The factors that turn predictions into distributions, if that improves the CRPS. */
 function dressing({ predictedMs, measuredMs }: Trial): Float64Array | undefined {
   const ratios = predictedMs.map((ms, i) => Math.exp(logOfRtt(measuredMs[i]) - logOfRtt(ms)));
   const factors = Float64Array.from(SAMPLE_LEVELS, (level) => quantileOfSample(ratios, level));
@@ -112,27 +112,27 @@ function dressing({ predictedMs, measuredMs }: Trial): Float64Array | undefined 
   return dressed < meanScore((ms, i) => crpsOfNumberMs(ms, measuredMs[i])) ? factors : undefined;
 }
 
-// The measurements that choose the settings: those of the validation split. Where there is none, a share of the training
+// The measurements that choose the settings: the validation split, or without one a share of the training
 // rows, held out in the same way as the predicted rows.
 
-/** The share of the training rows that is held out where there is no validation split. */
+/** The share of the training rows that is held out if there is no validation split. */
 const HELD_OUT_SHARE = 0.1;
-/** With more training measurements only a share of the pairs is used, which bounds the time. */
+/** Of larger training sets a share of the pairs is used, which bounds the time. */
 const MAX_TRAINING = 200_000;
-/** Measurements that are predicted by each setting. */
+/** Measurements that each candidate predicts. */
 const MAX_HELD_OUT = 2000;
 
-/** Measurements that can be iterated again and again, by time. */
+/** Can be iterated repeatedly; oldest first. */
 interface Table extends Iterable<BaselineMeasurement> {
   readonly length: number;
 }
 
 /**
- * Draws them, the same ones each time.
+ * Draws the tuning measurements; the same ones each time.
  *
  * @param training All training measurements.
- * @param options `validation`: those of the validation split, if there is one; `history`: with `all`, what is older than
- *   a measurement may be known, with `train` only what was trained on.
+ * @param options `validation`: the validation split, if there is one; `history`: with `all`, whatever is
+ *   older than a measurement may be known, with `train` only the training set.
  */
 export function tuningRows(
   training: Table,
@@ -175,7 +175,7 @@ function* filtered(
   for (const each of measurements) if (isWanted(each)) yield each;
 }
 
-/** The time of the measurement with that many before it. */
+/** The time of the measurement at that index. */
 function timeAt(measurements: Iterable<BaselineMeasurement>, count: number): number {
   let seen = 0;
   let last = Infinity;
@@ -186,7 +186,7 @@ function timeAt(measurements: Iterable<BaselineMeasurement>, count: number): num
   return last;
 }
 
-/** A number from 0 to 1 that both directions of a pair share: FNV-1a of its ends, well mixed. */
+/** A number from 0 to 1 that both directions of a pair share: FNV-1a of its endpoints, mixed. */
 function pairFraction({ source, destination }: BaselineMeasurement, salt: string): number {
   const [a, b] = source < destination ? [source, destination] : [destination, source];
   let hash = 0x811c9dc5;

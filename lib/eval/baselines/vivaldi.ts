@@ -1,11 +1,11 @@
 /**
- * Baseline: Vivaldi network coordinates. Dabek, Cox, Kaashoek, Morris, "Vivaldi: A Decentralized Network
- * Coordinate System", SIGCOMM 2004: the algorithm with the adaptive timestep of figure 3, on the height vectors of
- * section 5.4. Every node has a place in a Euclidean space, the core of the network, and a height above it, its
- * access link; the RTT is the distance plus both heights.
+ * Vivaldi network coordinates. Dabek, Cox, Kaashoek, Morris, "Vivaldi: A Decentralized Network Coordinate
+ * System", SIGCOMM 2004: the algorithm with the adaptive timestep of figure 3, on the height vectors of
+ * section 5.4. Every node has a position in a Euclidean space, the core of the network, and a height above
+ * it, its access link; the RTT is the distance plus both heights.
  *
- * In the paper every node measures and moves itself; here both ends of a measurement move, as destinations measure
- * nothing and an RTT is the same in both directions.
+ * In the paper every node measures and moves itself. Here both endpoints of a measurement move, because
+ * destinations measure nothing and an RTT is the same in both directions.
  *
  * @module
  */
@@ -13,51 +13,51 @@ import { getOrMake } from "../../base/collections.ts";
 import { RandomStream } from "../../base/random.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 
-/** Both constants are the paper's (section 4.2 and figure 3): how far a node moves, how fast its error adapts. */
+/**
+ * Both constants are the paper's (section 4.2 and figure 3): how far a node moves, and how fast its error
+ * adapts.
+ */
 const TIMESTEP_CC = 0.25;
 const ERROR_CE = 0.25;
-/** ASSUMPTION: the paper asks only for a positive height. In ms. */
+/** ASSUMPTION: the paper only asks for a positive height. */
 const MIN_HEIGHT_MS = 0.01;
-/** RTTs are at least this where errors are relative to them; far below what a network card can do. In ms. */
+/** Lower bound of RTTs in relative errors, far below what a network card can do. */
 const MIN_RTT_MS = 1e-3;
 
 export interface VivaldiOptions {
-  /** Seed of the places where the nodes begin. */
+  /** Seed of the nodes' initial positions. */
   seed: number;
-  /** Dimensions of the space (default 4). */
+  /** Dimensions of the space (4). */
   numDimensions?: number;
-  /** How often training goes over the measurements (default 5). */
+  /** Training passes over the measurements (5). */
   numPasses?: number;
 }
 
 interface Node {
-  /** Place in the core, ms. */
+  /** Position in the core, ms. */
   place: Float64Array;
   heightMs: number;
-  /** The node's estimate of its own relative error; 1 where nothing is known. */
+  /** The node's estimate of its own relative error; 1 if unknown. */
   error: number;
 }
 
-/** Predicts the distance of two nodes in learned coordinates. */
 export class VivaldiBaseline implements Baseline {
   readonly #numDimensions: number;
   readonly #numPasses: number;
   readonly #random: RandomStream;
   readonly #nodes = new Map<string, Node>();
 
-  /** @param options See {@link VivaldiOptions}. */
   constructor(options: VivaldiOptions) {
     this.#numDimensions = options.numDimensions ?? 4;
     this.#numPasses = options.numPasses ?? 5;
     this.#random = new RandomStream(options.seed, "evaluate/vivaldi");
   }
 
-  /** As {@link Baseline.train}, in several passes. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     observePasses(this, measurements, { numPasses: this.#numPasses });
   }
 
-  /** As {@link Baseline.observe}: both ends move as springs of the measured length would move them. */
+  /** Both endpoints move as a spring of the measured length would move them. */
   observe({ source, destination, rttMs }: BaselineMeasurement): void {
     if (rttMs === null || source === destination) return;
     const [a, b] = [this.#node(source), this.#node(destination)];
@@ -78,13 +78,16 @@ export class VivaldiBaseline implements Baseline {
     b.error += ERROR_CE * (1 - weightA) * (relativeError - b.error);
   }
 
-  /** The distance; undefined unless both ends were measured. */
+  /** The distance; undefined unless both endpoints were measured. */
   predictMs({ source, destination }: BaselineQuery): number | undefined {
     const [a, b] = [this.#nodes.get(source), this.#nodes.get(destination)];
     return a && b && distanceMs(a, b);
   }
 
-  /** The paper starts all nodes at the origin and pushes them apart at random: the same as a random start nearby. */
+  /**
+   * The paper starts all nodes at the origin and pushes them apart at random, which amounts to random
+   * positions nearby.
+   */
   #node(key: string): Node {
     return getOrMake(this.#nodes, key, () => {
       const place = Float64Array.from({ length: this.#numDimensions }, () => this.#random.normal());

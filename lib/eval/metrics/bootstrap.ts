@@ -1,12 +1,13 @@
 /**
- * The cluster bootstrap: how far numbers of an evaluation may be off by chance, because other measurements could have
- * been drawn.
+ * The cluster bootstrap: how far the numbers of an evaluation may be off by chance, because other
+ * measurements could have been drawn.
  *
- * Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 8 and 13: a statistic is computed for many
- * resamples, and the central 95 % of the results are its interval (the percentile interval). Measurements of one pair
- * or source are alike, so whole clusters of them are drawn, with replacement: Cameron, Gelbach, Miller,
- * "Bootstrap-Based Improvements for Inference with Clustered Errors", Review of Economics and Statistics 90 (2008).
- * All statistics see the same resamples, so the difference of two statistics has a paired interval.
+ * Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 8 and 13: a statistic is computed
+ * for many resamples, and the central 95 % of the results are its interval (the percentile interval).
+ * Measurements of one pair or source are alike, so whole clusters of them are drawn, with replacement:
+ * Cameron, Gelbach, Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", Review of
+ * Economics and Statistics 90 (2008). All statistics use the same resamples, so the difference of two
+ * statistics has a paired interval.
  *
  * @module
  */
@@ -18,23 +19,27 @@ import { quantileOfSorted } from "../../base/sample_statistics.ts";
 /** The ends of a 95 % interval. */
 export type Interval = readonly [low: number, high: number];
 
-/** A statistic in each of the resamples; NaN where a resample has no value of it. */
+/** A statistic of each resample; NaN if the resample has no value of it. */
 export type Replicates = Float64Array;
 
-/** Resamples: their noise is a tenth of an interval's width at most (Efron and Tibshirani, section 13.3, advise 1000). */
+/**
+ * Their noise is at most a tenth of an interval's width (Efron and Tibshirani, section 13.3, advise 1000).
+ */
 export const NUM_RESAMPLES = 1000;
-/** The share of the resamples that lies in an interval. */
+/** The share of the resamples inside an interval. */
 export const CONFIDENCE = 0.95;
-/** With 5 clusters even a sign test that all of them agree in is not sure to 95 % (2 / 2^5): there is no interval. */
+/**
+ * With 5 clusters even a sign test in which all agree does not reach 95 % (2 / 2^5), so there is no interval.
+ */
 export const MIN_CLUSTERS = 6;
 
-/** The resamples of clustered measurements, and statistics of them. */
+/** The resamples of clustered measurements, and their statistics. */
 export class ClusterBootstrap {
   readonly #numClusters: number;
-  /** How often each resample drew each cluster. Counts above 255 are as good as impossible. */
+  /** How often each resample drew each cluster. Counts above 255 practically never occur. */
   readonly #counts: Uint8Array;
 
-  /** @param clusterOf The cluster of each place, numbered from 0. */
+  /** @param clusterOf The cluster of each measurement, numbered from 0. */
   constructor(readonly clusterOf: Uint32Array, { seed }: { seed: number }) {
     this.#numClusters = clusterOf.reduce((most, cluster) => Math.max(most, cluster + 1), 0);
     this.#counts = new Uint8Array(NUM_RESAMPLES * this.#numClusters);
@@ -49,13 +54,13 @@ export class ClusterBootstrap {
   /**
    * The mean of values in each resample.
    *
-   * @param places The place of each value. Values that are NaN are left out.
+   * @param places The measurement of each value. NaN values are left out.
    */
   mean(values: ArrayLike<number>, places: readonly number[]): Replicates {
     return this.ratio(values, new Float64Array(places.length).fill(1), places);
   }
 
-  /** The sum of some values over the sum of others; as {@link mean}. */
+  /** The sum of some values divided by the sum of others, as {@link mean}. */
   ratio(
     numerators: ArrayLike<number>,
     denominators: ArrayLike<number>,
@@ -67,7 +72,7 @@ export class ClusterBootstrap {
     return this.#totals(numerators, known).map((total, i) => total / below[i]);
   }
 
-  /** Quantiles of values, defined as `quantileOfSorted`; else as {@link mean}. @param shares Ascending. */
+  /** Quantiles as `quantileOfSorted` defines them, as {@link mean}. @param shares Ascending. */
   quantiles(
     values: Float64Array,
     places: readonly number[],
@@ -86,7 +91,7 @@ export class ClusterBootstrap {
       const total = totals[resample];
       let seen = 0;
       let rank = 0;
-      // From the greatest value down, so from the greatest share down.
+      // From the largest value down, so from the largest share down.
       for (let k = shares.length - 1; total > 0 && k >= 0; k--) {
         const wanted = total - Math.max(1, Math.ceil(shares[k] * total)) + 1;
         while (seen < wanted) seen += counts[first + clusters[rank++]];
@@ -96,7 +101,10 @@ export class ClusterBootstrap {
     return replicates;
   }
 
-  /** Which values are numbers, and the clusters of all; undefined where the clusters of the numbers are too few. */
+  /**
+   * The values that are numbers, and the clusters of all values; undefined if the numbers are in too few
+   * clusters.
+   */
   #knownOf(values: ArrayLike<number>, places: readonly number[]): Known | undefined {
     const rows = new Map<number, number>();
     const rowOf = Uint32Array.from(places, (place) => {
@@ -112,13 +120,12 @@ export class ClusterBootstrap {
       : { indexes, rowOf, clusters: Uint32Array.from(rows.keys()) };
   }
 
-  /** The sum of values in each resample. */
   #totals(values: ArrayLike<number>, { indexes, rowOf, clusters }: Known): Float64Array {
     const sums = new Float64Array(clusters.length);
     for (const i of indexes) sums[rowOf[i]] += values[i];
     const totals = new Float64Array(NUM_RESAMPLES);
     const counts = this.#counts;
-    // 0 times a finite sum adds nothing, so the unpredictable branch below is for other sums only.
+    // 0 times a finite sum adds nothing, so only other sums need the unpredictable branch below.
     const isFinite = sums.every(Number.isFinite);
     for (let resample = 0, first = 0; resample < NUM_RESAMPLES; resample++, first += this.#numClusters) {
       let total = 0;
@@ -132,14 +139,14 @@ export class ClusterBootstrap {
   }
 }
 
-/** The indexes of values that are numbers, the row of each value's cluster, and the cluster of each row. */
+/** Indexes of values that are numbers, the row of each value's cluster, and the cluster of each row. */
 interface Known {
   indexes: readonly number[];
   rowOf: Uint32Array;
   clusters: Uint32Array;
 }
 
-/** The interval of a statistic; null where there were too few clusters. */
+/** The interval of a statistic; null with too few clusters. */
 export function intervalOf(replicates: Replicates): Interval | null {
   const ascending = replicates.filter((value) => !Number.isNaN(value)).sort();
   if (ascending.length === 0) return null;
@@ -147,18 +154,21 @@ export function intervalOf(replicates: Replicates): Interval | null {
   return [quantileOfSorted(ascending, tail), quantileOfSorted(ascending, 1 - tail)];
 }
 
-/** The interval of a statistic minus another in the same resamples; null where there were too few clusters. */
+/** The paired interval of a statistic minus another; null with too few clusters. */
 export function differenceInterval(a: Replicates, b: Replicates): Interval | null {
   return intervalOf(a.map((value, i) => value - b[i]));
 }
 
-/** Intervals of a method's numbers, and of those of the first method minus them; the latter absent for the first. */
+/**
+ * Intervals of a method's numbers, and of the first method's numbers minus them; the latter are absent for
+ * the first method.
+ */
 export interface ComparedIntervals<K extends string> {
   intervals: Record<K, Interval | null>;
   modelMinusThis?: Record<K, Interval | null>;
 }
 
-/** Compares methods with the first of them, in the same resamples. @param methods The numbers of each. */
+/** Compares methods with the first one, on the same resamples. @param methods The numbers of each. */
 export function comparedWithFirst<K extends string>(
   methods: readonly Readonly<Record<K, Replicates>>[],
 ): ComparedIntervals<K>[] {
@@ -179,20 +189,22 @@ function newReplicates(): Replicates {
   return new Float64Array(NUM_RESAMPLES).fill(NaN);
 }
 
-/** The common property of a cluster's measurements: both ends, in either direction; the source; or a new address. */
+/**
+ * What the measurements of a cluster have in common: both endpoints, in either direction; the source; or a
+ * new address.
+ */
 export type ClusterBy = "pair" | "source" | "address";
 
 export interface Clusters {
   by: ClusterBy;
-  /** The cluster of each case, numbered from 0. */
   ofCase: Uint32Array;
   count: number;
 }
 
 /**
- * Clusters as the rows were held out: by source where whole sources were held out, else by pair.
+ * Clusters that match how the rows were held out: by source if whole sources were, else by pair.
  *
- * @param splitBy How the rows were held out, if that is known.
+ * @param splitBy How the rows were held out, if known.
  */
 export function clustersOf(
   cases: readonly Pick<EvalCase, "sourceKey" | "dstAddr">[],

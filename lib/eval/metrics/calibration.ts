@@ -1,9 +1,11 @@
 /**
- * The calibration of forecasts: coverage of intervals, probability integral transforms (PIT), probabilities of failures.
+ * The calibration of forecasts: coverage of intervals, probability integral transforms (PIT), and failure
+ * probabilities.
  *
- * RTT codes are discrete, so a measurement covers a range of its forecast distribution. It is spread evenly over that
- * range: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1 (the
- * nonrandomized PIT). A calibrated forecaster then has a flat histogram and the nominal coverage exactly.
+ * RTT codes are discrete, so a measurement covers a range of its forecast distribution. It is spread evenly
+ * over that range: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009),
+ * section 2.1 (the nonrandomized PIT). A calibrated forecaster then has a flat histogram and exactly the
+ * nominal coverage.
  *
  * @module
  */
@@ -11,19 +13,19 @@ import { type MassRanges, sharesWithin } from "../../query/rtt/quantile_calibrat
 import { type ClusterBootstrap, type Interval, intervalOf } from "./bootstrap.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 
-/** How many of the measurements a central interval should cover, and how many it does. */
+/** The share of measurements that a central interval should contain, and the share it does. */
 export interface Coverage {
   level: number;
-  /** Null of no measurements. */
+  /** Null without measurements. */
   share: number | null;
-  /** The 95 % interval of the share, where it was resampled; null of too few. */
+  /** The 95 % interval of the share, if resampled; null with too few clusters. */
   interval?: Interval | null;
 }
 
 /** Levels of the central intervals whose coverage is reported. */
 export const COVERAGE_LEVELS: readonly number[] = [0.5, 0.8, 0.9, 0.95];
 
-/** The share of the measurements that lie in the central interval of each of {@link COVERAGE_LEVELS}. */
+/** Coverage of the central intervals at each of {@link COVERAGE_LEVELS}. */
 export function coverages(ranges: MassRanges): Coverage[] {
   return COVERAGE_LEVELS.map((level) => ({
     level,
@@ -31,7 +33,7 @@ export function coverages(ranges: MassRanges): Coverage[] {
   }));
 }
 
-/** As {@link coverages}, with intervals. @param places The place of each measurement in the bootstrap. */
+/** As {@link coverages}, with intervals. @param places The measurement of each range in the bootstrap. */
 export function resampledCoverages(
   ranges: MassRanges,
   bootstrap: ClusterBootstrap,
@@ -54,26 +56,26 @@ export function pitHistogram(ranges: MassRanges, numBins: number): number[] {
   return edges.map((edge) => meanOf(sharesWithin(ranges, edge)) ?? 0);
 }
 
-/** Predicted probabilities of failure that are alike, and how many of the measurements failed. */
+/** Similar predicted probabilities of failure, and how many of the measurements failed. */
 export interface ReliabilityBin {
   numMeasurements: number;
-  /** Mean predicted probability. */
   predicted: number;
-  /** Share that failed. */
   observed: number;
 }
 
-/** The mean squared difference of probabilities and what came (Brier, Monthly Weather Review 78, 1950); null of none. */
+/**
+ * The mean squared difference between probabilities and outcomes (Brier, Monthly Weather Review 78, 1950);
+ * null without any.
+ */
 export function brierScore(pFailed: Float64Array, isFailed: Uint8Array): number | null {
   return meanOf(brierScores(pFailed, isFailed));
 }
 
-/** The squared differences that a Brier score is the mean of. */
 export function brierScores(pFailed: Float64Array, isFailed: Uint8Array): Float64Array {
   return pFailed.map((p, i) => (p - isFailed[i]) ** 2);
 }
 
-/** At most `numBins` bins with as many measurements each, by rising probability; equal ones share a bin. */
+/** At most `numBins` bins of equal size, by increasing probability; equal probabilities share a bin. */
 export function reliability(
   pFailed: Float64Array,
   isFailed: Uint8Array,

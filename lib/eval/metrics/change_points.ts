@@ -1,40 +1,39 @@
 /**
  * How well detected change points agree with those that people marked.
  *
- * Shao, Rougier, Paris, Devienne, Viste, "One-to-One Matching of RTT and Path Changes", ITC 29, 2017: a detection is
- * right if it can be paired with a mark at most two rows away, each in one pair only.
+ * Shao, Rougier, Paris, Devienne, Viste, "One-to-One Matching of RTT and Path Changes", ITC 29, 2017: a
+ * detection is right if it can be paired with a mark at most two rows away, each used once.
  *
  * @module
  */
 
-/** The largest distance of a detection from its mark, rows. */
+/** The largest distance between a detection and its mark, rows. */
 const MATCHING_WINDOW = 2;
 
-/** The agreement of detections with marks. */
 export interface ChangeAgreement {
-  /** The number of pairs. */
+  /** Matched pairs. */
   numMatched: number;
   /** The sum of the distances within pairs, rows. */
   distance: number;
-  /** The share of the detections that are right; 0 without any. */
+  /** The share of detections that are right; 0 without any. */
   precision: number;
-  /** The share of the marks that were found; 1 without any. */
+  /** The share of marks that were found; 1 without any. */
   recall: number;
-  /** (1 + 2^2) precision recall / (2^2 precision + recall): recall counts as twice as important. 0 if both are 0. */
+  /** (1 + 2^2) precision recall / (2^2 precision + recall): recall weighs twice as much. 0 if both are 0. */
   f2: number;
 }
 
 /**
- * Pairs detections with marks: as many as possible, of these pairings the one with the smallest sum of distances.
+ * Pairs as many detections with marks as possible, with the smallest sum of distances.
  *
- * On a line some such pairing has no crossing pairs, so it is found like an alignment of two sequences (Needleman and
- * Wunsch, Journal of Molecular Biology 48, 1970).
+ * Some optimal pairing on a line has no crossing pairs, so it is found like an alignment of two sequences
+ * (Needleman and Wunsch, Journal of Molecular Biology 48, 1970).
  *
  * @param marks Rows, ascending.
  * @param detections Rows, ascending.
  */
 export function agreementOf(marks: readonly number[], detections: readonly number[]): ChangeAgreement {
-  // pairs[j], distances[j]: the best pairing of the marks until now with the first j detections.
+  // pairs[j], distances[j]: the best pairing of the marks so far with the first j detections.
   let pairs = detections.map(() => 0).concat(0);
   let distances = [...pairs];
   for (const mark of marks) {

@@ -1,12 +1,12 @@
 /**
- * How far forecasts of RTTs are from the measured ones, with intervals.
+ * How far RTT forecasts are from the measured RTTs, with intervals.
  *
- * In the literature the median absolute error is the MAEE (median absolute estimation error) and the
- * relative error the REE of Liao, Du, Geurts, Leduc, "DMFSGD", IEEE/ACM Transactions on Networking 21 (2013), section
- * VI, and of Zhu et al., "Network Latency Estimation for Personal Devices", IEEE/ACM Transactions on Networking 25
- * (2017); its 90th percentile is called NPRE elsewhere. The NMAE (normalised mean absolute error) is that of Roughan,
- * Zhang, Willinger, Qiu, "Spatio-Temporal Compressive Sensing and Internet Traffic Matrices", IEEE/ACM Transactions on
- * Networking 20 (2012), section V.
+ * In the literature the median absolute error is called MAEE (median absolute estimation error) and the
+ * relative error REE: Liao, Du, Geurts, Leduc, "DMFSGD", IEEE/ACM Transactions on Networking 21 (2013),
+ * section VI, and Zhu et al., "Network Latency Estimation for Personal Devices", IEEE/ACM Transactions on
+ * Networking 25 (2017). Its 90th percentile is called NPRE elsewhere. NMAE (normalised mean absolute error)
+ * is defined as in Roughan, Zhang, Willinger, Qiu, "Spatio-Temporal Compressive Sensing and Internet Traffic
+ * Matrices", IEEE/ACM Transactions on Networking 20 (2012), section V.
  *
  * @module
  */
@@ -14,22 +14,21 @@ import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } fro
 import { meanOf, quantileOfSorted } from "../../base/sample_statistics.ts";
 import { MAX_PING_RTT_MS, type RttDistribution, RTTS_MS } from "../../query/rtt/rtt_distribution.ts";
 
-/** The quantiles of the relative errors that are reported. */
+/** The reported quantiles of the relative errors. */
 const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;
 
-/** Errors of many forecasts; null where there were none. */
+/** Errors of many forecasts; null if there were none. */
 export interface ErrorValues {
   medianAbsoluteMs: number | null;
   meanAbsoluteMs: number | null;
-  /** Sum of |forecast - measured| over the sum of what was measured. */
+  /** Sum of |forecast - measured| divided by the sum of measured RTTs. */
   nmae: number | null;
   /** Quantiles of |forecast - measured| / measured. */
   relative: { p50: number | null; p75: number | null; p90: number | null; p95: number | null };
-  /** Mean continuous ranked probability score, ms; of a single number it is the absolute error. */
+  /** Mean continuous ranked probability score, ms; for a point forecast it is the absolute error. */
   crpsMs: number | null;
 }
 
-/** Reads each number of {@link ErrorValues}. */
 const MEASURES = {
   medianAbsoluteMs: ({ medianAbsoluteMs }: ErrorValues) => medianAbsoluteMs,
   meanAbsoluteMs: ({ meanAbsoluteMs }: ErrorValues) => meanAbsoluteMs,
@@ -41,31 +40,32 @@ const MEASURES = {
   crpsMs: ({ crpsMs }: ErrorValues) => crpsMs,
 };
 
-/** The name of a number of {@link ErrorValues}. */
 export type ErrorMeasure = keyof typeof MEASURES;
 
-/** Errors of many forecasts, and the 95 % interval of each number; null where there were too few. */
+/** Errors, and the 95 % interval of each; null with too few clusters. */
 export interface ErrorMetrics extends ErrorValues {
   numMeasurements: number;
   intervals: Record<ErrorMeasure, Interval | null>;
 }
 
-/** Forecasts of one method: of all measurements, and by the number of measurements of context. */
+/** Scores of one method: overall, and by context size. */
 export interface MethodMetrics<M extends ErrorMetrics> {
   overall: M;
-  /** In the order of the section's `contexts`. A baseline knows its whole history, whatever their number. */
+  /**
+   * In the order of the section's `contexts`. A baseline knows its whole history, whatever the context size.
+   */
   byContext: (M & { numContext: number })[];
   /** Absolute errors in ms that 0, 1, …, 100 % of the forecasts do not exceed. */
   errorCdf: number[];
 }
 
-/** Forecasts and measured RTTs. A forecast is NaN where the method has none; it is then left out. */
+/** A forecast is NaN if the method has none; it is then left out. */
 export interface ScoredForecasts {
-  /** The forecast RTT, ms: the median where a distribution was forecast. */
+  /** The forecast RTT: the median of a forecast distribution. */
   predictedMs: Float64Array;
   /** Above 0. */
   measuredMs: Float64Array;
-  /** One per forecast, ms; absent where single numbers were forecast. */
+  /** Of each forecast; absent for point forecasts. */
   crpsMs?: Float64Array | undefined;
 }
 
@@ -74,19 +74,14 @@ export interface ScoredErrors {
   replicates: Record<ErrorMeasure, Replicates>;
 }
 
-/** Points of an error CDF: the shares 0, 0.01, …, 1. */
+/** For the shares 0, 0.01, …, 1. */
 const NUM_CDF_POINTS = 101;
 
-/** A number of some errors by its name. */
 export function errorOf(measure: ErrorMeasure, values: ErrorValues): number | null {
   return MEASURES[measure](values);
 }
 
-/**
- * The errors of forecasts.
- *
- * @param places The place of each forecast in the bootstrap.
- */
+/** @param places The measurement of each forecast in the bootstrap. */
 export function scoreErrors(
   { predictedMs, measuredMs, crpsMs }: ScoredForecasts,
   bootstrap: ClusterBootstrap,
@@ -115,7 +110,7 @@ export function scoreErrors(
   return { metrics: { ...errorValues({ absolute, relative, scores, measuredMs }), intervals }, replicates };
 }
 
-/** One entry per forecast; NaN where there was none. */
+/** NaN for a missing forecast. */
 interface Errors {
   absolute: Float64Array;
   relative: Float64Array;
@@ -140,7 +135,10 @@ function errorValues({ absolute, relative, scores, measuredMs }: Errors): Omit<E
   };
 }
 
-/** The absolute errors that the shares 0, 0.01, …, 1 of the forecasts do not exceed, ms; none of no forecasts. */
+/**
+ * The absolute errors that the shares 0, 0.01, …, 1 of the forecasts do not exceed, ms; empty without
+ * forecasts.
+ */
 export function errorCdf({ predictedMs, measuredMs }: ScoredForecasts): number[] {
   const errorsMs = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]))
     .filter((errorMs) => !Number.isNaN(errorMs)).sort();
@@ -153,25 +151,25 @@ function finiteOrNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-// The continuous ranked probability score of forecasts.
+// The continuous ranked probability score.
 //
-// Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007), equation 20;
-// weighted by a threshold as in Gneiting and Ranjan, "Comparing Density Forecasts Using Threshold- and
-// Quantile-Weighted Scoring Rules", JBES 29 (2011), equation 14, which keeps it proper: RTT codes go up to 51 days, and
-// the score of a forecast that leaves 1 in 10,000 to the last of them would be 40 ms for that alone.
+// Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007),
+// equation 20; weighted by a threshold as in Gneiting and Ranjan, "Comparing Density Forecasts Using
+// Threshold- and Quantile-Weighted Scoring Rules", JBES 29 (2011), equation 14, which keeps it proper. RTT
+// codes go up to 51 days, and a forecast that gives 1 in 10,000 to the last of them would score 40 ms for
+// that alone.
 
-/** Longer RTTs count as this one, ms. */
+/** Longer RTTs count as this one. */
 export const CRPS_LIMIT_MS = MAX_PING_RTT_MS;
 
-/** The first of the codes' RTTs that is above the limit. */
+/** Index of the first code whose RTT is above the limit. */
 const END = RTTS_MS.findIndex((rttMs) => rttMs > CRPS_LIMIT_MS);
 
 /**
- * The integral of (F(x) - 1{x >= measured})^2 over x up to {@link CRPS_LIMIT_MS}, in ms, where F has its mass at the
- * middles of the buckets of RTT codes; of a distribution with one value it is the absolute error.
+ * The integral of (F(x) - 1{x >= measured})^2 over x up to {@link CRPS_LIMIT_MS}, in ms, where F has its mass
+ * at the centres of the RTT code buckets. For a distribution with a single value it is the absolute error.
  *
- * @param distribution Of the RTT given a reply.
- * @param measuredMs The RTT that was measured.
+ * @param distribution Distribution of the RTT given a reply.
  */
 export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): number {
   const atMs = Math.min(measuredMs, CRPS_LIMIT_MS);
@@ -180,7 +178,7 @@ export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): 
   for (let i = 0; i < END; i++) {
     below += probabilities[i];
     const above = 1 - below;
-    // The part of the gap up to the next value that lies below the measured RTT, and the part above it.
+    // The parts of the gap up to the next value below and above the measured RTT.
     const low = RTTS_MS[i];
     const high = i + 1 === END ? CRPS_LIMIT_MS : RTTS_MS[i + 1];
     const middle = atMs <= low ? low : atMs >= high ? high : atMs;
@@ -190,10 +188,10 @@ export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): 
 }
 
 /**
- * The score of a sample of equally likely RTTs, ms: the mean distance to the measured one less half of the mean distance
- * of two of them (Gneiting and Raftery, equation 21).
+ * The score of a sample of equally likely RTTs, ms: the mean distance to the measured one less half the mean
+ * distance of two of them (Gneiting and Raftery, equation 21).
  *
- * @param ascendingMs The sample, ascending, at least one.
+ * @param ascendingMs At least one, ascending.
  */
 export function crpsOfSampleMs(ascendingMs: Float64Array, measuredMs: number): number {
   const count = ascendingMs.length;
@@ -206,7 +204,7 @@ export function crpsOfSampleMs(ascendingMs: Float64Array, measuredMs: number): n
   return distance / count - spread / count ** 2;
 }
 
-/** The score of a single number, ms: its absolute error up to {@link CRPS_LIMIT_MS}. */
+/** The score of a point forecast, ms: its absolute error up to {@link CRPS_LIMIT_MS}. */
 export function crpsOfNumberMs(predictedMs: number, measuredMs: number): number {
   return Math.abs(Math.min(predictedMs, CRPS_LIMIT_MS) - Math.min(measuredMs, CRPS_LIMIT_MS));
 }

@@ -1,8 +1,12 @@
-/** The model against the best of the baselines. @module */
+/**
+ * The model against the best baseline.
+ *
+ * @module
+ */
 import { differenceInterval, type Interval, type Replicates } from "./bootstrap.ts";
 import { type ErrorMeasure, errorOf, type ScoredErrors } from "./forecast_errors.ts";
 
-/** The measure of errors that each compared metric is. */
+/** The error measure behind each compared metric. */
 export const MEASURE_OF = {
   medianAbsoluteMs: "medianAbsoluteMs",
   likeliestAbsoluteMs: "medianAbsoluteMs",
@@ -14,39 +18,38 @@ export const MEASURE_OF = {
 } as const satisfies Record<string, ErrorMeasure>;
 
 /**
- * A metric in which methods are compared; smaller is better. `likeliestAbsoluteMs` is the median absolute error of the
- * RTT that the model finds likeliest, beside that of the baselines; the others are of the model's median and its whole
- * distribution.
+ * A metric for comparing methods; smaller is better. `likeliestAbsoluteMs` compares the median absolute error
+ * of the model's likeliest RTT with that of the baselines. The other metrics are of the model's median and
+ * its whole distribution.
  */
 export type ComparedMetric = keyof typeof MEASURE_OF;
 
-/** The result of a comparison: `none` where the difference may be chance. */
+/** `none`: the difference may be chance. */
 export type Verdict = "better" | "worse" | "none";
 
-/** The result where larger numbers are better. */
+/** Verdicts for metrics where larger is better. */
 export const REVERSED = { better: "worse", worse: "better", none: "none" } as const;
 
-/** The model against the best baseline in one metric. */
 export interface RttComparison {
   metric: ComparedMetric;
-  /** Measurements of context that the model had; null for all measurements together. */
+  /** Context size of the model; null for all measurements together. */
   numContext: number | null;
   model: number;
   bestBaseline: string;
   baseline: number;
-  /** `model` divided by `baseline`: below 1 the model is better. Null where the baseline makes no error. */
+  /** `model` divided by `baseline`: below 1 the model is better. Null if the baseline makes no error. */
   ratio: number | null;
-  /** The 95 % interval of `model` minus `baseline`, both of the same resamples; null where there were too few. */
+  /** The paired 95 % interval of `model` minus `baseline`; null with too few clusters. */
   differenceInterval: Interval | null;
   verdict: Verdict;
 }
 
 /**
- * Compares the model with the baselines in each group of measurements and each metric. A metric without a value is left
- * out. The best baseline is chosen by the same measurements, which favours it a little.
+ * Compares the model with the baselines for each group of measurements and each metric, leaving out metrics
+ * without a value. The best baseline is chosen on the same measurements, which favours it slightly.
  *
- * @param numContexts The number of context measurements of each group; null for all measurements together.
- * @param forecasts The model's errors in each group: those of its medians, and those of its likeliest RTTs.
+ * @param numContexts The context size of each group; null for all measurements together.
+ * @param forecasts The model's errors in each group: of its medians, and of its likeliest RTTs.
  */
 export function rttComparisons(
   numContexts: readonly (number | null)[],
@@ -78,26 +81,29 @@ export function rttComparisons(
   );
 }
 
-/** The result by the interval of one error minus another. */
+/** @param interval Of the model's error minus another. */
 export function verdictOf(interval: Interval | null): Verdict {
   if (interval === null || (interval[0] <= 0 && interval[1] >= 0)) return "none";
   return interval[1] < 0 ? "better" : "worse";
 }
 
-/** The most cases that are advised. */
+/** More cases than this are not suggested. */
 const MOST_CASES = 1e7;
-/** Standard errors between a true difference and 0 for the 95 % interval to exclude 0, in half and in 80 % of samples. */
+/**
+ * Standard errors between a true difference and 0 such that the 95 % interval excludes 0 in half and in 80 %
+ * of samples.
+ */
 const [EVEN_POWER_ERRORS, USUAL_POWER_ERRORS] = [1.96, 1.96 + 0.8416];
 
 /**
- * About how many cases would show a difference that these do not, if its true size is the present one: with 80 % power,
- * so that four of five samples of that size have an interval without 0 (normal approximation; J. Cohen, Statistical Power
- * Analysis for the Behavioral Sciences, 1988). The interval shrinks with the square root of the cases, where the new
- * ones are of as many more clusters. Rounded up to two digits; null where the difference is shown already, is 0, or
- * would take over 10 million.
+ * About how many cases would show a difference that these do not, if its true size is the present one: with
+ * 80 % power, so that four of five such samples have an interval without 0 (normal approximation; J. Cohen,
+ * Statistical Power Analysis for the Behavioral Sciences, 1988). The interval shrinks with the square root of
+ * the number of cases, provided that clusters grow in number, not in size. Rounded up to two digits; null if
+ * the difference is shown already, is 0, or would take over 10 million cases.
  *
  * @param comparison `model` minus `baseline` and the 95 % interval of that difference, in one unit.
- * @param numCases The cases that the interval is of.
+ * @param numCases The cases behind the interval.
  */
 export function casesToShow(
   { model, baseline, differenceInterval }: Pick<RttComparison, "model" | "baseline" | "differenceInterval">,

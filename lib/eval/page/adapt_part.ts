@@ -1,4 +1,8 @@
-/** How well new addresses are predicted after a few measurements of their own. @module */
+/**
+ * How well new addresses are predicted after a few measurements of their own.
+ *
+ * @module
+ */
 import { type ChartCurve, lineChart, rankOf } from "../../base/report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../base/report/page.ts";
 import type { AdaptSection } from "../sections/adapt_section.ts";
@@ -6,10 +10,9 @@ import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
 import { comparedCell, countText, insideCell, METRIC_NAMES, percentText } from "./quantities.ts";
 
-/** The heading of the section, on the page of all splits too. */
 export const ADAPTED_HEADING = "Addresses never seen, after K measurements of their own";
 const ADAPTED_METRICS: readonly ComparedMetric[] = ["medianAbsoluteMs", "p90Relative", "nmae", "crpsMs"];
-/** The number of baselines in the figure: those with the least median errors after the most measurements. */
+/** Baselines in the figure: those with the smallest median errors after the most measurements. */
 const NUM_DRAWN = 3;
 
 export function adaptPart(section: AdaptSection): Block[] {
@@ -30,7 +33,6 @@ export function noneText({ counts, numUnseen }: AdaptSection): string {
     "replies to or from known ones, so none could be predicted after as many.";
 }
 
-/** A table of one or several splits. */
 export function adaptedTable(parts: readonly { name: string; section: AdaptSection }[]): string {
   const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
   const cells = parts.flatMap(({ name, section: { byCount, numAddresses } }) =>
@@ -74,7 +76,7 @@ function introduction(section: AdaptSection): string {
     `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
-/** The median errors of the model and of the baselines that are the best after the most measurements. */
+/** The median errors of the model and of the baselines that are best after the most measurements. */
 function errorFigure({ counts, byCount }: AdaptSection): Block {
   const best = byCount[byCount.length - 1].baselines.toSorted((a, b) =>
     (a.medianAbsoluteMs ?? Infinity) - (b.medianAbsoluteMs ?? Infinity)

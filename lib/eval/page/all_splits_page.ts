@@ -1,6 +1,6 @@
 /**
- * The page of one model on several splits: a table of all splits and numbers of context measurements, then the findings
- * of each split with a link to its own page.
+ * The page of one model on several splits: a table over splits and context sizes, then the summary of each
+ * split with a link to its own page.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const SPLIT_METRICS: readonly ComparedMetric[] = [
   "crpsMs",
 ];
 
-/** The held-out measurements of each kind of split, in words. */
+/** What each split mode holds out. */
 const HELD_OUT: Record<SplitMode, string> = {
   probe: "sources never seen in training",
   destination: "destinations never seen in training",
@@ -32,10 +32,9 @@ const HELD_OUT: Record<SplitMode, string> = {
 };
 
 /**
- * The page, as HTML.
+ * Renders the page as HTML.
  *
- * @param report The results on all splits.
- * @param details The report of each split, in their order.
+ * @param details The report of each split, in the same order.
  */
 export async function allSplitsPage(
   report: AllSplitsReport,
@@ -81,9 +80,9 @@ export async function allSplitsPage(
 }
 
 /**
- * The same as lines of text: for each split what it holds out, and its summary.
+ * The same as lines of text: what each split holds out, and its summary.
  *
- * @param details As those of {@link allSplitsPage}.
+ * @param details See {@link allSplitsPage}.
  */
 export function allSplitsLines({ splits, empty }: AllSplitsReport, details: readonly EvalReport[]): string[] {
   const lines = splits.flatMap(({ mode }, i) =>
@@ -98,7 +97,7 @@ function hasReplies({ rtt }: EvalReport): boolean {
   return rtt !== undefined && rtt.model.overall.numMeasurements > 0;
 }
 
-/** A row for all numbers of context measurements together, and one for each. */
+/** One row for all context sizes together, and one for each. */
 function rowsOf(name: string, report: EvalReport): TableCell[][] {
   const { rtt, calibration } = report;
   if (!rtt || !hasReplies(report)) return [];
@@ -122,7 +121,6 @@ function rowsOf(name: string, report: EvalReport): TableCell[][] {
   });
 }
 
-/** The splits whose addresses the model was adapted to. */
 function adaptedPart(splits: readonly SplitResult[], details: readonly EvalReport[]): Block[] {
   const parts = splits.flatMap(({ mode }, i) => {
     const section = details[i].adapted;

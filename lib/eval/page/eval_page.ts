@@ -43,10 +43,8 @@ import {
 } from "../sections/place_section.ts";
 import type { RankingMethod, RankingSection } from "../sections/ranking_section.ts";
 
-// The bits of measurements by token type and by position in the context.
-
 const FIELDS = FIELD_ORDERS[0];
-/** Positions with fewer measurements than this share of the first one's are not drawn. */
+/** Positions with fewer than this share of the first position's measurements are not drawn. */
 const MIN_SHARE = 0.1;
 
 function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
@@ -114,8 +112,6 @@ function positionFigure({ byPosition }: ContextBits): Block {
   };
 }
 
-// How well destinations are guessed from source, RTT and time.
-
 function destinationPart({ numCases, scores }: DestinationSection): Block[] {
   return [
     element("h2", "Which destination fits"),
@@ -133,14 +129,14 @@ function titleOf({ version, numContext, numCases }: DestinationScores): string {
   return `IPv${version}, ${context} context measurements, ${countText(numCases)} cases`;
 }
 
-/** How often a method was right, with its interval and the verdict on its difference to the model. */
+/** How often a method was right, with its interval and the verdict on its difference from the model. */
 function exactCell(method: MethodScores, count: "top1Exact" | "top5Exact"): TableCell {
   const difference = method.modelMinusThis?.[count];
   const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
   return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);
 }
 
-/** The words for a verdict. The larger share is the better one. */
+/** The larger share is better. */
 const SHOWN = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
 
 function guessTable(scores: DestinationScores): Block[] {
@@ -156,9 +152,7 @@ function guessTable(scores: DestinationScores): Block[] {
   return [element("h3", titleOf(scores)), tableOf(headings, rows, "compared")];
 }
 
-// How well the model predicts that no reply comes.
-
-/** Probabilities that are all below this are drawn on logarithmic axes. */
+/** If all probabilities are below this, axes are logarithmic. */
 const SMALL = 0.3;
 
 function failurePart(section: FailureSection): Block[] {
@@ -212,8 +206,6 @@ function failureRows(section: FailureSection): TableCell[][] {
   ];
 }
 
-// How far predictions are from the truth of a synthetic Internet.
-
 function truthPart(section: TruthSection): Block[] {
   const { byContext, byIpVersion, coverage, calibrated } = section;
   const groups: [name: string, scores: CalibratedScores & Partial<TruthScores>][] = [["all", section]];
@@ -257,7 +249,7 @@ function withErrorText(value: MeanWithError | undefined, digits = 2): string {
   return fixedText(value.mean, digits) + error;
 }
 
-/** The page of a report, as HTML. Sections that the report does not have are left out. */
+/** Renders a report as HTML. Missing sections are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
   const { run, rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
   const parts: Block[] = [];
@@ -281,7 +273,6 @@ const HISTORIES = {
   train: "earlier measurements of the same source in the training rows only",
 };
 
-/** The evaluated model and data, and the settings. */
 function runPart(run: EvalRun): Block[] {
   const drawn = run.numMeasurements === run.numHeldOut ? "all of them" : "drawn at random";
   const contexts = run.contexts.join(", ");
@@ -305,9 +296,6 @@ function runPart(run: EvalRun): Block[] {
   return [element("h2", "What was run"), tableOf(["", ""], Object.entries(facts))];
 }
 
-// Errors by place, what embeddings know of geography, and choices of the nearest destination.
-
-/** The metrics of a group that are shown. */
 const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
 
 function placePart(
@@ -407,7 +395,6 @@ function placeRow({ name, model, coverage, comparisons }: PlaceGroup): TableCell
   ];
 }
 
-/** The section on rankings. */
 function rankingPart(
   { windowS, numChoices, numSources, meanCandidates, numContext, methods }: RankingSection,
 ): Block[] {

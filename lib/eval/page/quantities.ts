@@ -1,4 +1,8 @@
-/** The texts of quantities on the page of an evaluation. @module */
+/**
+ * How quantities are written on the page of an evaluation.
+ *
+ * @module
+ */
 import { formatMs } from "../../base/text.ts";
 import type { TableCell } from "../../base/report/page.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
@@ -7,10 +11,9 @@ import { type ErrorMetrics, errorOf } from "../metrics/forecast_errors.ts";
 import { type ComparedMetric, MEASURE_OF, type RttComparison } from "../metrics/rtt_comparison.ts";
 import type { BaselineMetrics } from "../sections/rtt_section.ts";
 
-/** The text for a value that is not there. */
+/** A missing value. */
 export const NONE = "–";
 
-/** The names that metrics have on the page. */
 export const METRIC_NAMES: Record<ComparedMetric, string> = {
   medianAbsoluteMs: "median absolute error",
   likeliestAbsoluteMs: "median absolute error of the likeliest RTT",
@@ -29,37 +32,34 @@ const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"]
 /** The colour of a verdict. */
 export const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
-/** Milliseconds with their unit. */
 export function msText(ms: number | null): string {
   return ms === null ? NONE : `${formatMs(ms)} ms`;
 }
 
-/** An interval in brackets, in the unit of the number before it: ` [4.30, 4.90]`; empty where there is none. */
+/** An interval in brackets, in the unit of the number before it: ` [4.30, 4.90]`; empty if there is none. */
 export function intervalText(interval: Interval | null | undefined, textOf = signedMs): string {
   return interval ? ` [${textOf(interval[0])}, ${textOf(interval[1])}]` : "";
 }
 
-/** As {@link intervalText}, of shares in percent. */
+/** As {@link intervalText}, for shares in percent. */
 export function percentIntervalText(interval: Interval | null | undefined): string {
   return intervalText(interval, (share) => (100 * share).toFixed(1).replace("-", "−"));
 }
 
-/** A value of a metric with its unit. */
 export function metricText(metric: ComparedMetric, value: number | null): string {
   return SHARES.includes(metric) ? percentText(value) : msText(value);
 }
 
-/** The interval of a metric, without its unit. */
 export function metricIntervalText(metric: ComparedMetric, interval: Interval | null): string {
   return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
 }
 
-/** A number; below it its interval. */
+/** A number with its interval below it. */
 export function valueCell(text: string, interval: string): TableCell {
   return { text, note: interval.trim() };
 }
 
-/** The best baseline of a comparison with its value and the interval of the difference. */
+/** The best baseline of a comparison, with its value and the interval of the difference. */
 export function rivalText(
   { metric, bestBaseline, baseline, differenceInterval }: RttComparison,
   separator: string,
@@ -69,7 +69,7 @@ export function rivalText(
   return `${bestBaseline}${separator}${metricText(metric, baseline)}${difference}`;
 }
 
-/** A number of the model with its interval; below it that of the best baseline, coloured by the verdict. */
+/** A number of the model with its interval; below it the best baseline. The verdict sets the colour. */
 export function comparedCell(
   metric: ComparedMetric,
   errors: ErrorMetrics,
@@ -88,8 +88,8 @@ export function insideOf(coverage: readonly Coverage[] | undefined): number | nu
 }
 
 /**
- * The share inside 90 % intervals of the model; below it that of corrected ones and that of the baseline that is the
- * nearest to 90 %.
+ * The share inside the model's 90 % intervals; below it the share inside corrected intervals, and that of the
+ * baseline nearest to 90 %.
  */
 export function insideCell(
   coverage: readonly Coverage[],
@@ -112,12 +112,11 @@ export function insideCell(
   };
 }
 
-/** The headings of columns for the coverage of these levels. */
 export function levelHeadings(coverage: readonly Pick<Coverage, "level">[]): string[] {
   return coverage.map(({ level }) => `${percentText(level, 0)} interval`);
 }
 
-/** A score to three digits, so that small scores can be told apart. */
+/** Three digits, so that small scores can be distinguished. */
 export function scoreText(value: number | null): string {
   return value === null ? NONE : String(Number(value.toPrecision(3))).replace("-", "−");
 }
@@ -127,27 +126,25 @@ function signedMs(ms: number): string {
   return `${ms < 0 ? "−" : ""}${formatMs(Math.abs(ms))}`;
 }
 
-/** A share in percent. @param digits After the point. */
+/** @param digits After the decimal point. */
 export function percentText(share: number | null, digits = 1): string {
   return share === null ? NONE : `${(100 * share).toFixed(digits)} %`;
 }
 
-/** A number with a fixed number of digits after the point. */
 export function fixedText(value: number | null, digits = 2): string {
   return value === null ? NONE : value.toFixed(digits);
 }
 
-/** A count with commas between thousands. */
+/** Commas separate thousands. */
 export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** The same text with a capital at its beginning. */
 export function capital(text: string): string {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-/** An error against another: `+12 %`, `64×`. */
+/** An error relative to another: `+12 %`, `64×`. */
 export function ratioText(ratio: number): string {
   if (ratio >= 2) return `${Number(ratio.toPrecision(2))}×`;
   const percent = 100 * (ratio - 1);

@@ -39,18 +39,18 @@ import {
 import type { Coverage } from "../metrics/calibration.ts";
 import type { CalibrationSection } from "../sections/calibration_section.ts";
 
-/** The number of baselines with a colour; the others are thin lines. */
+/** Baselines with a colour; the others are thin lines. */
 const NUM_COLORED = 3;
-/** The resolution of measured RTTs, ms: errors below it are drawn as this. */
+/** The resolution of measured RTTs, ms: smaller errors are drawn as this. */
 const LEAST_ERROR_MS = 0.01;
-/** With fewer clusters than about this, intervals come out too narrow (Cameron, Gelbach, Miller, 2008, section I). */
+/** With fewer clusters, intervals come out too narrow (Cameron, Gelbach, Miller, 2008, section I). */
 const FEW_CLUSTERS = 30;
-/** Values that spread wider than this are drawn on a logarithmic scale. */
+/** A wider spread of values gets a logarithmic scale. */
 const MAX_LINEAR_SPREAD = 8;
 
 type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
-/** The metrics whose comparisons are on the page; those of the others are near to them, and in report.json. */
+/** The metrics compared on the page. The others are close to these; report.json has them. */
 const SHOWN_METRICS: readonly ComparedMetric[] = [
   "medianAbsoluteMs",
   "likeliestAbsoluteMs",
@@ -102,7 +102,6 @@ function introduction(section: RttSection): string {
     "from the same resamples, does not contain 0.";
 }
 
-/** The columns of the table of methods. */
 const COLUMNS = {
   medianAbsoluteMs: "median error",
   meanAbsoluteMs: "mean error",
@@ -156,8 +155,8 @@ function cdfFigure(methods: readonly Method[]): Block {
 }
 
 /**
- * The methods whose curves have colours, the same in every picture: the model, the best baselines by median error and
- * by CRPS, and the next by median error.
+ * The methods with a colour, the same in every figure: the model, the best baselines by median error and by
+ * CRPS, and the next ones by median error.
  */
 function coloredOf([model, ...baselines]: readonly Method[]): string[] {
   const byCrps = baselines.toSorted((a, b) =>
@@ -167,7 +166,7 @@ function coloredOf([model, ...baselines]: readonly Method[]): string[] {
   return [model.name, ...[...new Set(order)].slice(0, NUM_COLORED)];
 }
 
-/** A metric of the methods with colours by the number of context measurements. */
+/** A metric of the coloured methods by context size. */
 function contextFigure(
   methods: readonly Method[],
   figureName: string,
@@ -198,7 +197,7 @@ function contextFigure(
   };
 }
 
-/** The model against the best baseline: a row per number of context measurements, a column per metric. */
+/** The model against the best baseline: one row per context size, one column per metric. */
 function comparisonTable({ comparisons, placeComparisons = [] }: RttSection): Block[] {
   const metrics = SHOWN_METRICS.filter((shown) => comparisons.some(({ metric }) => metric === shown));
   const rows = new Map([...Map.groupBy(comparisons, ({ numContext }) => String(numContext ?? "all"))]);
@@ -225,23 +224,24 @@ function comparisonCell(comparison: RttComparison | undefined): TableCell {
   };
 }
 
-// The calibration of predictions: coverage of intervals and the PIT histogram.
-//
-// Whether probabilities are right, as charts: points on a diagonal, and columns of the same height.
+// Calibration: a reliability diagram, and the PIT histogram.
 
-/** 95 % of a normal distribution lie within so many standard deviations. */
+/** 95 % of a normal distribution lie within this many standard deviations. */
 const Z95 = 1.96;
 
-/** Cases with about the same promise. */
+/** Cases with about the same predicted probability. */
 interface Promised {
-  /** The probability that was promised, and the share that came. */
+  /** The predicted probability, and the observed share. */
   promised: number;
   observed: number;
-  /** How many cases there are, at least 1; gives the error bar. */
+  /** At least 1; determines the error bar. */
   count: number;
 }
 
-/** Draws the points and the diagonal. @param options `log`: for promises that are mostly small; 0 is left out. */
+/**
+ * Draws the points and the diagonal. @param options `log`: for mostly small probabilities; zeros are left
+ * out.
+ */
 export function reliabilityChart(
   points: readonly Promised[],
   { xTitle, yTitle, scale }: { xTitle: string; yTitle: string; scale: "linear" | "log" },
@@ -273,7 +273,7 @@ export function reliabilityChart(
   });
 }
 
-/** Where the share may lie that so many cases show by chance (Wilson's interval of 95 %, JASA 22, 1927). */
+/** Wilson's 95 % interval (JASA 22, 1927). */
 function intervalOf({ observed, count }: Promised, least: number): { low: number; high: number } {
   const z2 = Z95 ** 2 / count;
   const centre = (observed + z2 / 2) / (1 + z2);
@@ -282,10 +282,10 @@ function intervalOf({ observed, count }: Promised, least: number): { low: number
 }
 
 /**
- * Draws shares that should be alike, and the band in which chance puts 95 % of them.
+ * Draws shares that should be equal, and the band that contains 95 % of them by chance.
  *
- * @param shares Of the cases in each of as many equal parts of 0 to 1.
- * @param count How many cases there are.
+ * @param shares Shares of the cases in equal parts of 0 to 1.
+ * @param count Number of cases.
  */
 export function pitChart(shares: readonly number[], count: number): Chart {
   const fair = 1 / shares.length;
@@ -309,7 +309,7 @@ export function pitChart(shares: readonly number[], count: number): Chart {
   });
 }
 
-/** The section. @param corrected Coverage after the correction, if there was one. */
+/** @param corrected Coverage after the correction, if there was one. */
 export function calibrationPart(
   { model: { overall, byContext }, baselines }: RttSection,
   corrected: CalibrationSection | undefined,
@@ -376,7 +376,6 @@ function correctedTable(
   ];
 }
 
-/** The coverage of the baselines' intervals. */
 function baselineTable(baselines: RttSection["baselines"]): Block[] {
   const covered = baselines.flatMap(({ name, coverage }) => coverage ? [{ name, coverage }] : []);
   return covered.length === 0
@@ -384,7 +383,7 @@ function baselineTable(baselines: RttSection["baselines"]): Block[] {
     : [element("h3", "The same of the baselines' distributions"), coverageTable(covered)];
 }
 
-/** The coverage of intervals, and of how many predictions where that is known. */
+/** Coverage of intervals, and the number of predictions if known. */
 interface Covered {
   name: string;
   coverage: readonly Coverage[];

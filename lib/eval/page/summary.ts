@@ -1,6 +1,6 @@
 /**
- * What an evaluation found, for a screen and the top of its page: at most three sentences, and a table of at most five
- * questions. The sections of the page have all comparisons with their intervals.
+ * What an evaluation found, for a terminal and the top of its page: at most three sentences, and a table of
+ * at most five questions. The sections of the page have all comparisons with their intervals.
  *
  * @module
  */
@@ -21,17 +21,17 @@ import { capital, countText, fixedText, KIND_OF, msText, percentText, scoreText 
 
 const MOST_ANSWERS = 5;
 
-/** The model beside the best simple method in one question. */
+/** The model and the best simple method for one question. */
 export interface EvalAnswer {
   /** What is asked. */
   question: string;
-  /** What the numbers are. */
+  /** What the numbers mean. */
   meaning: string;
-  /** Milliseconds, a share of which more is better, or the square of a probability's error. */
+  /** Milliseconds, a share of which more is better, or the squared error of a probability. */
   unit: "ms" | "share" | "squared error";
   /** The model's number. */
   model: number;
-  /** The method without a model that has the best number. */
+  /** The best method without a model. */
   bestMethod: string;
   /** Its number. */
   best: number;
@@ -47,10 +47,8 @@ const TEXT_OF: Record<EvalAnswer["unit"], (value: number) => string> = {
   "squared error": scoreText,
 };
 
-/** The table's headings. */
 const HEADINGS = ["question", "model", "best simple method", "who wins", "sure"];
 
-/** The summary as lines of text. */
 export function summaryLines(report: EvalReport): string[] {
   const answers = answersOf(report);
   const rows = answers.map((answer) => [answer.question, ...cellsOf(answer)]);
@@ -58,7 +56,6 @@ export function summaryLines(report: EvalReport): string[] {
   return [...sentencesOf(report, answers), ...table];
 }
 
-/** The summary as a part of a page. */
 export function summaryPart(report: EvalReport): Block[] {
   const answers = answersOf(report);
   const whole = (text: string) => text.replaceAll(" ", "\u00a0");
@@ -123,7 +120,7 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
   return sentences;
 }
 
-/** How many questions each side wins, and how many of them not by chance. */
+/** How many questions each side wins, and how many of these wins are not chance. */
 function winsText(answers: readonly EvalAnswer[]): string {
   const wins = (who: ReturnType<typeof winnerOf>) => {
     const won = answers.filter((answer) => winnerOf(answer) === who);
@@ -214,7 +211,7 @@ function ofComparison(
   return compared(model, baseline, differenceInterval, { ...text, unit: "ms", bestMethod, numCases });
 }
 
-/** An answer. @param differenceInterval The 95 % interval of `model` minus `best`. */
+/** @param differenceInterval The 95 % interval of `model` minus `best`. */
 function compared(
   model: number,
   best: number,

@@ -1,9 +1,11 @@
 /**
- * The section on new addresses, which the training does not have: how well their RTTs are predicted after the model was
- * adapted to a few measurements of each, beside baselines that learn from the same measurements.
+ * The section on new addresses, which are not in the training set: how well their RTTs are predicted after
+ * the model was adapted to a few measurements of each, compared with baselines that learn from the same
+ * measurements.
  *
- * Up to 64 addresses are drawn by the seed. The given replies are to or from known addresses; the predicted ones are the
- * same for every number of given ones and have no context. The baselines are trained again for every number.
+ * Up to 64 addresses are drawn. The given replies are to or from known addresses. The predicted ones are the
+ * same for every number of given replies, and have no context. The baselines are trained again for every
+ * number.
  *
  * @module
  */
@@ -36,16 +38,15 @@ import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import type { ProbeRow } from "../../data/probe_rows/probe_row.ts";
 
-/** The ways to split that hold out addresses. */
+/** The split modes that hold out addresses. */
 export const ADAPTABLE_SPLITS: readonly SplitMode[] = ["destination", "node", "probe"];
-/** Addresses that are fitted at most: enough for the error of a method to a tenth. */
+/** Enough to know the error of a method to a tenth. */
 const MAX_ADDRESSES = 64;
 
-/** Forecasts, by the number of measurements of each address. */
 export interface AdaptedForecasts {
   numGiven: number;
   model: RttMetrics;
-  /** With the likeliest RTTs of the model as single numbers. */
+  /** With the model's likeliest RTTs as point forecasts. */
   likeliest: ErrorMetrics;
   baselines: (Pick<BaselineMetrics, "name" | "settings" | "coverage"> & ErrorMetrics)[];
   /** The model against the best baseline of each metric. */
@@ -53,46 +54,44 @@ export interface AdaptedForecasts {
   fit: AdaptFit;
 }
 
-/** How well RTTs of new addresses are predicted. */
 export interface AdaptSection {
-  /** Numbers of measurements that are given of each address. */
+  /** Numbers of given measurements of each address. */
   counts: number[];
-  /** New addresses with a reply to or from a known one; those of them with enough replies; the drawn ones. */
+  /** New addresses with a reply to or from a known one; those with enough replies; those drawn. */
   numUnseen: number;
   numUsable: number;
   numAddresses: number;
-  /** Measurements that are predicted with each of the counts, all with a reply. */
+  /** Measurements predicted for each of the counts, all with a reply. */
   numMeasurements: number;
-  /** New addresses and measurements of the validation split by which baselines were tuned. */
+  /** New addresses and measurements of the validation split that the baselines were tuned on. */
   numTuningAddresses: number;
   numTuningMeasurements: number;
   resampling: Resampling;
-  /** In the order of the counts; none where no address has enough replies. */
+  /** In the order of the counts; empty if no address has enough replies. */
   byCount: AdaptedForecasts[];
 }
 
 export interface AdaptSectionOptions {
-  /** Numbers of measurements that are given of each address, ascending. */
+  /** Numbers of given measurements of each address, ascending. */
   readonly counts: readonly number[];
-  /** Measurements that are predicted at most. */
+  /** Measurements to predict, at most. */
   readonly maxMeasurements: number;
   readonly seed: number;
-  /** Makes the baselines, untrained, by name; and the training measurements that they learn from at most. */
+  /** Makes the untrained baselines by name, and how many training measurements they learn from at most. */
   readonly baselines: () => ReadonlyMap<string, Baseline>;
   readonly maxBaselineMeasurements: number;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (phase: string, done: number, total: number) => void;
 }
 
-/** Whether a model has address embeddings. */
 export function canAdapt({ model }: Pick<RunConfig, "model">): boolean {
   return (model.prefixVectors?.rows ?? 0) > 0;
 }
 
 /**
- * Refuses an adaptation that is not possible.
+ * Refuses an impossible adaptation.
  *
- * @param splitBy How the rows were held out, if that is known.
+ * @param splitBy How the rows were held out, if known.
  * @throws {UsageError} If the model has no address embeddings, or the split holds out no addresses.
  */
 export function requireAdaptable(
@@ -116,9 +115,10 @@ export function requireAdaptable(
 }
 
 /**
- * Adapts the model to a few measurements of each unseen address, with each of the counts anew, and predicts others.
+ * Adapts the model to a few measurements of each unseen address, anew for each of the counts, and predicts
+ * others.
  *
- * @param asked The model, as it was trained, and the rows.
+ * @param asked The trained model, and the rows.
  * @throws {UserError} If a row cannot be read, or the fit fails.
  */
 export async function evaluateAdapted(
@@ -159,7 +159,7 @@ export async function evaluateAdapted(
   return section;
 }
 
-/** Draws what is predicted, and in the same way of the validation split what baselines are tuned by. */
+/** Draws the measurements to predict and, from the validation split, those that baselines are tuned on. */
 async function drawAll(
   { heldOut, training, validation }: EvalRows,
   { counts, maxMeasurements, seed, signal, onProgress }: AdaptSectionOptions,
@@ -219,28 +219,27 @@ function resultOf(
   };
 }
 
-// The forecasts of baselines for new addresses. They learn from the same measurements as the model: all of the
-// training, and a few of each address.
+// Forecasts of baselines for new addresses. Baselines learn from the same measurements as the model: the
+// whole training set, and a few of each address.
 //
-// The baselines are trained again for each number of given measurements. Their settings and distributions are chosen in
-// the same situation: by new addresses of the validation split, with as many given measurements. Where there are none, a
-// share of the training measurements is used.
+// The baselines are trained again for each number of given measurements. Their settings and distributions are
+// chosen in the same situation: on new addresses of the validation split, with the same number of given
+// measurements. Without such addresses a share of the training measurements is used.
 
-/** The data that baselines are fitted to. */
 interface AdaptBaselineOptions {
-  /** By name, untrained. */
+  /** Untrained, by name. */
   readonly baselines: ReadonlyMap<string, Baseline>;
   readonly training: MeasurementTable;
-  /** How many measurements of each address they are given. */
+  /** Given measurements of each address. */
   readonly numGiven: number;
-  /** The cases drawn from the validation split; absent where there is none. */
+  /** Cases of the validation split, if there is one. */
   readonly validation?: UnseenCases | undefined;
   /** Called after each baseline. */
   readonly onDone: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The baselines' forecasts. @param unseen Whose judged measurements are forecast. */
+/** @param unseen Forecasts are for its judged measurements. */
 async function forecastUnseen(
   unseen: UnseenCases,
   { baselines, training, numGiven, validation, onDone, signal }: AdaptBaselineOptions,
@@ -273,7 +272,7 @@ function tuningOf(
   return { training: both(tuning.training, givenOf(validation, numGiven)), heldOut, known: [] };
 }
 
-/** The first measurements of each address, by time. */
+/** The given measurements of all addresses, oldest first. */
 function givenOf({ given }: UnseenCases, numGiven: number): BaselineMeasurement[] {
   return given.flatMap((ofAddress) => ofAddress.slice(0, numGiven)).map(measurementOf)
     .sort((a, b) => a.timeS - b.timeS);
@@ -290,34 +289,33 @@ function both(
   return { [Symbol.iterator]: () => merged(training, given) };
 }
 
-// The forecasts of the model for new addresses, after it was adapted to a few measurements of each.
+// Forecasts of the model for new addresses, after it was adapted to a few measurements of each.
 //
-// The addresses are fitted together, as `adapt` fits those of a file. The given measurements have a known address at the
-// other end, so the rows of each address follow its own measurements alone. A fit of each address by itself would still
-// give slightly other numbers: a new row of a shorter prefix belongs to all new addresses under it, a row starts from
-// the mean of the known addresses that any of them was measured with, and sums are rounded in another order. An address
-// that finds no free row is fitted in a further round, which starts from the trained model again.
+// The addresses are fitted together, as `adapt` fits those of a file. The given measurements have a known
+// address at the other end, so the rows of each address depend only on its own measurements. Fitting each
+// address alone would still give slightly different numbers: a new row of a shorter prefix belongs to all new
+// addresses under it, a row starts from the mean of the known addresses that any of them was measured with,
+// and sums are rounded in another order. An address for which no row is free is fitted in a further round,
+// which starts from the trained model again.
 
-/** The result of a fit. */
 export interface AdaptFit {
   numMeasurements: number;
-  /** Rounds that it took until every address had a row. */
+  /** Rounds until every address had a row. */
   numRounds: number;
-  /** Addresses without a free row after all rounds. Their forecasts use the rows of shorter prefixes alone. */
+  /** Addresses without a free row after all rounds. Their forecasts use the rows of shorter prefixes only. */
   numWithoutRow: number;
-  /** Mean loss of an RTT's two bytes before and after, nats; null where nothing was fitted. */
+  /** Mean loss of an RTT's two bytes before and after the fit, nats; null if nothing was fitted. */
   lossBefore: number | null;
   lossAfter: number | null;
 }
 
 export interface AdaptedModels {
-  /** The model as it was trained. It is not changed. */
+  /** The trained model, which is not changed. */
   readonly model: PingModel;
   readonly checkpoint: LoadedCheckpoint;
   readonly unseen: UnseenCases;
 }
 
-/** Progress and the signal to stop. */
 interface AdaptHooks {
   readonly onProgress: (phase: string, done: number, total: number) => void;
   readonly signal?: AbortSignal | undefined;
@@ -326,7 +324,7 @@ interface AdaptHooks {
 /**
  * Forecasts the judged measurements, without context.
  *
- * @param numGiven How many measurements of each address the model is adapted to.
+ * @param numGiven Measurements of each address that the model is adapted to.
  * @throws {UserError} If a fit fails.
  */
 async function forecastAdapted(
@@ -357,7 +355,7 @@ async function forecastAdapted(
   let left = new Set(addresses);
   if (numGiven === 0) await ask(model, left);
   while (numDone < judged.length) {
-    // On a GPU's device of its own, so that what it takes is freed with it.
+    // On its own GPU device, so that its memory is freed with it.
     using adapted = await PingModel.from(checkpoint);
     const measurements = given.flatMap((ofAddress, i) =>
       left.has(addresses[i]) ? ofAddress.slice(0, numGiven) : []
@@ -382,11 +380,10 @@ async function forecastAdapted(
   return { forecasts: joinForecasts(parts), fit };
 }
 
-// Measurements of new addresses, which the training does not have: some of each address to learn from, and others to
-// judge forecasts by.
+// Measurements of new addresses: a few of each address to learn from, and others to judge forecasts by.
 //
-// Only replies between a new and a known address count. So the given measurements of one address say nothing about
-// another.
+// Only replies between a new and a known address count. So the given measurements of one address say nothing
+// about another.
 
 /** Called for each probe row, and the signal to stop. */
 export interface RowHooks {
@@ -394,26 +391,26 @@ export interface RowHooks {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many addresses and measurements are drawn. */
 export interface UnseenOptions extends RowHooks {
   /** Measurements of each address to learn from. An address without further replies is left out. */
   readonly maxGiven: number;
-  /** Addresses at most. */
   readonly maxAddresses: number;
-  /** Measurements to judge forecasts by, at most. Each address has an equal share at most. */
+  /** Measurements to judge forecasts by. Each address has at most an equal share. */
   readonly maxJudged: number;
   readonly seed: number;
 }
 
-/** The drawn addresses and their measurements. */
 export interface UnseenCases {
   /** New addresses with a reply to or from a known one. */
   readonly numUnseen: number;
-  /** The number of these addresses that have more replies than are given. */
+  /** Those with more replies than are given. */
   readonly numUsable: number;
-  /** The drawn ones, as `formatAddress` writes them. */
+  /** The drawn addresses, as `formatAddress` writes them. */
   readonly addresses: readonly string[];
-  /** The given measurements of each address, in the order in which they are given: the first 2 are among the first 8. */
+  /**
+   * The given measurements of each address, in the order in which they are given: the first 2 are among the
+   * first 8.
+   */
   readonly given: readonly (readonly EvalCase[])[];
   /** The judged measurements of all addresses, in the order of the rows; none of them is given. */
   readonly judged: readonly EvalCase[];
@@ -422,8 +419,8 @@ export interface UnseenCases {
 }
 
 /**
- * The addresses of some rows that no training measurement has at either end, as `formatAddress` writes them.
- * Memory grows with the different addresses of these rows.
+ * The addresses of some rows that no training measurement contains, as `formatAddress` writes them. Memory
+ * grows with the number of distinct addresses of these rows.
  *
  * @throws {FormatError} If a row cannot be read.
  */
@@ -445,7 +442,7 @@ export async function unseenAddresses(
 }
 
 /**
- * Draws unseen addresses, and of each of them measurements. Memory grows with what is drawn and with the unseen
+ * Draws unseen addresses, and measurements of each. Memory grows with what is drawn and with the unseen
  * addresses.
  *
  * @param unseen All new addresses of the rows.
@@ -499,7 +496,10 @@ export async function drawUnseen(
   };
 }
 
-/** The drawn replies of an address: the place of each among all its replies, and its rank. Low ranks are given. */
+/**
+ * The drawn replies of an address: the index of each among all its replies, and its rank. Low ranks are
+ * given.
+ */
 function drawRanks(
   address: string,
   count: number,
@@ -510,7 +510,10 @@ function drawRanks(
   return new Map([...drawDistinct(count, numTaken, random)].map((place, rank) => [place, rank]));
 }
 
-/** The new end of each measurement of a row; undefined without a reply, or unless exactly one end is new. */
+/**
+ * The new endpoint of each measurement of a row; undefined without a reply, or unless exactly one endpoint is
+ * new.
+ */
 function unseenEnds(row: ProbeRow, unseen: ReadonlySet<string>): (string | undefined)[] {
   const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = row;
   const [sources, destinations] = [srcAddrs, dstAddrs].map((addresses) =>

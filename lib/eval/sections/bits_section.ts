@@ -1,8 +1,8 @@
 /**
- * The section on bits: those of held-out measurements by token type and by position in their context, with all times and
- * without times. Contexts are drawn from the held-out rows as the loader draws those of the training. One forward pass
- * over a context gives the bits of each token, given all before it. In vocabulary v1 each measurement of a context is a
- * sequence of its own.
+ * The section on bits: those of held-out measurements by token type and by position in their context, with
+ * all times and without times. Contexts are drawn from the held-out rows as the loader draws training
+ * contexts. One forward pass over a context gives the bits of each token, given all tokens before it. In
+ * vocabulary v1 each measurement of a context is a sequence of its own.
  *
  * @module
  */
@@ -23,19 +23,17 @@ import { getOrMake } from "../../base/collections.ts";
 import { FIELD_GRAMMARS } from "../../data/tokens/field_grammar.ts";
 import { type Field, MEASUREMENT_START } from "../../data/tokens/vocab_v2.ts";
 
-/** The bits of held-out measurements, in contexts with all times and in contexts without any. */
 export interface BitsSection {
   withTimes: ContextBits;
   withoutTimes: ContextBits;
 }
 
 export interface BitsOptions {
-  /** How many of each kind, at most; fewer where the rows yield fewer in an epoch. */
+  /** Contexts of each kind, at most; fewer if an epoch of the rows has fewer. */
   numContexts: number;
   seed: number;
-  /** How the model's training drew contexts; its shares of timestamp modes are not used (the defaults). */
+  /** How the model's training drew contexts (the defaults). Its shares of timestamp modes are not used. */
   sampling?: SamplingConfig;
-  /** Reports how many contexts are done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -44,9 +42,7 @@ export interface BitsOptions {
 const CONTEXTS_PER_PART = 32;
 
 /**
- * Computes the bits of contexts of held-out rows.
- *
- * @param rows The held-out rows. No others are in the contexts.
+ * @param rows The held-out rows. Contexts contain no others.
  * @throws {FormatError} If a row cannot be read.
  */
 export async function evaluateBits(
@@ -86,13 +82,12 @@ export async function evaluateBits(
   };
 }
 
-/** A context of an epoch: its row and its index in the row. */
 interface ContextPosition {
   row: number;
   index: number;
 }
 
-/** Draws contexts of one epoch, each at most once; in the order of the rows. */
+/** Draws distinct contexts of one epoch, in the order of the rows. */
 function choosePositions(
   rows: ProbeRowSource,
   { numContexts, seed, sampling }: { numContexts: number; seed: number; sampling: SamplingConfig },
@@ -122,22 +117,18 @@ function drawContexts(
   });
 }
 
-// Bits of the tokens of contexts, summed up by token type and by position.
-
 export interface TokenTypeBits {
   /** A role's name, such as `DstIpv4`, or a byte after it, such as `DstIpv4 byte 1`. */
   tokenType: string;
   numTokens: number;
-  /** Mean over the tokens. */
   meanBits: number;
 }
 
-/** The mean bits of a measurement's blocks; null where no measurement has that block. */
+/** The mean bits of a measurement's blocks; null if no measurement has that block. */
 export type FieldBits = Record<Field, number | null>;
 
-/** The bits of the measurements at one position of their contexts. */
 export interface PositionBits {
-  /** How many measurements stand before, 0 for a context's first. */
+  /** How many measurements precede it in the context. */
   position: number;
   numMeasurements: number;
   /** Mean over the measurements, without MeasurementStart. */
@@ -146,38 +137,37 @@ export interface PositionBits {
   fieldBits: FieldBits;
 }
 
-/** The bits of measurements in contexts of one kind. */
 export interface ContextBits {
   numContexts: number;
   numMeasurements: number;
   /** All but the first of each context, which is always MeasurementStart. */
   numTokens: number;
-  /** Mean bits of a measurement in one order of its fields, without MeasurementStart; null of none. */
+  /** Mean bits of a measurement in one order of its fields, without MeasurementStart; null without any. */
   bitsPerMeasurement: number | null;
-  /** Mean bits of a token, MeasurementStart included: the loss of training, in bits; null of none. */
+  /** Mean bits of a token, including MeasurementStart: the training loss, in bits; null without any. */
   bitsPerToken: number | null;
   fieldBits: FieldBits;
   /** In the order of the vocabulary's roles, then of bytes; types that do not occur are absent. */
   byTokenType: TokenTypeBits[];
-  /** In order of position. */
   byPosition: PositionBits[];
 }
 
-/** Sums up contexts. */
 class BitTotals {
   #numContexts = 0;
   readonly #all = new MeasurementTotals();
   readonly #positions: MeasurementTotals[] = [];
-  /** By (role * 16 + role that goes on with its field or 0) * 32 + byte, 0 for the role itself. */
+  /**
+   * Keys are (role * 16 + role that continues its field or 0) * 32 + byte, where byte is 0 for the role
+   * itself.
+   */
   readonly #types = new Map<number, Mean>();
 
-  /** @param vocabulary Of the tokens. */
   constructor(readonly vocabulary: "v1" | "v2") {}
 
   /**
    * Adds a context.
    *
-   * @param logP log P of all after the first, nats.
+   * @param logP log P of all tokens after the first, nats.
    */
   add(tokens: Uint16Array, logP: Float32Array): void {
     this.#numContexts++;
@@ -246,7 +236,6 @@ interface Mean {
   count: number;
 }
 
-/** Bits of measurements by block. */
 class MeasurementTotals {
   count = 0;
   readonly #fields: Record<Field, Mean> = {
@@ -256,7 +245,10 @@ class MeasurementTotals {
     time: { sum: 0, count: 0 },
   };
 
-  /** Adds a token. @param field That it belongs to; null for MeasurementStart. @param opens Whether it is its first. */
+  /**
+   * Adds a token. @param field The field it belongs to; null for MeasurementStart. @param opens Whether it is
+   * the first one of its field.
+   */
   add(field: Field | null, opens: boolean, bits: number): void {
     if (field === null) {
       this.count++;

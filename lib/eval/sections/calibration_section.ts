@@ -1,6 +1,6 @@
 /**
- * The section on calibration: distributions are corrected by the places of the validation split's measurements in their
- * distributions. The section says what the corrected intervals hold of the predicted measurements.
+ * The section on calibration: distributions are corrected by where the validation split's measurements lie in
+ * their distributions. The section reports the coverage of the corrected intervals.
  *
  * @module
  */
@@ -14,10 +14,13 @@ import { type EvalRowsOptions, openEvalRows } from "../eval_rows.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts } from "./rtt_forecasts.ts";
 
 export interface CalibrationSection {
-  /** Measurements of the validation split that it was learned from: predicted, and those of them with a reply. */
+  /**
+   * Measurements of the validation split that the correction was learned from: predicted ones, and those with
+   * a reply.
+   */
   numDrawn: number;
   numMeasurements: number;
-  /** The correction: what share of these lay below each of `CALIBRATION_LEVELS` of their distributions. */
+  /** The correction: the share of these below each of `CALIBRATION_LEVELS` of their distributions. */
   shares: number[];
   /** Coverage of the predicted measurements by corrected central intervals. */
   coverage: Coverage[];
@@ -28,21 +31,20 @@ export interface LearnedCalibration extends Pick<CalibrationSection, "numDrawn" 
   calibration: QuantileCalibration;
 }
 
-/** The cases to forecast, and how; the validation split in the same way. */
+/** How to forecast the cases and, in the same way, the validation split. */
 export interface LearnOptions extends Omit<EvalRowsOptions, "split">, ForecastOptions {
   dataDir: string;
-  /** Measurements at most. */
   count: number;
   seed: number;
 }
 
-/** With fewer the ends of 90 % intervals would be known to 3 % at best. */
+/** With fewer, the ends of 90 % intervals would be known to 3 % at best. */
 const MIN_MEASUREMENTS = 50;
 
 /**
  * Learns a correction from the validation split.
  *
- * @returns Undefined if that has too few measurements.
+ * @returns Undefined if the split has too few measurements.
  * @throws {UserError} If it cannot be read.
  */
 export async function learnCalibration(
@@ -77,7 +79,7 @@ export function calibrationSection(
   };
 }
 
-/** The places of measurements with a reply. @param numContext Only those predicted with this many measurements of context. */
+/** The ranges of measurements with a reply. @param numContext Only those predicted with this context size. */
 function answeredOf({ below, upTo, numContext: of }: RttForecasts, numContext?: number): MassRanges {
   const isWanted = (_: number, i: number) =>
     !Number.isNaN(below[i]) && (numContext === undefined || of[i] === numContext);

@@ -1,11 +1,11 @@
 /**
- * The section on destinations: how well the model guesses the destination of a measurement from its source, RTT and
- * time, beside guesses from earlier measurements. The model ranks destinations as `query destinations` does, with fewer
- * candidates in addition to the known ones of the source.
+ * The section on destinations: how well the model guesses the destination of a measurement from its source,
+ * RTT and time, compared with guesses from earlier measurements. The model ranks destinations as `query
+ * destinations` does, with fewer candidates in addition to the source's known ones.
  *
- * The context is the newest earlier measurements of the source. The other sections prefer measurements of the same
- * pair; these would give the destination away. Nobody is told which probe the source is: methods without a model learn
- * from the same address, as the question has it.
+ * The context is the newest earlier measurements of the source. Other sections prefer measurements of the
+ * same pair, but these would give the destination away. No method knows the probe of the source: baselines
+ * learn from the same address that the question contains.
  *
  * @module
  */
@@ -33,21 +33,24 @@ import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { RttHistogram } from "../baselines/histories.ts";
 
-/** How often the guesses of a method were right, compared with those of the model. */
+/** How often the guesses of a method were right, compared with the model's. */
 export interface MethodScores extends ComparedIntervals<"top1Exact" | "top5Exact"> {
   /** `model`, or how the guesses were made. */
   method: string;
   /** Share of the cases whose first guess is the destination, and of those where one of the first five is. */
   top1Exact: number;
   top5Exact: number;
-  /** By the length of a prefix in bits, the share of the cases whose first guess has it in common with the destination. */
+  /**
+   * By prefix length in bits, the share of the cases whose first guess shares that prefix with the
+   * destination.
+   */
   top1Prefix: Record<string, number>;
 }
 
-/** Guesses of destinations of one IP version, with one number of context measurements. */
+/** Guesses of destinations of one IP version, with one context size. */
 export interface DestinationScores {
   version: 4 | 6;
-  /** At most this many measurements of context were given, and the mean of how many. */
+  /** Context size, and the mean number of measurements that were available. */
   numContext: number;
   meanContext: number;
   numCases: number;
@@ -56,33 +59,32 @@ export interface DestinationScores {
 }
 
 export interface DestinationSection {
-  /** Measurements that were asked about, of those of the evaluation. */
+  /** Measurements that were asked about, of all measurements of the evaluation. */
   numCases: number;
   numMeasurements: number;
   scores: DestinationScores[];
 }
 
 export interface DestinationSectionOptions {
-  /** The rows that the model was trained on; methods without a model learn from them. */
+  /** The rows that the model was trained on; baselines learn from them. */
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with. */
   maxContext: number;
   /** How the cases were held out, for the intervals; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
-  /** The largest number of cases, spread evenly over all (250). */
+  /** Cases at most, spread evenly over all (250). */
   maxCases?: number;
-  /** Reports how many training rows are read and cases are asked about. */
+  /** Counts the training rows read and the cases asked about. */
   onProgress?: (done: number, total: number) => void;
   signal?: AbortSignal | undefined;
 }
 
 const NUM_GUESSES = 5;
-/** Measurements of context. */
 const NUM_CONTEXT = 10;
-/** Likely destinations that are ranked in addition to the known ones of the source. */
+/** Likely destinations to rank in addition to the source's known ones. */
 const NUM_CANDIDATES = 32;
-/** Prefixes that are expanded to find them: what the time of an evaluation allows. */
+/** Prefixes to expand in search of them: what the time of an evaluation allows. */
 const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
 const NUM_BYTES = { 4: 4, 6: 16 } as const;
@@ -139,8 +141,8 @@ export async function evaluateDestinations(
 /**
  * The newest measurements of a case's source, whatever their destination.
  *
- * @param numContext At most the `maxContext` that the case was drawn with: its history has the newest so many of the
- *   same pair and the newest so many others, and so the newest so many of all.
+ * @param numContext At most the `maxContext` that the case was drawn with: its history contains that many of
+ *   the newest measurements of the pair and of the other pairs.
  */
 export function newestOf(
   { history }: Pick<EvalCase, "history">,
@@ -185,14 +187,15 @@ function scoresOf(
   };
 }
 
-/** Guesses of each address by one method, the best guess first. */
+/** Guesses of each address by one method, best first. */
 export type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array[])[]];
 
 /**
- * Scores methods: how often their guesses are right.
+ * Scores methods by how often their guesses are right.
  *
- * @param addresses The ones to guess, all of one IP version, at least one; each has its place in the bootstrap.
- * @param named The model's guesses first, then those it is compared with.
+ * @param addresses The addresses to guess, at least one, all of one IP version, in the order of the
+ *   bootstrap.
+ * @param named The model's guesses first, then those of the baselines.
  */
 export function scoreMethods(
   addresses: readonly Uint8Array[],
@@ -224,44 +227,43 @@ export function scoreMethods(
   }));
 }
 
-/** The most bits that one of the guesses begins with in common with an address; -1 of none. */
+/** The longest prefix in bits that a guess shares with an address; -1 without guesses. */
 function commonBits(guesses: readonly Uint8Array[], address: Uint8Array): number {
   return Math.max(-1, ...guesses.map((guess) => numCommonBits(guess, address)));
 }
 
-/** How many bits two addresses begin with in common. */
 function numCommonBits(a: Uint8Array, b: Uint8Array): number {
   const byte = a.findIndex((value, i) => value !== b[i]);
   return byte < 0 ? 8 * a.length : 8 * byte + Math.clz32(a[byte] ^ b[byte]) - 24;
 }
 
-// Guesses of destinations without a model, from what was measured before: the destinations most frequent overall or
-// of the same source, and those whose median RTT, of the source or of all, is nearest to the one that was measured.
+// Guesses without a model, from earlier measurements: the most frequent destinations overall or of the same
+// source, and those whose median RTT, of the source or of all, is nearest to the measured one.
 
 /** More than any method is asked for. */
 const MAX_GUESSES = 100;
 
-/** The measurements of a destination, of one source or of all. */
+/** Measurements of a destination, of one source or of all. */
 interface KnownDestination {
   count: number;
   rtts: RttHistogram;
 }
 
 export interface GuessQuery {
-  /** Address, 4 or 16 bytes: the destination has as many. */
+  /** Address, 4 or 16 bytes; the destination has the same length. */
   readonly source: Uint8Array;
-  /** Milliseconds, twice the same; null if there was no reply. */
+  /** The same number twice; null for no reply. */
   readonly rttMs: readonly [number, number] | null;
   /** Measurements of the same source, known in addition to the training rows. */
   readonly context: readonly TokenMeasurement[];
 }
 
-/** Guesses by the name of their method, each list the best first. */
+/** By the name of their method, best first. */
 export type Guesses = ReadonlyMap<string, readonly Uint8Array[]>;
 
 /**
- * The destinations of the training rows. Memory grows with the different destinations and their RTT codes, of all sources
- * and of each that is asked about, not with the rows.
+ * The destinations of the training rows. Memory grows with the distinct destinations and their RTT codes, not
+ * with the rows.
  */
 export class KnownDestinations {
   readonly #ofSource: ReadonlyMap<string, Map<string, KnownDestination>>;
@@ -273,7 +275,7 @@ export class KnownDestinations {
     this.#ofSource = new Map([...sources].map((source) => [source, new Map()]));
   }
 
-  /** Learns a measurement between addresses as `formatAddress` writes them. @param rttMs Null if there was no reply. */
+  /** Addresses are written as by `formatAddress`. @param rttMs Null for no reply. */
   add(source: string, destination: string, rttMs: number | null): void {
     addTo(this.#ofAll, destination, rttMs);
     this.#ranked.clear();
@@ -282,10 +284,10 @@ export class KnownDestinations {
   }
 
   /**
-   * Guesses a destination. Where a method has too few guesses, those of the source's frequent destinations and then
-   * of the frequent ones of all follow.
+   * Guesses a destination. A method with too few guesses is completed by the source's frequent destinations,
+   * then by the frequent ones of all.
    *
-   * @param count How many guesses of each method, at most.
+   * @param count Guesses of each method, at most.
    */
   guess(query: GuessQuery, count: number): Guesses {
     const known = this.#known(query);
@@ -301,7 +303,7 @@ export class KnownDestinations {
     ]);
   }
 
-  /** The source's destinations of the training rows and of the context, of the version asked for. */
+  /** The source's destinations in the training rows and the context, of the right IP version. */
   #known({ source, context }: GuessQuery): Map<string, KnownDestination> {
     const inContext = new Map<string, KnownDestination>();
     for (const { destination, rttCode } of context) {
@@ -326,14 +328,14 @@ export class KnownDestinations {
   }
 }
 
-/** Destinations by how near their median is to an RTT; those without one, and all where there is no RTT, are left out. */
+/** Destinations by the distance of their median from an RTT; those without a median are left out. */
 function nearest(known: ReadonlyMap<string, KnownDestination>, rttMs: number | null): string[] {
   if (rttMs === null) return [];
   const distances = [...known].map(([name, { rtts }]) => ({ name, ms: Math.abs(rtts.medianMs() - rttMs) }));
   return distances.filter(({ ms }) => !Number.isNaN(ms)).sort((a, b) => a.ms - b.ms).map(({ name }) => name);
 }
 
-/** The first different addresses of lists, one list after the other. */
+/** The first distinct addresses of several lists, one list after the other. */
 function first(count: number, ...lists: readonly (readonly string[])[]): Uint8Array[] {
   return [...new Set(lists.flat())].slice(0, count).map(addressBytes);
 }
@@ -355,7 +357,6 @@ function isOfVersion(name: string, numBytes: number): boolean {
   return name.includes(":") === (numBytes === 16);
 }
 
-/** Learns the destinations of training rows. */
 export async function learnDestinations(
   rows: ProbeRowSource,
   options: { sources: Iterable<string>; signal?: AbortSignal | undefined; onRow?: () => void },

@@ -1,4 +1,8 @@
-/** The section on missing replies: how well the model predicts that no reply comes. @module */
+/**
+ * The section on missing replies: how well the model predicts that no reply comes.
+ *
+ * @module
+ */
 import {
   type ClusterBootstrap,
   differenceInterval,
@@ -8,36 +12,39 @@ import {
 import { brierScore, brierScores, reliability, type ReliabilityBin } from "../metrics/calibration.ts";
 import { type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 
-/** Forecasts of failure. */
 export interface FailureMetrics {
   numMeasurements: number;
   numFailed: number;
-  /** Mean squared difference of P(no reply) and the outcome, 0 or 1; null of none. Its 95 % interval; null of few. */
+  /**
+   * Mean squared difference of P(no reply) and the outcome, 0 or 1, null without any; its 95 % interval, null
+   * with too few clusters.
+   */
   brier: number | null;
   brierInterval: Interval | null;
 }
 
-/** How well the model predicts that no reply comes. */
 export interface FailureSection extends FailureMetrics {
-  /** The share of the training measurements without reply, and the Brier score of forecasting it always. */
+  /** The share of training measurements without a reply, and the Brier score of always forecasting it. */
   trainingShare: number | null;
   trainingShareBrier: number | null;
   trainingShareBrierInterval: Interval | null;
-  /** The 95 % interval of the model's score minus that one, and the verdict; null and none where all outcomes are equal. */
+  /**
+   * The 95 % interval of the model's score minus that one, and the verdict; null and none if all outcomes are
+   * equal.
+   */
   differenceInterval: Interval | null;
   verdict: Verdict;
-  /** The same for the share of the predicted measurements: the best constant, not known beforehand. */
+  /** The same for the share in the predicted measurements: the best constant, not known beforehand. */
   heldOutShare: number | null;
   heldOutShareBrier: number | null;
   byContext: (FailureMetrics & { numContext: number })[];
-  /** At most ten groups of as many measurements, by rising probability. */
+  /** At most ten groups of equal size, by increasing probability. */
   reliability: ReliabilityBin[];
 }
 
-/** P(no reply) and the outcomes. */
 export interface FailureForecasts {
   pFailed: Float64Array;
-  /** 1 if no reply came. */
+  /** 1 for no reply. */
   isFailed: Uint8Array;
   numContext: Uint32Array;
 }
@@ -47,8 +54,8 @@ const NUM_BINS = 10;
 /**
  * Scores forecasts of failure.
  *
- * @param options `contexts`: the numbers of context; `trainingShare`: the share of failures in the training;
- *   `bootstrap`: with a place for each forecast.
+ * @param options `contexts`: context sizes; `trainingShare`: the share of failures in the training set;
+ *   `bootstrap`: over the forecasts.
  */
 export function failureSection(
   { pFailed, isFailed, numContext }: FailureForecasts,
@@ -72,7 +79,7 @@ export function failureSection(
   const { numMeasurements, numFailed } = overall;
   const model = bootstrap.mean(brierScores(pFailed, isFailed), everywhere);
   const constant = bootstrap.mean(brierScores(always(trainingShare ?? NaN), isFailed), everywhere);
-  // Where all outcomes are equal there is nothing to tell apart.
+  // If all outcomes are equal there is nothing to distinguish.
   const isAlike = numFailed === 0 || numFailed === numMeasurements;
   const difference = isAlike ? null : differenceInterval(model, constant);
   const heldOutShare = numMeasurements === 0 ? null : numFailed / numMeasurements;

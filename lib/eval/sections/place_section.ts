@@ -1,6 +1,6 @@
 /**
- * The section on places: how far predictions are off by distance, country and AS, and how far the embeddings of places
- * line up with geography. Also where an evaluation knows from where addresses are.
+ * The section on places: how far predictions are off by distance, country and AS, and how well the embeddings
+ * of places line up with geography. Also looks up where addresses are.
  *
  * @module
  */
@@ -38,10 +38,10 @@ import { meanOf, medianOf } from "../../base/sample_statistics.ts";
 import { type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 
 /**
- * Where addresses are.
+ * Looks up where addresses are.
  *
- * @param geo Files that say so; by default the checkpoint's places. An address whose place the checkpoint knows to be wrong
- *   has only its AS, as it has for the model.
+ * @param geo Files that say so; by default the checkpoint's places. An address whose place the checkpoint
+ *   knows to be wrong only has its AS, as it does for the model.
  * @returns Undefined without such files and places.
  * @throws {UserError} If a file cannot be read.
  */
@@ -62,7 +62,6 @@ export async function placeLookup(
   return (address) => getOrMake(known, address, () => lookUp(addressBytes(address)));
 }
 
-/** The place of an address according to a source. */
 export function locatedBy(source: PlaceSource, address: Uint8Array): LocatedPlace | undefined {
   const found = source.locate(address);
   if (!found) return undefined;
@@ -71,7 +70,6 @@ export function locatedBy(source: PlaceSource, address: Uint8Array): LocatedPlac
   return { position, country: countryNumber(countryCode), region: 0, asNumber };
 }
 
-/** The ways to group measurements. */
 export const PLACE_GROUPINGS = [
   "distance",
   "source country",
@@ -80,10 +78,9 @@ export const PLACE_GROUPINGS = [
   "destination AS",
 ] as const;
 
-/** Errors of a group of measurements. */
 export interface PlaceGroup {
   by: typeof PLACE_GROUPINGS[number];
-  /** Its name, such as `500 to 1500 km`, `DE`, `AS3320`. */
+  /** Such as `500 to 1500 km`, `DE`, `AS3320`. */
   name: string;
   model: ErrorMetrics;
   coverage: Coverage[];
@@ -91,31 +88,31 @@ export interface PlaceGroup {
   comparisons: RttComparison[];
 }
 
-/** How embeddings of places, or their coordinates, line up with geography. */
+/** How well embeddings of places, or their coordinates, line up with geography. */
 export interface PlaceAlignment {
   /** Cells of 5 degrees, or countries. */
   of: "cells" | "countries";
-  /** One minus the cosine of their embeddings, or the RTT between them that their coordinates estimate. */
+  /** One minus the cosine of their embeddings, or the RTT that their coordinates estimate. */
   by: "embeddings" | "coordinates";
-  /** Places with a position, and with an embedding that was trained or coordinates. */
+  /** Places with a position and with a trained embedding or coordinates. */
   numPlaces: number;
   /**
-   * Spearman's rank correlation of the great-circle distance and of this other distance, over pairs of places: 1 where
-   * places are the more alike the nearer they are, 0 where nothing is known of it.
+   * Spearman's rank correlation of this distance and the great-circle distance, over pairs of places: 1 if
+   * nearer places are always more alike, 0 if nothing is known.
    */
   correlation: number;
-  /** The interval from resamples of the places; null if there are too few. */
+  /** From resamples of the places; null with too few. */
   interval: Interval | null;
 }
 
-/** What the floors of answers bring: no RTT is shorter than light needs between its places. */
+/** The effect of floors: no RTT is shorter than light needs between its places. */
 export interface FloorEffect {
-  /** The predictions: all with a floor, or those that would have more than a hundredth of their mass below it. */
+  /** All predictions with a floor, or those with more than a hundredth of their mass below it. */
   of: "all" | "cut";
   numMeasurements: number;
-  /** How many measured RTTs are below their floor, since a place is wrong. */
+  /** Measured RTTs below their floor, which means that a place is wrong. */
   numBelow: number;
-  /** The mean mass that was left out; null of none. */
+  /** The mean mass that was cut off; null without any. */
   massBelow: number | null;
   /** The median error and CRPS with floors against those without. */
   comparisons: RttComparison[];
@@ -125,27 +122,26 @@ export interface FloorEffect {
 }
 
 export interface PlaceSection {
-  /** Predictions of measurements with a reply, and those whose both ends have a position. */
+  /** Predictions of measurements with a reply, and those with a position at both ends. */
   numMeasurements: number;
   numPlaced: number;
   groups: PlaceGroup[];
-  /** Absent in reports of older versions. */
+  /** Absent from reports of older versions. */
   floors?: FloorEffect[];
   alignments: PlaceAlignment[];
 }
 
-/** The mass from which on a prediction counts as cut. */
+/** A prediction with more mass below its floor counts as cut. */
 const CUT_MASS = 0.01;
 
-/** Upper ends of the bands of distance, km. */
+/** Upper ends of the distance bands. */
 const BANDS_KM = [500, 1500, 3000, 6000, 10_000, Infinity];
-/** Groups of each grouping at most, the largest first, and the measurements that a group has at least. */
+/** Groups per grouping, the largest first, and the measurements that a group needs. */
 const MAX_GROUPS = 8;
 const MIN_MEASUREMENTS = 20;
-/** Places of an alignment at most: as many as 1000 resamples of their pairs take a second for. */
+/** 1000 resamples of the pairs of this many places take a second. */
 const MAX_PLACES = 150;
 
-/** The inputs of the section. */
 export interface PlaceSectionOptions {
   readonly placeOf: PlaceOf;
   readonly baselines: BaselineForecasts;
@@ -207,7 +203,7 @@ function floorEffects(
       return {
         of,
         numMeasurements: places.length,
-        // Its code has no mass.
+        // An RTT below its floor has a code without mass.
         numBelow: part.upTo.filter((upTo) => upTo === 0).length,
         massBelow: meanOf(part.massBelowFloor),
         comparisons: rttComparisons(
@@ -222,10 +218,9 @@ function floorEffects(
   );
 }
 
-/** The metrics that comparisons of places have. */
 const COMPARED: readonly ComparedMetric[] = ["medianAbsoluteMs", "crpsMs"];
 
-/** The names of a case's groups, one of each grouping; undefined where its place is not known. */
+/** The names of a case's groups, one per grouping; undefined if its place is unknown. */
 function groupNames({ srcAddr, dstAddr }: EvalCase, placeOf: PlaceOf): (string | undefined)[] {
   const [from, to] = [placeOf(srcAddr), placeOf(dstAddr)];
   const country = (place?: LocatedPlace) =>
@@ -286,7 +281,7 @@ function errorsOf(
       mean: meanOf(scores) ?? Infinity,
     };
   });
-  // The bootstrap is only for those that are the best by a metric.
+  // Only the best ones by each metric are resampled.
   const best = new Set(
     (["median", "mean"] as const).flatMap((by) => ofMethods.toSorted((a, b) => a[by] - b[by]).slice(0, 1)),
   );
@@ -299,19 +294,20 @@ function errorsOf(
   };
 }
 
-// How embeddings line up with geography.
-
 /** The steps of an address's path whose places are compared. */
 const ALIGNED = { cells: 1, countries: 2 } as const;
 
-/** A place: the sum of the directions of its addresses from the centre of the Earth, its embedding, its node. */
+/**
+ * A place: the sum of the directions of its addresses from the centre of the Earth, its embedding, and its
+ * node.
+ */
 interface KnownPlace {
   readonly direction: [x: number, y: number, z: number];
   readonly embedding: Float32Array;
   readonly node: number;
 }
 
-/** The alignments of the training's addresses with their places; none for a model without places. */
+/** Alignments over the places of the training addresses; empty for a model without places. */
 export function alignmentsOf(
   { config: { model }, weights, trainingData }: Pick<LoadedCheckpoint, "config" | "weights" | "trainingData">,
   seed: number,
@@ -362,7 +358,7 @@ export function alignmentsOf(
 
 type Distance = (a: KnownPlace, b: KnownPlace) => number;
 
-/** One minus the cosine of two vectors: the order of angles, so also that of great-circle distances. */
+/** One minus the cosine of two vectors, which orders like the angle and so like the great-circle distance. */
 function cosineDistance(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let [ab, aa, bb] = [0, 0, 0];
   for (let i = 0; i < a.length; i++) {
@@ -374,9 +370,9 @@ function cosineDistance(a: ArrayLike<number>, b: ArrayLike<number>): number {
 }
 
 /**
- * Spearman's rank correlation of a distance and the great circle's over all pairs of places ("The Proof and Measurement
- * of Association between Two Things", American Journal of Psychology 15, 1904). Its resamples draw places, and so pairs
- * of them; ranks stay those of the whole.
+ * Spearman's rank correlation of a distance and the great-circle distance over all pairs of places ("The
+ * Proof and Measurement of Association between Two Things", American Journal of Psychology 15, 1904).
+ * Resamples draw places, and so pairs of them; ranks stay those of the whole set.
  *
  * @param places At least two.
  */
@@ -414,7 +410,7 @@ function rankCorrelation(
   return { correlation: Number.isNaN(found) ? 0 : found, interval: intervalOf(replicates) };
 }
 
-/** The rank of each value from 0 to 1; equal values share their mean rank. */
+/** Ranks scaled to 0 to 1; equal values share their mean rank. */
 export function ranksOf(values: Float64Array): Float64Array {
   const order = values.keys().toArray().sort((a, b) => values[a] - values[b]);
   const ranks = new Float64Array(values.length);

@@ -1,7 +1,8 @@
 /**
- * The section on rankings: how well the nearest of some destinations is found before any of them is measured. The
- * candidates are the destinations that a source measured in one window of time in the held-out rows. The model ranks them
- * as `query nearest` does, by the median and by the probability to be the nearest; baselines by what they predict.
+ * The section on rankings: how well the nearest of several destinations is found before any of them is
+ * measured. The candidates are the destinations that a source measured within one time window in the held-out
+ * rows. The model ranks them as `query nearest` does, by the median and by the probability of being the
+ * nearest; baselines rank them by their predictions.
  *
  * @module
  */
@@ -20,60 +21,58 @@ import { ClusterBootstrap, type ComparedIntervals, comparedWithFirst } from "../
 
 /** The candidates of one choice. */
 export interface RankedGroup {
-  /** The first measurement of each candidate in the window: what is predicted. */
+  /** The first measurement of each candidate in the window, which is predicted. */
   readonly places: readonly RowPlace[];
-  /** The median of each candidate's replies in the window, ms. */
+  /** The median of each candidate's replies in the window. */
   readonly rttsMs: readonly number[];
 }
 
 export interface DrawnRankings {
-  /** The length of the windows, seconds; null for the whole time. */
+  /** Length of the windows, seconds; null for the whole time. */
   readonly windowS: number | null;
   readonly groups: readonly RankedGroup[];
 }
 
-/** Numbers that tell how good choices were. */
 export interface ChoiceScores {
-  /** Mean of how much longer the RTT of the first choice is than the shortest of its candidates, ms. */
+  /** Mean excess of the first choice's RTT over the shortest RTT of its candidates. */
   regretMs: number;
-  /** The share of the choices that were the nearest one. */
+  /** The share of choices that were the nearest one. */
   rightShare: number;
 }
 
-/** The choices of one method, compared with those of the model by the median. */
+/** The choices of one method, compared with the model's by the median. */
 export interface RankingMethod extends ChoiceScores, ComparedIntervals<keyof ChoiceScores> {
   /** `model, by median`, `model, by probability`, a baseline's name, or `at random`. */
   method: string;
 }
 
-/** How well the nearest candidate is found. */
 export interface RankingSection {
   windowS: number | null;
-  /** Choices, the different sources of them, and the mean number of candidates. */
+  /** Choices, their distinct sources, and the mean number of candidates. */
   numChoices: number;
   numSources: number;
   meanCandidates: number;
-  /** Measurements of context that the model had at most. */
+  /** The model's context size. */
   numContext: number;
-  /** The two of the model first. Where a method predicts the same of several, it chooses one of them at random. */
+  /** The model's two first. A method with equal predictions chooses among them at random. */
   methods: RankingMethod[];
 }
 
-/** Lengths of windows, seconds: the first one with enough choices is taken, else the one with most. */
+/** The first length with enough choices is used, else the one with the most. */
 const WINDOWS_S = [3600, 86_400, Infinity];
 const MIN_CHOICES = 32;
-/** Choices at most; of one, candidates at least and at most. */
+/** Choices at most, and the least and most candidates of one. */
 const MAX_CHOICES = 64;
 const [MIN_CANDIDATES, MAX_CANDIDATES] = [3, 6];
-/** Choices that the model is asked for together; each distribution takes 0.14 MB meanwhile. */
+/** Choices that the model is asked about together; each distribution takes 0.14 MB meanwhile. */
 const CHOICES_AT_ONCE = 32;
-/** Measurements of context at most. Besides them the model sees the newest RTTs of the pair. */
+/** Context size at most. The model also sees the newest RTTs of the pair. */
 const MAX_CONTEXT = 10;
-/** Mass of the model that may be spread instead of asked for, as for the RTTs. */
+/** Probability that may be spread over unlikely codes instead of being asked for. */
 const MAX_SPREAD_MASS = 0.01;
 
 /**
- * Draws choices, in one pass over the rows: of all windows of a source with enough candidates, each is equally likely.
+ * Draws choices in one pass over the rows; all windows of a source with enough candidates are equally likely.
  *
  * @throws {FormatError} If a row cannot be read.
  */
@@ -95,7 +94,8 @@ export async function drawRankings(
       });
       for (const ofWindow of windows.values()) {
         if (ofWindow.size < MIN_CANDIDATES) continue;
-        // A uniform sample of unknown many: Vitter, "Random Sampling with a Reservoir", ACM TOMS 11 (1985), algorithm R.
+        // A uniform sample of an unknown number: Vitter, "Random Sampling with a Reservoir", ACM TOMS 11
+        // (1985), algorithm R.
         const slot = each.seen < MAX_CHOICES ? each.seen : random.below(each.seen + 1);
         each.seen++;
         if (slot >= MAX_CHOICES) continue;
@@ -116,10 +116,9 @@ export async function drawRankings(
   return { windowS: windowS === Infinity ? null : windowS, groups };
 }
 
-/** How the drawn choices are evaluated. */
 interface RankingOptions extends Pick<StageHooks, "signal"> {
   readonly drawn: DrawnRankings;
-  /** The baselines' forecasts of the cases. */
+  /** For the same cases. */
   readonly baselines: BaselineForecasts;
   /** The `maxContext` that the cases were drawn with. */
   readonly maxContext: number;
@@ -130,7 +129,7 @@ interface RankingOptions extends Pick<StageHooks, "signal"> {
 /**
  * Lets the model and the baselines choose.
  *
- * @param cases The cases at the places of all groups, one group after the other.
+ * @param cases The cases of all groups, one group after the other.
  * @returns Undefined if no source has enough candidates.
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
@@ -143,7 +142,7 @@ export async function evaluateRankings(
   const numContext = Math.min(MAX_CONTEXT, maxContext);
   let next = 0;
   const ranges = groups.map(({ places }) => [next, next += places.length] as const);
-  // Smaller is better in all of them.
+  // Smaller is better in all of these.
   const medians = new Float64Array(cases.length);
   const unlikely = new Float64Array(cases.length);
   for (let at = 0; at < ranges.length; at += CHOICES_AT_ONCE) {
@@ -200,13 +199,13 @@ export function isOfModel(method: string): boolean {
   return method.startsWith("model");
 }
 
-/** One choice: its regret, and the probability that it is right. */
+/** The regret of a choice, and the probability that it is right. */
 export interface Choice {
   readonly regretMs: number;
   readonly right: number;
 }
 
-/** The choice of the least value; where several are it, or nothing is known of any, one of these at random. */
+/** Chooses the smallest value. Ties, or candidates about which nothing is known, are broken at random. */
 export function choiceOf(values: Float64Array, rttsMs: readonly number[]): Choice {
   const least = values.reduce((a, b) => Number.isNaN(b) ? a : Math.min(a, b), Infinity);
   const nearestMs = Math.min(...rttsMs);
@@ -217,7 +216,7 @@ export function choiceOf(values: Float64Array, rttsMs: readonly number[]): Choic
   };
 }
 
-/** Scores choices. @param methods The model's by the median first; each choice has its place in the bootstrap. */
+/** @param methods The model's by the median first; choices are in the order of the bootstrap. */
 export function scoreChoices(
   methods: readonly { method: string; choices: readonly Choice[] }[],
   bootstrap: ClusterBootstrap,

@@ -1,5 +1,5 @@
 /**
- * The forecasts of the model for the cases of an evaluation, with different numbers of context measurements.
+ * The model's forecasts for the cases of an evaluation, with different context sizes.
  *
  * @module
  */
@@ -10,29 +10,29 @@ import type { RttQuery } from "../../query/query_tokens.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
 import { crpsMs } from "../metrics/forecast_errors.ts";
 
-/** The forecasts to make. */
 export interface ForecastOptions {
-  /** Numbers of measurements of context, such as 0, 1, 2, 5, 10, 20. */
+  /** Context sizes, such as 0, 1, 2, 5, 10, 20. */
   contexts: readonly number[];
-  /** Whether each case is forecast with each of them; otherwise they take turns. */
+  /** Whether each case is forecast with each context size; otherwise they take turns. */
   everyContext?: boolean;
   /**
-   * The mass of first bytes of RTT codes that may be spread evenly instead of asked for (0.01). The byte of the measured
-   * RTT is always asked for, so its bits and its place in the distribution are exact; median and CRPS hardly change.
+   * The probability of first bytes of RTT codes that may be spread evenly instead of being asked for (0.01).
+   * The first byte of the measured RTT is always asked for, so its bits and its position in the distribution
+   * are exact; median and CRPS hardly change.
    */
   maxSpreadMass?: number;
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** One forecast per place; those of RTTs are NaN where no reply came. */
+/** One entry per forecast; those of RTTs are NaN without a reply. */
 export interface RttForecasts {
   caseIndex: Uint32Array;
-  /** The number of measurements of context. */
+  /** Context sizes. */
   numContext: Uint32Array;
-  /** Median of the RTT given a reply, ms. */
+  /** Median of the RTT given a reply. */
   predictedMs: Float64Array;
-  /** The likeliest RTT; see `RttDistribution.likeliest`. */
+  /** See `RttDistribution.likeliest`. */
   likeliestMs: Float64Array;
   crpsMs: Float64Array;
   /** -log2 P(the RTT's code | a reply). */
@@ -42,9 +42,9 @@ export interface RttForecasts {
   upTo: Float64Array;
   pFailed: Float64Array;
   spreadMass: Float64Array;
-  /** The mass that was left out since light is slower; NaN where that is not known, as are the others. */
+  /** The mass below the floor, which was cut off; NaN without a floor, as are the fields below. */
   massBelowFloor: Float64Array;
-  /** The same as above without a floor. */
+  /** The same fields without the floor. */
   predictedWithoutFloorMs: Float64Array;
   crpsWithoutFloorMs: Float64Array;
   belowWithoutFloor: Float64Array;
@@ -57,7 +57,7 @@ const CASES_AT_ONCE = 512;
 /**
  * Forecasts the cases.
  *
- * @returns Forecasts in the order of the cases.
+ * @returns In the order of the cases.
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
 export async function forecastRtts(
@@ -89,12 +89,11 @@ export async function forecastRtts(
   return forecasts;
 }
 
-/** The forecasts at the given places. */
+/** The forecasts at some indexes. */
 export function selectForecasts(forecasts: RttForecasts, places: readonly number[]): RttForecasts {
   return forecastsOf(places.length, (key, i) => forecasts[key][places[i]]);
 }
 
-/** The forecasts of all parts, one part after the other. */
 export function joinForecasts(parts: readonly RttForecasts[]): RttForecasts {
   const all = parts.flatMap((part) => Array.from(part.caseIndex, (_, place) => ({ part, place })));
   return forecastsOf(all.length, (key, i) => all[i].part[key][all[i].place]);
@@ -117,7 +116,7 @@ const FLOAT_FIELDS = [
   "upToWithoutFloor",
 ] as const;
 
-/** @param valueAt The number of a field at a place; NaN is 0 in whole fields. */
+/** @param valueAt The value of a field at an index; NaN becomes 0 in integer fields. */
 function forecastsOf(
   length: number,
   valueAt: (key: keyof RttForecasts, place: number) => number,
@@ -154,6 +153,6 @@ function record(
   forecasts.crpsWithoutFloorMs[place] = crpsMs(free, rttMs);
   forecasts.upToWithoutFloor[place] = free.cdf(rttMs);
   forecasts.belowWithoutFloor[place] = free.cdf(rttMs) - free.probabilityOf(rttMs);
-  // As `score` does: an RTT that is too fast shows that a place is wrong.
+  // As `score` does: an RTT that is too fast means that a place is wrong.
   if (probability === 0) forecasts.codeBits[place] = -Math.log2(free.probabilityOf(rttMs));
 }

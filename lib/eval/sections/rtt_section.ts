@@ -1,6 +1,6 @@
 /**
- * The section on RTTs: how well the model predicts them, by the number of context measurements, beside baselines on the
- * same measurements.
+ * The section on RTTs: how well the model predicts them, by context size, compared with baselines on the same
+ * measurements.
  *
  * @module
  */
@@ -32,67 +32,67 @@ import { meanOf } from "../../base/sample_statistics.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 
-/** Forecasts of the model. */
 export interface RttMetrics extends ErrorMetrics {
   coverage: Coverage[];
   /** Share of the measurements in each twentieth of their forecast distributions. */
   pit: number[];
-  /** Mean -log2 P(the RTT's code | a reply); null of none. Its 95 % interval; null of few. */
+  /**
+   * Mean -log2 P(the RTT's code | a reply), null without any; its 95 % interval, null with too few clusters.
+   */
   codeBits: number | null;
   codeBitsInterval: Interval | null;
 }
 
-/** Forecasts of a method without a model. */
 export interface BaselineMetrics extends MethodMetrics<ErrorMetrics> {
   name: string;
   /** Chosen on the validation split, or on a share of the training rows. */
   settings?: string;
-  /** Coverage over all measurements; absent where the method predicts single numbers only. */
+  /** Over all measurements; absent for point forecasts. */
   coverage?: Coverage[];
 }
 
 /** How the 95 % intervals of an evaluation are computed; see bootstrap.ts. */
 export interface Resampling {
-  /** The common property of a cluster's measurements, and how many clusters there are. */
+  /** What the measurements of a cluster have in common, and how many clusters there are. */
   by: ClusterBy;
   numClusters: number;
   numResamples: number;
   confidence: number;
 }
 
-/** How well RTTs are predicted, over the measurements with a reply. */
+/** Over the measurements with a reply. */
 export interface RttSection {
   contexts: number[];
-  /** Whether each measurement was predicted with each number of context; otherwise they take turns. */
+  /** Whether each measurement was predicted with each context size; otherwise they take turns. */
   isEveryContext: boolean;
-  /** The resamples of all intervals, also those of failures. */
+  /** Resampling of all intervals, including those of failures. */
   resampling: Resampling;
-  /** RTTs count as at most this in CRPS, ms. */
+  /** Longer RTTs count as this in CRPS. */
   crpsLimitMs: number;
-  /** Point forecasts are the distributions' medians. */
+  /** Point forecasts are the medians. */
   model: MethodMetrics<RttMetrics>;
-  /** With the likeliest RTTs of the model as single numbers; see `RttDistribution.likeliest`. */
+  /** With the model's likeliest RTTs as point forecasts; see `RttDistribution.likeliest`. */
   likeliest: MethodMetrics<ErrorMetrics>;
   baselines: BaselineMetrics[];
-  /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
+  /** The model against the best baseline of each metric: overall (`numContext` null) and by context size. */
   comparisons: RttComparison[];
-  /** Overall against the best of the baselines that know places; absent without them. */
+  /** Overall against the best baseline that knows places; absent without them. */
   placeComparisons?: RttComparison[];
-  /** Measurements for the training of baselines, and later ones that they observed: all of them, and the used ones. */
+  /** Training measurements of baselines and later ones that they observed: all, and those used. */
   numTraining: number;
   numTrainingUsed: number;
   numObservable: number;
   numObserved: number;
-  /** Mass of the forecasts that was spread evenly over unlikely RTTs: the mean and the largest; null of none. */
+  /** Probability of the forecasts that was spread over unlikely RTTs: mean and largest; null without any. */
   meanSpreadMass: number | null;
   maxSpreadMass: number | null;
 }
 
 const NUM_PIT_BINS = 20;
 
-/** How forecasts are compared with the measurements and with baselines. */
+/** How to compare forecasts with the measurements and with baselines. */
 export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext" | "signal"> {
-  /** Forecasts of the same cases. */
+  /** For the same cases. */
   baselines: BaselineForecasts;
   clusters: Clusters;
   seed: number;
@@ -100,7 +100,7 @@ export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "eve
 }
 
 /**
- * Predicts the cases.
+ * Predicts the cases and scores the forecasts.
  *
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
@@ -188,7 +188,7 @@ async function scoreBaselines(
   return { errors, metrics };
 }
 
-/** How sharp the model's distributions are, and how well calibrated. */
+/** How sharp and how well calibrated the model's distributions are. */
 function sharpnessOf(
   forecasts: RttForecasts,
   places: readonly number[],
@@ -203,18 +203,17 @@ function sharpnessOf(
   };
 }
 
-/** How the intervals of clustered measurements are computed. */
 export function resamplingOf({ by, count }: Pick<Clusters, "by" | "count">): Resampling {
   return { by, numClusters: count, numResamples: NUM_RESAMPLES, confidence: CONFIDENCE };
 }
 
-/** Scores methods, each in the same groups of measurements with a reply. */
+/** Scores methods on the same groups of measurements with a reply. */
 class Scorer {
-  /** 1 if no reply came. */
+  /** 1 for no reply. */
   readonly isFailed: Uint8Array;
-  /** The places of the forecasts of measurements with a reply. */
+  /** Indexes of the forecasts of measurements with a reply. */
   readonly answered: readonly number[];
-  /** All of them, then those with each number of context measurements. */
+  /** All of them, then those of each context size. */
   readonly groups: readonly (readonly number[])[];
   readonly #measuredMs: Float64Array;
   readonly #pacer: EventLoopPacer;
@@ -236,7 +235,7 @@ class Scorer {
     this.#pacer = new EventLoopPacer({ signal: options.signal });
   }
 
-  /** A method's errors in each group. @param crpsMs Absent where the method predicts single numbers. */
+  /** A method's errors in each group. @param crpsMs Absent for point forecasts. */
   async score(predictedMs: Float64Array, crpsMs?: Float64Array): Promise<ScoredErrors[]> {
     const { bootstrap, baselines, onScored } = this.options;
     const errors = this.groups.map((places) => {
@@ -248,7 +247,7 @@ class Scorer {
     return errors;
   }
 
-  /** A method's metrics as they are reported. @param ofGroups Metrics of each group. */
+  /** A method's metrics as reported. @param ofGroups Metrics of each group. */
   metricsOf<M extends ErrorMetrics>(
     [overall, ...rest]: readonly M[],
     predictedMs: Float64Array,

@@ -1,10 +1,10 @@
 /**
- * The section on the truth of a synthetic Internet: the excess of the model's bits over those of the true distributions,
- * and how far its intervals and quantiles are from the true ones.
+ * The section on the truth of a synthetic Internet: the excess of the model's bits over those of the true
+ * distributions, and how far its intervals and quantiles are from the true ones.
  *
- * The mean of -log2 P(RTT code | source, destination, time) cannot be below the conditional entropy. The excess over it
- * is left to learn. It is computed per measurement against the truth's -log2 P of the same code, so the noise that both
- * share cancels out.
+ * The mean of -log2 P(RTT code | source, destination, time) cannot be below the conditional entropy. The
+ * excess over it is what remains to be learned. It is computed per measurement against the truth's -log2 P of
+ * the same code, so the shared noise cancels out.
  *
  * @module
  */
@@ -19,23 +19,20 @@ import type { QuantileCalibration } from "../../query/rtt/quantile_calibration.t
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
 import { meanOf, type MeanWithError, meanWithError, medianOf } from "../../base/sample_statistics.ts";
 
-// How far predicted RTT distributions are from the true ones of a synthetic Internet.
-//
-// RTT codes are discrete, so a predicted quantile lies somewhere within a code; the code's mass is taken as spread
-// evenly there, on both sides of the comparison, and a prediction that equals the truth covers exactly what it says.
+// RTT codes are discrete, so a predicted quantile lies somewhere within a code. The code's mass is spread
+// evenly over it on both sides of the comparison, so a prediction that equals the truth has exactly the
+// nominal coverage.
 
-/** Quantiles that are compared with the true ones. */
 export const TRUTH_QUANTILES: readonly number[] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-/** One reply, its predicted distribution beside the true one. */
 interface ReplyScore {
   /** -log2 P(measured code | a reply came) of the truth; its mean is the conditional entropy. */
   trueBits: number;
-  /** The same of the prediction, less `trueBits`; its mean is the excess over the conditional entropy. */
+  /** The prediction's less `trueBits`; its mean is the excess over the conditional entropy. */
   excessBits: number;
-  /** For each of {@link COVERAGE_LEVELS} the true probability of the predicted central interval. */
+  /** The true probability of the predicted central interval for each of {@link COVERAGE_LEVELS}. */
   coverage: number[];
-  /** For each of {@link TRUTH_QUANTILES}, ms. */
+  /** At each of {@link TRUTH_QUANTILES}. */
   predictedMs: number[];
   trueMs: number[];
 }
@@ -44,8 +41,8 @@ interface ReplyScore {
  * Compares a prediction with the truth.
  *
  * @param model The true distribution.
- * @param predicted The predicted one; exact at the measured code.
- * @param rttCode The measured code, one that the truth can give.
+ * @param predicted The prediction, exact at the measured code.
+ * @param rttCode The measured code, which must be possible under the truth.
  */
 export function scoreReply(model: LatencyModel, predicted: RttDistribution, rttCode: number): ReplyScore {
   const trueBits = -Math.log2(codeProbability(model, rttCode));
@@ -62,12 +59,12 @@ export function scoreReply(model: LatencyModel, predicted: RttDistribution, rttC
   };
 }
 
-/** The bits by which the prediction of whether a reply comes is worse than the truth's. */
+/** The excess bits of the prediction of whether a reply comes. */
 export function outcomeExcessBits(model: LatencyModel, pFailed: number, isFailed: boolean): number {
   return isFailed ? Math.log2(model.pFailed / pFailed) : Math.log2((1 - model.pFailed) / (1 - pFailed));
 }
 
-/** The probability of the truth that a reply's RTT is below the predicted q-quantile. */
+/** The true probability of an RTT below the predicted q-quantile. */
 export function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribution, q: number): number {
   const quantileMs = predicted.quantileMs(q);
   const p = predicted.probabilityOf(quantileMs);
@@ -76,22 +73,22 @@ export function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribu
   return model.probabilityBetween(0, lowMs) + shareBelow * model.probabilityBetween(lowMs, highMs);
 }
 
-/** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
+/** Probability that may be spread over unlikely first bytes instead of being asked for. */
 const MAX_SPREAD_MASS = 1e-3;
 
 export interface TruthScores {
-  /** Predictions, and how many of them were of measurements with a reply. */
+  /** Predictions, and those of measurements with a reply. */
   numMeasurements: number;
   numReplies: number;
   /** -log2 P(RTT code | a reply came) of the truth: an estimate of the conditional entropy. */
   trueBits: MeanWithError;
-  /** The same of the model, less that of the truth. */
+  /** The model's less the truth's. */
   excessBits: MeanWithError;
-  /** The same for whether a reply comes. */
+  /** The excess for whether a reply comes. */
   outcomeExcessBits: MeanWithError;
-  /** Mean true probability of the model's central intervals; `share` is null of no replies. */
+  /** Mean true probability of the model's central intervals; `share` is null without replies. */
   coverage: { level: number; share: number | null }[];
-  /** |predicted - true| of quantiles of the RTT, in ms and as a share of the true one; null of no replies. */
+  /** |predicted - true| of quantiles of the RTT, in ms and relative to the true one; null without replies. */
   quantiles: {
     q: number;
     meanAbsoluteMs: number | null;
@@ -100,22 +97,22 @@ export interface TruthScores {
   }[];
 }
 
-/** The same of predictions that were corrected. */
+/** Scores of corrected predictions. */
 export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
 
-/** Predictions against the truth, all of them and by group. */
+/** Predictions against the truth: all of them, and by group. */
 export interface TruthSection extends TruthScores {
   byContext: (TruthScores & { context: number })[];
   byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
-  /** Scores over all measurements, with distributions corrected by the validation split; absent without one. */
+  /** With distributions corrected by the validation split; absent without one. */
   calibrated?: CalibratedScores;
 }
 
 interface TruthSectionOptions {
   truth: SyntheticTruth;
-  /** A correction of the predictions, to be compared too. */
+  /** A correction of the predictions to compare too. */
   calibration?: QuantileCalibration | undefined;
-  /** Numbers of context measurements; each case gets one of them, in rotation. */
+  /** Context sizes; each case gets one of them, in rotation. */
   contexts: readonly number[];
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
@@ -124,9 +121,9 @@ interface TruthSample {
   context: number;
   ipVersion: 4 | 6;
   outcomeExcessBits: number;
-  /** Absent if there was no reply. */
+  /** Absent without a reply. */
   reply?: ReplyScore;
-  /** The same of the corrected prediction. */
+  /** Of the corrected prediction. */
   calibrated?: ReplyScore;
 }
 
@@ -134,7 +131,7 @@ interface TruthSample {
  * Compares a model with the truth of a synthetic Internet.
  *
  * @param cases Held-out measurements of that Internet.
- * @throws {UserError} If a measurement is not of that Internet.
+ * @throws {UserError} If a measurement is not from that Internet.
  */
 export async function evaluateTruth(
   model: PingModel,
@@ -185,7 +182,7 @@ export async function evaluateTruth(
   return section;
 }
 
-/** The true distribution of a case, which it can come from. */
+/** The true distribution that a case was drawn from. */
 function latencyModelOf(
   truth: SyntheticTruth,
   { srcAddr, dstAddr, rttMs, measurement }: EvalCase,
