@@ -44,7 +44,7 @@ Deno.test("README.md says of the demo what its report says", () => {
   const golden = new URL("golden/demo/", import.meta.url);
   const { demo } = JSON.parse(Deno.readTextFileSync(new URL("figures.json", golden)));
   const [low, high] = demo.medianErrorIntervalMs.map((ms: number) => ms.toFixed(2));
-  const isShown = demo.verdict === "none" ? "no difference from" : "a difference from";
+  const difference = demo.verdict === "none" ? "no significant difference" : "a significant difference";
   const text = readme.replace(/\s+/g, " ");
   for (
     const claim of [
@@ -52,10 +52,10 @@ Deno.test("README.md says of the demo what its report says", () => {
         demo.validationBits.toFixed(1)
       } bits per token`,
       `the tokens' unigram entropy is ${demo.unigramBits.toFixed(1)}`,
-      `are off by ${demo.medianErrorMs.toFixed(2)} ms at most (95 % interval ${low} to ${high} ms, ` +
-      `${demo.numMeasurements.toLocaleString("en")} measurements); ` +
-      `${isShown} the best method without a model is shown (${demo.bestErrorMs.toFixed(2)} ms)`,
-      `Each source's median is off by ${demo.sourceErrorMs.toFixed(0)} ms`,
+      `On ${demo.numMeasurements.toLocaleString("en")} held-out measurements its median error is ` +
+      `${demo.medianErrorMs.toFixed(2)} ms (95 % interval ${low} to ${high} ms). ` +
+      `The best baseline has ${demo.bestErrorMs.toFixed(2)} ms, which is ${difference}`,
+      `the median of each source has ${demo.sourceErrorMs.toFixed(0)} ms`,
     ]
   ) assert(text.includes(claim), `README.md does not say: ${claim}`);
   const answer = Deno.readTextFileSync(new URL("query_rtt.txt", golden));

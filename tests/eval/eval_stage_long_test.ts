@@ -133,7 +133,7 @@ Deno.test({
     }
     const html = Deno.readTextFileSync(join(output, "report.html"));
     assertNotMatch(html, /<script|<link|<img|\s(?:src=|href="(?!#))|url\((?!#)|@import/);
-    assertMatch(html, /Half of \d+ predicted RTTs are off by at most [\d.]+ ms/);
+    assertMatch(html, /The median error of \d+ predicted RTTs is [\d.]+ ms/);
     assertMatch(html, /<span class="(loses|wins)">/);
   },
 });

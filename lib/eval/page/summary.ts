@@ -100,10 +100,8 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     const { numMeasurements, medianAbsoluteMs, relative, coverage } = rtt.model.overall;
     sentences.push(
-      `Half of ${countText(numMeasurements)} predicted RTTs are off by at most ${
-        msText(medianAbsoluteMs)
-      }, ` +
-        `nine of ten by at most ${percentText(relative.p90, 0)}.`,
+      `The median error of ${countText(numMeasurements)} predicted RTTs is ${msText(medianAbsoluteMs)}; ` +
+        `nine of ten are within ${percentText(relative.p90, 0)} of the measured RTT.`,
     );
     const share = coverage.find(({ level }) => level === 0.9)?.share ?? null;
     if (share !== null) {

@@ -131,7 +131,7 @@ Deno.test("summaryLines() has three sentences and a table of who wins, and the p
     trainingShare: 0.2,
   });
   assertEquals(summaryLines(report), [
-    "Half of 40 predicted RTTs are off by at most 2.00 ms, nine of ten by at most 8 %.",
+    "The median error of 40 predicted RTTs is 2.00 ms; nine of ten are within 8 % of the measured RTT.",
     "The 90 % intervals contain 100.0 % of the measured RTTs.",
     "Of 3 questions the model wins 1 (1 for sure), the best simple method 2 (2 for sure).",
     "question                           model  best simple method      who wins       sure",
