@@ -119,17 +119,10 @@ export class KnownAddresses {
 
   /** The measurements from an address to any address of a prefix. */
   measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
-    const a = this.indexOf(source);
-    if (a < 0) return NEVER;
     const { pairs } = this.columns;
-    const [first, end] = this.#rangeOf(destinations);
     let measurements = 0;
     let lastS = 0;
-    const start = partitionPoint(
-      this.numPairs,
-      (i) => (pairs[WORDS * i] - a || pairs[WORDS * i + 1] - first) >= 0,
-    );
-    for (let at = WORDS * start; pairs[at] === a && pairs[at + 1] < end; at += WORDS) {
+    for (const at of this.#pairsFrom(source, this.#rangeOf(destinations))) {
       measurements += pairs[at + 2];
       lastS = Math.max(lastS, pairs[at + 3]);
     }
@@ -138,17 +131,22 @@ export class KnownAddresses {
 
   /** The destinations that a source measured, in order of their addresses. */
   destinationsOf(source: Uint8Array): { address: KnownAddress; seen: Seen }[] {
-    const a = this.indexOf(source);
-    if (a < 0) return [];
     const { pairs } = this.columns;
-    const found: { address: KnownAddress; seen: Seen }[] = [];
-    const first = partitionPoint(this.numPairs, (i) => pairs[WORDS * i] >= a);
-    for (let i = first; i < this.numPairs && pairs[WORDS * i] === a; i++) {
-      const at = WORDS * i;
-      const seen = { measurements: pairs[at + 2], lastS: pairs[at + 3] };
-      found.push({ address: this.at(pairs[at + 1]), seen });
-    }
-    return found;
+    return Array.from(this.#pairsFrom(source, [0, this.numAddresses]), (at) => ({
+      address: this.at(pairs[at + 1]),
+      seen: { measurements: pairs[at + 2], lastS: pairs[at + 3] },
+    }));
+  }
+
+  /** Where `pairs` has those from a source to addresses of a range of indexes. */
+  *#pairsFrom(source: Uint8Array, [first, end]: [first: number, end: number]): Generator<number> {
+    const { pairs } = this.columns;
+    const a = this.indexOf(source);
+    const start = partitionPoint(
+      this.numPairs,
+      (i) => (pairs[WORDS * i] - a || pairs[WORDS * i + 1] - first) >= 0,
+    );
+    for (let at = WORDS * start; pairs[at] === a && pairs[at + 1] < end; at += WORDS) yield at;
   }
 
   /** The pairs that were measured most; those whose ends are in none before come first. */
@@ -211,13 +209,8 @@ export class KnownAddresses {
   countIn(prefix: IpPrefix): number {
     const { mixture } = prefix;
     if (mixture) {
-      return getOrMake(
-        this.#inMixtures,
-        mixture,
-        () =>
-          this.addresses().filter(({ bytes }) => bytes.length === prefix.bytes.length && mixture.has(bytes))
-            .reduce((count) => count + 1, 0),
-      );
+      const isIn = ({ bytes }: KnownAddress) => bytes.length === prefix.bytes.length && mixture.has(bytes);
+      return getOrMake(this.#inMixtures, mixture, () => [...this.addresses().filter(isIn)].length);
     }
     const [first, end] = this.#rangeOf(prefix);
     return end - first;
@@ -588,18 +581,12 @@ export function basisOf(
   const misplaced = ends.filter((end) => isAddress(end) && where?.isMisplaced(end.bytes)).map((end) =>
     `${formatPrefix(end)} is not where the database says: its RTTs are too short for that.`
   );
+  const kind = basisKindOf(data, source, destination);
   if (!data) {
     const text =
       "No table of the training data is at hand: whether these addresses were measured is not known.";
     const never = together(NEVER);
-    return {
-      kind: basisKindOf(data, source, destination),
-      text: [text, ...misplaced].join(" "),
-      src: never,
-      dst: never,
-      pair: never,
-      places,
-    };
+    return { kind, text: [text, ...misplaced].join(" "), src: never, dst: never, pair: never, places };
   }
   const { known, summary, adaptation } = data;
   const [src, dst] = ends.map((prefix) =>
@@ -608,7 +595,6 @@ export function basisOf(
   const isPair = isAddress(source) && isAddress(destination);
   const pair = isPair ? measuredBy(data, source.bytes, destination) : together(NEVER);
   const reverse = isPair ? measuredBy(data, destination.bytes, source) : together(NEVER);
-  const kind = basisKindOf(data, source, destination);
   const answerFrom = (...ends: IpPrefix[]) =>
     `${kind === "guess" ? "a guess" : "an estimate"} from ${
       ends.map((end) => around(known, end, where)).join(" and ")

@@ -70,30 +70,26 @@ const MAX_REMEMBERED = 1024;
 
 /** Places by name and number. */
 export class PlaceIndex {
-  readonly #table: PlaceTable;
   #cities: readonly City[] | undefined;
   #citiesByCountry: ReadonlyMap<number, readonly City[]> | undefined;
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
   #announcing: ReadonlySet<number> | undefined;
+  #searched: readonly SearchedPlace[] | undefined;
   readonly #found = new Map<string, NamedPlace>();
   readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
   /** @internal */
-  constructor(table: PlaceTable, readonly isMisplaced: (address: Uint8Array) => boolean = () => false) {
-    this.#table = table;
-  }
-
-  /** @internal What the index is of. */
-  get table(): PlaceTable {
-    return this.#table;
-  }
+  constructor(
+    readonly table: PlaceTable,
+    readonly isMisplaced: (address: Uint8Array) => boolean = () => false,
+  ) {}
 
   /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): Place {
-    const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
-    const { position, country, region } = this.#table.sites[site];
+    const { site, asNumber } = this.table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const { position, country, region } = this.table.sites[site];
     const regionName = this.#regionName(country, region);
     const city = this.#cityOf(site);
     const asName = this.#networkName(asNumber);
@@ -125,9 +121,9 @@ export class PlaceIndex {
    * @internal
    */
   has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
-    const found = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const found = this.table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     if (asNumber !== undefined && found.asNumber !== asNumber) return false;
-    return !isAt || isAt(this.#table.sites[found.site], found.site) && !this.isMisplaced(address);
+    return !isAt || isAt(this.table.sites[found.site], found.site) && !this.isMisplaced(address);
   }
 
   /**
@@ -178,7 +174,7 @@ export class PlaceIndex {
     length: 4 | 16,
     { asNumber, isAt }: PlaceSelector = {},
   ): Map<number, PlacePrefixes> {
-    const table = this.#table;
+    const table = this.table;
     const keys = table.sites.map((site, number) => isAt && !isAt(site, number) ? undefined : keyOf(site));
     const groups = new Map<number, Group>();
     const visitRuns = (visit: (group: Group, first: number, end: number) => void, isRouted: boolean) => {
@@ -272,22 +268,20 @@ export class PlaceIndex {
   searchPlaces(text: string, limit: number): { name: string; position?: Site["position"] }[] {
     const found = matchingNames(this.#searched ??= this.#allNames(), comparable(text.split(",")[0]), limit);
     return Array.from(found, ([name, { site }]) => (
-      { name, position: site === undefined ? undefined : this.#table.sites[site].position }
+      { name, position: site === undefined ? undefined : this.table.sites[site].position }
     ));
   }
 
-  #searched: readonly (SearchedName & { readonly site?: number | undefined })[] | undefined;
-
-  #allNames(): (SearchedName & { readonly site?: number | undefined })[] {
-    const { networks, regions, cities } = this.#table.names;
+  #allNames(): SearchedPlace[] {
+    const { networks, regions, cities } = this.table.names;
     // The first site of a country or region is that of its city with the most networks, if cities have names.
     const sites = new Map<string, number>();
-    for (const site of [...cities.map(({ site }) => site), ...this.#table.sites.keys()]) {
-      const { country, region, position } = this.#table.sites[site];
+    for (const site of [...cities.map(({ site }) => site), ...this.table.sites.keys()]) {
+      const { country, region, position } = this.table.sites[site];
       if (!position) continue;
       for (const key of [`${country}`, `${country} ${region}`]) if (!sites.has(key)) sites.set(key, site);
     }
-    const countries = new Set(this.#table.sites.map(({ country }) => country));
+    const countries = new Set(this.table.sites.map(({ country }) => country));
     return [
       ...[...countries].filter((country) => country > 0).map((country) => {
         const code = countryCode(country);
@@ -337,13 +331,13 @@ export class PlaceIndex {
     if (this.#announcing) return this.#announcing;
     const found = new Set<number>();
     for (const length of [4, 16] as const) {
-      this.#table.visitRanges(length, (_first, _end, _site, as) => void (as > 0 && found.add(as)));
+      this.table.visitRanges(length, (_first, _end, _site, as) => void (as > 0 && found.add(as)));
     }
     return this.#announcing = found;
   }
 
   #country(text: string): (NamedPlace & { code: string }) | undefined {
-    const codes = new Set(this.#table.sites.map(({ country }) => countryCode(country)));
+    const codes = new Set(this.table.sites.map(({ country }) => countryCode(country)));
     const wanted = comparable(text);
     const code = /^[a-z]{2}$/.test(wanted)
       ? wanted.toUpperCase()
@@ -355,7 +349,7 @@ export class PlaceIndex {
 
   #region(text: string, inCountry: number | undefined): NamedPlace | undefined {
     const wanted = comparable(text);
-    const found = this.#table.names.regions.filter(({ name, country }) =>
+    const found = this.table.names.regions.filter(({ name, country }) =>
       comparable(name) === wanted && (inCountry === undefined || inCountry === country)
     );
     if (found.length === 0) return undefined;
@@ -373,7 +367,7 @@ export class PlaceIndex {
     const wanted = comparable(cityText);
     const region = regionText === undefined ? undefined : comparable(regionText);
     const isIn = ({ site }: City) => {
-      const { country, region: number } = this.#table.sites[site];
+      const { country, region: number } = this.table.sites[site];
       if (inCountry !== undefined && country !== inCountry) return false;
       return region === undefined || comparable(this.#regionName(country, number) ?? "") === region;
     };
@@ -399,7 +393,7 @@ export class PlaceIndex {
   }
 
   #isNear(a: City, b: City): boolean {
-    const [p, q] = [a, b].map(({ site }) => this.#table.sites[site]);
+    const [p, q] = [a, b].map(({ site }) => this.table.sites[site]);
     if (p.country !== q.country) return false;
     if (!p.position || !q.position) return p.region === q.region;
     return distanceKm(p.position, q.position) <= SAME_CITY_KM;
@@ -407,13 +401,13 @@ export class PlaceIndex {
 
   /** With its region if its name and country may mean another city. */
   #cityName(city: City): string {
-    const { country, region } = this.#table.sites[city.site];
+    const { country, region } = this.table.sites[city.site];
     let isAfter = false;
-    this.#citiesByCountry ??= Map.groupBy(this.#allCities(), ({ site }) => this.#table.sites[site].country);
+    this.#citiesByCountry ??= Map.groupBy(this.#allCities(), ({ site }) => this.table.sites[site].country);
     const isUnique = this.#citiesByCountry.get(country)?.every((other) => {
       isAfter ||= other === city;
       const isMeant = other.key === city.key || (!isAfter && other.key.startsWith(`${city.key} `));
-      return !isMeant || this.#table.sites[other.site].region === region;
+      return !isMeant || this.table.sites[other.site].region === region;
     });
     const regionName = isUnique ? undefined : this.#regionName(country, region);
     return [city.name, regionName, countryCode(country)].filter(Boolean).join(", ");
@@ -421,13 +415,13 @@ export class PlaceIndex {
 
   #regionName(country: number, region: number): string | undefined {
     this.#regions ??= new Map(
-      this.#table.names.regions.map(({ name, country, region }) => [`${country} ${region}`, name]),
+      this.table.names.regions.map(({ name, country, region }) => [`${country} ${region}`, name]),
     );
     return this.#regions.get(`${country} ${region}`);
   }
 
   #networkName(asNumber: number): string | undefined {
-    this.#networks ??= new Map(this.#table.names.networks.map(({ asNumber, name }) => [asNumber, name]));
+    this.#networks ??= new Map(this.table.names.networks.map(({ asNumber, name }) => [asNumber, name]));
     return this.#networks.get(asNumber);
   }
 
@@ -435,14 +429,19 @@ export class PlaceIndex {
   #cityOf(site: number): string | undefined {
     // Reversed, since those with the most networks are first.
     this.#citiesOfSites ??= new Map(
-      this.#table.names.cities.toReversed().map(({ name, site }) => [site, name]),
+      this.table.names.cities.toReversed().map(({ name, site }) => [site, name]),
     );
     return this.#citiesOfSites.get(site);
   }
 
   #allCities(): readonly City[] {
-    return this.#cities ??= this.#table.names.cities.map((city) => ({ ...city, key: comparable(city.name) }));
+    return this.#cities ??= this.table.names.cities.map((city) => ({ ...city, key: comparable(city.name) }));
   }
+}
+
+interface SearchedPlace extends SearchedName {
+  /** Of the city with the most networks; undefined for an AS, which is in many places. */
+  readonly site?: number | undefined;
 }
 
 /** A city at one of its sites. */

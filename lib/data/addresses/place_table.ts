@@ -74,13 +74,10 @@ const MAX_NAME_LENGTH = 40;
 /** Kilometres added to the distance for another country, region or AS. */
 const ERRORS_KM = { country: 500, region: 50, network: 300 };
 
-/** Ranges consist of blocks of 2^n numbers of {@link addressNumber}. */
-interface BlockBits {
-  readonly v4: number;
-  readonly v6: number;
-}
+/** Ranges consist of blocks of 2^n numbers of {@link addressNumber}; n by the length of addresses, bytes. */
+type BlockBits = Readonly<Record<4 | 16, number>>;
 /** Blocks are /24 of IPv4 and /40 of IPv6. */
-const BLOCK_BITS: BlockBits = { v4: 8, v6: 8 };
+const BLOCK_BITS: BlockBits = { 4: 8, 16: 8 };
 
 /** The number of bytes of an address that decide its place. */
 export const NUMBER_BYTES = { 4: 4, 16: 6 } as const;
@@ -151,13 +148,17 @@ const [MOST_COUNTRY, MOST_REGION, MOST_AS] = [26 ** 2, 2 ** 16 - 1, 2 ** 32 - 1]
 const MOST_QUARTERS = 360;
 /** Tables by their numbers, so that several models of one checkpoint share them. */
 const decoded = new WeakMap<Float32Array, PlaceTable>();
-const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
-  starts: new Float64Array(),
-  values: new Uint32Array(),
-}));
 const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
 /** The place of an address of which nothing is known. */
 export const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
+/** A table that knows nothing. */
+const UNTRAINED: Columns = {
+  quarterDegrees: QUARTER_DEGREES,
+  blockBits: BLOCK_BITS,
+  sites: [NOWHERE],
+  ranges: Array.from({ length: 4 }, () => ({ starts: new Float64Array(), values: new Uint32Array() })),
+  names: () => NO_NAMES,
+};
 
 /** The places of all addresses. */
 export class PlaceTable {
@@ -176,12 +177,11 @@ export class PlaceTable {
     const numbers = new SiteNumbers(QUARTER_DEGREES);
     const parts = source.parts ?? [source];
     const asNames = new Map<number, string>();
-    let numBlocks = 0;
+    let numFound = 0;
     const ranges = ([4, 16] as const).flatMap((length) => {
-      const bits = bitsOf(BLOCK_BITS, length);
-      const blocks = boundaryBlocks(source, length, bits);
+      const bits = BLOCK_BITS[length];
       const [sites, networks] = [new RangeList(), new RangeList()];
-      for (const block of blocks) {
+      for (const block of boundaryBlocks(source, length, bits)) {
         const address = addressOf(block * 2 ** bits + 2 ** (bits - 1), length);
         const places = parts.map((part) => part.locate(address)).filter((place) => place !== undefined);
         // Few blocks have several sites, and those of one source are the same objects again.
@@ -191,20 +191,13 @@ export class PlaceTable {
         const network = places.findLast(({ asNumber }) => asNumber !== undefined);
         networks.add(block, network?.asNumber ?? 0);
         if (network?.asNumber && network.asName) asNames.set(network.asNumber, network.asName);
-        if (++numBlocks % 2 ** 18 === 0) onBlocks(numBlocks);
+        if (++numFound % 2 ** 18 === 0) onBlocks(numFound);
       }
       return [sites.ranges(), networks.ranges()];
     });
-    const { sites } = numbers;
     const names: PlaceNames = { ...numbers.names(), networks: networkNames(asNames, ranges) };
     return new PlaceTable(
-      byFrequency({
-        quarterDegrees: QUARTER_DEGREES,
-        blockBits: BLOCK_BITS,
-        sites,
-        ranges,
-        names: () => names,
-      }),
+      byFrequency({ ...UNTRAINED, sites: numbers.sites, ranges, names: () => names }),
     );
   }
 
@@ -215,21 +208,15 @@ export class PlaceTable {
 
   static #decode(numbers: Float32Array, path: string): PlaceTable {
     // A model that was not trained yet has zeros.
-    if (!(numbers[0] > 0)) {
-      return new PlaceTable({
-        quarterDegrees: QUARTER_DEGREES,
-        blockBits: BLOCK_BITS,
-        sites: [NOWHERE],
-        ranges: NO_RANGES,
-        names: () => NO_NAMES,
-      });
-    }
+    if (!(numbers[0] > 0)) return new PlaceTable(UNTRAINED);
     const read = new ByteReader(bytesOf(numbers), path);
     const format = read.number();
     if (format !== 1 && format !== FORMAT) read.fail("its format is unknown");
     const quarterDegrees = read.within(1, MOST_QUARTERS, "the step of positions");
-    const v4 = read.within(0, 8 * NUMBER_BYTES[4], "the bits of IPv4 blocks");
-    const v6 = read.within(0, 8 * NUMBER_BYTES[16], "the bits of IPv6 blocks");
+    const blockBits: BlockBits = {
+      4: read.within(0, 8 * NUMBER_BYTES[4], "the bits of IPv4 blocks"),
+      16: read.within(0, 8 * NUMBER_BYTES[16], "the bits of IPv6 blocks"),
+    };
     const numSites = read.number();
     const sites: Site[] = [NOWHERE];
     for (let i = 0; i < numSites; i++) {
@@ -244,7 +231,7 @@ export class PlaceTable {
       sites.push({ position, country, region });
     }
     const ranges = [numSites, MOST_AS, numSites, MOST_AS].map((most, kind) => {
-      const limit = kind < 2 ? 2 ** (8 * NUMBER_BYTES[4] - v4) : 2 ** (8 * NUMBER_BYTES[16] - v6);
+      const limit = numBlocks(blockBits, kind < 2 ? 4 : 16);
       const count = read.count();
       const starts = new Float64Array(count);
       const values = new Uint32Array(count);
@@ -257,7 +244,7 @@ export class PlaceTable {
     const rest = read.rest();
     let names: PlaceNames | undefined;
     const readNames = () => names ??= format === 1 ? NO_NAMES : decodeNames(rest, sites);
-    const table = new PlaceTable({ quarterDegrees, blockBits: { v4, v6 }, sites, ranges, names: readNames });
+    const table = new PlaceTable({ quarterDegrees, blockBits, sites, ranges, names: readNames });
     decoded.set(numbers, table);
     return table;
   }
@@ -266,7 +253,7 @@ export class PlaceTable {
   encode(): Float32Array<ArrayBuffer> {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const bytes = new ByteWriter();
-    bytes.add(FORMAT, quarterDegrees, blockBits.v4, blockBits.v6, sites.length - 1);
+    bytes.add(FORMAT, quarterDegrees, blockBits[4], blockBits[16], sites.length - 1);
     for (const { position, country, region } of sites.slice(1)) {
       const steps = (degrees: number) => Math.round(degrees * 4 / quarterDegrees);
       bytes.add(
@@ -290,7 +277,7 @@ export class PlaceTable {
 
   /** The lengths of the prefixes that ranges consist of, bits. */
   get prefixLengths(): { v4: number; v6: number } {
-    const { v4, v6 } = this.#columns.blockBits;
+    const { 4: v4, 16: v6 } = this.#columns.blockBits;
     return { v4: 32 - v4, v6: 48 - v6 };
   }
 
@@ -327,7 +314,7 @@ export class PlaceTable {
   ): void {
     const { blockBits, ranges } = this.#columns;
     const [sites, networks] = ranges.slice(length === 4 ? 0 : 2);
-    const limit = 2 ** (8 * NUMBER_BYTES[length] - bitsOf(blockBits, length));
+    const limit = numBlocks(blockBits, length);
     let [i, j, first] = [0, 0, 0];
     while (first < limit) {
       const end = Math.min(sites.starts[i] ?? limit, networks.starts[j] ?? limit);
@@ -341,7 +328,7 @@ export class PlaceTable {
 
   /** The prefix of `size` blocks from a block on, a power of two that divides it. @param length Of addresses, bytes. */
   prefixAt(first: number, size: number, length: 4 | 16): IpPrefix {
-    const bits = bitsOf(this.#columns.blockBits, length);
+    const bits = this.#columns.blockBits[length];
     return {
       bytes: addressOf(first * 2 ** bits, length),
       length: 8 * NUMBER_BYTES[length] - bits - Math.log2(size),
@@ -357,7 +344,7 @@ export class PlaceTable {
   /** The number of the site and the AS of an address, as {@link locate} takes it. */
   numbersAt(number: number, length: 4 | 16): { site: number; asNumber: number } {
     const { blockBits, ranges } = this.#columns;
-    const block = Math.floor(number / 2 ** bitsOf(blockBits, length));
+    const block = Math.floor(number / 2 ** blockBits[length]);
     const first = length === 4 ? 0 : 2;
     return { site: valueAt(ranges[first], block), asNumber: valueAt(ranges[first + 1], block) };
   }
@@ -375,11 +362,11 @@ export class PlaceTable {
       const length = i < 2 ? 4 : 16;
       const own = new Map(
         placed.filter(({ address }) => address.length === length).map(({ address, place }) => [
-          Math.floor(addressNumber(address) / 2 ** bitsOf(blockBits, length)),
+          blockOf(address, blockBits),
           i % 2 === 0 ? numbers.ofSite(place) : place.asNumber,
         ]),
       );
-      const bounds = Float64Array.of(...[...own.keys()].flatMap((block) => [block, block + 1]));
+      const bounds = Float64Array.from([...own.keys()].flatMap((block) => [block, block + 1]));
       const all = new Float64Array(starts.length + bounds.length);
       all.set(starts);
       all.set(bounds, starts.length);
@@ -415,13 +402,12 @@ export class PlaceTable {
     const { blockBits, sites, ranges } = this.#columns;
     const numbers = new SiteNumbers(quarterDegrees);
     const rounded = sites.map((site) => numbers.ofSite(site));
-    const blocks = ([4, 16] as const).map((length) => {
-      const own = kept.filter((address) => address.length === length);
-      return Float64Array.from(
-        own,
-        (address) => Math.floor(addressNumber(address) / 2 ** bitsOf(blockBits, length)),
-      ).sort();
-    });
+    const blocks = [4, 16].map((length) =>
+      Float64Array.from(
+        kept.filter((address) => address.length === length),
+        (address) => blockOf(address, blockBits),
+      ).sort()
+    );
     const merged = ranges.map(({ starts, values }, i) => {
       const isSites = i % 2 === 0;
       const ranges = { starts, values: isSites ? values.map((site) => rounded[site]) : values };
@@ -495,8 +481,13 @@ function addressOf(number: number, length: 4 | 16): Uint8Array {
   return address;
 }
 
-function bitsOf({ v4, v6 }: BlockBits, length: 4 | 16): number {
-  return length === 4 ? v4 : v6;
+/** The number of blocks of all addresses. */
+function numBlocks(bits: BlockBits, length: 4 | 16): number {
+  return 2 ** (8 * NUMBER_BYTES[length] - bits[length]);
+}
+
+function blockOf(address: Uint8Array, bits: BlockBits): number {
+  return Math.floor(addressNumber(address) / 2 ** bits[address.length === 4 ? 4 : 16]);
 }
 
 /** Lets ranges belong to the range before them, if that has a value, the error is small and no block of theirs is kept. */
