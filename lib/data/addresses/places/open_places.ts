@@ -7,7 +7,7 @@
 import { isMmdb, Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts";
 import { addressNumber, composedPlace, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
 import { CsvScanner } from "../../formats/csv.ts";
-import { isObject, partitionPoint } from "../../../base/collections.ts";
+import { getOrMake, isObject, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
@@ -48,6 +48,22 @@ class ComposedPlaces implements PlaceSource {
   }
 }
 
+/** The fields of a place that are valid. */
+function placeOf(
+  { latitude, longitude, countryCode, asNumber, ...texts }: Partial<Record<keyof Place, unknown>>,
+): Place {
+  const isWithin = (value: unknown, most: number): value is number =>
+    typeof value === "number" && Math.abs(value) <= most;
+  return {
+    ...(isWithin(latitude, 90) && isWithin(longitude, 180) && { latitude, longitude }),
+    ...(typeof countryCode === "string" && /^[A-Z]{2}$/.test(countryCode) && { countryCode }),
+    ...(typeof asNumber === "number" && asNumber > 0 && { asNumber }),
+    ...Object.fromEntries(
+      Object.entries(texts).filter(([, text]) => typeof text === "string" && text !== ""),
+    ),
+  };
+}
+
 // Places from MMDB files: databases of DB-IP, ip-location-db, GeoLite2 and IPinfo, of cities, countries and networks.
 
 /** Where fields are in records, with dots between names: the first that is there counts. */
@@ -75,7 +91,7 @@ class MmdbPlaces implements PlaceSource {
     const record = this.#database.find(address);
     if (record === undefined) return undefined;
     let place = this.#places.get(record);
-    if (!place) this.#places.set(record, place = placeOf(this.#database.record(record)));
+    if (!place) this.#places.set(record, place = mmdbPlace(this.#database.record(record)));
     return place;
   }
 
@@ -93,23 +109,13 @@ class MmdbPlaces implements PlaceSource {
   }
 }
 
-function placeOf(record: MmdbValue): Place {
-  const [latitude, longitude, asText] = [NAMES.latitude, NAMES.longitude, NAMES.asNumber].map((names) =>
+function mmdbPlace(record: MmdbValue): Place {
+  const [latitude, longitude, asNumber] = [NAMES.latitude, NAMES.longitude, NAMES.asNumber].map((names) =>
     Number(String(fieldOf(record, names) ?? NaN).replace(/^AS/, ""))
   );
-  const countryCode = fieldOf(record, NAMES.countryCode);
-  const [region, city, asName] = [NAMES.region, NAMES.city, NAMES.asName].map((names) =>
-    fieldOf(record, names)
-  );
-  const hasPosition = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
-  return {
-    ...(hasPosition && { latitude, longitude }),
-    ...(typeof countryCode === "string" && /^[A-Z]{2}$/.test(countryCode) && { countryCode }),
-    ...(typeof region === "string" && region !== "" && { region }),
-    ...(typeof city === "string" && city !== "" && { city }),
-    ...(asText > 0 && { asNumber: asText }),
-    ...(typeof asName === "string" && asName !== "" && { asName }),
-  };
+  const [countryCode, region, city, asName] = [NAMES.countryCode, NAMES.region, NAMES.city, NAMES.asName]
+    .map((names) => fieldOf(record, names));
+  return placeOf({ latitude, longitude, countryCode, region, city, asNumber, asName });
 }
 
 /** The first field of some names that is there and a number or a text. */
@@ -150,7 +156,7 @@ class CsvPlaces implements PlaceSource {
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new CsvScanner();
     let line = 0;
-    for (const chunk of [bytes, undefined]) {
+    for (const chunk of [new TextDecoder().decode(bytes), undefined]) {
       scanner.push(chunk, (record) => {
         const found = record.fault ?? this.#add(record.fields);
         line++;
@@ -204,22 +210,14 @@ class CsvPlaces implements PlaceSource {
 }
 
 function parsePlace(values: string[]): Place | undefined {
-  const [first, region, , city] = values;
+  const [first, second, , city] = values;
   if (values.length === 2) {
-    const asName = region === "" ? {} : { asName: region };
-    return Number(first) > 0 ? { asNumber: Number(first), ...asName } : undefined;
+    return Number(first) > 0 ? placeOf({ asNumber: Number(first), asName: second }) : undefined;
   }
-  const country = /^[A-Z]{2}$/.test(first) ? { countryCode: first } : {};
-  if (values.length === 1) return country;
+  if (values.length === 1) return placeOf({ countryCode: first });
   if (values.length < 7) return undefined;
   const [latitude, longitude] = values.slice(5, 7).map((text) => text === "" ? NaN : Number(text));
-  const hasPosition = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
-  return {
-    ...country,
-    ...(region !== "" && { region }),
-    ...(city !== "" && { city }),
-    ...(hasPosition && { latitude, longitude }),
-  };
+  return placeOf({ latitude, longitude, countryCode: first, region: second, city });
 }
 
 /** A bound of a range: an address, or its whole number, which of IPv6 is larger than any of IPv4. */
@@ -279,7 +277,7 @@ class AtlasPlaces implements PlaceSource {
   }
 
   locate(address: Uint8Array): Place | undefined {
-    const length = address.length === 4 ? 4 : 16;
+    const length = lengthOf(address);
     const number = addressNumber(address);
     let place: Place | undefined;
     // From general to specific, field by field.
@@ -311,32 +309,29 @@ class AtlasPlaces implements PlaceSource {
     const [longitude, latitude] = Array.isArray(coordinates)
       ? coordinates
       : [probe.longitude, probe.latitude];
-    const hasPosition = typeof latitude === "number" && typeof longitude === "number";
-    const code = probe.country_code ?? probe.country;
-    const own: Place = {
-      ...(hasPosition && { latitude, longitude }),
-      ...(typeof code === "string" && /^[A-Z]{2}$/.test(code) && { countryCode: code }),
-    };
+    const own = placeOf({ latitude, longitude, countryCode: probe.country_code ?? probe.country });
     for (const version of ["v4", "v6"]) {
-      const asNumber = probe[`asn_${version}`] ?? probe[`as_${version}`];
-      const network: Place = typeof asNumber === "number" && asNumber > 0 ? { asNumber } : {};
+      const network = placeOf({ asNumber: probe[`asn_${version}`] ?? probe[`as_${version}`] });
       const prefix = probe[`prefix_${version}`];
       if (typeof prefix === "string" && network.asNumber !== undefined && !faultOfPrefix(prefix)) {
         const { bytes, length } = parsePrefix(prefix);
         this.#put(bytes, length, network);
       }
       const address = parseAddress(String(probe[`address_${version}`] ?? probe[`ip_${version}`]));
-      if (address) this.#put(address, OWN_BITS[address.length === 4 ? 4 : 16], { ...own, ...network });
+      if (address) this.#put(address, OWN_BITS[lengthOf(address)], { ...own, ...network });
     }
   }
 
   #put(address: Uint8Array, bits: number, place: Place): void {
-    const length = address.length === 4 ? 4 : 16;
+    const length = lengthOf(address);
     const known = Math.min(bits, 8 * NUMBER_BYTES[length]);
-    const places = this.#places[length].get(known) ?? new Map<number, Place>();
-    this.#places[length].set(known, places);
+    const places = getOrMake(this.#places[length], known, () => new Map<number, Place>());
     places.set(firstOf(addressNumber(address), known, length), place);
   }
+}
+
+function lengthOf(address: Uint8Array): 4 | 16 {
+  return address.length === 4 ? 4 : 16;
 }
 
 /** The first number of the prefix of some bits around a number. */
