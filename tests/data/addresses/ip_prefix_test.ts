@@ -34,16 +34,10 @@ Deno.test("parsePrefix() reads prefixes of any length and clears the bits after 
 });
 
 Deno.test("parsePrefix() refuses what is not an address and lengths that are none or too long", () => {
-  const wrong = [
-    "10.2.0.0/33",
-    "::/129",
-    "10.2.0.0/",
-    "10.2.0.0/-1",
-    "10.2.0.0/08",
-    "10.2.0.0/1e1",
-    "10.2.0.0/8/8",
-  ];
-  for (const text of wrong) assertThrows(() => parsePrefix(text), UserError, "expected ");
+  for (const length of ["33", "", "-1", "08", "1e1", "8/8"]) {
+    assertThrows(() => parsePrefix(`10.2.0.0/${length}`), UserError, "expected 0 to 32");
+  }
+  assertThrows(() => parsePrefix("::/129"), UserError, "expected 0 to 128");
   assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "found length 33, expected 0 to 32");
   for (const text of ["", "10.2/16", "example.org", "/16", "fe80::1%eth0/64"]) {
     assertThrows(() => parsePrefix(text), UserError, "expected an IPv4 or IPv6 address or prefix");

@@ -4,14 +4,11 @@ import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
 
 const hex = (bytes: Uint8Array | undefined) => bytes?.toHex();
 
-Deno.test("parseAddress() reads IPv4", () => {
-  assertEquals(parseAddress("192.0.2.1"), new Uint8Array([192, 0, 2, 1]));
-  assertEquals(parseAddress("0.0.0.0"), new Uint8Array(4));
-  assertEquals(parseAddress("255.255.255.255"), new Uint8Array(4).fill(255));
-});
-
-Deno.test("parseAddress() reads every form of IPv6", () => {
+Deno.test("parseAddress() reads IPv4 and every form of IPv6", () => {
   const forms: [string, string][] = [
+    ["192.0.2.1", "c0000201"],
+    ["0.0.0.0", "00000000"],
+    ["255.255.255.255", "ffffffff"],
     ["::", "0".repeat(32)],
     ["::1", "0".repeat(31) + "1"],
     ["1::", "0001" + "0".repeat(28)],
@@ -28,50 +25,14 @@ Deno.test("parseAddress() reads every form of IPv6", () => {
 });
 
 Deno.test("parseAddress() refuses what is not an address", () => {
-  const refused = [
-    "",
-    " ",
-    "1.2.3",
-    "1.2.3.4.5",
-    "1.2.3.4 ",
-    " 1.2.3.4",
-    "1.2.3.",
-    "1..3.4",
-    ".1.2.3",
-    "256.1.1.1",
-    "01.2.3.4",
-    "1.2.3.00",
-    "1.2.3.1000",
-    "1.2.3.-4",
-    "1.2.3.4a",
-    "0x1.2.3.4",
-    "1,2,3,4",
-    "٣.2.3.4",
-    ":",
-    ":::",
-    "1:::2",
-    ":1::2",
-    "1::2:",
-    "1:2:3:4:5:6:7",
-    "1:2:3:4:5:6:7:8:9",
-    "1:2:3:4:5:6:7:8::",
-    "::1:2:3:4:5:6:7:8",
-    "1::2::3",
-    "12345::",
-    "g::",
-    "fe80::1%eth0",
-    "::1/64",
-    "1:2:3:4:5:6:7:1.2.3.4",
-    "1:2:3:4:5:1.2.3.4",
-    "::1.2.3",
-    "::1.2.3.256",
-    "::1.2.3.4:5",
-    "1.2.3.4::",
-    "[::1]",
-    "::1 ",
-    "not an address",
-  ];
-  for (const text of refused) assertEquals(parseAddress(text), undefined, text);
+  const refused =
+    `1.2.3 1.2.3.4.5 1.2.3. 1..3.4 .1.2.3 256.1.1.1 01.2.3.4 1.2.3.00 1.2.3.1000 1.2.3.-4 1.2.3.4a
+    0x1.2.3.4 1,2,3,4 ٣.2.3.4 : ::: 1:::2 :1::2 1::2: 1:2:3:4:5:6:7 1:2:3:4:5:6:7:8:9 1:2:3:4:5:6:7:8::
+    ::1:2:3:4:5:6:7:8 1::2::3 12345:: g:: fe80::1%eth0 ::1/64 1:2:3:4:5:6:7:1.2.3.4 1:2:3:4:5:1.2.3.4 ::1.2.3
+    ::1.2.3.256 ::1.2.3.4:5 1.2.3.4:: [::1]`.split(/\s+/);
+  for (const text of [...refused, "", " ", "1.2.3.4 ", " 1.2.3.4", "::1 ", "not an address"]) {
+    assertEquals(parseAddress(text), undefined, text);
+  }
 });
 
 Deno.test("formatAddress() writes as RFC 5952, sections 4 and 5", () => {
