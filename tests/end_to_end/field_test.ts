@@ -7,12 +7,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { convertArguments, splitArguments } from "../../lib/cli/options.ts";
 import { FAILED_RTT_MS } from "../../lib/data/formats/batch.ts";
-import { importMeasurements } from "../../lib/data/import/import_measurements.ts";
 import { measurementLines } from "../../lib/serve/api/lines.ts";
 import { parsePaste } from "../../lib/serve/page/paste.ts";
 import { readingOf } from "../../tasks/reading.ts";
 import { STAGES } from "../../tasks/stages.ts";
 import { runStageProcess, succeeded } from "../cli/process.ts";
+import { importInto } from "../data/import/imported.ts";
 import { joinBatches, readAll } from "../data/measurement_files/batches.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
@@ -53,17 +53,9 @@ const utf16 = (text: string) => {
 const object = (i: number, rttMs: number | null) => ({ src: SRC, dst: DST, time: timeS(i), rtt: rttMs });
 const objects = RTTS_MS.map((rttMs, i) => object(i, rttMs));
 const atlas = RTTS_MS.map((rttMs, i) => ({
-  ...{
-    type: "ping",
-    af: 4,
-    msm_id: 1,
-    prb_id: 2,
-    from: SRC,
-    src_addr: SRC,
-    dst_addr: DST,
-    timestamp: timeS(i),
-  },
-  ...{ sent: 1, rcvd: rttMs === null ? 0 : 1, result: [rttMs === null ? { x: "*" } : { rtt: rttMs }] },
+  ...{ type: "ping", af: 4, msm_id: 1, prb_id: 2, timestamp: timeS(i), from: SRC, src_addr: SRC },
+  ...{ dst_addr: DST, sent: 1, rcvd: rttMs === null ? 0 : 1 },
+  result: [rttMs === null ? { x: "*" } : { rtt: rttMs }],
 }));
 const lines = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
 const plain = table("src,dst,time,rtt", (i, rttMs) => [SRC, DST, timeS(i), rttMs]);
@@ -74,14 +66,10 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
     table(",src,dst,time,rtt", (i, rttMs) => [i, SRC, DST, `${clock(i)}+00:00`, rttMs ?? "NaN"]),
   ],
   "R's write.csv2": [
-    table(
-      '"";"src";"dst";"time";"rtt"',
-      (
-        i,
-        rttMs,
-      ) => [`"${i}"`, `"${SRC}"`, `"${DST}"`, timeS(i), rttMs === null ? "NA" : `${rttMs}`.replace(".", ",")],
-      ";",
-    ),
+    table('"";"src";"dst";"time";"rtt"', (i, rttMs) => {
+      const quoted = [i, SRC, DST].map((each) => `"${each}"`);
+      return [...quoted, timeS(i), rttMs === null ? "NA" : `${rttMs}`.replace(".", ",")];
+    }, ";"),
   ],
   "Excel in German": [
     "sep=;\r\n" + table(
@@ -184,16 +172,12 @@ async function rowsOf(path: string): Promise<unknown[][]> {
 for (const [name, [content, options = []]] of Object.entries(FORMS)) {
   Deno.test(`import reads ${name}`, async () => {
     using folder = new TemporaryFolder();
-    const [path, output] = [folder.at("in.txt"), folder.at("out.parquet")];
+    const path = folder.at("in.txt");
     if (typeof content === "string") Deno.writeTextFileSync(path, content);
     else Deno.writeFileSync(path, content);
-    const limits = { maxRejectRatio: 0, memoryLimitBytes: 1e9 };
-    const { rejected, rows } = await importMeasurements([path], output, {
-      ...await readingFor(options),
-      ...limits,
-    });
+    const { rejected, rows } = await importInto(folder.path, [path], await readingFor(options));
     assertEquals([rows, rejected], [RTTS_MS.length, {}]);
-    assertEquals(await rowsOf(output), WANTED);
+    assertEquals(await rowsOf(folder.at("out.parquet")), WANTED);
   });
 }
 
@@ -205,9 +189,7 @@ const ANYWHERE = Object.entries(FORMS).flatMap(([name, [content, options = ["--s
 Deno.test("the API and the page read the same from the same text", async () => {
   for (const { name, content } of ANYWHERE) {
     const { pings, faults } = parsePaste(content, { source: SRC, endTimeS: null });
-    const pasted = pings.map((
-      { src, dst, time, rtt },
-    ) => [src, dst, time, rtt]);
+    const pasted = pings.map(({ src, dst, time, rtt }) => [src, dst, time, rtt]);
     assertEquals([pasted, faults], [WANTED, []], name);
     const found: unknown[] = [];
     const texts = ReadableStream.from(content.split("\n"));

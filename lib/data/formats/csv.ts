@@ -29,9 +29,8 @@ export type CsvRecord =
   | { line: number; fields: string[]; fault?: never }
   | { line: number; fields?: never; fault: string };
 
-/** Extracts records from a stream of bytes or characters. */
+/** Extracts records from a stream of characters. */
 export class CsvScanner {
-  readonly #decoder = new TextDecoder();
   #text = "";
   /** The index of the next record. */
   #at = 0;
@@ -52,15 +51,14 @@ export class CsvScanner {
   }
 
   /**
-   * Takes the next bytes or characters, or the end.
+   * Takes the next characters, or the end.
    *
    * @param take Called with each record that is complete now. Its fields may keep the whole text in memory; copy those
    *   that are kept.
    */
-  push(chunk: Uint8Array | string | undefined, take: (record: CsvRecord) => void): void {
+  push(chunk: string | undefined, take: (record: CsvRecord) => void): void {
     const isLast = chunk === undefined;
-    const more = typeof chunk === "string" ? chunk : this.#decoder.decode(chunk, { stream: !isLast });
-    this.#text = this.#text.slice(this.#at) + more;
+    this.#text = this.#text.slice(this.#at) + (chunk ?? "");
     this.#at = 0;
     this.#quote = -1;
     while (this.#at < this.#text.length) {

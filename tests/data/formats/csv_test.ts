@@ -3,14 +3,11 @@ import fc from "fast-check";
 import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/data/formats/csv.ts";
 
 /** The records of a text that comes in pieces: fields, or what is wrong. */
-function scan(text: string, pieceBytes = Infinity): (string[] | string)[] {
-  const bytes = new TextEncoder().encode(text);
+function scan(text: string, pieceLength = Infinity): (string[] | string)[] {
   const scanner = new CsvScanner();
   const records: CsvRecord[] = [];
   const take = (record: CsvRecord) => records.push(record);
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    scanner.push(bytes.subarray(at, at + pieceBytes), take);
-  }
+  for (let at = 0; at < text.length; at += pieceLength) scanner.push(text.slice(at, at + pieceLength), take);
   scanner.push(undefined, take);
   return records.map((record) => record.fault ?? record.fields);
 }
@@ -22,37 +19,35 @@ Deno.test("CsvScanner finds fields, quoted or not, and the ends of records", () 
   assertEquals(scan("1,"), [["1", ""]]);
   assertEquals(scan("\n\r\n 1 , 2\t\n  \n"), [["1", "2"]]);
   assertEquals(scan(`"a,b" , "c ""d""\ne","",f"g\n`), [["a,b", `c "d"\ne`, "", `f"g`]]);
-  assertEquals(scan(`\u{feff}"from",ö\n1,2`), [["from", "ö"], ["1", "2"]]);
   assertEquals(scan(`x,"1"`), [["x", "1"]]);
   assertEquals(scan(""), []);
 });
 
-Deno.test("CsvScanner reads the same whatever pieces the bytes come in", () => {
+Deno.test("CsvScanner reads the same whatever pieces the text comes in", () => {
   const field = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom("", `"`, `""`, ",", "\n", "é", " x "));
   const records = fc.array(fc.array(field, { minLength: 2, maxLength: 5 }), { maxLength: 6 });
   fc.assert(
-    fc.property(records, fc.integer({ min: 1, max: 9 }), fc.boolean(), (rows, pieceBytes, hasEnd) => {
+    fc.property(records, fc.integer({ min: 1, max: 9 }), fc.boolean(), (rows, pieceLength, hasEnd) => {
       const quote = (text: string) => `"${text.replaceAll(`"`, `""`)}"`;
       const text = rows.map((row) => row.map(quote).join(",")).join("\n") + (hasEnd ? "\n" : "");
       // Blanks at the end of a field do not count.
       const trimmed = rows.map((row) => row.map((value) => value.trimEnd()));
-      assertEquals(scan(text, pieceBytes), trimmed);
+      assertEquals(scan(text, pieceLength), trimmed);
     }),
   );
   const bytes = fc.array(fc.constantFrom("a", ",", `"`, "\n", "\r", " "), { maxLength: 40 });
   fc.assert(
-    fc.property(bytes, fc.integer({ min: 1, max: 9 }), (parts, pieceBytes) => {
-      assertEquals(scan(parts.join(""), pieceBytes), scan(parts.join("")));
+    fc.property(bytes, fc.integer({ min: 1, max: 9 }), (parts, pieceLength) => {
+      assertEquals(scan(parts.join(""), pieceLength), scan(parts.join("")));
     }),
   );
 });
 
 Deno.test("CsvScanner goes on with the next line after one that cannot be read", () => {
   assertEquals(scan(`1,2\n"3"x,4\n5,6\n`), [["1", "2"], "text behind a closing quote", ["5", "6"]]);
-  assertEquals(scan(`1,2\n3,"4\n5,6\n7,8`), [["1", "2"], "a quote that does not close", ["5", "6"], [
-    "7",
-    "8",
-  ]]);
+  assertEquals(scan(`1,2\n3,"4\n5,6\n7,8`), [
+    ...[["1", "2"], "a quote that does not close", ["5", "6"], ["7", "8"]],
+  ]);
   const rows = Array.from({ length: 20_000 }, (_, i) => `${i},${i}\n`).join("");
   const found = scan(`1,"2\n${rows}`, 10_000);
   assertEquals(found.length, 20_001);
@@ -61,7 +56,7 @@ Deno.test("CsvScanner goes on with the next line after one that cannot be read",
 
 Deno.test("CsvScanner steps over a line that is too long without keeping it", () => {
   const scanner = new CsvScanner();
-  const chunk = new Uint8Array(1 << 18).fill(0x61);
+  const chunk = "a".repeat(1 << 18);
   let numFaults = 0;
   for (let i = 0; i < 2000; i++) {
     scanner.push(chunk, ({ fault }) => {
@@ -73,8 +68,6 @@ Deno.test("CsvScanner steps over a line that is too long without keeping it", ()
   scanner.push("\n1,2\n", (record) => assertEquals(record, { line: 2, fields: ["1", "2"] }));
   const longest = "x".repeat(MAX_RECORD_CHARACTERS - 3);
   assertEquals(scan(`${longest},1\n2,3\n`), [[longest, "1"], ["2", "3"]]);
-  assertEquals(scan(`x${longest},1\n2,3\n`), [`no end within ${MAX_RECORD_CHARACTERS} characters`, [
-    "2",
-    "3",
-  ]]);
+  const tooLong = `no end within ${MAX_RECORD_CHARACTERS} characters`;
+  assertEquals(scan(`x${longest},1\n2,3\n`), [tooLong, ["2", "3"]]);
 });

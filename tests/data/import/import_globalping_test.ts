@@ -1,39 +1,30 @@
 /** Measurements of Globalping, in the form that its API documents, become rows. @module */
-import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { importMeasurements, type ImportOptions } from "../../../lib/data/import/import_measurements.ts";
+import type { ImportOptions } from "../../../lib/data/import/import_measurements.ts";
 import { placeholderAddress } from "../../../lib/data/formats/globalping.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
-import { joinBatches, readAll } from "../measurement_files/batches.ts";
+import { importInto, rowsIn } from "./imported.ts";
 import { ping } from "../formats/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
-import { withFolder } from "../../io/files/temporary_folder.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
+/** What is imported of files with these contents. */
 async function rowsOf(contents: unknown[], options: Partial<ImportOptions> = {}) {
-  let found: Awaited<ReturnType<typeof imported>> | undefined;
-  await withFolder(async (folder) => {
-    found = await imported(folder, contents, options);
-  });
-  assert(found);
-  return found;
+  using folder = new TemporaryFolder();
+  return await imported(folder, contents, options);
 }
 
-async function imported(folder: string, contents: unknown[], options: Partial<ImportOptions>) {
+async function imported(folder: TemporaryFolder, contents: unknown[], options: Partial<ImportOptions>) {
   const paths = contents.map((content, i) => {
-    const path = `${folder}/${i}.json`;
-    Deno.writeTextFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
-    return path;
+    Deno.writeTextFileSync(
+      folder.at(`${i}.json`),
+      typeof content === "string" ? content : JSON.stringify(content),
+    );
+    return folder.at(`${i}.json`);
   });
-  const summary = await importMeasurements(paths, `${folder}/out.parquet`, {
-    source: "network",
-    rtt: "mean",
-    maxRejectRatio: 0,
-    memoryLimitBytes: 1e9,
-    rejectsPath: `${folder}/out.rejects.jsonl`,
-    ...options,
-  });
-  const { batches } = await readAll([`${folder}/out.parquet`]);
-  return { summary, rows: joinBatches(batches) };
+  const summary = await importInto(folder.path, paths, { source: "network", maxRejectRatio: 0, ...options });
+  return { summary, rows: await rowsIn(folder.path) };
 }
 
 const AUCKLAND = globalpingProbe({ asn: 61138, country: "NZ", city: "Auckland" });
@@ -66,14 +57,15 @@ Deno.test("measurements of Globalping without an id are repeated only if they ar
   assertEquals([summary.duplicates, ...rows.rttMs], [1, 10, 20]);
 });
 
-Deno.test("names of Globalping are the target, and the network and city of a probe", () =>
-  withFolder(async (folder) => {
-    const measurement = globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [10])]]);
-    await imported(folder, [measurement], { namesPath: `${folder}/out.names.csv` });
-    const [, probe, target] = Deno.readTextFileSync(`${folder}/out.names.csv`).split("\n");
-    assertEquals(target, `151.101.1.229,${measurement.target}`);
-    assertEquals(probe.replace(/^[\d.]+/, ""), `,"Berlin, DE, AS3320"`);
-  }));
+Deno.test("names of Globalping are the target, and the network and city of a probe", async () => {
+  using folder = new TemporaryFolder();
+  const namesPath = folder.at("out.names.csv");
+  const measurement = globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [10])]]);
+  await imported(folder, [measurement], { namesPath });
+  const [, probe, target] = Deno.readTextFileSync(namesPath).split("\n");
+  assertEquals(target, `151.101.1.229,${measurement.target}`);
+  assertEquals(probe.replace(/^[\d.]+/, ""), `,"Berlin, DE, AS3320"`);
+});
 
 Deno.test("--rtt each makes a row of every packet of Globalping, also of the lost ones", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10, 11.5], 3)]]);
@@ -153,10 +145,4 @@ Deno.test("addresses of networks and cities do not depend on anything else, and 
     placeholderAddress({ ...probe, latitude: 1, longitude: 2 }, false),
   );
   assert(placeholderAddress(probe, false) !== placeholderAddress({ ...probe, state: undefined }, false));
-});
-
-Deno.test("the mean of Globalping's timings is its own average", async () => {
-  const result = finishedPing("192.0.2.9", [24.2, 24.2, 30.1]);
-  const { rows } = await rowsOf([globalpingMeasurement([[BERLIN, result]])]);
-  assertAlmostEquals(rows.rttMs[0], Number(result.stats.avg), 1e-4);
 });

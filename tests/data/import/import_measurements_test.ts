@@ -1,37 +1,19 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { gzipSync } from "node:zlib";
-import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { UserError } from "../../../lib/base/errors.ts";
 import { listMeasurementFiles } from "../../../lib/data/measurement_files/input_files.ts";
-import {
-  importMeasurements,
-  type ImportOptions,
-  type ImportSummary,
-} from "../../../lib/data/import/import_measurements.ts";
+import type { ImportSummary } from "../../../lib/data/import/import_measurements.ts";
 import { openNames } from "../../../lib/data/addresses/places/open_names.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
 import { runProgram, succeeded } from "../../cli/process.ts";
 import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";
 import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
+import { importInto, rejectsIn, rowsIn } from "./imported.ts";
 
 /** Imports in a process of its own, whose memory is that of nothing else. */
 const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));
-
-async function importInto(
-  folder: string,
-  paths: string[],
-  options: Partial<ImportOptions> = {},
-): Promise<ImportSummary> {
-  return await importMeasurements(paths, `${folder}/out.parquet`, {
-    source: "auto",
-    rtt: "mean",
-    maxRejectRatio: 0.05,
-    memoryLimitBytes: 1e9,
-    rejectsPath: `${folder}/out.rejects.jsonl`,
-    ...options,
-  });
-}
 
 const list = (path: string) => listMeasurementFiles([path]);
 
@@ -53,9 +35,7 @@ for (
         sources,
         destinations,
       ]);
-      const { batches, rejects } = await readAll([`${output}/out.parquet`]);
-      assertEquals(rejects.counts, {});
-      assertEquals(joinBatches(batches).numRows, rows);
+      assertEquals((await rowsIn(output)).numRows, rows);
     });
   });
 }
@@ -111,8 +91,7 @@ Deno.test("importMeasurements() reads a result alone, lists in objects and JSON 
       Deno.writeFileSync(`${folder}/in.json.gz`, new Uint8Array(gzipSync(text)));
       const { rows } = await importInto(folder, [`${folder}/in.json.gz`]);
       assertEquals(rows, 20);
-      const batch = joinBatches((await readAll([`${folder}/out.parquet`])).batches);
-      assertEquals(Array.from(batch.rttMs), results.map((_, i) => i + 1));
+      assertEquals(Array.from((await rowsIn(folder)).rttMs), results.map((_, i) => i + 1));
     }
   }));
 
@@ -162,12 +141,9 @@ Deno.test("importMeasurements() counts duplicates, other results and rejects, an
     assertEquals(summary.skippedByType, { "not a result": 1, traceroute: 1 });
     assertEquals(summary.rejected, { invalidJson: 1, nullValue: 1 });
     assertEquals([summary.firstTimeS, summary.lastTimeS], [1_600_000_000, 1_600_000_039]);
-    const rejects = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n").map((line) =>
-      JSON.parse(line)
-    );
-    assertEquals(rejects.map(({ reason, path: file, row }) => [reason, file === path, row]), [
-      ["invalidJson", true, 43],
+    assertEquals(rejectsIn(folder).map(({ reason, path: file, row }) => [reason, file === path, row]), [
       ["nullValue", true, 42],
+      ["invalidJson", true, 43],
     ]);
   }));
 
@@ -238,8 +214,7 @@ Deno.test("importMeasurements() counts an object that is too long, unless it is 
       const { rows, rejected, skippedByType } = await importInto(folder, [`${folder}/in.json`]);
       assertEquals([rows, rejected], [30, { objectTooLong: 1 }]);
       assertEquals(skippedByType, { dns: 1, "not a result": 1 });
-      const [listed] = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n");
-      const { reason, row, detail } = JSON.parse(listed);
+      const [{ reason, row, detail }] = rejectsIn(folder);
       assertEquals([reason, row], ["objectTooLong", 30]);
       assertEquals(detail, `at byte ${text.indexOf(long)}: more than ${MAX_OBJECT_BYTES} bytes`);
     }
@@ -296,58 +271,101 @@ Deno.test("importMeasurements() fails above the reject ratio and leaves no outpu
     ]);
   }));
 
-Deno.test("importMeasurements() names the file and the byte of a truncated file and leaves no output", () =>
+/** Files of more than 160 MB, and what is imported of them. */
+const LONG_FILES = {
+  // One object that holds one list, so neither may be kept.
+  json: {
+    head: `{"results": [`,
+    part: Array.from(
+      { length: 2000 },
+      (_, i) => JSON.stringify(ping({ prb_id: i, note: "x".repeat(300) })) + ",",
+    ).join(""),
+    count: 180,
+    end: `{}]}`,
+    imported: [2000, 358_000],
+  },
+  csv: {
+    head: "time,src,dst,rtt,note\n",
+    part: Array.from(
+      { length: 2000 },
+      (_, i) => `1700000000,192.0.2.${i % 200},198.51.100.${i % 250},5,"${"x".repeat(300)}"\n`,
+    ).join(""),
+    count: 240,
+    end: "",
+    imported: [480_000, 0],
+  },
+};
+
+for (const [name, { head, part, count, end, imported }] of Object.entries(LONG_FILES)) {
+  Deno.test(`importMeasurements() holds no more memory for a long file of ${name}`, () =>
+    withFolder(async (folder) => {
+      const path = `${folder}/in.${name}`;
+      using file = Deno.openSync(path, { write: true, create: true });
+      for (const text of [head, ...Array(count).fill(part), end]) {
+        file.writeSync(new TextEncoder().encode(text));
+      }
+      assert(Deno.statSync(path).size > 160e6);
+      const { stdout } = await succeeded(runProgram([CHILD, path, `${folder}/out.parquet`]));
+      const { rows, duplicates, moreBytes } = JSON.parse(stdout);
+      assertEquals([rows, duplicates], imported);
+      assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
+    }));
+}
+
+Deno.test("importMeasurements() takes a result of a table once, whatever the memory", () =>
   withFolder(async (folder) => {
-    const text = JSON.stringify(
-      Array.from({ length: 2000 }, (_, i) => ping({ timestamp: 1_600_000_000 + i })),
+    const rows = Array.from(
+      { length: 800 },
+      (_, i) => `${1_700_000_000 + i % 400},192.0.2.1,192.0.2.2,${i + 1},9,${i % 400}`,
     );
-    const gzip = new Uint8Array(gzipSync(text));
-    const files: [string, Uint8Array][] = [
-      ["a.json", new TextEncoder().encode(text).subarray(0, 100_000)],
-      ["a.json.gz", gzip.subarray(0, gzip.length - 500)],
-    ];
-    for (const [name, bytes] of files) {
-      Deno.writeFileSync(`${folder}/${name}`, bytes);
-      const error = await assertRejects(() => importInto(folder, [`${folder}/${name}`]), FormatError);
-      assertStringIncludes(error.message, `Cannot read ${folder}/${name} at byte ${bytes.length}: `);
-      assertEquals([...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith("out")), []);
+    Deno.writeTextFileSync(`${folder}/a.csv`, ["time,src,dst,rtt,msm_id,prb_id", ...rows].join("\n"));
+    for (const memoryLimitBytes of [1e9, 2000]) {
+      const summary = await importInto(folder, [`${folder}/a.csv`], { memoryLimitBytes });
+      assertEquals([summary.rows, summary.duplicates], [400, 400]);
+      assertEquals((await rowsIn(folder)).rttMs, Float64Array.from({ length: 400 }, (_, i) => i + 1));
     }
   }));
 
-Deno.test("importMeasurements() makes a row of every packet with rtt each", () =>
+Deno.test("importMeasurements() lists the rejected rows of a table by their numbers and lines", () =>
   withFolder(async (folder) => {
-    Deno.writeTextFileSync(
-      `${folder}/in.json`,
-      JSON.stringify(ping({ rcvd: 2, sent: 3, result: [{ rtt: 5 }, { x: "*" }, { rtt: 7 }] })),
+    const good = "1700000000,192.0.2.1,192.0.2.2,1";
+    const bad = [",192.0.2.1,192.0.2.2,1", "1700000000,192.0.2.1,,1", "4000000000,192.0.2.1,192.0.2.2,1"];
+    Deno.writeTextFileSync(`${folder}/in.csv`, ["time,src,dst,rtt", good, ...bad, good].join("\n"));
+    const { rows, rejected } = await importInto(folder, [`${folder}/in.csv`], { maxRejectRatio: 1 });
+    assertEquals([rows, rejected], [2, { nullValue: 2, timeInFuture: 1 }]);
+    assertEquals(rejectsIn(folder).map(({ row, detail }) => [row, detail]), [
+      [1, "line 3: time; give it with --start TIME and --interval SECONDS"],
+      [2, "line 4: dst; give it with --dst ADDRESS"],
+      [3, "line 5: 2096-10-02T07:06:40.000Z"],
+    ]);
+    await assertRejects(
+      () => importInto(folder, [`${folder}/in.csv`]),
+      UserError,
+      "3 of 5 rows were rejected",
     );
-    const summary = await importInto(folder, [`${folder}/in.json`], { rtt: "each" });
-    assertEquals([summary.rows, summary.failed], [3, 1]);
-    const batch = joinBatches((await readAll([`${folder}/out.parquet`])).batches);
-    assertEquals(Array.from(batch.rttMs), [5, -1, 7]);
   }));
 
-Deno.test("importMeasurements() holds no more memory for a long file", () =>
-  withFolder(async (folder) => {
-    // One object that holds one list of 165 MB, so neither the object nor the list may be kept.
-    const path = `${folder}/in.json`;
-    const part = Array.from({ length: 2000 }, (_, i) =>
-      JSON.stringify(ping({ prb_id: i, note: "x".repeat(300) }))).join(",");
-    using file = Deno.openSync(path, { write: true, create: true });
-    const write = (text: string) =>
-      file.writeSync(new TextEncoder().encode(text));
-    write(`{"results": [`);
-    for (let i = 0; i < 180; i++) write((i > 0 ? "," : "") + part);
-    write("]}");
-    assert(Deno.statSync(path).size > 160e6);
-    const { stdout } = await succeeded(runProgram([CHILD, path, `${folder}/out.parquet`]));
-    const { rows, duplicates, moreBytes } = JSON.parse(stdout);
-    assertEquals([rows, duplicates], [2000, 358_000]);
-    assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
-  }));
+Deno.test("importMeasurements() gives an all-pairs matrix back that was written as CSV, compressed", async () => {
+  const data = realData("mesh");
+  await withFolder(async (folder) => {
+    const matrix = joinBatches((await readAll([`${data}/seattle-001-040.parquet`])).batches);
+    const lines = matrix.srcAddr.map((src, row) => {
+      const time = new Date(matrix.eventTimeUs[row] / 1e3).toISOString();
+      return `${time},${src},${matrix.dstAddr[row]},${matrix.rttMs[row]}\n`;
+    });
+    const text = "event_time,src_addr,dst_addr,rtt\n" + lines.join("");
+    Deno.writeFileSync(`${folder}/in.csv.zst`, new Uint8Array(zstdCompressSync(text)));
+    const { rows, rejected } = await importInto(folder, [`${folder}/in.csv.zst`]);
+    assertEquals([rows, rejected], [34_800, {}]);
+    const batch = await rowsIn(folder);
+    assertEquals([batch.eventTimeUs, batch.rttMs], [matrix.eventTimeUs, matrix.rttMs]);
+    assertEquals([batch.srcAddr, batch.dstAddr], [matrix.srcAddr, matrix.dstAddr]);
+  });
+});
 
 Deno.test("importMeasurements() writes the same bytes, rejects and errors with any number of threads", () =>
   withFolder(async (folder) => {
-    const pings = Array.from({ length: 12_000 }, (_, i) =>
+    const pings = Array.from({ length: 6000 }, (_, i) =>
       JSON.stringify(ping({
         // Each tenth is there twice, each hundredth has no address, each thousandth is of another type.
         prb_id: i % 10 === 9 ? i - 1 : i,

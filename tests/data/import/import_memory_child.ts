@@ -1,6 +1,5 @@
 /**
- * Imports a file and prints how much more resident memory that took at its peak; run by import_measurements_test.ts and
- * import_csv_test.ts.
+ * Imports a file and prints how much more resident memory that took at its peak; run by import_measurements_test.ts.
  *
  * @module
  */

@@ -67,6 +67,7 @@ Deno.test("import fails with one line for every bad input", () =>
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
       [["--input", `${folder}/page.json`], 1, "it looks like HTML"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],
+      [["--input", `${folder}/cut.json`, "--columns", "srce=a"], 2, "found the key srce"],
       [["--inptu", "x"], 2, "did you mean input?"],
       [[], 2, "--input PATH is missing"],
     ];
