@@ -4,6 +4,7 @@
  * @module
  */
 import type { SchemaElement } from "hyparquet";
+import { getOrMake } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import type { MeasurementBatch } from "../formats/batch.ts";
 import {
@@ -30,31 +31,14 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
 
-/** The columns of measurements by their names in files, in their order there. */
-export const MEASUREMENT_COLUMNS: readonly string[] = [
-  "msm_id",
-  "event_time",
-  "src_addr",
-  "dst_addr",
-  "ip_version",
-  "rtt",
-  "size",
-  "packet_error_count",
-  "prb_id",
-];
-
-function inFileOrder(a: { name: string }, b: { name: string }): number {
-  return MEASUREMENT_COLUMNS.indexOf(a.name) - MEASUREMENT_COLUMNS.indexOf(b.name);
-}
-
 /** The rows of a row group; only the first `numRows` of each column count. */
-export interface MeasurementColumns extends Partial<Record<OptionalColumn, IndexedValues>> {
+export interface MeasurementColumns
+  extends
+    Record<"srcAddr" | "dstAddr" | "ipVersion", IndexedValues>,
+    Partial<Record<OptionalColumn, IndexedValues>> {
   numRows: number;
   /** Microseconds since 1970. */
   eventTimeUs: Float64Array;
-  srcAddr: IndexedValues;
-  dstAddr: IndexedValues;
-  ipVersion: IndexedValues;
   /** Milliseconds, or {@link FAILED_RTT_MS}. */
   rttMs: Float64Array;
   /** Further columns of numbers, after all others. */
@@ -67,6 +51,41 @@ export interface NumberColumn {
   values: Float64Array;
 }
 
+const TEXT = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
+const MICROSECONDS = {
+  type: "INT64",
+  converted_type: "TIMESTAMP_MICROS",
+  logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+} as const;
+
+/** The columns of measurements, in their order in files. */
+const COLUMNS: readonly (
+  & Pick<SchemaElement, "name" | "converted_type" | "logical_type">
+  & Pick<ChunkSource, "type">
+  & { key: Exclude<keyof MeasurementColumns, "numRows" | "numbers"> }
+)[] = [
+  { key: "msmId", name: "msm_id", type: "INT64" },
+  { key: "eventTimeUs", name: "event_time", ...MICROSECONDS },
+  { key: "srcAddr", name: "src_addr", ...TEXT },
+  { key: "dstAddr", name: "dst_addr", ...TEXT },
+  { key: "ipVersion", name: "ip_version", type: "INT64" },
+  { key: "rttMs", name: "rtt", type: "DOUBLE" },
+  { key: "sizeBytes", name: "size", type: "INT64" },
+  { key: "packetErrorCount", name: "packet_error_count", type: "INT64" },
+  { key: "prbId", name: "prb_id", type: "INT64" },
+];
+
+/** The columns of measurements by their names in files, in their order there. */
+export const MEASUREMENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
+
+/** The columns of a file that has some of the optional ones. */
+function columnsWith(optional: readonly OptionalColumn[]) {
+  return COLUMNS.map((column) => ({
+    ...column,
+    isOptional: OPTIONAL_COLUMNS.some(({ key }) => key === column.key),
+  })).filter(({ key, isOptional }) => !isOptional || optional.some((each) => each === key));
+}
+
 /**
  * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
  *
@@ -77,31 +96,24 @@ export function encodeRowGroup(
   columns: MeasurementColumns,
   optional: readonly OptionalColumn[],
 ): EncodedRowGroup {
-  return encodeChunks(chunkSources(columns, optional), columns.numRows);
+  const sources = columnsWith(optional).flatMap(({ key, name, type, isOptional }): ChunkSource[] => {
+    const data = columns[key];
+    return data ? [{ name, data, type, isOptional }] : [];
+  });
+  for (const { name, values } of columns.numbers ?? []) {
+    sources.push({ name, data: values, type: "DOUBLE", isOptional: false });
+  }
+  return encodeChunks(sources, columns.numRows);
 }
 
-function chunkSources(columns: MeasurementColumns, optional: readonly OptionalColumn[]): ChunkSource[] {
-  const integers = { type: "INT64", isOptional: false } as const;
-  const texts = { type: "BYTE_ARRAY", isOptional: false } as const;
-  const optionalSources = OPTIONAL_COLUMNS.flatMap(({ key, name }) => {
-    const data = columns[key];
-    return data && optional.includes(key) ? [{ name, data, ...integers, isOptional: true }] : [];
-  });
-  return [
-    { name: "event_time", data: columns.eventTimeUs, ...integers },
-    { name: "src_addr", data: columns.srcAddr, ...texts },
-    { name: "dst_addr", data: columns.dstAddr, ...texts },
-    { name: "ip_version", data: columns.ipVersion, ...integers },
-    { name: "rtt", data: columns.rttMs, type: "DOUBLE" as const, isOptional: false },
-    ...optionalSources,
-  ].sort(inFileOrder).concat(
-    (columns.numbers ?? []).map(({ name, values }) => ({
-      name,
-      data: values,
-      type: "DOUBLE" as const,
-      isOptional: false,
-    })),
-  );
+function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly string[]): SchemaElement[] {
+  const columns = [
+    ...columnsWith(optional).map(({ key: _, isOptional, ...element }): SchemaElement => (
+      { ...element, repetition_type: isOptional ? "OPTIONAL" : "REQUIRED" }
+    )),
+    ...numberNames.map((name): SchemaElement => ({ name, type: "DOUBLE", repetition_type: "REQUIRED" })),
+  ];
+  return [{ name: "schema", num_children: columns.length }, ...columns];
 }
 
 /** The columns of a file in addition to those of every measurement. */
@@ -128,12 +140,7 @@ export class MeasurementParquetWriter {
     this.#optional = optionalColumns;
   }
 
-  /**
-   * Opens the file under its temporary name.
-   *
-   * @param path The Parquet file to write.
-   * @throws {UserError} If the file cannot be made.
-   */
+  /** Opens a file under its temporary name. @throws {UserError} If the file cannot be made. */
   static create(path: string, options: WriterOptions = {}): MeasurementParquetWriter {
     return new MeasurementParquetWriter(path, options);
   }
@@ -191,39 +198,14 @@ export class MeasurementParquetWriter {
   }
 }
 
-function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly string[]): SchemaElement[] {
-  const required = { repetition_type: "REQUIRED" } as const;
-  const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
-  const columns: SchemaElement[] = [
-    {
-      ...required,
-      name: "event_time",
-      type: "INT64",
-      converted_type: "TIMESTAMP_MICROS",
-      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
-    },
-    { ...required, name: "src_addr", ...text },
-    { ...required, name: "dst_addr", ...text },
-    { ...required, name: "ip_version", type: "INT64" },
-    { ...required, name: "rtt", type: "DOUBLE" },
-  ];
-  for (const { key, name } of OPTIONAL_COLUMNS) {
-    if (optional.includes(key)) columns.push({ name, type: "INT64", repetition_type: "OPTIONAL" });
-  }
-  const numbers = numberNames.map((name): SchemaElement => ({ ...required, name, type: "DOUBLE" }));
-  const numColumns = columns.length + numbers.length;
-  return [{ name: "schema", num_children: numColumns }, ...columns.sort(inFileOrder), ...numbers];
-}
-
 /** The rows of the row group that is being filled, in columns of fixed size. */
 class RowGroup {
   numRows = 0;
   readonly #eventTimeUs = new Float64Array(ROW_GROUP_ROWS);
   readonly #rttMs = new Float64Array(ROW_GROUP_ROWS);
-  readonly #ipVersion = new DictionaryColumn<number>(ROW_GROUP_ROWS);
   readonly #srcAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
   readonly #dstAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
-  readonly #optional = new Map<OptionalColumn, DictionaryColumn<number>>();
+  readonly #integers = new Map<"ipVersion" | OptionalColumn, DictionaryColumn<number>>();
   readonly #numbers: readonly NumberColumn[];
 
   /** @param numberNames Names of the further columns. */
@@ -235,16 +217,16 @@ class RowGroup {
   fill(batch: MeasurementBatch, from: number, numbers: readonly Float64Array[]): number {
     const at = this.numRows;
     const end = Math.min(batch.numRows, from + ROW_GROUP_ROWS - at);
-    const rows = { from, end, at };
     this.#eventTimeUs.set(batch.eventTimeUs.subarray(from, end), at);
     this.#rttMs.set(batch.rttMs.subarray(from, end), at);
-    this.#ipVersion.set(batch.ipVersion, rows);
+    const rows = { from, end, at };
     this.#srcAddr.set(batch.srcAddr, rows);
     this.#dstAddr.set(batch.dstAddr, rows);
+    this.#column("ipVersion").set(batch.ipVersion, rows);
     for (const { key } of OPTIONAL_COLUMNS) {
       const values = batch[key];
-      if (values) this.#optionalColumn(key).set(values, rows);
-      else this.#optional.get(key)?.indexes.fill(NULL_INDEX, at, at + end - from);
+      if (values) this.#column(key).set(values, rows);
+      else this.#integers.get(key)?.indexes.fill(NULL_INDEX, at, at + end - from);
     }
     this.#numbers.forEach(({ values }, i) => values.set(numbers[i].subarray(from, end), at));
     this.numRows += end - from;
@@ -253,8 +235,7 @@ class RowGroup {
 
   clear(): void {
     this.numRows = 0;
-    const columns = [this.#ipVersion, this.#srcAddr, this.#dstAddr, ...this.#optional.values()];
-    for (const column of columns) column.clear();
+    for (const column of [this.#srcAddr, this.#dstAddr, ...this.#integers.values()]) column.clear();
   }
 
   columns(optional: readonly OptionalColumn[]): MeasurementColumns {
@@ -263,20 +244,18 @@ class RowGroup {
       eventTimeUs: this.#eventTimeUs,
       srcAddr: this.#srcAddr,
       dstAddr: this.#dstAddr,
-      ipVersion: this.#ipVersion,
+      ipVersion: this.#column("ipVersion"),
       rttMs: this.#rttMs,
       numbers: this.#numbers,
-      ...Object.fromEntries(optional.map((key) => [key, this.#optionalColumn(key)])),
+      ...Object.fromEntries(optional.map((key) => [key, this.#column(key)])),
     };
   }
 
-  #optionalColumn(key: OptionalColumn): DictionaryColumn<number> {
-    let column = this.#optional.get(key);
-    if (!column) {
-      column = new DictionaryColumn<number>(ROW_GROUP_ROWS);
+  #column(key: "ipVersion" | OptionalColumn): DictionaryColumn<number> {
+    return getOrMake(this.#integers, key, () => {
+      const column = new DictionaryColumn<number>(ROW_GROUP_ROWS);
       column.indexes.fill(NULL_INDEX); // for the earlier rows
-      this.#optional.set(key, column);
-    }
-    return column;
+      return column;
+    });
   }
 }
