@@ -12,6 +12,7 @@ import { shortened } from "../../base/errors.ts";
 import {
   type Format,
   type JsonObject,
+  numLostOf,
   type PingRow,
   type ReadingOptions,
   readRtt,
@@ -45,7 +46,7 @@ export const atlas: Format = {
 interface Replies {
   /** Number of entries, including duplicates and late ones. */
   numEntries: number;
-  /** RTTs of the entries that are neither duplicates nor late; NaN for no reply. */
+  /** RTTs of the entries that are neither duplicates nor late. */
   rttsMs: number[];
   /** Why the first of these RTTs that is impossible is, if any. */
   wrongRtt: Rejection | undefined;
@@ -69,10 +70,9 @@ function readReplies(list: unknown, options: ReadingOptions): Replies {
     if (rtt === undefined && "error" in entry) numErrors++;
     const rttMs = readRtt(rtt, 1, options);
     if (typeof rttMs !== "number") wrongRtt ??= rttMs;
-    else if (rttMs !== FAILED_RTT_MS) rttsMs.push(rttMs);
     else {
-      rttsMs.push(NaN);
-      hasNoReplyRtt ||= rtt !== undefined;
+      rttsMs.push(rttMs);
+      hasNoReplyRtt ||= rttMs === FAILED_RTT_MS && rtt !== undefined;
     }
   }
   return { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors };
@@ -138,8 +138,11 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
   const replies = summariseReplies(result, list, options);
   if ("reason" in replies) return replies;
   const [msmId, prbId] = [toNumber(result.msm_id), toNumber(result.prb_id)];
-  if (isWrongId(msmId)) return invalidId("msm_id", msmId);
-  if (isWrongId(prbId)) return invalidId("prb_id", prbId);
+  for (const [name, id] of [["msm_id", msmId], ["prb_id", prbId]] as const) {
+    if (!Number.isNaN(id) && Number.isNaN(toId(id))) {
+      return { reason: "invalidInteger", detail: `${name} ${id}` };
+    }
+  }
   const row: PingRow = {
     msmId,
     prbId,
@@ -156,11 +159,7 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
 }
 
 /** Why a result says nothing about a path, if it does not. */
-function unmeasured(
-  result: JsonObject,
-  { rttsMs, numErrors }: Replies,
-  timestampS: number,
-): string | undefined {
+function unmeasured(result: JsonObject, { rttsMs, numErrors }: Replies, timestampS: number) {
   if (toNumber(result.sent) === 0) return "nothing sent";
   if (numErrors > 0 && numErrors === rttsMs.length) return "error of the probe";
   const unsyncedS = toNumber(result.lts);
@@ -168,14 +167,6 @@ function unmeasured(
   const isWrong = unsyncedS < 0 || unsyncedS > MAX_UNSYNCED_S || storedAfterS < STORED_AFTER_S.least ||
     storedAfterS > STORED_AFTER_S.most;
   return isWrong ? "clock not synchronised" : undefined;
-}
-
-function isWrongId(id: number): boolean {
-  return !Number.isNaN(id) && Number.isNaN(toId(id));
-}
-
-function invalidId(name: string, id: number): Rejection {
-  return { reason: "invalidInteger", detail: `${name} ${id}` };
 }
 
 function chooseAddresses(
@@ -186,11 +177,12 @@ function chooseAddresses(
   const dstAddr = toAddress(result.dst_addr) ?? toAddress(result.addr);
   if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
   const numBytes = dstAddr.bytes.length;
+  const ofVersion = (address: Address | undefined) =>
+    address?.bytes?.length === numBytes ? address : undefined;
   const first = toAddress(choice === "src_addr" ? result.src_addr : result.from);
-  const isChosen = first?.isPublic && first.bytes?.length === numBytes;
-  const isEither = choice !== "from" && choice !== "src_addr";
-  const second = isEither && !isChosen ? toAddress(result.src_addr) : undefined;
-  const src = chooseSource(first, second, numBytes);
+  const isChosen = choice === "from" || choice === "src_addr" || ofVersion(first)?.isPublic;
+  const second = isChosen ? undefined : toAddress(result.src_addr);
+  const src = ofVersion(second) ?? ofVersion(first);
   if (!src && (first?.bytes || second?.bytes)) {
     const [from, srcAddr] = [toAddress(result.from), toAddress(result.src_addr)];
     return {
@@ -204,18 +196,6 @@ function chooseAddresses(
     return { reason: "versionMismatch", detail: `af is ${af}, dst_addr ${dstAddr.text}` };
   }
   return { src, dst: dstAddr, ipVersion };
-}
-
-/** The first of two addresses of a version that is public, else the last of that version. */
-function chooseSource(
-  first: Address | undefined,
-  second: Address | undefined,
-  numBytes: number,
-): Address | undefined {
-  const a = first?.bytes?.length === numBytes ? first : undefined;
-  const b = second?.bytes?.length === numBytes ? second : undefined;
-  if (a?.isPublic) return a;
-  return b ?? a;
 }
 
 function missingAddress(name: string, found: Address | undefined): Rejection {
@@ -240,10 +220,9 @@ function summariseReplies(
     return { reason: "incompleteResult", detail: "replies and rcvd are missing" };
   }
   if (choice === "each" && inTimeMs.length > 0) {
-    const rttsMs = inTimeMs.map((rttMs) => Number.isNaN(rttMs) ? FAILED_RTT_MS : rttMs);
-    return { rttsMs, numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
+    return { rttsMs: inTimeMs, numLost: numLostOf(inTimeMs, choice) };
   }
-  const replies = inTimeMs.filter((rttMs) => !Number.isNaN(rttMs));
+  const replies = inTimeMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
   const numReceived = Number.isNaN(rcvd) || hasNoReplyRtt ? replies.length : rcvd;
   const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
   const numLost = [toId(Math.max(0, numSent - numReceived))];

@@ -206,32 +206,15 @@ export function leadingTime(line: string): { timeUs: number; text: string } {
 
 /** Texts for no reply, in lower case: of fping, rrdtool, pandas, R, SQL and ping loggers. */
 const NO_REPLY = new Set([
-  ...[
-    "",
-    "-",
-    "*",
-    "x",
-    "null",
-    "none",
-    "nil",
-    "nan",
-    "-nan",
-    "na",
-    "n/a",
-    "#n/a",
-    "<na>",
-    "\\n",
-    "lost",
-    "loss",
-  ],
-  ...["inf", "+inf", "-inf", "infinity", "-infinity", "no reply", "request timed out", "request timeout"],
-  ...["timeout", "timedout", "timed out", "time out"],
+  ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "na", "n/a", "#n/a", "<na>", "\\n"],
+  ...["lost", "loss", "inf", "+inf", "-inf", "infinity", "-infinity", "no reply"],
+  ...["request timed out", "request timeout", "timeout", "timedout", "timed out", "time out"],
 ]);
 
 /** The units of RTTs, ms. */
 export const RTT_UNITS: Readonly<Record<string, number>> = {
-  ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3 },
-  ...{ ms: 1, s: 1000, sec: 1000 },
+  ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, ms: 1, s: 1000, sec: 1000 },
+  ...{ nanoseconds: 1e-6, microseconds: 1e-3, milliseconds: 1, seconds: 1000 },
 };
 const RTT_WITH_UNIT = /^(.*\d)\s*(ns|us|µs|μs|ms|s|sec)$/;
 
@@ -349,7 +332,7 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     ipVersion: src.bytes.length === 4 ? 4 : 6,
     rttsMs: chosenRtts(ping.rttsMs, options.rtt),
     sizeBytes,
-    numLost: ping.numLost === undefined ? lostOf(ping.rttsMs, options.rtt) : [ping.numLost],
+    numLost: ping.numLost === undefined ? numLostOf(ping.rttsMs, options.rtt) : [ping.numLost],
   };
 }
 
@@ -361,12 +344,9 @@ function chosenRtts(rttsMs: number[], choice: RttChoice): number[] {
 }
 
 /** The lost packets of a result's rows. */
-function lostOf(rttsMs: readonly number[], choice: RttChoice): number[] {
+export function numLostOf(rttsMs: readonly number[], choice: RttChoice): number[] {
   const isLost = (rttMs: number) => rttMs === FAILED_RTT_MS ? 1 : 0;
-  if (choice === "each") return rttsMs.map(isLost);
-  let numLost = 0;
-  for (const rttMs of rttsMs) numLost += isLost(rttMs);
-  return [numLost];
+  return choice === "each" ? rttsMs.map(isLost) : [rttsMs.reduce((sum, rttMs) => sum + isLost(rttMs), 0)];
 }
 
 /** One RTT for several replies, ms. */

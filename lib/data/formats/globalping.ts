@@ -22,7 +22,9 @@ import {
   type ReadingOptions,
 } from "./format.ts";
 
-/** See the module. */
+/** The API sends 16 packets at most. */
+const MAX_PACKETS = 64;
+
 export const globalping: Format = {
   name: "globalping",
   title: "measurements of Globalping (JSON)",
@@ -60,10 +62,7 @@ export function isGlobalping(object: JsonObject): boolean {
  * @param measurement An object for which {@link isGlobalping} holds.
  * @param options As for RIPE Atlas; with the source {@link NETWORK_SOURCE} networks and cities are sources.
  */
-function* globalpingRows(
-  measurement: JsonObject,
-  options: ReadingOptions,
-): Generator<Finding> {
+function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
   for (const { probe, result } of resultsOf(measurement)) {
     if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
@@ -75,12 +74,9 @@ function* globalpingRows(
       const isV6 = destination?.length === 16;
       if (!destination) yield { reason: "nullValue", detail: "resolvedAddress" };
       else if (options.source !== NETWORK_SOURCE) {
-        yield {
-          reason: "unknownSource",
-          detail:
-            `Globalping does not tell the address of its probes; with --source ${NETWORK_SOURCE} each ` +
-            "network and city is a source",
-        };
+        const advice = `with --source ${NETWORK_SOURCE} each network and city is a source`;
+        const detail = `Globalping does not tell the address of its probes; ${advice}`;
+        yield { reason: "unknownSource", detail };
       } else {
         const from = placeholderAddress(probe, isV6);
         const atlas = { ...atlasResult(result, timestamp, from), dst_name: measurement.target };
@@ -149,9 +145,6 @@ function atlasResult(result: JsonObject, timestamp: number, from: string): JsonO
     result: [...timings, ...lost],
   };
 }
-
-/** The API sends 16 packets at most. */
-const MAX_PACKETS = 64;
 
 function* resultsOf(measurement: JsonObject): Generator<{ probe: GlobalpingProbe; result: JsonObject }> {
   for (const each of measurement.results as unknown[]) {

@@ -94,8 +94,6 @@ type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 
 /** Reads line by line. */
 class OutputReader {
-  readonly #options: ReadingOptions;
-  readonly #take: TakeFinding;
   #run: Run = newRun(undefined, undefined, 0);
   /** Runs by the addresses of their destinations; the one that was read last is the last. */
   readonly #runs = new Map<string, Run>();
@@ -104,9 +102,7 @@ class OutputReader {
   /** When the first of those was sent that {@link Run.numTaken} counts, microseconds since 1970. */
   #startUs: number;
 
-  constructor(options: ReadingOptions, take: TakeFinding) {
-    this.#options = options;
-    this.#take = take;
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {
     this.#startUs = 1e6 * (options.startS ?? NaN);
   }
 
@@ -120,7 +116,7 @@ class OutputReader {
     if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
       const [[, sign, digits]] = rtts;
-      const rtt = readRtt(sign === "<" ? `<${digits}` : digits, 1, this.#options);
+      const rtt = readRtt(sign === "<" ? `<${digits}` : digits, 1, this.options);
       this.#findRun(text);
       this.#echo(text, place, rtt);
     } else if (NUM_SENT.test(text)) this.#endOfRun(text, place);
@@ -129,12 +125,12 @@ class OutputReader {
       this.#run.numEchoes++;
       this.#flush();
       this.#run.numTaken++;
-      this.#take({ skipped: "local error" }, line);
+      this.take({ skipped: "local error" }, line);
     } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
     else if (OTHER.test(text)) this.#maybeBegin(text);
     else {
       const detail = `no line of ping that is known: ${shortened(whole)}`;
-      this.#take({ reason: "unknownLine", detail }, line);
+      this.take({ reason: "unknownLine", detail }, line);
     }
   }
 
@@ -195,10 +191,10 @@ class OutputReader {
   }
 
   #echo(text: string, place: EchoPosition, rtt: number | Rejection): void {
-    const destination = this.#run.destination ?? this.#options.dst;
+    const destination = this.#run.destination ?? this.options.dst;
     if (destination === undefined) {
       const detail = "no address in it, and none in a line before it";
-      this.#take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, place.line);
+      this.take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, place.line);
       return;
     }
     this.#run.destination = destination;
@@ -286,14 +282,14 @@ class OutputReader {
   /** Reports the oldest ping that may still change. */
   #report(): void {
     const { line, run, rtt, timeUs } = this.#pending.shift() as PingEcho;
-    if (typeof rtt !== "number") return this.#take(rtt, line);
+    if (typeof rtt !== "number") return this.take(rtt, line);
     const found = { src: run.source, dst: run.destination, timeUs: this.#timeOf(run, timeUs), rttsMs: [rtt] };
-    this.#take(pingRow(found, this.#options), line);
+    this.take(pingRow(found, this.options), line);
   }
 
   /** The time of the next ping: its own, else as many intervals after the start as pings were before it. */
   #timeOf(run: Run, timeUs: number): number {
-    const { intervalS = 1 } = this.#options;
+    const { intervalS = 1 } = this.options;
     const numBefore = run.numTaken++;
     return Number.isNaN(timeUs) ? Math.round(this.#startUs + 1e6 * intervalS * numBefore) : timeUs;
   }

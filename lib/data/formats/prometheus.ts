@@ -49,7 +49,6 @@ const NOT_RTT_NAME =
 /** The name of a mean, which is preferred to a minimum or maximum of the same time. */
 const MEAN_NAME = /mean|avg|average|median/;
 const UNIT = /_(ns|nanoseconds|us|microseconds|ms|milliseconds)$/;
-const LONG_UNITS: Record<string, string> = { nanoseconds: "ns", microseconds: "us", milliseconds: "ms" };
 
 export const prometheus: Format = {
   name: "prometheus",
@@ -66,11 +65,9 @@ export const prometheus: Format = {
       }
       const { data, errorType, error } = object;
       if (object.status === "error") {
+        const found = `${errorType}: ${shortened(String(error), 200)}`;
         throw new UserError(
-          `Cannot read the answer of Prometheus: it is the error ${errorType}: ${
-            shortened(String(error), 200)
-          }, ` +
-            "expected series; correct the query",
+          `Cannot read the answer of Prometheus: it is the error ${found}, expected series; correct the query`,
         );
       }
       const { resultType, result } = objectOf(data);
@@ -167,7 +164,7 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
 /** The unit of a series' values, ms. */
 function unitMsOf(name: string): number {
   const [, unit = "s"] = UNIT.exec(name) ?? [];
-  return RTT_UNITS[LONG_UNITS[unit] ?? unit];
+  return RTT_UNITS[unit];
 }
 
 /** The ends of a path that labels name. */
@@ -176,10 +173,8 @@ function endsOf(
   options: ReadingOptions,
 ): { src: string | undefined; dst: string | undefined } {
   const find = (names: readonly string[], given: string | undefined) => {
-    const hosts = names.map((name) => labels[name]).filter((label) =>
-      typeof label === "string" && label !== ""
-    )
-      .map((label) => hostOf(String(label)));
+    const texts = names.map((name) => labels[name]).filter((label) => typeof label === "string");
+    const hosts = texts.filter((label) => label !== "").map(hostOf);
     return hosts.find((host) => isHost(host, options)) ?? given ?? hosts[0];
   };
   return { src: find(SOURCES, options.src), dst: find(DESTINATIONS, options.dst) };

@@ -28,6 +28,9 @@ const OTHER_TYPES: ReadonlySet<unknown> = new Set([
 /** ICMP and ICMPv6 echo reply, and timestamp reply. */
 const REPLY_TYPES: ReadonlySet<unknown> = new Set([0, 129, 14]);
 
+/** The most packets of a ping: a short object may claim 65,535, each of which is a row with `--rtt each`. */
+const MAX_SENT = 4096;
+
 export const scamper: Format = {
   name: "scamper",
   title: "pings of scamper (JSON of sc_warts2json)",
@@ -77,9 +80,6 @@ function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Findi
     yield pingRow({ ...ends, timeUs: timesUs[i], rttsMs: [rttMs] }, options);
   }
 }
-
-/** The most packets of a ping: a short object may claim 65,535, each of which is a row with `--rtt each`. */
-const MAX_SENT = 4096;
 
 /** Reads `{sec, usec}`. */
 function timeOf(value: unknown): ReturnType<typeof readTime> {

@@ -69,16 +69,13 @@ function seriesOf(legend: readonly string[], options: ReadingOptions): Series[] 
     const dst = words.find((word) => isHost(word, options));
     const name = words.filter((word) => word !== dst).join(" ").toLowerCase();
     const { unit = "s", percent } = UNIT.exec(whole.trim())?.groups ?? {};
-    const empty = {
-      dst,
-      rtt: -1,
-      rttUnitMs: 1000,
-      loss: -1,
-      isLossPercent: false,
-      pings: [],
-      numPings: NUM_PINGS,
-    };
-    const found = series.get(dst) ?? empty;
+    const found = series.get(dst) ??
+      {
+        ...{ dst, rtt: -1, rttUnitMs: 1000, loss: -1 },
+        isLossPercent: false,
+        pings: [],
+        numPings: NUM_PINGS,
+      };
     const ping = Number(/^ping(\d+)$/.exec(name)?.[1] ?? 0);
     if (ping > 0) {
       found.numPings = found.pings.length > 0 ? Math.max(found.numPings, ping) : ping;

@@ -315,13 +315,9 @@ function usualName(name: string): string {
 
 /** Whether one of the first records of a text names the columns of a table. */
 function hasHeader(head: string, options: ReadingOptions): boolean {
-  const first = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head, options)).slice(
-    0,
-    MAX_COMMENT_RECORDS,
-  );
-  return first.some((record) =>
-    record.fault === undefined && !isNoRow(record) &&
-    !("fault" in layoutOf(record.fields, options))
+  const records = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head, options));
+  return records.slice(0, MAX_COMMENT_RECORDS).some((record) =>
+    record.fault === undefined && !isNoRow(record) && !("fault" in layoutOf(record.fields, options))
   );
 }
 
@@ -330,7 +326,6 @@ function shownNames(object: JsonObject): string {
 }
 
 class TableReader implements TextReader {
-  readonly #options: ReadingOptions;
   #scanner: CsvScanner | undefined;
   #head = "";
   /** Records before the header is found. */
@@ -342,16 +337,14 @@ class TableReader implements TextReader {
   #separator: CsvSeparator = ",";
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
 
-  constructor(options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
-    this.#options = options;
-  }
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {}
 
   push(text: string | undefined): void {
     if (!this.#scanner) {
       this.#head += text ?? "";
       const end = this.#head.lastIndexOf("\n");
       if (text !== undefined && end < 0 && this.#head.length < MAX_RECORD_CHARACTERS) return;
-      this.#separator = separatorOf(this.#head, this.#options);
+      this.#separator = separatorOf(this.#head, this.options);
       this.#scanner = new CsvScanner(this.#separator);
       this.#scan(this.#head);
     } else this.#scan(text);
@@ -386,11 +379,11 @@ class TableReader implements TextReader {
     const record = this.#first.at(-1);
     let fault: string | undefined;
     if (record && record.fault === undefined) {
-      const layout = layoutOf(record.fields, this.#options);
+      const layout = layoutOf(record.fields, this.options);
       if (!("fault" in layout)) {
         this.#layout = layout;
         // Without names, a first record whose fields can be read is a row.
-        this.#hasHeader = !(isByNumber(this.#options) && isRow(record.fields, layout, this.#options));
+        this.#hasHeader = !(isByNumber(this.options) && isRow(record.fields, layout, this.options));
         if (!this.#hasHeader) this.#takeRow(record);
         this.#first = [];
         return;
@@ -402,26 +395,15 @@ class TableReader implements TextReader {
   }
 
   #headerError(lastFault: string | undefined): NoMeasurementsError {
-    const place = { path: this.path, place: "its header" };
+    const error = (fault: string) => new NoMeasurementsError(fault, { path: this.path, place: "its header" });
     const [header] = this.#first;
-    if (!header) {
-      return new NoMeasurementsError(
-        "it is empty, expected a header with the names of columns; check the file",
-        place,
-      );
-    }
+    if (!header) return error("it is empty, expected a header with the names of columns; check the file");
     if (header.fault !== undefined) {
-      return new NoMeasurementsError(
-        `found ${header.fault}, expected the names of columns; check the file`,
-        place,
-      );
+      return error(`found ${header.fault}, expected the names of columns; check the file`);
     }
-    const layout = layoutOf(header.fields, this.#options);
+    const layout = layoutOf(header.fields, this.options);
     const fault = "fault" in layout ? layout.fault : lastFault;
-    return new NoMeasurementsError(
-      `found the columns ${shortened(header.fields.join(", "), 200)}, ${fault}`,
-      place,
-    );
+    return error(`found the columns ${shortened(header.fields.join(", "), 200)}, ${fault}`);
   }
 
   #takeRow(record: CsvRecord): void {
@@ -446,7 +428,7 @@ class TableReader implements TextReader {
       const detail = `${number}: its comma may be of decimals or of thousands, expected a point`;
       return this.take({ reason: "invalidRtt", detail }, record.line);
     }
-    takeFindings(fields, this.#layout as Layout, this.#options, this.#takeHere, this.#numRows - 1);
+    takeFindings(fields, this.#layout as Layout, this.options, this.#takeHere, this.#numRows - 1);
   }
 }
 
