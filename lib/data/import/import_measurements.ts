@@ -11,7 +11,7 @@ import { shortened, UserError } from "../../base/errors.ts";
 import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
-import { type ByteReader, MeasurementReader, ToUtf8 } from "../formats/reader.ts";
+import { MeasurementReader, ToUtf8 } from "../formats/reader.ts";
 import { beginsAsJson, NOT_A_RESULT } from "../formats/registry.ts";
 import {
   type JsonMark,
@@ -22,7 +22,7 @@ import {
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
-import { KindCounts, listOfCounts, RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
+import { KindCounts, listOfCounts, RejectLog } from "../measurement_files/rejects.ts";
 import { DuplicateSet, isSameResult, moveUniqueRows, type ResultKey, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
 import {
@@ -193,7 +193,12 @@ class FileReader implements Disposable {
     const { path } = file;
     const { compression, chunks } = await openInput(path, { onBytes });
     const options = { ...this.#reading, isCompressed: compression !== "none" };
-    const json = new PieceCutter(path, options);
+    const scanner = new JsonObjectScanner(path, { ...options, isLines: true });
+    const cut: JsonPiece[] = [];
+    const json = {
+      push: (chunk: Uint8Array) => void cut.push(scanner.push(chunk)),
+      end: () => scanner.end(),
+    };
     const early: [Finding, number][] = [];
     let isText = false;
     const beginText = () => {
@@ -207,7 +212,7 @@ class FileReader implements Disposable {
       else early.push([finding, line]);
     }, json);
     const takeNext = async () => {
-      for (const piece of json.take()) await this.#take(pieces.read(file, this.#numBytes, piece));
+      for (const piece of cut.splice(0)) await this.#take(pieces.read(file, this.#numBytes, piece));
       if (isText) this.#report(this.#numBytes);
       if (isText || early.length === 0) return;
       await this.finish();
@@ -246,31 +251,6 @@ async function readSmallJson(
 function readingOf(options: ReadingOptions): ReadingOptions {
   const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS } = options;
   return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS };
-}
-
-/** Cuts JSON into pieces. */
-class PieceCutter implements ByteReader {
-  readonly #scanner: JsonObjectScanner;
-  #pieces: JsonPiece[] = [];
-
-  constructor(path: string, options: { isCompressed: boolean }) {
-    this.#scanner = new JsonObjectScanner(path, { ...options, isLines: true });
-  }
-
-  push(chunk: Uint8Array): void {
-    this.#pieces.push(this.#scanner.push(chunk));
-  }
-
-  end(): void {
-    this.#scanner.end();
-  }
-
-  /** The pieces since the last time. */
-  take(): JsonPiece[] {
-    const pieces = this.#pieces;
-    this.#pieces = [];
-    return pieces;
-  }
 }
 
 /** As many workers as are wanted and of use, in half of the memory at most. */
@@ -331,9 +311,7 @@ class Importer {
     if ("reason" in finding) {
       return this.#reject({ ...finding, detail: `line ${line}: ${finding.detail}` }, { isPing: true });
     }
-    this.#numPings++;
-    this.#index++;
-    if (!this.#hasTime(finding.eventTimeUs, line) || this.#isRepeated(finding)) return;
+    if (!this.#isNew(finding, { line })) return;
     const { rttsMs, numLost } = finding;
     for (let i = 0; i < rttsMs.length; i++) this.sink.add(finding, rttsMs[i], numLost[i]);
   }
@@ -406,15 +384,13 @@ class Importer {
 
   /** Counts a damaged line, or an object that is too long to be parsed unless it contains results. */
   #addMark({ kind, offsetBytes }: JsonMark): void {
-    if (kind === "damaged") this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
+    const place = `at byte ${offsetBytes}`;
+    if (kind === "damaged") this.#reject({ reason: "invalidJson", detail: place }, { isPing: false });
     else if (kind === "begin") this.#resultsBefore.push(this.#numResults);
     else if (this.#resultsBefore.pop() === this.#numResults) {
-      this.#addDamaged("objectTooLong", `at byte ${offsetBytes}: more than ${MAX_OBJECT_BYTES} bytes`);
+      const detail = `${place}: more than ${MAX_OBJECT_BYTES} bytes`;
+      this.#reject({ reason: "objectTooLong", detail }, { isPing: false });
     }
-  }
-
-  #addDamaged(reason: RejectReason, detail: string): void {
-    this.#reject({ reason, detail }, { isPing: false });
   }
 
   #reject({ reason, detail }: Rejection, { isPing }: { isPing: boolean }): void {
@@ -423,6 +399,17 @@ class Importer {
       this.#numResults++;
     } else this.#numDamaged++;
     this.rejects.add(reason, this.#file.path, this.#index++, detail);
+  }
+
+  /** Whether a ping, which is counted, has a possible time and was not there before. @param isResult Whether it is a result of its own. */
+  #isNew(ping: ResultKey, { line, isResult = false }: { line?: number; isResult?: boolean }): boolean {
+    this.#numPings++;
+    this.#numResults++;
+    this.#index++;
+    if (!this.#hasTime(ping.eventTimeUs, line)) return false;
+    // Each Atlas result is one by itself, also beside its copy.
+    if (isResult) this.#lastKey = undefined;
+    return !this.#isRepeated(ping);
   }
 
   /** Whether a result has a time that it can have; otherwise it is rejected. @param line Where it is, for the reason. */
@@ -452,9 +439,6 @@ class Importer {
     { ping, row: firstRow }: { ping: number; row: number },
     isResult: boolean,
   ): void {
-    this.#numPings++;
-    this.#numResults++;
-    this.#index++;
     const result = {
       msmId: pings[ping + PING.msmId],
       prbId: pings[ping + PING.prbId],
@@ -464,10 +448,7 @@ class Importer {
       srcAddr: addresses[pings[ping + PING.src]],
       dstAddr: addresses[pings[ping + PING.dst]],
     };
-    if (!this.#hasTime(result.eventTimeUs)) return;
-    // Each Atlas result is one by itself, also beside its copy.
-    if (isResult) this.#lastKey = undefined;
-    if (this.#isRepeated(result)) return;
+    if (!this.#isNew(result, { isResult })) return;
     this.names.addRow(result);
     for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
       this.sink.add(result, rows[2 * i], rows[2 * i + 1]);

@@ -24,9 +24,6 @@ import type { SchemaElement } from "hyparquet";
 import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
 import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 
-// Selects the usable rows of a Parquet file: those with a valid time, addresses, RTT and numbers. The others are
-// counted, each with its reason.
-
 const MICROSECONDS = 1e6;
 /** Keys of `--columns` by the unit of times. */
 const TIME_KEYS_OF: Record<string, string> = {
@@ -47,7 +44,7 @@ export interface CodedBatch extends MeasurementBatch {
   dstCode: Int32Array;
 }
 
-/** Some rows of the needed columns. */
+/** Some rows of the columns that are read. */
 interface RowPieces {
   eventTimeUs: Piece<Float64Array>;
   rttMs: Piece<Float64Array>;
@@ -57,23 +54,19 @@ interface RowPieces {
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
-/** The inputs of {@link selectRows} in addition to the rows. */
-interface Selection {
-  /** The unit of the RTTs, ms. */
-  rttUnitMs: number;
-  /** RTTs that also stand for no reply. */
-  noReply: readonly number[];
-  versions: AddressVersions;
-  /** Counts the other rows. */
-  rejects: RejectLog;
-  /** Optional columns that must have a value in every usable row. */
-  neverNull: readonly OptionalColumn[];
-}
+/** IP versions of addresses, by their codes: a file has few addresses and many rows. 0 is not an address. */
+type Versions = PerText<Uint8Array>;
 
+/** The usable rows: those with a valid time, addresses, RTT and numbers. The others are counted, each with its reason. */
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
-  { versions, rejects, neverNull, rttUnitMs, noReply }: Selection,
+  { pool, versions, rejects, neverNull, rttUnitMs, noReply }: Pick<ColumnPlan, "rttUnitMs" | "noReply"> & {
+    pool: TextPool;
+    versions: Versions;
+    rejects: RejectLog;
+    neverNull: readonly OptionalColumn[];
+  },
 ): CodedBatch {
   const eventTimeUs = pieces.eventTimeUs.values;
   const rttMs = pieces.rttMs.values;
@@ -87,8 +80,8 @@ function selectRows(
   const ipVersion = pieces.ipVersion?.values;
   const srcCode = pieces.srcAddr.codes;
   const dstCode = pieces.dstAddr.codes;
-  versions.byCode(srcCode);
-  const versionByCode = versions.byCode(dstCode);
+  versions.of(pool, srcCode);
+  const versionByCode = versions.of(pool, dstCode);
   const faulty = findFaulty(pieces, neverNull);
   const versionOf = new Uint8Array(numRowsRead);
   let numKept = 0;
@@ -116,7 +109,7 @@ function selectRows(
     dstAddr,
     ipVersion: versionOf,
     rttMs,
-    pool: versions.pool,
+    pool,
     srcCode,
     dstCode,
   };
@@ -222,18 +215,6 @@ function explainReject(
     : { reason: "invalidInteger", detail: `${name} ${value}` };
 }
 
-/** A cache of addresses' IP versions: a file has few addresses and many rows. 0 is not an address. */
-class AddressVersions {
-  readonly #perText = new PerText((length) => new Uint8Array(length), versionOfText);
-
-  constructor(readonly pool: TextPool) {}
-
-  /** By code, for all `codes` at least. */
-  byCode(codes: Int32Array): Uint8Array {
-    return this.#perText.of(this.pool, codes);
-  }
-}
-
 function versionOfText(address: string): number {
   const numBytes = parseAddress(address)?.length;
   return numBytes === 4 ? 4 : numBytes === 16 ? 6 : 0;
@@ -296,7 +277,7 @@ export async function* readMeasurements(
     numRows += file.numRows;
   }
   const pool = new TextPool();
-  const versions = new AddressVersions(pool);
+  const versions: Versions = new PerText((length) => new Uint8Array(length), versionOfText);
   const { rejects, neverNull = [] } = options;
   const [first, end] = options.rowRange ?? [0, numRows];
   for (const [i, path] of paths.entries()) {
@@ -312,8 +293,7 @@ export async function* readMeasurements(
         const numRowsRead = Math.min(batchRows, group.numRows - from);
         pool.trim(MAX_CACHED_ADDRESSES);
         const where = { path, firstRow: group.firstRow + from, numRowsRead };
-        const { rttUnitMs, noReply } = plan;
-        const selection = { versions, rejects, neverNull, rttUnitMs, noReply };
+        const selection = { ...plan, pool, versions, rejects, neverNull };
         yield { ...selectRows(readNext(numRowsRead), where, selection), ...where };
       }
     }
@@ -355,13 +335,16 @@ export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind 
 }
 
 /** The columns of a file that are read, by their names in the file. */
-interface ColumnPlan extends Pick<Selection, "rttUnitMs" | "noReply"> {
+interface ColumnPlan {
   eventTime: { name: string; kind: NumberKind };
   /** The column, or the address of all rows. */
   src: string | { address: string };
   dst: string | { address: string };
   addresses?: ReadonlyMap<string, string> | undefined;
   rtt: string;
+  rttUnitMs: number;
+  /** RTTs that also stand for no reply. */
+  noReply: readonly number[];
   ipVersion: string | undefined;
   optional: { key: OptionalColumn; name: string }[];
 }

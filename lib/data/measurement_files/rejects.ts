@@ -35,54 +35,38 @@ export type RejectReason =
 
 /** One rejected row, in the form of `rejects.jsonl`. */
 export interface RejectedRow {
-  /** The reason. */
   reason: RejectReason;
-  /** The file the row came from. */
   path: string;
-  /** The row's (or result's) number in the file, from 0. */
+  /** The number of the row or result in the file, from 0. */
   row: number;
   /** The found value. */
   detail?: string;
 }
 
-/** A worker's result for its parent: see {@link RejectLog.merge}. */
+/** The counts and listed rows of a {@link RejectLog} as plain data, to send to another thread. */
 export interface RejectSnapshot {
-  /** Rejected rows by reason. */
   counts: Record<string, number>;
-  /** The listed rows. */
   rows: RejectedRow[];
 }
 
 /** Counts rejected rows and keeps the first {@link MAX_LISTED_PER_REASON} of each reason. */
 export class RejectLog {
   readonly #rows = new Map<RejectReason, RejectedRow[]>();
-  readonly #counts = new Map<RejectReason, number>();
+  readonly #counts = new KindCounts();
   #listPath: string | undefined;
 
-  /**
-   * Counts a row.
-   *
-   * @param reason The reason to reject it.
-   * @param path The file.
-   * @param row Its number in the file, from 0.
-   * @param detail The found value, in a few words.
-   */
+  /** Counts a row. @param row Its number in the file, from 0. @param detail The found value, in a few words. */
   add(reason: RejectReason, path: string, row: number, detail?: string): void {
-    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-    this.#list({
-      reason,
-      path,
-      row,
-      ...(detail === undefined ? {} : { detail: shortened(detail, MAX_DETAIL_LENGTH) }),
-    });
+    this.#counts.add(reason);
+    const found = detail === undefined ? {} : { detail: shortened(detail, MAX_DETAIL_LENGTH) };
+    this.#list({ reason, path, row, ...found });
   }
 
   /** Numbers of rejected rows by reason, in alphabetical order of the reasons. */
   get counts(): Record<string, number> {
-    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return this.#counts.counts;
   }
 
-  /** Number of rejected rows. */
   get total(): number {
     return totalOf(this.counts);
   }
@@ -93,26 +77,20 @@ export class RejectLog {
     return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
   }
 
-  /** The counts and listed rows as plain data, to send to another thread. */
   snapshot(): RejectSnapshot {
     return { counts: this.counts, rows: [...this.#rows.values()].flat() };
   }
 
   /** Adds the counts and listed rows of another log. */
   merge(other: RejectSnapshot): void {
-    for (const [reason, count] of Object.entries(other.counts) as [RejectReason, number][]) {
-      this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
-    }
+    for (const [reason, count] of Object.entries(other.counts)) this.#counts.add(reason, count);
     for (const row of other.rows) this.#list(row);
   }
 
   /**
-   * Ends the run when too many rows were rejected.
+   * Ends the run when too many rows were rejected: see {@link checkRejected}.
    *
-   * @param numRows Number of rows read, rejected ones included.
-   * @param maxRejectRatio The largest share that may be rejected, 0 to 1.
-   * @param advice Advice to the user (default: correct the input, or raise the option --max-reject-ratio if that helps).
-   * @throws {UserError} If more than that share was rejected.
+   * @param advice By default: correct the input, or raise the option --max-reject-ratio if that helps.
    */
   check(
     numRows: number,
@@ -127,7 +105,6 @@ export class RejectLog {
   /**
    * Writes the listed rows as JSON lines, atomically, if any row was rejected.
    *
-   * @param path The file, such as `DIR/rejects.jsonl`.
    * @returns Whether the file was written.
    * @throws {UserError} If the file cannot be written.
    */
@@ -165,9 +142,8 @@ export function describeRejected(counts: Record<string, number>, word = "rejecte
 /**
  * Ends the run when too many rows were rejected.
  *
- * @param rejected The counts by reason, and the first row.
  * @param options `numRows`: number of rows read, rejected ones included; `maxRejectRatio`: the largest share that may be
- *   rejected, 0 to 1; `advice`: to the user.
+ *   rejected, 0 to 1.
  * @throws {UserError} If more than that share was rejected.
  */
 export function checkRejected(
@@ -188,16 +164,17 @@ export function rejectsPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".rejects.jsonl");
 }
 
-/** The number of types of objects that are counted separately: the input may have any number of them. */
-const MAX_COUNTED_TYPES = 100;
-const OTHER_TYPES = "other";
-/** Counts results that say nothing about a path by their kinds. */
+/** The number of kinds that are counted separately: the input may have any number of them. */
+const MAX_COUNTED_KINDS = 100;
+const OTHER_KINDS = "other";
+
+/** Counts results by their kinds, such as those that say nothing about a path. */
 export class KindCounts {
   readonly #counts = new Map<string, number>();
 
-  add(type: string): void {
-    const key = this.#counts.has(type) || this.#counts.size < MAX_COUNTED_TYPES ? type : OTHER_TYPES;
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  add(kind: string, count = 1): void {
+    const key = this.#counts.has(kind) || this.#counts.size < MAX_COUNTED_KINDS ? kind : OTHER_KINDS;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
   }
 
   /** In alphabetical order. */
