@@ -70,6 +70,8 @@ const MAX_REMEMBERED = 1024;
 
 /** Places by name and number. */
 export class PlaceIndex {
+  /** @internal */
+  readonly table: PlaceTable;
   #cities: readonly City[] | undefined;
   #citiesByCountry: ReadonlyMap<number, readonly City[]> | undefined;
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
@@ -81,10 +83,9 @@ export class PlaceIndex {
   readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
   /** @internal */
-  constructor(
-    readonly table: PlaceTable,
-    readonly isMisplaced: (address: Uint8Array) => boolean = () => false,
-  ) {}
+  constructor(table: PlaceTable, readonly isMisplaced: (address: Uint8Array) => boolean = () => false) {
+    this.table = table;
+  }
 
   /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): Place {

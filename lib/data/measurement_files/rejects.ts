@@ -35,7 +35,9 @@ export type RejectReason =
 
 /** One rejected row, in the form of `rejects.jsonl`. */
 export interface RejectedRow {
+  /** The reason. */
   reason: RejectReason;
+  /** The file. */
   path: string;
   /** The number of the row or result in the file, from 0. */
   row: number;
@@ -45,7 +47,9 @@ export interface RejectedRow {
 
 /** The counts and listed rows of a {@link RejectLog} as plain data, to send to another thread. */
 export interface RejectSnapshot {
+  /** Rejected rows by reason. */
   counts: Record<string, number>;
+  /** The listed rows. */
   rows: RejectedRow[];
 }
 
@@ -67,6 +71,7 @@ export class RejectLog {
     return this.#counts.counts;
   }
 
+  /** Number of rejected rows. */
   get total(): number {
     return totalOf(this.counts);
   }
@@ -77,6 +82,7 @@ export class RejectLog {
     return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
   }
 
+  /** See {@link RejectSnapshot}. */
   snapshot(): RejectSnapshot {
     return { counts: this.counts, rows: [...this.#rows.values()].flat() };
   }
