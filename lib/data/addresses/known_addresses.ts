@@ -20,7 +20,7 @@ export const MAX_PAIRS = 2 ** 20;
 /** The number of addresses and pairs that are counted while data are read; further ones are ignored. */
 const MAX_COUNTED = 2 ** 21;
 
-/** The number of measurements of something, and the time of the last one. */
+/** Measurements of something. */
 export interface Seen {
   /** The number of measurements. */
   readonly measurements: number;
@@ -28,9 +28,9 @@ export interface Seen {
   readonly lastS: number | null;
 }
 
-/** The number of measurements in training and an adaptation together, and the time of the last one. */
+/** Measurements of training and of an adaptation together. */
 export interface Measured extends Seen {
-  /** Number of these measurements that are from the adaptation and not from training. */
+  /** How many of them are of the adaptation. */
   readonly inAdaptation: number;
 }
 
@@ -82,11 +82,7 @@ export class KnownAddresses {
   readonly #numV4: number;
   readonly #inMixtures = new WeakMap<PrefixMixture, number>();
 
-  /**
-   * Uses the columns without copying them.
-   *
-   * @param isTruncated Whether the data had more addresses or pairs than the table.
-   */
+  /** Uses the columns without a copy. @param isTruncated Whether the data had more addresses or pairs. */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;
@@ -193,11 +189,7 @@ export class KnownAddresses {
     for (let i = 0; i < this.numAddresses; i++) yield this.at(i);
   }
 
-  /**
-   * The pairs, by the places of source and destination among {@link addresses}, in their order.
-   *
-   * @param sources The prefix of their sources; by default all.
-   */
+  /** The pairs, by the places of their ends among {@link addresses}, in order. @param sources By default all. */
   *pairs(sources?: IpPrefix): Generator<[source: number, destination: number]> {
     const { pairs } = this.columns;
     const [first, end] = sources ? this.#rangeOf(sources) : [0, this.numAddresses];
@@ -414,11 +406,11 @@ function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
   return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
 }
 
-/** The summary of measurements, and their addresses and pairs. */
+/** What a model keeps of measurements. */
 export interface MeasuredData {
-  /** The summary of all data. */
+  /** The summary of all of them. */
   readonly summary: DataSummary;
-  /** Its addresses and pairs. */
+  /** Their addresses and pairs. */
   readonly known: KnownAddresses;
 }
 
@@ -435,8 +427,8 @@ export interface TrainingData extends MeasuredData {
 export type BasisKind = "measured" | "estimate" | "guess";
 
 /**
- * The kind of basis, by numbers of measurements or measured addresses: between the two addresses, and at either end.
- * A prefix or place counts the addresses in it, and is never `measured` as a whole.
+ * The kind of basis by numbers of measurements of the pair and of measured addresses at each end. A prefix or place is
+ * never `measured` as a whole.
  */
 export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", number>): BasisKind {
   if (pair > 0) return "measured";
@@ -632,10 +624,7 @@ function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
   return seenOf(asSource.measurements + asDestination.measurements, lastS);
 }
 
-/**
- * Such as "203.0.113.0/24 (12 known addresses)", of a network without known addresses "the place of 192.0.2.1: Berlin, DE
- * (no measurement of this network)".
- */
+/** "203.0.113.0/24 (12 known addresses)" or "the place of 192.0.2.1: Berlin, DE (no measurement of this network)". */
 function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | undefined): string {
   if (place.mixture) {
     const { name, numNetworks } = place.mixture;
@@ -657,9 +646,7 @@ function knownCount(numKnown: number): string {
   return `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
 }
 
-// The JSON forms of these, for stages and the API.
-
-/** The number of measurements of something. */
+/** See {@link SeenJson}. */
 export const seenSchema = z.object({
   measurements: z.int(),
   in_adaptation: z.int().describe("how many of them the model was adapted to"),
@@ -675,13 +662,12 @@ export interface SeenJson {
   readonly last_seen: string | null;
 }
 
-/** The kind of basis. */
 export const basisKindSchema = z.enum(["measured", "estimate", "guess"]).describe(
   "measured: the pair was measured; estimate: both ends were, this pair was not; guess: an end never was, and the answer " +
     "rests on the network or place around it",
 );
 
-/** The basis of an answer. */
+/** See {@link BasisJson}. */
 export const basisSchema = z.object({
   kind: basisKindSchema,
   text: z.string().describe("the same for people"),
@@ -730,7 +716,6 @@ const countsSchema = z.object({
   sources: z.int(),
   destinations: z.int(),
 });
-/** See {@link countsSchema}. */
 export type CountsJson = z.infer<typeof countsSchema>;
 
 export const dataSchema = z.object({
@@ -753,7 +738,6 @@ export function basisJson({ kind, text, src, dst, pair, rtts = [], moment, place
   };
 }
 
-/** The number of measurements of something in JSON. */
 export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJson {
   return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
 }
@@ -770,7 +754,6 @@ export function dataJson(
   };
 }
 
-/** Totals of measurements, in JSON. */
 export function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
   return { start: isoTime(startS), end: isoTime(endS), measurements, sources, destinations };
 }

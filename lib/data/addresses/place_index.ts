@@ -1,11 +1,10 @@
 /**
- * Asking a table of places the other way round: which prefixes a country, a region, a city, a cell or an AS has. Nothing
- * is built but short lists of names; an answer is two walks over the table's ranges, up to a second for the whole Internet,
- * and is remembered.
+ * Finds the prefixes of a country, a region, a city, a cell or an AS in a table of places, by two walks over its ranges:
+ * up to a second for the whole Internet. Answers are remembered.
  *
- * A place stands for its networks: runs of neighbouring blocks of one AS, weighted by the square roots of their sizes, so
- * that neither the largest carrier nor the many smallest networks are all that counts. Addresses that no AS announces are
- * left out where the table has others.
+ * A place consists of networks: runs of neighbouring blocks of one AS, weighted by the square roots of their sizes, so that
+ * neither the largest carrier nor the many smallest networks dominate. Addresses that no AS announces count only if the
+ * place has no others.
  *
  * @module
  */
@@ -37,11 +36,11 @@ export interface PlaceSelector {
 export interface PlacePrefix {
   /** The prefix. */
   readonly prefix: IpPrefix;
-  /** Its share of the place's weight, or of what stands for it; all together are 1. */
+  /** Its share of the place's weight; the shares add up to 1. */
   readonly share: number;
 }
 
-/** The prefixes of a place, or some that stand for all. */
+/** The prefixes of a place, or some that represent all. */
 export interface PlacePrefixes {
   /** In the order of addresses; empty if the place has no address of the IP version. */
   readonly prefixes: readonly PlacePrefix[];
@@ -105,8 +104,7 @@ export class PlaceIndex {
   }
 
   /**
-   * The prefixes of a place: all of them up to a maximum, else a selection, spread evenly over the weight
-   * in the order of addresses.
+   * The prefixes of a place: all of them up to a maximum, else a selection, spread evenly over the weight.
    *
    * @param length Of addresses, bytes.
    * @internal
@@ -116,11 +114,7 @@ export class PlaceIndex {
     return groups.get(0) ?? { prefixes: [], isWhole: true, numNetworks: 0, weight: 0 };
   }
 
-  /**
-   * Whether an address is in a place. If an address is not where the table says, only its AS counts.
-   *
-   * @internal
-   */
+  /** @internal Whether an address is in a place. If it is not where the table says, only its AS counts. */
   has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
     const found = this.table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     if (asNumber !== undefined && found.asNumber !== asNumber) return false;
@@ -143,10 +137,9 @@ export class PlaceIndex {
     const { name, selector } = place;
     const found = this.prefixes(selector, 1, length);
     if (found.prefixes.length === 0) {
+      const version = length === 4 ? 4 : 6;
       throw new UserError(
-        `found ${name}, which has no IPv${
-          length === 4 ? 4 : 6
-        } prefixes in the table of places; expected a place that has`,
+        `found ${name}, which has no IPv${version} prefixes in the table of places; expected a place that has`,
       );
     }
     if (found.isWhole) return { ...found.prefixes[0].prefix, isWholePlace: true };
@@ -163,10 +156,8 @@ export class PlaceIndex {
   /**
    * The prefixes of groups of sites.
    *
-   * @param keyOf The group of a site, a whole number; undefined for none.
-   * @param maxPrefixes Of each group.
+   * @param keyOf The group of a site; undefined for none.
    * @param length Of addresses, bytes.
-   * @param selector Which addresses count.
    * @internal
    */
   groups(
@@ -182,9 +173,7 @@ export class PlaceIndex {
       let [key, first, end, network]: [number | undefined, number, number, number] = [undefined, 0, 0, 0];
       const finish = () => {
         if (key === undefined) return;
-        const group = groups.get(key) ?? new Group(maxPrefixes);
-        groups.set(key, group);
-        visit(group, first, end);
+        visit(getOrMake(groups, key, () => new Group(maxPrefixes)), first, end);
       };
       table.visitRanges(length, (start, next, site, as) => {
         const isIn = (asNumber === undefined || as === asNumber) && (!isRouted || as > 0);
@@ -205,11 +194,8 @@ export class PlaceIndex {
     const hasOnlyUnrouted = isRouted && groups.size === 0;
     if (hasOnlyUnrouted) count(false);
     visitRuns((group, first, end) => group.choose(first, end), isRouted && !hasOnlyUnrouted);
-    return new Map(
-      [...groups].map((
-        [key, group],
-      ) => [key, group.result((first, size) => table.prefixAt(first, size, length))]),
-    );
+    const prefixAt = (first: number, size: number) => table.prefixAt(first, size, length);
+    return new Map([...groups].map(([key, group]) => [key, group.result(prefixAt)]));
   }
 
   /**
@@ -452,7 +438,7 @@ interface City {
   readonly site: number;
 }
 
-/** A run of blocks of a group. */
+/** The networks of a group of sites, and the prefixes that represent them. */
 class Group {
   #weight = 0;
   #numNetworks = 0;
@@ -472,7 +458,7 @@ class Group {
     if (this.#numPrefixes <= this.#maxPrefixes) this.#numPrefixes += alignedBlocks(first, end).length;
   }
 
-  /** Takes of a network, when all are counted, what stands for it. */
+  /** Takes the prefixes that represent a network, once all are counted. */
   choose(first: number, end: number): void {
     const weight = Math.sqrt(end - first);
     if (this.#numPrefixes <= this.#maxPrefixes) {

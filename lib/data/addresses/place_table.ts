@@ -281,7 +281,7 @@ export class PlaceTable {
     return { v4: 32 - v4, v6: 48 - v6 };
   }
 
-  /** The number of ranges with a site and with an AS, of both IP versions. */
+  /** The numbers of ranges with a site and with an AS, of both IP versions. */
   get numRanges(): { sites: number; networks: number } {
     const [a, b, c, d] = this.#columns.ranges.map(({ starts }) => starts.length);
     return { sites: a + c, networks: b + d };
@@ -292,21 +292,20 @@ export class PlaceTable {
     return this.#columns.sites.length - 1;
   }
 
-  /** The names of cities, regions and ASes. */
   get names(): PlaceNames {
     return this.#columns.names();
   }
 
-  /** By their numbers; that of 0 is nowhere. */
+  /** By number; 0 is nowhere. */
   get sites(): readonly Site[] {
     return this.#columns.sites;
   }
 
   /**
-   * Visits ranges of blocks with equal site and AS, ascending; those of which nothing is known are left out.
+   * Visits ranges of blocks with equal site and AS, ascending, except those with neither.
    *
    * @param length Of addresses, bytes.
-   * @param visit Gets the first block and the one after the last, the number of its site and its AS; 0 for none.
+   * @param visit Gets the first block and the one after the last, the number of their site and their AS; 0 for none.
    */
   visitRanges(
     length: 4 | 16,
@@ -349,10 +348,7 @@ export class PlaceTable {
     return { site: valueAt(ranges[first], block), asNumber: valueAt(ranges[first + 1], block) };
   }
 
-  /**
-   * The table, without names, in which some addresses, with all of their blocks, have other places; of one block the last
-   * one counts.
-   */
+  /** The table, without names, in which the blocks of some addresses have other places. The last one of a block counts. */
   with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const numbers = new SiteNumbers(quarterDegrees);
@@ -466,7 +462,6 @@ export function middleOfCell(
   return { latitude: row * degrees - 90, longitude: column * degrees - 180 };
 }
 
-/** Whether more is known than an AS. */
 function hasSite({ latitude, countryCode, region }: Place): boolean {
   return latitude !== undefined || countryCode !== undefined || region !== undefined;
 }
@@ -490,7 +485,7 @@ function blockOf(address: Uint8Array, bits: BlockBits): number {
   return Math.floor(addressNumber(address) / 2 ** bits[address.length === 4 ? 4 : 16]);
 }
 
-/** Lets ranges belong to the range before them, if that has a value, the error is small and no block of theirs is kept. */
+/** Joins ranges to the one before them, if that has a value, the error is small and none of their blocks is kept. */
 function merge(
   { starts, values }: Ranges,
   { maxErrorKm, errorKm, kept }: {
@@ -557,8 +552,8 @@ class RangeList {
   }
 }
 
-/** Something with the number of ranges in which it was found. */
 interface Counted {
+  /** The number of ranges in which it was found. */
   count: number;
 }
 
@@ -636,10 +631,9 @@ function byFrequency({ sites, ranges, names, ...rest }: Columns): Columns {
     .sort((a, b) => counts[b] - counts[a] || a - b);
   const numbers = new Uint32Array(sites.length);
   order.forEach((site, i) => numbers[site] = i + 1);
-  const renumbered = ({ starts, values }: Ranges) => ({
-    starts,
-    values: values.map((site) => numbers[site]),
-  });
+  const renumbered = ({ starts, values }: Ranges) => (
+    { starts, values: values.map((site) => numbers[site]) }
+  );
   const seen = new Set<string>();
   const { cities, ...others } = names();
   const known: PlaceNames = {

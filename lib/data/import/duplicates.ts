@@ -1,9 +1,9 @@
 /**
  * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
- * A set holds the keys. It is cleared when it is full; duplicates that it then misses are found afterwards in
- * the file of rows ({@link moveUniqueRows}): the columns of the key are read in several passes, each for as many keys as
- * memory holds. 100 M rows take five passes of some 10 s with 2 GB.
+ * A set holds the keys, and is cleared when it is full. The duplicates that it then misses are found in the file of rows
+ * ({@link moveUniqueRows}), whose key columns are read in several passes, each for as many keys as memory holds. 100 M rows
+ * take five passes of some 10 s with 2 GB.
  *
  * @module
  */
@@ -44,9 +44,9 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
 }
 
 /**
- * The keys of results, in the order in which they came, and a hash table of their places. A result that is later than all
- * of its measurement and probe is new; the table gets its key only when another one has to be looked up, since random
- * access to a large table takes most of the time.
+ * The keys of results in order, and a hash table of their places. A result that is later than all of its measurement and
+ * probe is new; the table gets its key only when another one has to be looked up, since random access to a large table
+ * takes most of the time.
  */
 export class DuplicateSet {
   /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */
@@ -65,8 +65,8 @@ export class DuplicateSet {
   #last: ResultKey | undefined;
 
   /** @param options `maxBytes`: memory of the set; at least 64 keys fit. */
-  constructor(options: { maxBytes: number }) {
-    this.#maxBytes = options.maxBytes;
+  constructor({ maxBytes }: { maxBytes: number }) {
+    this.#maxBytes = maxBytes;
   }
 
   /**
@@ -152,11 +152,6 @@ function canGrow(capacity: number, maxBytes: number): boolean {
   return 3 * capacity * KEY_BYTES <= maxBytes;
 }
 
-/** The part, of {@link numParts}, that a key belongs to, from 0. */
-function partOfKey({ msmId, prbId, eventTimeUs }: ResultKey, numParts: number): number {
-  return Math.floor(hashKey(msmId, prbId, eventTimeUs) / 2 ** 32 * numParts);
-}
-
 function hashKey(msmId: number, prbId: number, eventTimeUs: number): number {
   let hash = mix(0, msmId);
   hash = mix(hash, prbId);
@@ -176,18 +171,17 @@ const MAX_MARKS = 2 ** 32;
 /** Parts of the keys differ in size. */
 const ROOM_FOR_UNEVEN_PARTS = 1.25;
 
-/** The results that {@link moveUniqueRows} left out, and the new counts of the rows if there are any. */
 interface UniqueRows {
   /** Number of results left out. */
   numLeftOut: number;
+  /** Absent if none was. */
   counts?: RowCounts;
 }
 
 /**
- * Moves rows.
+ * Moves rows without those of repeated results.
  *
  * @param fromPath A file that has all the optional columns; it is deleted.
- * @param toPath The file to make.
  * @param options `isUnique`: no result is repeated. `maxBytes`: memory for keys.
  * @throws {UserError} If the disk is full.
  */
@@ -262,7 +256,9 @@ class RepeatedRows {
       const keys = new DuplicateSet({ maxBytes: Infinity });
       for (const { row, key } of resultsOf(file)) {
         if (row >= end) break;
-        if (partOfKey(key, numParts) === part && !keys.add(key) && row >= from) marks.#mark(row);
+        const hash = hashKey(key.msmId, key.prbId, key.eventTimeUs);
+        const isInPart = Math.floor(hash / 2 ** 32 * numParts) === part;
+        if (isInPart && !keys.add(key) && row >= from) marks.#mark(row);
       }
     }
     return marks;

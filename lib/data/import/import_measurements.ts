@@ -2,8 +2,8 @@
  * `import`: measurements of any format become one measurements Parquet file.
  *
  * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
- * results as fit, whatever the size of the files. Rows first go to a separate file. If memory did not suffice to find
- * all duplicates while reading, the rows are copied without the remaining duplicates.
+ * results as fit, whatever the size of the files. Rows go to a separate file first, from which the duplicates that memory
+ * did not suffice to find are then removed.
  *
  * @module
  */
@@ -38,9 +38,8 @@ import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
-/** Memory of a worker with its pieces. */
-const WORKER_BYTES = 60e6;
-/** The number of workers that one thread can feed, since it cuts the text and merges the results. */
+const WORKER_BYTES = 60e6; // with its pieces
+/** One thread cuts the text and merges the results of at most this many workers. */
 const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
 const KEYS_SHARE = 0.7;
@@ -268,7 +267,7 @@ function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
-/** Receives findings, passes rows to the sink and counts the others. */
+/** Passes rows to the sink and counts all else. */
 class Importer {
   readonly rejects = new RejectLog();
   readonly names = new ImportedNames();
@@ -278,9 +277,8 @@ class Importer {
   #file = { path: "" };
   /** Number of the next result in the file, from 0. */
   #index = 0;
-  /** Results of pings. */
   #numPings = 0;
-  /** Results of any kind. */
+  /** Results of any kind, pings included. */
   #numResults = 0;
   /** Objects and lines that may have been results. */
   #numDamaged = 0;

@@ -2,8 +2,7 @@
  * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
  * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in the order of the text; it
- * reads a piece itself while the workers start or have enough to do. Memory holds a few pieces per worker, so what is
- * read depends neither on the number of workers nor on their speed.
+ * reads a piece itself while the workers start or have enough to do. Memory holds a few pieces per worker.
  *
  * @module
  */
@@ -19,13 +18,18 @@ import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "..
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;
 
-/**
- * The finding in an object: a ping result, one that cannot repeat an earlier one, one to reject, one that says nothing,
- * JSON that is invalid, the beginning of an object with an id, which has several results, or none of these.
- */
+/** The kinds of findings in an object. */
 export const FOUND = {
-  ...{ ping: 0, record: 1, rejected: 2, skipped: 3 },
-  ...{ invalid: 4, measurement: 5, nothing: 6 },
+  ping: 0,
+  /** A ping that cannot repeat an earlier one. */
+  record: 1,
+  rejected: 2,
+  skipped: 3,
+  /** JSON that is invalid. */
+  invalid: 4,
+  /** The beginning of an object with an id, which has several results. */
+  measurement: 5,
+  nothing: 6,
 } as const;
 
 /** The numbers of a ping in {@link PieceResults.pings}; NaN stands for an unknown one of msm_id, prb_id and size. */
@@ -55,9 +59,8 @@ export interface PieceResults {
   addresses: string[];
   /** The first name of each address that has one, by its index. */
   names: [address: number, name: string][];
-  /** The results that are rejected, those of invalid JSON included. */
+  /** With those of invalid JSON. */
   rejections: Rejection[];
-  /** The kinds of the results that say nothing. */
   skipped: string[];
   /** The objects with an id: `numResults` follow the beginning of each. */
   measurements: { id: string; numResults: number }[];
@@ -159,7 +162,7 @@ export interface ReadPiece {
   found: JobResults;
 }
 
-/** A piece that a worker has yet to read, or whose results wait for those before. */
+/** A piece that waits for its worker, or for the pieces before it. */
 interface ComingPiece extends ReadPiece {
   isRead: boolean;
   asked?: Promise<void>;

@@ -20,12 +20,12 @@ export const MEASUREMENT_EXTENSIONS: readonly string[] = [".parquet", ...TEXT_EX
 const BESIDES =
   /\.(?:rejects\.jsonl|names\.csv|truth\.json|manifest\.json)$|(?:^|\/)manifest(?:-[^/]*)?\.json$/;
 const PARQUET_MAGIC = "PAR1";
-/** Names that say a format: such a file that has another one is at fault. */
+/** Names that state a format: a file of such a name with other content is at fault. */
 const MEASUREMENT_NAME = /\.(?:json|jsonl|ndjson|parquet)(?:\.gz|\.bz2|\.zst)?$/;
-/** The bytes of a file from which it is told whether it is measurements, and as many of text at most. */
+/** The first bytes of a file, which show whether it is measurements, and the most bytes of text in them. */
 const HEAD_BYTES = 1 << 16;
 const MAX_HEAD_BYTES = 1 << 24;
-/** The number of files of a folder that are told to be left out, each with a reason. */
+/** The most files of a folder that are reported to be left out, each with a reason. */
 const MAX_SHOWN_LEFT_OUT = 10;
 
 /**
@@ -33,7 +33,7 @@ const MAX_SHOWN_LEFT_OUT = 10;
  *
  * @param paths Files, folders, globs, or `-` for standard input.
  * @param options `log`: gets a line for links that are followed and for what a folder has besides; `except`: a path that
- *   is not read, such as the output; `reading`: how they are read.
+ *   is not read, such as the output.
  * @throws {UserError} If a path does not exist, or a folder or glob has no such file.
  */
 export function listMeasurementFiles(
@@ -110,7 +110,7 @@ export function isParquet(path: string): boolean {
   return file.readSync(head) === head.length && new TextDecoder().decode(head) === PARQUET_MAGIC;
 }
 
-/** What is found in a text file, in its order. @throws {UserError} If it cannot be read. */
+/** The findings in a text file, in order. @throws {UserError} If it cannot be read. */
 export async function* readFindings(path: string, options: ReadingOptions): AsyncGenerator<Found> {
   const { compression, chunks } = await openInput(path);
   yield* readStream(chunks, path, { ...options, isCompressed: compression !== "none" });

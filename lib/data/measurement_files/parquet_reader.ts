@@ -31,7 +31,7 @@ const TIME_KEYS_OF: Record<string, string> = {
   microseconds: "time_us",
   nanoseconds: "time_ns",
 };
-/** The first time that is too far in the future: clocks may be a day ahead. The same for all rows of a process. */
+/** The first time that is too far in the future, since clocks may be a day ahead: the same for all rows of a process. */
 const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
 /** A batch whose addresses are codes; equal texts have equal codes. */
@@ -233,16 +233,13 @@ export interface ReadOptions {
   required?: readonly OptionalColumn[];
   /** Rows without a value in one of these are rejected, where a file has the column; none by default. */
   neverNull?: readonly OptionalColumn[];
-  /** How other files than those of this program are read: names and units of columns, ends that they do not have. */
+  /** How to read the files of other programs: names and units of columns, ends that they do not have. */
   reading?: ReadingOptions | undefined;
   /** Advice to the user if a file lacks a required one. */
   ifMissing?: string;
   /** Largest number of rows of a batch (default 65,536). */
   batchRows?: number;
-  /**
-   * Reads only the row groups whose first row, counted over all files, is in [`first`, `end`). Adjacent ranges together
-   * cover all rows.
-   */
+  /** Reads only the row groups whose first row, counted over all files, is in [`first`, `end`). */
   rowRange?: readonly [first: number, end: number] | undefined;
 }
 
@@ -259,8 +256,6 @@ export interface SourcedBatch extends CodedBatch {
 /**
  * Reads the measurements of Parquet files, in the files' order.
  *
- * @param paths The files.
- * @param options The columns and rows to read, and the log of rejected rows.
  * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column; no batch is yielded before
  *   the footers of all files were checked.
  */
@@ -307,11 +302,7 @@ export interface InputSurvey {
   columns: OptionalColumn[];
 }
 
-/**
- * Counts the rows of Parquet files and finds their columns, from the footers alone.
- *
- * @throws {FormatError} If a file is not Parquet or its footer is damaged.
- */
+/** Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or its footer is damaged. */
 export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
   let numRows = 0;
   const columns = new Set<OptionalColumn>();
@@ -323,11 +314,7 @@ export async function surveyInputs(paths: readonly string[]): Promise<InputSurve
   return { numRows, columns: [...columns] };
 }
 
-/**
- * The column of times and the meaning of its numbers.
- *
- * @throws {FormatError} If it is missing.
- */
+/** The column of times and the meaning of its numbers. @throws {FormatError} If it is missing. */
 export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind } {
   const name = needColumn(file, ["event_time"], isTime, "a timestamp or integer epoch seconds");
   const element = file.column(name);

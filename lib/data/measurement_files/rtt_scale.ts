@@ -1,4 +1,4 @@
-/** Whether RTTs are as large as those of any network: others are often in another unit. @module */
+/** Whether RTTs are as large as those of any network; if not, they are often in another unit. @module */
 
 /** RTTs are counted by their logarithm, in steps of 2 %, from 1 ns to 51 days. */
 const STEPS_PER_E = 50;
@@ -37,9 +37,7 @@ export class RttScale {
       : medianMs > 1000 * most
       ? ["nanoseconds", "rtt_ns"]
       : ["microseconds", "rtt_us"];
-    return `the median RTT is ${+medianMs.toPrecision(
-      3,
-    )} ms, which looks like ${unit}: name the column with ` +
-      `--columns ${key}=NAME`;
+    const median = +medianMs.toPrecision(3);
+    return `the median RTT is ${median} ms, which looks like ${unit}: name the column with --columns ${key}=NAME`;
   }
 }
