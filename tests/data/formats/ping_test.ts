@@ -34,13 +34,8 @@ rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
 });
 
 Deno.test("ping of Linux without times and without startS gives rows without times", () => {
-  assertEquals(rowsOf(foundInFile("ping_plain.txt")), [
-    ["127.0.0.1", null, 0.164],
-    ["127.0.0.1", null, 0.043],
-    ["127.0.0.1", null, 0.039],
-    ["127.0.0.1", null, 0.042],
-    ["127.0.0.1", null, 0.042],
-  ]);
+  const rttsMs = [0.164, 0.043, 0.039, 0.042, 0.042];
+  assertEquals(rowsOf(foundInFile("ping_plain.txt")), rttsMs.map((rttMs) => ["127.0.0.1", null, rttMs]));
   const loss = foundInFile("ping_plain_loss.txt", { startS: START_S });
   assertEquals(rttsOf(loss), [0.009, 0.043, LOST, LOST, 0.045, 0.044]);
   assertEquals(rowsOf(loss).map(([, timeS]) => timeS), [0, 1, 2, 3, 4, 5].map((i) => START_S + i));
@@ -123,6 +118,10 @@ Deno.test("ping with a time of a logger before each line", () => {
       ["[2026-01-01 00:00:00.000] ", "[2026-01-01 00:00:01.000] "],
       ["2026-01-01T01:00:00+01:00: ", "2026-01-01T01:00:01+01:00: "],
       ["2026/01/01 00:00:00,000 ", "2026/01/01 00:00:01,000 "],
+      ["1767225600 ", "1767225601 "],
+      ["2026-01-01 00:00:00 - ", "2026-01-01 00:00:01 - "],
+      ["Thu Jan  1 00:00:00 UTC 2026: ", "Thu Jan  1 00:00:01 UTC 2026: "],
+      ["[01.01.2026 00:00:00] ", "[01.01.2026 00:00:01] "],
     ]
   ) {
     const found = foundIn(`${first}PING ${HOST} (${HOST}) 56(84) bytes of data.
@@ -135,6 +134,9 @@ ${second}no answer yet for icmp_seq=2
   const timeOfDay = foundIn(`[10:00:00] 64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
 [10:00:01] no answer yet for icmp_seq=2`);
   assertEquals(rowsOf(timeOfDay), [[HOST, null, 12.3], [HOST, null, LOST]]);
+  const [{ finding }] = foundIn(`Jan 01 00:00:00 PING ${HOST}\nPING ${HOST}\n`);
+  assert("detail" in finding);
+  assertEquals(finding.detail, `no line of ping that is known: Jan 01 00:00:00 PING ${HOST}`);
 });
 
 Deno.test("ping of macOS", () => {
@@ -188,15 +190,17 @@ Deno.test("ping of Windows in German, in UTF-16 and in a code page", () => {
 });
 
 Deno.test("ping: several runs are taken apart, and lines that are not known are rejected", () => {
-  const found = foundIn(`PING ${HOST} (${HOST}): 56 data bytes
+  const text = `PING ${HOST} (${HOST}): 56 data bytes
 64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12 ms
 what is this
 PING 203.0.113.9 (203.0.113.9): 56 data bytes
 64 bytes from 203.0.113.9: icmp_seq=0 ttl=57 time=20 ms
 From 192.0.2.1: icmp_seq=1 Redirect Host(New nexthop: 192.0.2.2)
 64 bytes from 203.0.113.9: icmp_seq=1 ttl=57 time=0 ms
-64 bytes from 203.0.113.9: icmp_seq=2 ttl=57 time=21 ms`);
+64 bytes from 203.0.113.9: icmp_seq=2 ttl=57 time=21 ms`;
+  const found = foundIn(text);
   assertEquals(rowsOf(found), [[HOST, null, 12], ["203.0.113.9", null, 20], ["203.0.113.9", null, 21]]);
+  assertEquals(rttsOf(foundIn(text, { noReply: ["0"] })), [12, 20, LOST, 21]);
   assertEquals(othersOf(found), [[3, "unknownLine"], [7, "zeroRtt"]]);
 });
 
@@ -221,29 +225,8 @@ Deno.test("ping: a time alone in a line is when the next run begins", () => {
   const reply = `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=5 ms`;
   const text = run("Thu Jan  1 00:00:00 UTC 2026", reply) + run("2026-01-01T00:01:00+00:00", "") +
     run("1767225720", `${reply}\n${reply.replace("seq=1", "seq=2")}`);
-  const startS = 1_767_225_600;
-  assertEquals(rowsOf(foundIn(text, { intervalS: 2 })), [
-    [HOST, startS, 5],
-    [HOST, startS + 60, LOST],
-    [HOST, startS + 120, 5],
-    [HOST, startS + 122, 5],
-  ]);
-});
-
-Deno.test("ping: times as loggers put them before lines, and what is not one is shown", () => {
-  const reply = `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=5 ms`;
-  const times = [
-    "1767225600",
-    "2026-01-01 00:00:00 -",
-    "Thu Jan  1 00:00:00 UTC 2026:",
-    "[01.01.2026 00:00:00]",
-  ];
-  for (const time of times) {
-    assertEquals(rowsOf(foundIn(`${time} ${reply}\n`)), [[HOST, 1_767_225_600, 5]], time);
-  }
-  const [{ finding }] = foundIn(`Jan 01 00:00:00 PING ${HOST}\nJan 01 00:00:00 ${reply}\n`);
-  assert("detail" in finding);
-  assertEquals(finding.detail, `no line of ping that is known: Jan 01 00:00:00 PING ${HOST}`);
+  const wanted = [[0, 5], [60, LOST], [120, 5], [122, 5]].map(([s, rttMs]) => [HOST, START_S + s, rttMs]);
+  assertEquals(rowsOf(foundIn(text, { intervalS: 2 })) as unknown[], wanted);
 });
 
 Deno.test("ping: lines of 64 Ki characters end, and longer ones are one unknown line", () => {
@@ -310,11 +293,4 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
       ...[[dst, 5], [dst, LOST], [dst, 5]],
     ]);
   }
-});
-
-Deno.test("ping: an RTT that stands for no reply", () => {
-  const text = `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=0.000 ms
-64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=5 ms`;
-  assertEquals(rttsOf(foundIn(text, { noReply: ["0"] })), [LOST, 5]);
-  assertEquals(othersOf(foundIn(text)), [[1, "zeroRtt"]]);
 });

@@ -31,11 +31,8 @@ Deno.test("Prometheus: the RTTs of the blackbox exporter, where 0 is no reply", 
   assertEquals(rttsOf(found).length, 24);
   // The third target is of another IP version than the source.
   assertEquals(new Set(othersOf(found).map(([, reason]) => reason)), new Set(["versionMismatch"]));
-  assertEquals(rowsOf(foundInFile("prometheus_rtt.json", { src: "2001:db8::1" }))[0], [
-    "::1",
-    1795761590,
-    0.122113,
-  ]);
+  const overIpv6 = foundInFile("prometheus_rtt.json", { src: "2001:db8::1" });
+  assertEquals(rowsOf(overIpv6)[0], ["::1", 1795761590, 0.122113]);
   for (const name of ["prometheus_aggregated.json", "prometheus_nan.json"]) {
     assertEquals(rowsOf(foundInFile(name)), rowsOf(found), name);
   }
