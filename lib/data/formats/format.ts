@@ -152,24 +152,22 @@ export interface Format {
 
 /** The longest line that a {@link LineReader} reads, characters. */
 const MAX_LINE_CHARACTERS = 1 << 16;
+/** A format of lines is recognised by one of the first lines, at most. */
+const MAX_HEAD_LINES = 100;
 
-/** Divides a text into lines, and rejects lines that are too long. */
-export class LineReader implements TextReader {
+/** Reads a text line by line, and rejects lines that are too long. */
+export abstract class LineReader implements TextReader {
   #rest = "";
   #line = 0;
 
-  /**
-   * @param read Gets a line without its end, and its number from 1.
-   * @param reject Gets the rejection of a line above 65,536 characters.
-   * @param end Called at the end of the text.
-   */
-  constructor(
-    readonly read: (text: string, line: number) => void,
-    readonly reject: TakeFinding,
-    readonly end: () => void = () => {},
-  ) {}
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {}
 
-  /** See {@link TextReader}. */
+  /** Reads a line without its end and the blanks around it. @param line Its number, from 1. */
+  abstract read(text: string, line: number): void;
+
+  /** Ends the text. */
+  end(): void {}
+
   push(text: string | undefined): void {
     const lines = (text ?? "").split("\n");
     lines[0] = this.#rest + lines[0];
@@ -181,12 +179,15 @@ export class LineReader implements TextReader {
 
   #endLine(text: string): void {
     this.#line++;
-    if (text.length <= MAX_LINE_CHARACTERS) {
-      return this.read(text.endsWith("\r") ? text.slice(0, -1) : text, this.#line);
-    }
+    if (text.length <= MAX_LINE_CHARACTERS) return this.read(text.trim(), this.#line);
     const detail = `a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`;
-    this.reject({ reason: "unknownLine", detail }, this.#line);
+    this.take({ reason: "unknownLine", detail }, this.#line);
   }
+}
+
+/** Whether one of the first lines of a text is as a condition says; it gets them without the times that they begin with. */
+export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
+  return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(leadingTime(line.trim()).text));
 }
 
 const ISO_DATE = String
@@ -299,7 +300,7 @@ export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, 
 /** A packet or result, its ends and RTTs as a file says them. */
 export interface FoundPing {
   /** An address or a name; undefined if the file does not say it. */
-  src: string | undefined;
+  src?: string | undefined;
   dst: string | undefined;
   /** Microseconds since 1970, or NaN. */
   timeUs: number;
@@ -309,7 +310,7 @@ export interface FoundPing {
   prbId?: number;
   sizeBytes?: number;
   /** Lost packets of a result that does not list all packets; those of `rttsMs` without reply if absent. */
-  numLost?: number;
+  numLost?: number | undefined;
 }
 
 /** The row of what was found: names become addresses, and one RTT stands for several where one is chosen. */

@@ -14,16 +14,15 @@ import { shortened } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Format,
+  hasLine,
   intervalTimeUs,
   type JsonObject,
   leadingTime,
   LineReader,
   objectOf,
   pingRow,
-  type ReadingOptions,
   readRtt,
   readTime,
-  type TakeFinding,
 } from "./format.ts";
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
@@ -56,18 +55,14 @@ export const fping: Format = {
   title: "the output of fping",
   text: {
     isHead: (head) =>
-      head.split("\n").slice(0, 100).some((line) => {
-        const { text } = leadingTime(line.trim());
+      hasLine(head, (text) => {
         // `x : 5` alone may be anything.
         const isValues = /^\S*[.:]/.test(text) && VALUES.test(text);
         return isValues ||
           [PACKET, SUMMARY, ALIVE, ICMP_ERROR, JSON_LINE].some((pattern) => pattern.test(text));
       }),
     isJsonHead: (head) => JSON_LINE.test(head),
-    open(options, take) {
-      const reader = new OutputReader(options, take);
-      return new LineReader((text, line) => reader.read(text.trim(), line), take);
-    },
+    open: (options, take) => new FpingReader(options, take),
   },
 };
 
@@ -85,13 +80,10 @@ interface Place {
   timeUs: number;
 }
 
-/** Reads line by line. */
-class OutputReader {
+class FpingReader extends LineReader {
   readonly #targets = new Map<string, Target>();
   /** The time of a line before summaries of an interval, if there was one. */
   #intervalTimeUs: number | undefined;
-
-  constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {}
 
   read(whole: string, line: number): void {
     const { timeUs, text } = leadingTime(whole);
@@ -219,7 +211,6 @@ class OutputReader {
     }
     const [, address = name] = / \((\S+)\)$/.exec(name) ?? [];
     const time = Number.isNaN(timeUs) ? intervalTimeUs(this.options, round) : timeUs;
-    const found = { src: undefined, dst: address, timeUs: time, rttsMs };
-    this.take(pingRow(numLost === undefined ? found : { ...found, numLost }, this.options), line);
+    this.take(pingRow({ dst: address, timeUs: time, rttsMs, numLost }, this.options), line);
   }
 }

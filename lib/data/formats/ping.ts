@@ -10,16 +10,7 @@
 import { shortened } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
-import {
-  type Format,
-  leadingTime,
-  LineReader,
-  pingRow,
-  type ReadingOptions,
-  readRtt,
-  type Rejection,
-  type TakeFinding,
-} from "./format.ts";
+import { type Format, hasLine, leadingTime, LineReader, pingRow, readRtt, type Rejection } from "./format.ts";
 
 /** The time of day of macOS' `--apple-time` or a logger, whose date is not known. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
@@ -53,14 +44,11 @@ export const ping: Format = {
   title: "output of ping",
   text: {
     isHead: (head) =>
-      head.split("\n").slice(0, 100).some((line) => {
-        const text = leadingTime(line.trim()).text.replace(TIME_OF_DAY, "");
+      hasLine(head, (whole) => {
+        const text = whole.replace(TIME_OF_DAY, "");
         return HEADING.test(text) || text.search(RTT) >= 0 || LOSS.test(text);
       }),
-    open(options, take) {
-      const reader = new OutputReader(options, take);
-      return new LineReader((text, line) => reader.read(text.trim(), line), take, () => reader.end());
-    },
+    open: (options, take) => new PingReader(options, take),
   },
 };
 
@@ -92,19 +80,14 @@ interface Run {
 
 type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 
-/** Reads line by line. */
-class OutputReader {
+class PingReader extends LineReader {
   #run: Run = newRun(undefined, undefined, 0);
   /** Runs by the addresses of their destinations; the one that was read last is the last. */
   readonly #runs = new Map<string, Run>();
   /** The pings that may still change, oldest first. */
   readonly #pending: PingEcho[] = [];
   /** When the first of those was sent that {@link Run.numTaken} counts, microseconds since 1970. */
-  #startUs: number;
-
-  constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {
-    this.#startUs = 1e6 * (options.startS ?? NaN);
-  }
+  #startUs = 1e6 * (this.options.startS ?? NaN);
 
   read(whole: string, line: number): void {
     const { timeUs, text: timeless } = leadingTime(whole);
@@ -134,7 +117,7 @@ class OutputReader {
     }
   }
 
-  end(): void {
+  override end(): void {
     this.#flush();
   }
 

@@ -143,8 +143,7 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
   const row = (timeS: number, rttMs: number, numLost?: number): Finding => {
     const timeUs = readTime(timeS, "seconds");
     if (typeof timeUs !== "number") return timeUs;
-    const found = { ...ends, timeUs, rttsMs: [rttMs] };
-    return pingRow(numLost === undefined ? found : { ...found, numLost }, options);
+    return pingRow({ ...ends, timeUs, rttsMs: [rttMs], numLost }, options);
   };
   if (counters && !rtt) yield* intervalFindings(counters, row);
   for (const [timeS, text] of rtt?.samples ?? []) {

@@ -135,6 +135,6 @@ function roundOf(
     if (isByPing || rttMs !== FAILED_RTT_MS) rttsMs.push(rttMs);
   }
   if (rttsMs.length === 0) rttsMs.push(FAILED_RTT_MS);
-  const found = { src: undefined, dst, timeUs, rttsMs };
-  return pingRow(isByPing && !areAllLost ? found : { ...found, numLost: Math.round(lost) }, options);
+  const numLost = isByPing && !areAllLost ? undefined : Math.round(lost);
+  return pingRow({ dst, timeUs, rttsMs, numLost }, options);
 }
