@@ -1,9 +1,9 @@
 /**
  * Names that people gave to addresses and prefixes, such as host names: shown beside numbers, and searched.
  *
- * They come from files of CSV, with commas, semicolons or tabs: an address or prefix and its name a line, perhaps below a
- * header; and from hosts files (hosts(5)). Lines that begin with `#` are comments. An address has the name of the longest
- * prefix that it is in, as routers choose routes (RFC 4632, section 5.1).
+ * They come from CSV files with commas, semicolons or tabs, whose lines have an address or prefix and its name, perhaps
+ * below a header, and from hosts files (hosts(5)). Lines that begin with `#` are comments. An address has the name of the
+ * longest prefix around it, as routers choose routes (RFC 4632, section 5.1).
  *
  * @module
  */
@@ -64,10 +64,10 @@ function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts:
   return { records, isHosts: true };
 }
 
-/** What only a hosts file with tabs has: spaces behind an address, two tabs, a comment behind a name, a host and its alias. */
+/** Signs of a hosts file with tabs: spaces after an address, two tabs, a comment after a name, a host and its alias. */
 const HOSTS_SIGN = /^\S+ +\S|\t.*\t|\s#\s|\slocalhost\b|^\S+\t[\w-]+(\.[\w-]+)+ +[\w.-]+\s*$/m;
 
-/** The separator of CSV by its first line; undefined of a hosts file. */
+/** The separator of a CSV file, as its first line shows; undefined for a hosts file. */
 function separatorOf(text: string, path: string): CsvSeparator | undefined {
   const first = /^.*\S.*$/m.exec(text)?.[0] ?? "";
   const [separator] = /[,;\t]/.exec(first.replace(/\s#.*/, "")) ?? [];
@@ -140,7 +140,7 @@ export class AddressNames {
     return this.#names.size;
   }
 
-  /** All of them, in the order of the files. */
+  /** All prefixes and their names, in the order of the files. */
   entries(): Iterable<readonly [prefix: string, name: string]> {
     return this.#names;
   }
@@ -155,7 +155,7 @@ export class AddressNames {
     return this.#addresses.get(name.toLowerCase());
   }
 
-  /** The name of an address or prefix: that of the longest prefix around it; undefined of a place, or if there is none. */
+  /** The name of the longest named prefix around an address or prefix; undefined if there is none, and for a place. */
   ofPrefix({ bytes, length, mixture }: IpPrefix): string | undefined {
     if (mixture) return undefined;
     for (const each of this.#lengths.get(bytes.length) ?? []) {
@@ -166,18 +166,18 @@ export class AddressNames {
     return undefined;
   }
 
-  /** The name of what a text says: see {@link ofPrefix}; undefined if it is not an address or prefix. */
+  /** {@link ofPrefix} for a text; undefined if it is not an address or prefix. */
   of(text: string): string | undefined {
     if (this.size === 0 || faultOfPrefix(text) !== undefined) return undefined;
     return this.ofPrefix(parsePrefix(text));
   }
 
-  /** A text with the name of what it says, such as `8.8.8.8 (dns.google)`. */
+  /** A text with the name of its address or prefix, if it has one, such as `8.8.8.8 (dns.google)`. */
   shown(text: string): string {
     return withName(text, this.of(text));
   }
 
-  /** `name` of what a text says, to be written beside it; nothing if it has none. */
+  /** `name` of an address or prefix, to be written beside it; nothing if it has none. */
   named(text: string): { name?: string } {
     const name = this.of(text);
     return name === undefined ? {} : { name };

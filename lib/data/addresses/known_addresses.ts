@@ -276,7 +276,7 @@ function compare(keys: Uint32Array, at: number, words: Uint32Array): number {
 export class AddressCounts {
   readonly #ids = new Map<string, number>();
   readonly #words: Uint32Array[] = [];
-  /** As in {@link KnownColumns}, by the address's index in order of appearance. */
+  /** As in {@link KnownColumns}, by index in order of appearance. */
   readonly #seen: number[] = [];
   readonly #pairIds = new Map<number, number>();
   /** Measurements and last time, by pair. */

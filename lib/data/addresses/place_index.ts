@@ -240,15 +240,15 @@ export class PlaceIndex {
   }
 
   /**
-   * Names of places for {@link find}: those that begin with a text, then those that have it, then similar ones. Of a country
-   * also by its code, of an AS also by the beginning of its number, as `AS33`.
+   * Names of places for {@link find}: those that begin with a text, then those that contain it, then similar ones. A country
+   * is also found by its code, an AS by the beginning of its number, such as `AS33`.
    */
   search(text: string, limit: number = MAX_CANDIDATES): string[] {
     return this.searchPlaces(text, limit).map(({ name }) => name);
   }
 
   /**
-   * {@link search}, also with where the city with the most networks of each place is; not of an AS, which is in many places.
+   * {@link search} with the position of each place's city with the most networks, except for an AS, which is in many places.
    *
    * @internal
    */

@@ -44,7 +44,7 @@ export interface LocatedPlace {
 /** A site: everything known about a range of addresses except its AS. */
 export type Site = Omit<LocatedPlace, "asNumber">;
 
-/** Names of what a table has numbers of; those with the most ranges first. */
+/** Names for the numbers of a table, those with the most ranges first. */
 export interface PlaceNames {
   /** A city may have several sites, and a site several cities. */
   readonly cities: readonly { readonly name: string; readonly site: number }[];
@@ -95,7 +95,7 @@ export interface PlaceSource {
   locate(address: Uint8Array): Place | undefined;
   /** Visits the first number of each range with equal values, and the number after it; in any order. */
   visitBounds(length: 4 | 16, visit: (number: number) => void): void;
-  /** The sources that this one is composed of, of which later ones override earlier ones; absent for a single one. */
+  /** The sources that this one is composed of, the later overriding the earlier; absent for a single one. */
   readonly parts?: readonly PlaceSource[];
 }
 
@@ -136,7 +136,7 @@ interface Columns {
   readonly sites: readonly Site[];
   /** Numbers of sites of IPv4, AS numbers of IPv4, the same of IPv6; starts are blocks. */
   readonly ranges: readonly Ranges[];
-  /** Read when they are asked for. */
+  /** Decoded at the first call. */
   readonly names: () => PlaceNames;
 }
 

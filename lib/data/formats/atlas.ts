@@ -42,17 +42,17 @@ export const atlas: Format = {
   },
 };
 
-/** What the list of replies says. */
+/** The contents of the list of replies. */
 interface Replies {
   /** Number of entries, including duplicates and late ones. */
   numEntries: number;
   /** RTTs of the entries that are neither duplicates nor late. */
   rttsMs: number[];
-  /** Why the first of these RTTs that is impossible is, if any. */
+  /** The reason to reject the first impossible one of these RTTs, if any. */
   wrongRtt: Rejection | undefined;
-  /** Whether an entry has an RTT that stands for no reply, which the counts may not say. */
+  /** Whether an entry has an RTT that stands for no reply, which the counts may not reflect. */
   hasNoReplyRtt: boolean;
-  /** Number of entries that say an error of the probe, such as no network. */
+  /** Number of entries that report an error of the probe, such as no network. */
   numErrors: number;
 }
 

@@ -36,11 +36,11 @@ export class CsvScanner {
   #at = 0;
   /** The line of the next record, from 1. */
   #line = 1;
-  /** The index of the next quote from {@link #at} on, if it is not before it. */
+  /** The index of the next quote; to be found again once it is before {@link #at}. */
   #quote = -1;
   /** Whether the rest of the line is skipped. */
   #isSkipping = false;
-  /** The number of the last record's fields: room for those of the next one. */
+  /** The number of fields of the last record, and probably of the next one. */
   #numFields = 0;
   readonly #separator: CsvSeparator;
   readonly #field: RegExp;

@@ -19,7 +19,7 @@ export type SourceChoice = "auto" | "from" | "src_addr";
 /** The choice of one RTT from those of a result's replies; `each` makes a row of every packet instead. */
 export type RttChoice = "mean" | "min" | "median" | "each";
 
-/** The choice of sources for results that do not have any: a network and city stand for one. */
+/** The choice that makes each network and city a source, for results that have none. */
 export const NETWORK_SOURCE = "network";
 
 /** How measurements are read. Plain data: worker threads get it. */
@@ -28,13 +28,13 @@ export interface ReadingOptions {
   source: SourceChoice | "network";
   /** The choice of one RTT from a result's replies. */
   rtt: RttChoice;
-  /** The only format that is read (all, recognised by their first bytes). */
+  /** Only this format is read; by default all are, recognised by their first bytes. */
   format?: string | undefined;
   /** Names of columns and fields by what they mean, such as `rtt_s` to `seconds`; others have their usual names. */
   columns?: ReadonlyMap<string, string> | undefined;
-  /** The source of rows that do not say theirs: an address. */
+  /** The source address of rows that do not have one. */
   src?: string | undefined;
-  /** The destination of rows that do not say theirs. */
+  /** The destination address of rows that do not have one. */
   dst?: string | undefined;
   /** Texts that stand for no reply, in addition to the usual ones. */
   noReply?: readonly string[] | undefined;
@@ -46,7 +46,7 @@ export interface ReadingOptions {
   intervalS?: number | undefined;
 }
 
-/** The options of a reader that is told nothing. */
+/** The default options. */
 export const USUAL_READING: ReadingOptions = { source: "auto", rtt: "mean" };
 
 /** A result: one row, or several of the same probe and time. */
@@ -66,7 +66,7 @@ export interface PingRow {
   sizeBytes: number;
   /** Lost packets of each row, or NaN. */
   numLost: number[];
-  /** Names of its addresses, as the result gives them. */
+  /** Names of its addresses, if the result gives them. */
   srcName?: string;
   dstName?: string;
 }
@@ -77,7 +77,7 @@ export interface Rejection {
   detail: string;
 }
 
-/** A text is not measurements, as its beginning shows: its format or its header is not known, or it has no row. */
+/** The beginning of a text shows that it is not measurements: its format or header is not known, or it has no row. */
 export class NoMeasurementsError extends FormatError {
   readonly found: string;
 
@@ -88,7 +88,7 @@ export class NoMeasurementsError extends FormatError {
   }
 }
 
-/** A message for people who have no command line: without advice on its options. */
+/** A message without advice on options of the command line, for people who have none. */
 export function withoutOptions(message: string): string {
   return message.replace(/[;,] (?:or )?(?:give|add|name|choose|correct)[^;]* --[a-z].*$/, "");
 }
@@ -116,7 +116,7 @@ export function objectOf(value: unknown): JsonObject {
 /** Takes a finding and the line, from 1, that it comes from. */
 export type TakeFinding = (finding: Finding, line: number) => void;
 
-/** Reads a text of one format as it comes. */
+/** Reads a text of one format piece by piece. */
 export interface TextReader {
   /** Takes the next characters, or undefined at the end of the text. @throws {UserError} If it cannot be read on. */
   push(text: string | undefined): void;
@@ -141,7 +141,7 @@ export interface Format {
   readonly text?: {
     /** Whether a text that begins so is of this format. @param head Whole lines. */
     isHead(head: string, options: ReadingOptions): boolean;
-    /** Whether it is of this format even if another one's lines are in it. */
+    /** Whether it is of this format even if it contains lines of another one. */
     isSurely?(head: string, options: ReadingOptions): boolean;
     /** Whether a text that begins so is JSON lines that this format reads as text. */
     isJsonHead?(head: string): boolean;
@@ -185,7 +185,7 @@ export abstract class LineReader implements TextReader {
   }
 }
 
-/** Whether one of the first lines of a text is as a condition says; it gets them without the times that they begin with. */
+/** Whether one of the first lines of a text, without the time that it begins with, meets a condition. */
 export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
   return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(leadingTime(line.trim()).text));
 }
@@ -250,7 +250,7 @@ export function readRtt(
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
   if (isNoReply(text, options)) return FAILED_RTT_MS;
   const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
-  // `<1 ms` of Windows: of less than 1 the middle.
+  // `<1 ms` of Windows counts as 0.5 ms.
   const number = digits.startsWith("<") ? decimal(digits.slice(1).trim()) / 2 : decimal(digits);
   const rttMs = number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
   return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(String(value))}`);
@@ -313,7 +313,7 @@ export interface FoundPing {
   numLost?: number | undefined;
 }
 
-/** The row of what was found: names become addresses, and one RTT stands for several where one is chosen. */
+/** The row of a ping: names become addresses, and several RTTs one, unless each is wanted. */
 export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rejection {
   const { addresses } = options;
   const src = addressOf(ping.src || options.src || "", addresses);

@@ -2,9 +2,8 @@
  * The output of `fping`: a line for each packet (`-l`, `-c`, `-C`), summaries (`-q`, `-Q`), `is alive` and `is unreachable`,
  * and the JSON lines of `-J` (fping 5.3 and later).
  *
- * A summary of packets that lines before it reported is ignored. `-D` gives lines a time: when the line was written, which
- * for a loss is when fping stopped waiting. Without it, the time of packet n of a destination is n intervals after
- * `startS`.
+ * A summary of packets that earlier lines reported is ignored. `-D` gives each line the time when it was written, which for
+ * a loss is when fping stopped waiting. Without it, packet n of a destination was sent n intervals after `startS`.
  *
  * JSON: https://github.com/schweikert/fping/blob/develop/doc/fping-json.md
  *
@@ -148,7 +147,7 @@ class FpingReader extends LineReader {
     this.#report(place, name, target.firstRound + sequence, [rtt]);
   }
 
-  /** A reply or none, of a run that stops at the first reply. */
+  /** The packet of a run that stops at the first reply. */
   #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
     if (isAlive && rtt === "") return this.take({ skipped: "alive without an RTT" }, place.line);
     const target = this.#of(name);

@@ -1,10 +1,10 @@
 /**
- * Ping measurements of Globalping, as `GET /v1/measurements/{id}` of its API answers them, as ping results.
+ * Ping measurements of Globalping, in the form of the response to `GET /v1/measurements/{id}`.
  *
- * One object has the results of all probes that took part. A probe is told by its network and city only: the API gives
- * neither its address nor an id that stays the same ("Probes share no UUIDs", Globalping's README). A measurement here has
- * a source address, so by default such results are rejected and counted. {@link NETWORK_SOURCE} instead gives each network
- * and city an address of its own ({@link placeholderAddress}), from ranges that no host on the Internet has.
+ * One object has the results of all probes that took part. A probe is identified by its network and city only: the API
+ * gives neither its address nor a stable id ("Probes share no UUIDs", Globalping's README). A measurement here has a source
+ * address, so by default such results are rejected and counted. {@link NETWORK_SOURCE} instead gives each network and city
+ * an address of its own ({@link placeholderAddress}), from ranges that no host on the Internet has.
  *
  * Fields: https://globalping.io/docs/api.globalping.io (schemas `MeasurementResponse`, `FinishedPingTestResult`).
  *
@@ -55,12 +55,9 @@ export function isGlobalping(object: JsonObject): boolean {
 }
 
 /**
- * The results of a measurement.
- *
- * The only known time is the creation of the measurement, which runs within seconds of it.
+ * The results of a measurement. The only known time is that of its creation; it runs within seconds of it.
  *
  * @param measurement An object for which {@link isGlobalping} holds.
- * @param options As for RIPE Atlas; with the source {@link NETWORK_SOURCE} networks and cities are sources.
  */
 function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
@@ -87,7 +84,7 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
   }
 }
 
-/** Whether a test counted its packets: one that an ICMP error ends says -1 of all. */
+/** Whether a test counted its packets: all counts of one that an ICMP error ended are -1. */
 function hasNumbers({ stats, timings }: JsonObject): boolean {
   const { total, rcv } = objectOf(stats);
   return Array.isArray(timings) && timings.length > 0 || !(Number(total) < 0 || Number(rcv) < 0);
@@ -106,8 +103,8 @@ export function* globalpingProbes(
 /**
  * The address that stands for a network and city: the same in every file, and in practice no other's.
  *
- * IPv4 addresses are of 240.0.0.0/4, which is reserved (RFC 1112), IPv6 ones of fd00::/8 with a global ID of 40 bits, for
- * local use (RFC 4193). 1,000 networks and cities collide with a probability of 0.002 over IPv4, 5e-7 over IPv6.
+ * IPv4 addresses are in 240.0.0.0/4, which is reserved (RFC 1112), IPv6 ones in fd00::/8, for local use, with a global ID
+ * of 40 bits (RFC 4193). 1,000 networks and cities collide with a probability of 0.002 over IPv4, 5e-7 over IPv6.
  */
 export function placeholderAddress(probe: GlobalpingProbe, isV6: boolean): string {
   const { asn, country, state, city } = probe;

@@ -2,8 +2,8 @@
  * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another, or lists
  * nested in objects.
  *
- * A scanner finds balanced `{…}`, chunk by chunk, so memory does not grow with the file. An object longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
- * Grammar: RFC 8259.
+ * A scanner finds balanced `{…}`, chunk by chunk, so memory does not grow with the file. An object longer than
+ * {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead. Grammar: RFC 8259.
  *
  * @module
  */
@@ -59,7 +59,7 @@ export interface JsonPiece {
   numConsumed: number;
   /** Begin and end in `bytes` of each object in turn. */
   bounds: Uint32Array<ArrayBuffer>;
-  /** The parts between the objects, in order; of an object too long to be parsed, its objects are those between. */
+  /** The parts between the objects, in order. What an object that is too long contains is between its two marks. */
   marks: JsonMark[];
 }
 
@@ -132,7 +132,7 @@ export function objectsOf(
   return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
 }
 
-/** Strings, and what is not one: a string may have the words. */
+/** Strings, which may contain the words, and the words outside of them. */
 const NOT_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
 /** Extracts objects from a stream of JSON bytes. */
@@ -154,7 +154,7 @@ export class JsonObjectScanner {
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
-  /** Index of a line break from {@link #at} on, if it is not before it. */
+  /** Index of the next line break; to be found again once it is before {@link #at}. */
   #newline = -1;
   /** Thrown once the objects before it were taken. */
   #fault: FormatError | undefined;
@@ -358,8 +358,8 @@ function scanObject(
 }
 
 /**
- * Whether a brace inside an object begins a line after one that was cut: no object may follow what is before it. What a
- * writer that was killed leaves costs a line.
+ * Whether a brace inside an object begins a line after one that was cut off, since no object may follow what precedes
+ * it. A writer that was killed thus costs one line.
  */
 function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
   if (bytes[brace - 1] !== NEWLINE) return false;

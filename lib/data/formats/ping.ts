@@ -26,9 +26,9 @@ const LOSS =
 /** The host could not send: this says nothing about the path. */
 const LOCAL_ERROR =
   /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|general failure|allgemeiner fehler|^ping6?: .*(?:not permitted|no buffer space)/i;
-/** Lines that say nothing of a ping: headings, statistics (their second line begins with a bracket), what a shell shows. */
+/** Lines without a ping: headings, statistics (their second line begins with a bracket), what a shell shows. */
 const OTHER = /^(?:\^C|---|\(\d+ ?%|rtt |round-trip |From .* Redirect |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
-/** More losses than that at once are a counter that was reset. */
+/** A larger gap is a counter that was reset. */
 const MAX_GAP = 1000;
 /** A reply that comes at most this many packets late replaces its `no answer yet`. */
 const MAX_LATE = 10;
@@ -53,7 +53,7 @@ export const ping: Format = {
 };
 
 interface PingEcho {
-  /** The line that says it, from 1; of a loss that no line says, the line that shows it. */
+  /** The line that reports it, or from which the loss follows; from 1. */
   line: number;
   run: Run;
   rtt: number | Rejection;
@@ -61,7 +61,7 @@ interface PingEcho {
   timeUs: number;
 }
 
-/** A run of ping, or what goes on of several runs to a destination. */
+/** A run of ping, or several successive ones to a destination. */
 interface Run {
   source: string | undefined;
   destination: string | undefined;
@@ -140,7 +140,7 @@ class PingReader extends LineReader {
     this.#setRun(newRun(source, destination, this.#run.numTaken));
   }
 
-  /** Makes a run that of the lines that follow. */
+  /** The lines that follow are of this run. */
   #setRun(run: Run): void {
     this.#run = run;
     if (run.destination === undefined) return;
@@ -150,7 +150,7 @@ class PingReader extends LineReader {
     if (this.#runs.size > MAX_RUNS) this.#runs.delete(oldest);
   }
 
-  /** Goes on with the run to the address that answers, which is another one where lines of several runs mix. */
+  /** Switches to the run to the address that answers, where lines of several runs mix. */
   #findRun(text: string): void {
     const { destination, hasOwnReply, source, numTaken } = this.#run;
     const address = addressesIn(text).at(-1);
@@ -163,7 +163,7 @@ class PingReader extends LineReader {
     this.#setRun(run);
   }
 
-  /** Takes a line of statistics or a heading in another language for the run to the address that it names. */
+  /** Switches to the run that a line of statistics or a heading in another language names. */
   #maybeBegin(text: string): void {
     const address = /^---|:$/.test(text) ? addressesIn(text).at(-1) : undefined;
     const known = this.#runs.get(address ?? "");
@@ -223,7 +223,7 @@ class PingReader extends LineReader {
     }
   }
 
-  /** Statistics: what was sent and did not show was lost. Where lines have a time, its own time is not known. */
+  /** Packets that the statistics count and no line reported were lost, at a time that is not known. */
   #endOfRun(text: string, place: EchoPosition): void {
     const [, unix, windows] = NUM_SENT.exec(text) ?? [];
     const numMissing = Number(unix ?? windows) - this.#run.numEchoes;

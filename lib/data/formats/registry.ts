@@ -26,9 +26,9 @@ const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text
 /** The first characters from which a format is recognised, at most. */
 export const MAX_HEAD_CHARACTERS = 1 << 16;
 
-/** Lines without anything known in them, after which none is expected. */
+/** After this many lines that are not known, none is expected. */
 const MAX_UNKNOWN_LINES = 100;
-/** A text that goes on is recognised from as many characters at least. */
+/** A text that goes on is recognised from at least this many characters. */
 const MIN_HEAD_CHARACTERS = 32;
 
 /** How objects without a result in them are counted. */
@@ -107,9 +107,9 @@ export function recognise(
     const isOther = format?.name === table.name && options.columns === undefined &&
       looksOf(head) !== undefined;
     if (isOther) throw unknownFormat(head, path);
-    // JSON lines behind something else, such as the greeting of a program.
+    // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
-    // A line with a comma may be a greeting: what it is shows later.
+    // A line with a comma may be a greeting, which later lines show.
     const isKnown = format && (format.name !== table.name || sure || isLast || hasManyLines);
     if (isKnown) return { kind: "text", format };
   }

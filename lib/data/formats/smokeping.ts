@@ -1,8 +1,8 @@
 /**
  * The RRDs of SmokePing, by `rrdtool xport --json`, with or without `--showtime`.
  *
- * A row is a round of pings, by default 20. Its time is the end of its step, as rrdtool defines it: `meta.start` is that of
- * the first row. The columns are known by their legends:
+ * A row is a round of pings, by default 20. Its time is the end of its step, as rrdtool defines it; `meta.start` is the
+ * time of the first row. Legends identify the columns:
  *
  * | legend                       | column                                                        |
  * | ---------------------------- | ------------------------------------------------------------- |
@@ -30,7 +30,7 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 
-/** Pings of a round, if the columns do not say it. */
+/** Pings of a round, unless the columns show how many. */
 const NUM_PINGS = 20;
 /** A unit at the end of a legend. */
 const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;

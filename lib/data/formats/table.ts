@@ -2,9 +2,9 @@
  * Measurements with named fields: tables as text (CSV and its relatives) and JSON objects such as
  * `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
  *
- * A table has commas, semicolons, tabs, bars or blanks between its fields, its names in a header, perhaps comments above it, or
- * columns by number. In a wide table each column of RTTs is a destination. In JSON a table may be columns:
- * `{"src": [...], "dst": [...], ...}`, or its names and rows, as pandas writes it.
+ * A table has commas, semicolons, tabs, bars or blanks between its fields, and a header, perhaps below comments, unless its
+ * columns are given by number. In a wide table each column of RTTs is a destination. A table in JSON may be columns,
+ * `{"src": [...], "dst": [...], ...}`, or names and rows, as pandas writes them.
  *
  * @module
  */
@@ -44,7 +44,7 @@ const TIME_KEYS = Object.keys(TIME_UNITS);
 const RTT_KEYS = Object.keys(RTT_UNITS_MS);
 const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
-/** Names of fields that need no `--columns`, in lower case, the first that a record has. */
+/** Names of fields that need no `--columns`, in lower case; the first one that a record has counts. */
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
@@ -53,7 +53,7 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
 };
 
-/** A header is among the first records: what is above it are comments. */
+/** The header is among the first records; those above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
 const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
 /** A header with blanks between its names, which may be in quotes: other lines with blanks are sentences or rows. */
@@ -193,8 +193,7 @@ const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
  * Takes the findings in a record.
  *
  * @param fields Texts or values of JSON.
- * @param row The number of rows before it, if it is of a table: without a column of times, it is as many intervals after
- *   the start.
+ * @param row The number of rows before it in a table, which gives the time if there is no column of times.
  */
 function takeFindings(
   fields: readonly unknown[],
@@ -413,7 +412,7 @@ class TableReader implements TextReader {
     const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
-    // The header again, as of files that were joined.
+    // The header again, where files were joined.
     if (this.#hasHeader && fields[field] === names[field] && names.every((name, i) => fields[i] === name)) {
       this.#numRows--;
       return;
@@ -454,7 +453,7 @@ function isRow(fields: readonly string[], layout: Layout, options: ReadingOption
   return isRow;
 }
 
-/** The separator of a table: said, or the one that the first line with one has. */
+/** The separator of a table: stated, or the most frequent one in the first line that has any. */
 function separatorOf(head: string, options: ReadingOptions): CsvSeparator {
   const [, said] = /^\ufeff?"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
   const known = SEPARATORS.find((separator) => separator === said);

@@ -20,7 +20,7 @@ const OTHER_DATES: readonly string[] = [
   String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}(?:${ZONE})?`,
 ];
 const OTHER_TIMES = OTHER_DATES.map((pattern) => new RegExp(`^${pattern}$`));
-/** Any of {@link OTHER_DATES}, for a larger pattern: without names. */
+/** Any of {@link OTHER_DATES} without the names of groups, for a larger pattern. */
 export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\w+>/g, "(?:")).join("|");
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 

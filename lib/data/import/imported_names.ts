@@ -1,6 +1,6 @@
 /**
- * Names of the addresses of imported results, for `--names`: the host name that was measured (`dst_name`), the probe, the
- * measurement. In memory and in a file of bounded size; the first name of an address counts.
+ * Names of the addresses of imported results, for `--names`: the host name that was measured (`dst_name`), else the probe,
+ * else the measurement. Their number is bounded; the first name of an address counts.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { faultOfName, namesCsv } from "../addresses/address_names.ts";
 const MAX_NAMED = 100_000;
 
 export class ImportedNames {
-  /** By address: from the best to the worst, of which the first that an address has is written. */
+  /** By address; of these kinds the first that an address has is written. */
   readonly #kinds = ["host", "probe", "measurement"].map(() => new Map<string, string | number>());
 
   addName(address: string, name: string): void {

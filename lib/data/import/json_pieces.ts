@@ -135,7 +135,7 @@ const MAX_WHOLE_BYTES = 1 << 23;
 /** A piece of JSON, or a whole file as it is on disk. */
 export type Job = JsonPiece | { whole: Uint8Array<ArrayBuffer> };
 
-/** What is in a piece or file; undefined of a file that has to be read as a stream. */
+/** The results of a job; undefined for a file that has to be read as a stream. */
 export type JobResults = { results: PieceResults; marks: JsonMark[] } | undefined;
 
 export function readJob(job: Job, options: ReadingOptions): JobResults {
@@ -158,7 +158,7 @@ export interface ReadPiece {
   file: { path: string };
   /** The (compressed) bytes of all files up to its end. */
   numBytes: number;
-  /** Undefined of a whole file that has to be read as a stream. */
+  /** Undefined for a whole file that has to be read as a stream. */
   found: JobResults;
 }
 

@@ -20,7 +20,7 @@ import { readWhole } from "./open_names.ts";
  *
  * @param paths At least one file.
  * @throws {UserError} If a file cannot be read.
- * @throws {FormatError} If it is damaged, or nothing of the above.
+ * @throws {FormatError} If it is damaged, or in none of these formats.
  */
 export async function openPlaces(paths: readonly string[]): Promise<PlaceSource> {
   const sources: PlaceSource[] = [];
@@ -64,9 +64,7 @@ function placeOf(
   };
 }
 
-// Places from MMDB files: databases of DB-IP, ip-location-db, GeoLite2 and IPinfo, of cities, countries and networks.
-
-/** Where fields are in records, with dots between names: the first that is there counts. */
+/** Where fields are in records of MMDB files, with dots between names; the first one that a record has counts. */
 const NAMES = {
   latitude: ["latitude", "location.latitude", "lat"],
   longitude: ["longitude", "location.longitude", "lng", "lon"],
@@ -77,7 +75,7 @@ const NAMES = {
   asName: ["autonomous_system_organization", "as_name", "as_organization"],
 };
 
-/** The places of an MMDB file. */
+/** The places of an MMDB file: databases of DB-IP, ip-location-db, GeoLite2 and IPinfo, of cities, countries, networks. */
 class MmdbPlaces implements PlaceSource {
   readonly #database: Mmdb;
   readonly #places = new Map<number, Place>();
@@ -130,9 +128,6 @@ function fieldOf(record: MmdbValue, names: readonly string[]): MmdbValue | undef
   return undefined;
 }
 
-// Places from the CSV files of ip-location-db: first and last address as numbers or text, then the country's code, or the
-// AS and its name, or country, state, county, city, postcode, latitude, longitude and time zone.
-
 /** Ranges of one IP version. */
 interface PlaceRanges {
   /** Numbers of first addresses, and the numbers after the last ones; in the order of the file. */
@@ -145,7 +140,10 @@ const RANGES =
   "expected ranges of addresses as ip-location-db has them: first, last, and a country, or an AS, or " +
   "country, state, county, city, postcode, latitude, longitude";
 
-/** The places of a CSV file, whose ranges do not overlap. */
+/**
+ * The places of a CSV file of ip-location-db, whose ranges do not overlap: first and last address as numbers or text, then
+ * the country's code, or the AS and its name, or country, state, county, city, postcode, latitude, longitude and time zone.
+ */
 class CsvPlaces implements PlaceSource {
   readonly #v4: PlaceRanges = { starts: [], ends: [], places: [] };
   readonly #v6: PlaceRanges = { starts: [], ends: [], places: [] };
@@ -220,7 +218,7 @@ function parsePlace(values: string[]): Place | undefined {
   return placeOf({ latitude, longitude, countryCode: first, region: second, city });
 }
 
-/** A bound of a range: an address, or its whole number, which of IPv6 is larger than any of IPv4. */
+/** A bound of a range: an address, or a number, which is larger for any IPv6 address than for any IPv4 one. */
 function boundOf(text: string | undefined): { number: number; isV4: boolean } | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) {
@@ -241,19 +239,17 @@ function sortRanges({ starts, ends, places }: PlaceRanges): void {
   }
 }
 
-// Places from the probe archive of RIPE Atlas, whose hosts told where their probes are, and from its anchors. A probe's address gives the place of
-// its /24 or /40, as coarse as a table of places, the announced prefix around it only the AS.
-//
-// Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
-// and https://atlas.ripe.net/api/v2/anchors/.
-
 /** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
 const OWN_BITS = { 4: 24, 16: 40 } as const;
 
 /** How many bytes of probes are in memory at once. */
 const CHUNK_BYTES = 1 << 18;
 
-/** The places of probes. */
+/**
+ * The places of probes and anchors of RIPE Atlas, as their hosts stated them: https://ftp.ripe.net/ripe/atlas/probes/archive/
+ * and the objects of https://atlas.ripe.net/api/v2/probes/ and https://atlas.ripe.net/api/v2/anchors/. A probe's address
+ * gives its /24 or /40 a place, the announced prefix around it only an AS.
+ */
 class AtlasPlaces implements PlaceSource {
   /** By the address's length, then the prefix's length in bits, then its first number. */
   readonly #places = { 4: new Map<number, Map<number, Place>>(), 16: new Map<number, Map<number, Place>>() };
