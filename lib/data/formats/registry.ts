@@ -29,7 +29,7 @@ export const MAX_HEAD_CHARACTERS = 1 << 16;
 /** After this many lines that are not known, none is expected. */
 const MAX_UNKNOWN_LINES = 100;
 /** A text that goes on is recognised from at least this many characters. */
-const MIN_HEAD_CHARACTERS = 32;
+export const MIN_HEAD_CHARACTERS = 32;
 
 /** How objects without a result in them are counted. */
 export const NOT_A_RESULT = "not a result";

@@ -12,7 +12,7 @@ import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
 import { MeasurementReader, ToUtf8 } from "../formats/reader.ts";
-import { beginsAsJson, NOT_A_RESULT } from "../formats/registry.ts";
+import { beginsAsJson, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
 import {
   type JsonMark,
   JsonObjectScanner,
@@ -144,8 +144,11 @@ class FileReader implements Disposable {
   async read(path: string): Promise<void> {
     this.#options.signal?.throwIfAborted();
     if (isParquet(path)) return await this.#readParquet(path);
-    const whole = await readSmallJson(path, this.#reading);
-    if (whole) {
+    const isSmall = path !== STANDARD_INPUT && fingerprint(path).sizeBytes <= MAX_SMALL_BYTES;
+    // Not readFileSync(): workers are heard between files.
+    const whole = isSmall ? await Deno.readFile(path) : new Uint8Array(0);
+    const head = decompressWhole(whole.subarray(0, HEAD_BYTES), MAX_SMALL_BYTES, { isHead: true });
+    if (head && beginsWithJson(head, this.#reading)) {
       this.#numBytes += whole.length;
       await this.#take(this.#pieces.read({ path }, this.#numBytes, { whole }));
     } else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
@@ -183,7 +186,7 @@ class FileReader implements Disposable {
     this.#numBytes += fingerprint(path).sizeBytes;
   }
 
-  /** Reads JSON piece by piece, and text once the pieces of earlier files are taken. */
+  /** Reads a file as a stream, JSON piece by piece. */
   async #readStream(
     file: { path: string },
     pieces: PieceReader,
@@ -198,28 +201,18 @@ class FileReader implements Disposable {
       push: (chunk: Uint8Array) => void cut.push(scanner.push(chunk)),
       end: () => scanner.end(),
     };
-    const early: [Finding, number][] = [];
-    let isText = false;
-    const beginText = () => {
-      this.#importer.begin(file);
-      isText = true;
-    };
-    const reader = new MeasurementReader(path, options, (finding, line) => {
-      // Findings of the first chunk are not kept: V8 would then place all later findings among the old objects.
-      if (!isText && this.#pieces.isEmpty) beginText();
-      if (isText) this.#importer.addFinding(finding, line);
-      else early.push([finding, line]);
-    }, json);
+    const take = (finding: Finding, line: number) => this.#importer.addFinding(file, finding, line);
+    const reader = new MeasurementReader(path, options, take, json);
     const takeNext = async () => {
       for (const piece of cut.splice(0)) await this.#take(pieces.read(file, this.#numBytes, piece));
-      if (isText) this.#report(this.#numBytes);
-      if (isText || early.length === 0) return;
-      await this.finish();
-      beginText();
-      for (const [finding, line] of early.splice(0)) this.#importer.addFinding(finding, line);
+      if (reader.format !== "json") this.#report(this.#numBytes);
     };
+    let isFirst = pieces === this.#pieces;
     for await (const chunk of chunks) {
       this.#options.signal?.throwIfAborted();
+      // What is found in text is taken at once, after the pieces of earlier files.
+      if (isFirst && !beginsWithJson(chunk, this.#reading)) await this.finish();
+      isFirst = false;
       reader.push(chunk);
       await takeNext();
     }
@@ -232,18 +225,10 @@ class FileReader implements Disposable {
   }
 }
 
-/** The bytes of a small file of JSON as they are on disk: a worker unpacks and reads them; undefined for others. */
-async function readSmallJson(
-  path: string,
-  options: ReadingOptions,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (path === STANDARD_INPUT || fingerprint(path).sizeBytes > MAX_SMALL_BYTES) return undefined;
-  // Not readFileSync(): workers are heard between files.
-  const bytes = await Deno.readFile(path);
-  const head = decompressWhole(bytes.subarray(0, HEAD_BYTES), MAX_SMALL_BYTES, { isHead: true });
-  const text = new TextDecoder().decode(new ToUtf8().push(head ?? new Uint8Array(0)));
-  if (text.trim() === "") return undefined;
-  return beginsAsJson(text, options) ? bytes : undefined;
+/** Whether the beginning of a file shows that it is JSON. */
+function beginsWithJson(head: Uint8Array, options: ReadingOptions): boolean {
+  const text = new TextDecoder().decode(new ToUtf8().push(head));
+  return text.trim().length >= MIN_HEAD_CHARACTERS && beginsAsJson(text, options);
 }
 
 /** The options of reading alone: workers get them. */
@@ -303,8 +288,9 @@ class Importer {
     }
   }
 
-  /** Receives a finding in the text of the file that began last. */
-  addFinding(finding: Finding, line: number): void {
+  /** Receives a finding in the text of a file. */
+  addFinding(file: { path: string }, finding: Finding, line: number): void {
+    this.#begin(file);
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     if ("reason" in finding) {
       return this.#reject({ ...finding, detail: `line ${line}: ${finding.detail}` }, { isPing: true });
@@ -316,7 +302,7 @@ class Importer {
 
   /** Receives the next piece of JSON, or a whole file. */
   addPiece(file: { path: string }, { marks, results }: NonNullable<JobResults>): void {
-    this.begin(file);
+    this.#begin(file);
     const { ends, kinds, pings, rejections, skipped, measurements } = results;
     for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);
     const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, skipped: 0, measurement: 0 };
@@ -374,7 +360,7 @@ class Importer {
     };
   }
 
-  begin(file: { path: string }): void {
+  #begin(file: { path: string }): void {
     if (file === this.#file) return;
     this.#file = file;
     this.#index = 0;

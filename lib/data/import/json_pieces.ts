@@ -224,11 +224,6 @@ export class PieceReader implements Disposable {
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
-  /** Whether all pieces were taken. */
-  get isEmpty(): boolean {
-    return this.#coming.length === 0;
-  }
-
   rest(): AsyncGenerator<ReadPiece> {
     return this.#take(0);
   }
