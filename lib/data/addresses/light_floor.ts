@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { distanceKm, type LocatedPlace } from "./place_table.ts";
+import { distanceKm, type Position } from "./place_table.ts";
 
 /** Light in fibre takes a millisecond for 204 km (refractive index 1.468), there and back for half of it. */
 const KM_PER_MS = 102;
@@ -16,11 +16,7 @@ const KM_PER_DEGREE = 111;
  * @param stepDegrees Positions are multiples of it: each may be off by half the diagonal of a cell.
  * @returns ms; 0 where the positions may be the same.
  */
-export function lightFloorMs(
-  a: NonNullable<LocatedPlace["position"]>,
-  b: NonNullable<LocatedPlace["position"]>,
-  stepDegrees: number,
-): number {
+export function lightFloorMs(a: Position, b: Position, stepDegrees: number): number {
   const slackKm = 2 * KM_PER_DEGREE * Math.SQRT1_2 * stepDegrees;
   return Math.max(0, distanceKm(a, b) - slackKm) / KM_PER_MS;
 }

@@ -18,9 +18,11 @@ import {
   countryCode,
   countryNumber,
   distanceKm,
+  lengthOf,
   middleOfCell,
   type Place,
   type PlaceTable,
+  type Position,
   type Site,
 } from "./place_table.ts";
 
@@ -88,7 +90,7 @@ export class PlaceIndex {
 
   /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): Place {
-    const { site, asNumber } = this.table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const { site, asNumber } = this.table.numbersAt(addressNumber(address), lengthOf(address));
     const { position, country, region } = this.table.sites[site];
     const regionName = this.#regionName(country, region);
     const city = this.#cityOf(site);
@@ -116,7 +118,7 @@ export class PlaceIndex {
 
   /** @internal Whether an address is in a place. If it is not where the table says, only its AS counts. */
   has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
-    const found = this.table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const found = this.table.numbersAt(addressNumber(address), lengthOf(address));
     if (asNumber !== undefined && found.asNumber !== asNumber) return false;
     return !isAt || isAt(this.table.sites[found.site], found.site) && !this.isMisplaced(address);
   }
@@ -252,7 +254,7 @@ export class PlaceIndex {
    *
    * @internal
    */
-  searchPlaces(text: string, limit: number): { name: string; position?: Site["position"] }[] {
+  searchPlaces(text: string, limit: number): { name: string; position?: Position | undefined }[] {
     const found = matchingNames(this.#searched ??= this.#allNames(), comparable(text.split(",")[0]), limit);
     return Array.from(found, ([name, { site }]) => (
       { name, position: site === undefined ? undefined : this.table.sites[site].position }

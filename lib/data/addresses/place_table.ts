@@ -29,10 +29,16 @@ export interface Place {
   readonly asName?: string;
 }
 
+/** Degrees north and east. */
+export interface Position {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
 /** The place of an address in a table. */
 export interface LocatedPlace {
-  /** Degrees north and east, rounded to the table's step; undefined if unknown. */
-  readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
+  /** Rounded to the table's step; undefined if unknown. */
+  readonly position: Position | undefined;
   /** The country's code as a number, see {@link countryNumber}; 0 if unknown. */
   readonly country: number;
   /** A hash of the region's name, 1 to 65535; 0 if unknown. */
@@ -82,10 +88,15 @@ const BLOCK_BITS: BlockBits = { 4: 8, 16: 8 };
 /** The number of bytes of an address that decide its place. */
 export const NUMBER_BYTES = { 4: 4, 16: 6 } as const;
 
+/** The length of an address, bytes. */
+export function lengthOf(address: Uint8Array): 4 | 16 {
+  return address.length === 4 ? 4 : 16;
+}
+
 /** The first 32 bits of an IPv4 address or the first 48 bits of an IPv6 address as a number. */
 export function addressNumber(address: Uint8Array): number {
   let number = 0;
-  for (let i = 0; i < NUMBER_BYTES[address.length === 4 ? 4 : 16]; i++) number = number * 256 + address[i];
+  for (let i = 0; i < NUMBER_BYTES[lengthOf(address)]; i++) number = number * 256 + address[i];
   return number;
 }
 
@@ -430,10 +441,7 @@ function siteErrorKm(a: Site, b: Site): number {
 const EARTH_RADIUS_KM = 6371;
 
 /** The great-circle distance of two positions, km (haversine formula). */
-export function distanceKm(
-  a: { latitude: number; longitude: number },
-  b: { latitude: number; longitude: number },
-): number {
+export function distanceKm(a: Position, b: Position): number {
   const radians = (degrees: number) => degrees * Math.PI / 180;
   const [latitude, longitude] = [b.latitude - a.latitude, b.longitude - a.longitude].map((degrees) =>
     Math.sin(radians(degrees) / 2) ** 2
@@ -443,22 +451,13 @@ export function distanceKm(
 }
 
 /** The cell of some degrees, two numbers from 0; the meridian of 180 degrees is in one cell on both sides. */
-export function cellOf(
-  { latitude, longitude }: { latitude: number; longitude: number },
-  degrees: number,
-): [row: number, column: number] {
-  return [
-    Math.round((latitude + 90) / degrees),
-    Math.round((longitude + 180) / degrees) % (360 / degrees),
-  ];
+export function cellOf({ latitude, longitude }: Position, degrees: number): [row: number, column: number] {
+  const column = Math.round((longitude + 180) / degrees) % (360 / degrees);
+  return [Math.round((latitude + 90) / degrees), column];
 }
 
-/** The middle of a cell of {@link cellOf}, degrees north and east. */
-export function middleOfCell(
-  row: number,
-  column: number,
-  degrees: number,
-): { latitude: number; longitude: number } {
+/** The middle of a cell of {@link cellOf}. */
+export function middleOfCell(row: number, column: number, degrees: number): Position {
   return { latitude: row * degrees - 90, longitude: column * degrees - 180 };
 }
 
@@ -482,7 +481,7 @@ function numBlocks(bits: BlockBits, length: 4 | 16): number {
 }
 
 function blockOf(address: Uint8Array, bits: BlockBits): number {
-  return Math.floor(addressNumber(address) / 2 ** bits[address.length === 4 ? 4 : 16]);
+  return Math.floor(addressNumber(address) / 2 ** bits[lengthOf(address)]);
 }
 
 /** Joins ranges to the one before them, if that has a value, the error is small and none of their blocks is kept. */

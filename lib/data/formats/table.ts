@@ -28,8 +28,8 @@ import {
   type TextReader,
 } from "./format.ts";
 
-/** The units of numbers in the columns of times. */
-const TIME_UNITS: Record<string, TimeUnit> = {
+/** The units of numbers in the columns of times, by the keys of `--columns`. */
+export const TIME_UNITS: Record<string, TimeUnit> = {
   time: "seconds",
   time_ms: "milliseconds",
   time_us: "microseconds",

@@ -14,7 +14,7 @@ import { formatTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
 import { decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
-import { layoutOf } from "../formats/table.ts";
+import { layoutOf, TIME_UNITS } from "../formats/table.ts";
 import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
@@ -25,12 +25,6 @@ import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
 import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 
 const MICROSECONDS = 1e6;
-/** Keys of `--columns` by the unit of times. */
-const TIME_KEYS_OF: Record<string, string> = {
-  milliseconds: "time_ms",
-  microseconds: "time_us",
-  nanoseconds: "time_ns",
-};
 /** The first time that is too far in the future, since clocks may be a day ahead: the same for all rows of a process. */
 const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
@@ -185,9 +179,8 @@ function explainReject(
     const timeS = timeUs / MICROSECONDS;
     const parsed = parseTimeUs(String(timeS));
     const other = "fault" in parsed && /^these look like (\w+)/.exec(parsed.fault)?.[1];
-    const advice = other
-      ? `, which looks like ${other}: name the column with --columns ${TIME_KEYS_OF[other]}=NAME`
-      : "";
+    const key = Object.keys(TIME_UNITS).find((each) => TIME_UNITS[each] === other);
+    const advice = key ? `, which looks like ${other}: name the column with --columns ${key}=NAME` : "";
     return { reason: "timeOutOfRange", detail: `event_time ${timeS} s${advice}` };
   }
   if (!isUsableTime(timeUs)) {

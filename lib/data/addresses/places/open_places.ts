@@ -5,7 +5,14 @@
  * @module
  */
 import { isMmdb, Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts";
-import { addressNumber, composedPlace, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
+import {
+  addressNumber,
+  composedPlace,
+  lengthOf,
+  NUMBER_BYTES,
+  type Place,
+  type PlaceSource,
+} from "../place_table.ts";
 import { CsvScanner } from "../../formats/csv.ts";
 import { getOrMake, isObject, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
@@ -324,10 +331,6 @@ class AtlasPlaces implements PlaceSource {
     const places = getOrMake(this.#places[length], known, () => new Map<number, Place>());
     places.set(firstOf(addressNumber(address), known, length), place);
   }
-}
-
-function lengthOf(address: Uint8Array): 4 | 16 {
-  return address.length === 4 ? 4 : 16;
 }
 
 /** The first number of the prefix of some bits around a number. */
