@@ -38,26 +38,22 @@ async function imported(folder: TemporaryFolder, text: string, options: readonly
   const { rejected } = JSON.parse((await succeeded(runStageProcess(args, { stdin }))).stdout);
   assertEquals(rejected, {});
   const { eventTimeUs, srcAddr, dstAddr, rttMs } = joinBatches((await readAll([output])).batches);
-  return Array.from(
-    rttMs,
-    (ms, i) => ({ src: srcAddr[i], dst: dstAddr[i], timeS: eventTimeUs[i] / 1e6, rttMs: ms }),
-  );
+  return Array.from(rttMs, (ms, i) => (
+    { src: srcAddr[i], dst: dstAddr[i], timeS: eventTimeUs[i] / 1e6, rttMs: ms }
+  ));
 }
-
-type Rows = Awaited<ReturnType<typeof imported>>;
 
 /** RTTs to this machine itself are short, but it may be busy: only a wrong unit is as long. */
 const MAX_RTT_MS = 10_000;
 
 /** Each destination has its number of rows, with a reply, within the time that the tool ran. */
 function assertReplies(
-  rows: Rows,
+  rows: Awaited<ReturnType<typeof imported>>,
   { startS, stopS }: Pick<Ran, "startS" | "stopS">,
   numEach: Record<string, number>,
 ) {
-  const counts: Record<string, number> = {};
-  for (const { dst } of rows) counts[dst] = (counts[dst] ?? 0) + 1;
-  assertEquals(counts, numEach);
+  const counts = Map.groupBy(rows, ({ dst }) => dst);
+  assertEquals(Array.from(counts, ([dst, { length }]) => [dst, length]).sort(), Object.entries(numEach));
   for (const { timeS, rttMs } of rows) {
     assert(rttMs > 0 && rttMs < MAX_RTT_MS, `RTT ${rttMs} ms`);
     // Tools print times to the millisecond or better.
@@ -66,38 +62,30 @@ function assertReplies(
 }
 
 function testWith(programs: string[], name: string, fn: (folder: TemporaryFolder) => Promise<void>): void {
-  Deno.test({
-    name,
-    ignore: programsAreMissing(programs),
-    async fn() {
-      using folder = new TemporaryFolder();
-      await fn(folder);
-    },
+  Deno.test(name, { ignore: programsAreMissing(programs) }, async () => {
+    using folder = new TemporaryFolder();
+    await fn(folder);
   });
 }
 
-testWith(
-  ["ping"],
-  "real ping: with -D its own times, without those of --start and --interval",
-  async (folder) => {
-    const timed = await ran("ping", ["-D", "-i", "0.2", "-c", "5", LOOPBACK]);
-    assertReplies(await imported(folder, timed.text, ["--src", SRC]), timed, { [LOOPBACK]: 5 });
-    const plain = await ran("ping", ["-i", "0.2", "-c", "5", LOOPBACK]);
-    const times = ["--start", "2026-01-01T00:00:00Z", "--interval", "0.2"];
-    const rows = await imported(folder, plain.text, ["--src", SRC, ...times]);
-    assertReplies(rows, { startS: 1_767_225_600, stopS: 1_767_225_600.8 }, { [LOOPBACK]: 5 });
-    assertEquals(rows.map(({ timeS }) => timeS - 1_767_225_600).map((each) => each.toFixed(1)), [
-      ...["0.0", "0.2", "0.4", "0.6", "0.8"],
-    ]);
-    // Runs with a time before each.
-    const loop = `2026-01-01T00:00:00Z\n${plain.text}2026-01-01T01:00:00Z\n${plain.text}`;
-    const looped = await imported(folder, loop, ["--src", SRC, "--interval", "0.2"]);
-    assertEquals([looped.length, looped[5].timeS], [10, 1_767_229_200]);
-    const stdin = new TextEncoder().encode(timed.text);
-    const { stderr } = await succeeded(runStageProcess(["watch", "--src", SRC], { stdin }));
-    assertMatch(stderr, /^5 measurements, 0 unusable, 0 late, .* 1 pairs, /m);
-  },
-);
+testWith(["ping"], "real ping: its own times of -D, else those of --start and --interval", async (folder) => {
+  const timed = await ran("ping", ["-D", "-i", "0.2", "-c", "5", LOOPBACK]);
+  assertReplies(await imported(folder, timed.text, ["--src", SRC]), timed, { [LOOPBACK]: 5 });
+  const plain = await ran("ping", ["-i", "0.2", "-c", "5", LOOPBACK]);
+  const times = ["--start", "2026-01-01T00:00:00Z", "--interval", "0.2"];
+  const rows = await imported(folder, plain.text, ["--src", SRC, ...times]);
+  assertReplies(rows, { startS: 1_767_225_600, stopS: 1_767_225_600.8 }, { [LOOPBACK]: 5 });
+  assertEquals(rows.map(({ timeS }) => timeS - 1_767_225_600).map((each) => each.toFixed(1)), [
+    ...["0.0", "0.2", "0.4", "0.6", "0.8"],
+  ]);
+  // Runs with a time before each.
+  const loop = `2026-01-01T00:00:00Z\n${plain.text}2026-01-01T01:00:00Z\n${plain.text}`;
+  const looped = await imported(folder, loop, ["--src", SRC, "--interval", "0.2"]);
+  assertEquals([looped.length, looped[5].timeS], [10, 1_767_229_200]);
+  const stdin = new TextEncoder().encode(timed.text);
+  const { stderr } = await succeeded(runStageProcess(["watch", "--src", SRC], { stdin }));
+  assertMatch(stderr, /^5 measurements, 0 unusable, 0 late, .* 1 pairs, /m);
+});
 
 testWith(["fping"], "real fping: -D -C, -C -q and -l", async (folder) => {
   const targets = [LOOPBACK, OTHER];
@@ -129,16 +117,8 @@ testWith(["fping"], "real fping: -D -C, -C -q and -l", async (folder) => {
 
 testWith(["scamper", "sc_warts2json"], "real scamper: warts as JSON", async (folder) => {
   const warts = folder.at("ping.warts");
-  const { startS, stopS } = await ran("scamper", [
-    "-O",
-    "warts",
-    "-o",
-    warts,
-    "-c",
-    "ping -c 3",
-    "-i",
-    LOOPBACK,
-  ]);
+  const options = ["-O", "warts", "-o", warts, "-c", "ping -c 3", "-i", LOOPBACK];
+  const { startS, stopS } = await ran("scamper", options);
   const { text } = await ran("sc_warts2json", [warts]);
   const [row, ...others] = await imported(folder, text);
   assertEquals([row.src, others], [LOOPBACK, []]);
@@ -152,16 +132,8 @@ testWith(["rrdtool"], "real rrdtool: an RRD of SmokePing's form by xport --json"
   const startS = 1_767_225_600;
   const stepS = 300;
   const sources = ["uptime", "loss", "median"].map((name) => `DS:${name}:GAUGE:600:0:U`);
-  await ran("rrdtool", [
-    "create",
-    rrd,
-    "--start",
-    String(startS),
-    "--step",
-    String(stepS),
-    ...sources,
-    "RRA:AVERAGE:0.5:1:100",
-  ]);
+  const when = ["--start", String(startS), "--step", String(stepS)];
+  await ran("rrdtool", ["create", rrd, ...when, ...sources, "RRA:AVERAGE:0.5:1:100"]);
   // RTTs in seconds; nothing came back in the third round.
   const rounds = [[0, 0.0341], [1, 0.0343], [20, NaN], [0, 0.0352]];
   const updates = rounds.map(([loss, median], i) =>
@@ -169,10 +141,12 @@ testWith(["rrdtool"], "real rrdtool: an RRD of SmokePing's form by xport --json"
   );
   await ran("rrdtool", ["update", rrd, ...updates]);
   const span = ["--start", String(startS), "--end", String(startS + stepS * rounds.length)];
-  const fields = ["median", "loss"].flatMap((
-    name,
-  ) => [`DEF:${name}=${rrd}:${name}:AVERAGE`, `XPORT:${name}:${name}`]);
-  const { text } = await ran("rrdtool", ["xport", "--json", ...span, ...fields]);
+  const fields = ["median", "loss"];
+  const columns = [
+    ...fields.map((name) => `DEF:${name}=${rrd}:${name}:AVERAGE`),
+    ...fields.map((name) => `XPORT:${name}:${name}`),
+  ];
+  const { text } = await ran("rrdtool", ["xport", "--json", ...span, ...columns]);
   const rows = await imported(folder, text, ["--src", SRC, "--dst", LOOPBACK]);
   assertEquals(rows.map(({ timeS, rttMs }) => [timeS - startS, Number(rttMs.toFixed(3))]), [
     ...[[300, 34.1], [600, 34.3], [900, -1], [1200, 35.2]],

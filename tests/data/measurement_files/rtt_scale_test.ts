@@ -17,12 +17,8 @@ Deno.test("RttScale tells the median to 2 %, of any RTTs", () => {
 });
 
 Deno.test("RttScale names the unit that would fit if RTTs are not those of a network", () => {
-  for (
-    const [median, unit] of [[0.0345, "seconds"], [34_500, "microseconds"], [
-      34_500_000,
-      "nanoseconds",
-    ]] as const
-  ) {
+  const units = [[0.0345, "seconds"], [34_500, "microseconds"], [34_500_000, "nanoseconds"]] as const;
+  for (const [median, unit] of units) {
     const { advice } = scaleOf([median, median * 1.01, 5]);
     assert(advice !== undefined);
     assertMatch(advice, new RegExp(`which looks like ${unit}: name the column with --columns rtt_`));

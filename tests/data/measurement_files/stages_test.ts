@@ -6,10 +6,8 @@ import { withFolder } from "../../io/files/temporary_folder.ts";
 Deno.test("import reads files and standard input, and does nothing the second time", () =>
   withFolder(async (folder) => {
     const [input, output] = [`${folder}/in.json`, `${folder}/out.parquet`];
-    Deno.writeTextFileSync(
-      input,
-      JSON.stringify([ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })]),
-    );
+    const results = [ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })];
+    Deno.writeTextFileSync(input, JSON.stringify(results));
     const args = ["import", "--input", input, "--output", output, "--json"];
     const first = await succeeded(runStageProcess(args));
     const { seconds, ...json } = JSON.parse(first.stdout);
@@ -39,15 +37,8 @@ Deno.test("import reads files and standard input, and does nothing the second ti
     assertEquals(other.code, 1);
     assertStringIncludes(other.stderr, "import with other inputs or options wrote it");
     const stdin = new TextEncoder().encode(JSON.stringify(ping()));
-    const piped = await succeeded(runStageProcess([
-      "import",
-      "--input",
-      "-",
-      "--output",
-      output,
-      "--overwrite",
-      "--json",
-    ], { stdin }));
+    const fromStdin = ["import", "--input", "-", "--output", output, "--overwrite", "--json"];
+    const piped = await succeeded(runStageProcess(fromStdin, { stdin }));
     assertEquals(JSON.parse(piped.stdout).rows, 1);
   }));
 
@@ -81,19 +72,8 @@ Deno.test("synth writes the same bytes for the same options, others for another 
   withFolder(async (folder) => {
     const make = async (name: string, ...more: string[]) => {
       const output = `${folder}/${name}.parquet`;
-      const args = [
-        "synth",
-        "--output",
-        output,
-        "--rows",
-        "3000",
-        "--probes",
-        "20",
-        "--destinations",
-        "9",
-        "--json",
-      ];
-      const { stdout } = await succeeded(runStageProcess([...args, ...more]));
+      const size = "--rows 3000 --probes 20 --destinations 9 --json".split(" ");
+      const { stdout } = await succeeded(runStageProcess(["synth", "--output", output, ...size, ...more]));
       assertEquals(JSON.parse(stdout).rows, 3000);
       assertEquals(JSON.parse(stdout).outputs, [output, `${folder}/${name}.truth.json`]);
       return [Deno.readFileSync(output), Deno.readTextFileSync(`${folder}/${name}.truth.json`)];
