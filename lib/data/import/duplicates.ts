@@ -15,6 +15,7 @@ import { NumberCursor } from "../../io/parquet/column.ts";
 import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
 import type { MeasurementBatch } from "../formats/batch.ts";
+import type { PingRow } from "../formats/format.ts";
 import { readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { RejectLog } from "../measurement_files/rejects.ts";
@@ -30,13 +31,7 @@ const FIRST_CAPACITY = 64;
 const MAX_PAIRS = 1 << 16;
 
 /** The key of a result: no other result has the same three numbers. */
-export interface ResultKey {
-  /** A non-negative safe integer, like {@link prbId}. */
-  msmId: number;
-  prbId: number;
-  /** Microseconds since 1970; in 1990..2100. */
-  eventTimeUs: number;
-}
+export type ResultKey = Pick<PingRow, "msmId" | "prbId" | "eventTimeUs">;
 
 /** Whether two rows are of one result. */
 export function isSameResult(a: ResultKey, b: ResultKey): boolean {

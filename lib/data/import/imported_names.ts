@@ -6,6 +6,7 @@
  */
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { faultOfName, namesCsv } from "../addresses/address_names.ts";
+import type { PingRow } from "../formats/format.ts";
 
 /** Some 0.2 kB each. */
 const MAX_NAMED = 100_000;
@@ -19,11 +20,7 @@ export class ImportedNames {
   }
 
   /** Adds the probe of a source and the measurement of a destination. @param row NaN: unknown. */
-  addRow(
-    { srcAddr, dstAddr, prbId, msmId }:
-      & Record<"srcAddr" | "dstAddr", string>
-      & Record<"prbId" | "msmId", number>,
-  ) {
+  addRow({ srcAddr, dstAddr, prbId, msmId }: Pick<PingRow, "srcAddr" | "dstAddr" | "prbId" | "msmId">) {
     if (!Number.isNaN(prbId)) this.#add(1, srcAddr, prbId);
     if (!Number.isNaN(msmId)) this.#add(2, dstAddr, msmId);
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { FAILED_RTT_MS, type MeasurementBatch } from "../formats/batch.ts";
+import type { PingRow } from "../formats/format.ts";
 import type { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import { RttScale } from "../measurement_files/rtt_scale.ts";
 
@@ -12,15 +13,10 @@ const MAX_COUNTED_ADDRESSES = 1_000_000;
 
 const BATCH_ROWS = 8192;
 
-/** What the rows of a result have in common; NaN stands for an unknown optional number. */
-interface ResultFacts {
-  eventTimeUs: number;
-  srcAddr: string;
-  dstAddr: string;
+/** What the rows of a result have in common. */
+interface ResultFacts
+  extends Pick<PingRow, "eventTimeUs" | "srcAddr" | "dstAddr" | "msmId" | "prbId" | "sizeBytes"> {
   ipVersion: number;
-  msmId: number;
-  prbId: number;
-  sizeBytes: number;
 }
 
 export interface MeasurementRow extends ResultFacts {
