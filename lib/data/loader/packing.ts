@@ -11,7 +11,8 @@
  */
 import { partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
-import { type Context, cutContext, MIN_MEASUREMENT_TOKENS, prefixLengths } from "../tokens/contexts.ts";
+import { type Context, cutContext, MIN_MEASUREMENT_TOKENS } from "../tokens/contexts.ts";
+import { prefixLengths } from "../tokens/vocab_v2.ts";
 
 /** A gap of at most this share of the sequence is accepted: half the goal of 1 % padding. */
 const TOLERATED_SHARE = 0.005;

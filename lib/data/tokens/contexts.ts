@@ -13,7 +13,7 @@ import { drawDistinct, type RandomStream } from "../../base/random.ts";
 import {
   type Field,
   FIELD_ORDERS,
-  measurementLength,
+  prefixLengths,
   QUERY_ORDER,
   timeLength,
   type TokenMeasurement,
@@ -304,21 +304,6 @@ function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistor
 
 /** Overwritten by each call of {@link historyOf}, of which there are millions. */
 const HISTORY_CODES = new Uint16Array(NUM_HISTORY_RTTS);
-
-/**
- * The lengths of a context's prefixes, in tokens.
- *
- * @returns `lengths[k]` is the length of the first k, k = 0..number of measurements.
- */
-export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32Array {
-  const lengths = new Uint32Array(measurements.length + 1);
-  let previousTimeS: number | null = null;
-  for (let i = 0; i < measurements.length; i++) {
-    lengths[i + 1] = lengths[i] + measurementLength(measurements[i], previousTimeS);
-    previousTimeS = measurements[i].timeS ?? previousTimeS;
-  }
-  return lengths;
-}
 
 /**
  * Cuts a context in two between measurements. The first time of the second part becomes absolute.

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { measurementLength, type TokenMeasurement } from "./vocab_v2.ts";
+import { prefixLengths, type TokenMeasurement } from "./vocab_v2.ts";
 
 /**
  * The newest measurements of a source that are kept at most, about 10 MB. A source with more pairs than this divided by
@@ -145,14 +145,9 @@ export class SourceHistory {
   }
 }
 
-/** The tokens of measurements one after the other. */
+/** Number of tokens of a context. */
 function lengthOf(measurements: readonly TokenMeasurement[]): number {
-  let previousTimeS: number | null = null;
-  return measurements.reduce((sum, measurement) => {
-    const length = measurementLength(measurement, previousTimeS);
-    previousTimeS = measurement.timeS ?? previousTimeS;
-    return sum + length;
-  }, 0);
+  return prefixLengths(measurements)[measurements.length];
 }
 
 /** The name of a measurement's pair of addresses. */

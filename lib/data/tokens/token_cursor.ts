@@ -1,5 +1,5 @@
 /**
- * A position in a token stream, and the reading steps that both vocabularies share.
+ * The names of tokens and the reading steps that both vocabularies share.
  *
  * @module
  */
@@ -21,12 +21,14 @@ export class TokenError extends UserError {
   }
 }
 
-/** The part of a vocabulary's module that the cursor needs. Tokens from BYTE_BASE on are bytes. */
-interface Grammar {
-  readonly MEASUREMENT_START: number;
-  readonly BYTE_BASE: number;
-  readonly VOCAB_SIZE: number;
-  tokenName(token: number): string;
+/**
+ * The name of a token: the role's name or `byte 17`.
+ *
+ * @param roleNames The vocabulary's roles, tokens 0, 1, …, of which MeasurementStart is the first; 256 bytes follow.
+ */
+export function nameOfToken(roleNames: readonly string[], token: number): string {
+  const byte = token - roleNames.length;
+  return roleNames[token] ?? (byte >= 0 && byte < 256 ? `byte ${byte}` : `unknown token ${token}`);
 }
 
 /** Reads a token stream from its start. */
@@ -34,23 +36,22 @@ export class TokenCursor {
   /** Index of the next token. */
   at = 0;
 
-  constructor(readonly tokens: Uint16Array, readonly grammar: Grammar) {}
+  /** @param roleNames See {@link nameOfToken}. */
+  constructor(readonly tokens: Uint16Array, readonly roleNames: readonly string[]) {}
 
   /** Reads the token that opens a measurement. @throws {TokenError} If the next token is a different one. */
   readStart(): void {
-    const { MEASUREMENT_START, tokenName } = this.grammar;
-    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
+    if (this.tokens[this.at] !== 0) throw this.unexpected(this.roleNames[0]);
     this.at++;
   }
 
   /** Reads a byte. @throws {TokenError} If the next token is not a byte. */
   readByte(): number {
-    const token = this.tokens[this.at];
-    const { BYTE_BASE, VOCAB_SIZE } = this.grammar;
-    // An index past the end gives undefined, which fails the comparison too.
-    if (!(token >= BYTE_BASE && token < VOCAB_SIZE)) throw this.unexpected("a byte");
+    const byte = this.tokens[this.at] - this.roleNames.length;
+    // An index past the end gives NaN, which fails the comparison too.
+    if (!(byte >= 0 && byte < 256)) throw this.unexpected("a byte");
     this.at++;
-    return token - BYTE_BASE;
+    return byte;
   }
 
   /** Reads some bytes. @throws {TokenError} If one of the next tokens is not a byte. */
@@ -62,7 +63,7 @@ export class TokenCursor {
 
   unexpected(wanted: string): TokenError {
     const atEnd = this.at >= this.tokens.length;
-    const found = atEnd ? "the end of the tokens" : this.grammar.tokenName(this.tokens[this.at]);
+    const found = atEnd ? "the end of the tokens" : nameOfToken(this.roleNames, this.tokens[this.at]);
     return new TokenError(this.at, `found ${found}, expected ${wanted}`);
   }
 }

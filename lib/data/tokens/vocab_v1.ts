@@ -18,10 +18,12 @@
  *
  * @module
  */
-import { TokenCursor, TokenError } from "./token_cursor.ts";
 import { ensure } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
+import { nameOfToken, TokenCursor, TokenError } from "./token_cursor.ts";
 import type { Field } from "./vocab_v2.ts";
+
+export { TokenError };
 
 export const MEASUREMENT_START = 0;
 export const SRC_IP_START = 1;
@@ -30,15 +32,10 @@ export const DEST_IP_START = 2;
 export const IPV4_START = 3;
 /** Opens the 16 bytes of an IPv6 address. */
 export const IPV6_START = 4;
-/** Opens the RTT, 8 bytes. */
 export const RTT_START = 5;
-/** Opens the packet size, 2 bytes. */
 export const SIZE_START = 6;
-/** Opens the number of lost packets, 1 byte. */
 export const ERROR_COUNT_START = 7;
-/** Opens the time, 8 bytes. */
 export const TIMESTAMP_START = 8;
-/** Opens the measurement id, 8 bytes. */
 export const MSM_ID_START = 9;
 /** The token of byte b is BYTE_BASE + b. */
 export const BYTE_BASE = 10;
@@ -77,6 +74,26 @@ export const BLOCKS: readonly Block[] = [
   "msmId",
 ];
 
+const ROLE_OF: Readonly<Record<Block, number>> = {
+  source: SRC_IP_START,
+  destination: DEST_IP_START,
+  rtt: RTT_START,
+  size: SIZE_START,
+  errorCount: ERROR_COUNT_START,
+  time: TIMESTAMP_START,
+  msmId: MSM_ID_START,
+};
+
+const INT_64 = { numBytes: 8, low: Number.MIN_SAFE_INTEGER, high: Number.MAX_SAFE_INTEGER };
+
+/** The blocks that hold an integer: its key, its name in errors, its number of bytes and its range. */
+const INTEGERS = {
+  size: { key: "sizeBytes", name: "packet size", numBytes: 2, low: 0, high: MAX_SIZE_BYTES },
+  errorCount: { key: "packetErrorCount", name: "error count", numBytes: 1, low: 0, high: MAX_ERROR_COUNT },
+  time: { key: "timeS", name: "time", ...INT_64 },
+  msmId: { key: "msmId", name: "measurement id", ...INT_64 },
+} as const;
+
 /** The content of a measurement in this vocabulary. */
 export interface WholeMeasurement {
   /** Source address, 4 or 16 bytes. */
@@ -97,20 +114,15 @@ export interface WholeMeasurement {
 
 /** The name of a token: the role's name or `byte 17`. */
 export function tokenName(token: number): string {
-  if (token >= BYTE_BASE && token < VOCAB_SIZE) return `byte ${token - BYTE_BASE}`;
-  return ROLE_NAMES[token] ?? `unknown token ${token}`;
+  return nameOfToken(ROLE_NAMES, token);
 }
 
 /** MeasurementStart, five roles and numbers of 8, 2, 1, 8 and 8 bytes, and two roles with two versions. */
 const TOKENS_BESIDE_ADDRESSES = 1 + 5 + 27 + 4;
 
-/**
- * Number of tokens of a measurement: 45 for IPv4, 69 for IPv6.
- *
- * @param measurement Its addresses.
- */
-export function measurementLength(measurement: Pick<WholeMeasurement, "source" | "destination">): number {
-  return TOKENS_BESIDE_ADDRESSES + measurement.source.length + measurement.destination.length;
+/** Number of tokens of a measurement: 45 for IPv4, 69 for IPv6. */
+function measurementLength({ source, destination }: WholeMeasurement): number {
+  return TOKENS_BESIDE_ADDRESSES + source.length + destination.length;
 }
 
 /** The content of a measurement in probe rows. */
@@ -124,8 +136,6 @@ export function fieldsLength({ source, destination, timeS }: FieldMeasurement): 
   return 1 + 4 + 9 + (timeS === null ? 0 : 9) + source.length + destination.length;
 }
 
-export { TokenError } from "./token_cursor.ts";
-
 // The four encodings of an RTT in vocabulary v1, 8 bytes, big-endian.
 //
 // | name      | the 8 bytes                                                | no reply    | error                 |
@@ -135,14 +145,11 @@ export { TokenError } from "./token_cursor.ts";
 // | `log`     | u16: one of 65,535 buckets, log-spaced from 1 µs to 1000 s | code 65,535 | 0.016 % within these  |
 // | `clipped` | as `fixed`, at most the given clip                         | all bits 1  | 0.5 µs up to the clip |
 //
-// All have the same width, so a measurement's length does not depend on the encoding. An encoder writes one form of
-// each value, and a decoder accepts no other.
+// An encoder writes one form of each value, and a decoder accepts no other.
 
 export const RTT_ENCODING_NAMES: readonly RttEncodingName[] = ["float64", "fixed", "log", "clipped"];
 /** One of the encodings. */
 export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
-
-const RTT_BYTES = 8;
 
 /** Encodes RTTs as 8 bytes and decodes them. */
 export interface RttEncoding {
@@ -175,16 +182,14 @@ const ALL_ONES = 0xffffffff;
 const MAX_US = Number.MAX_SAFE_INTEGER;
 
 /** Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas; smaller values count as in it. */
-export const LOG_LOW_MS = 0.001;
+const LOG_LOW_MS = 0.001;
 /** Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs; larger values count as in it. */
-export const LOG_HIGH_MS = 1e6;
+const LOG_HIGH_MS = 1e6;
 /** Number of buckets of `log`. */
 const LOG_NUM_BUCKETS = 65_535;
 /** The code of `log` for no reply. */
-export const LOG_FAILED = 65_535;
+const LOG_FAILED = LOG_NUM_BUCKETS;
 const LOG_STEP = Math.log(LOG_HIGH_MS / LOG_LOW_MS) / LOG_NUM_BUCKETS;
-/** The largest relative error of `log` for RTTs from 1 µs to 1000 s: half a bucket, 0.0158 %. */
-export const LOG_MAX_RELATIVE_ERROR: number = Math.expm1(LOG_STEP / 2);
 
 /** The RTT as the bits of a double: exact. */
 export const FLOAT64_RTT: RttEncoding = {
@@ -205,13 +210,7 @@ export const FLOAT64_RTT: RttEncoding = {
 export const FIXED_RTT: RttEncoding = {
   name: "fixed",
   maxRttMs: MAX_US / US_PER_MS,
-  encode(rttMs, out) {
-    if (rttMs !== null) requireRtt(rttMs, FIXED_RTT.maxRttMs);
-    writeUs(rttMs === null ? null : Math.min(Math.round(rttMs * US_PER_MS), MAX_US), out);
-  },
-  decode(bytes) {
-    return readUs(bytes, MAX_US);
-  },
+  ...inMicroseconds(MAX_US / US_PER_MS, MAX_US),
 };
 
 /** The RTT as one of 65,535 log-spaced buckets, read as the geometric middle of the bucket. */
@@ -239,21 +238,29 @@ export function clippedRtt(clipUs: number): RttEncoding {
   if (!Number.isSafeInteger(clipUs) || clipUs < 1) {
     throw new RangeError(`Cannot clip RTTs at ${clipUs} µs: expected an integer in 1..2^53-1`);
   }
+  const maxRttMs = Number.MAX_VALUE;
+  return { name: "clipped", clipUs, maxRttMs, ...inMicroseconds(maxRttMs, clipUs) };
+}
+
+/** Writes RTTs of up to `maxRttMs` as u64, at most `maxUs`. */
+function inMicroseconds(maxRttMs: number, maxUs: number): Pick<RttEncoding, "encode" | "decode"> {
   return {
-    name: "clipped",
-    clipUs,
-    maxRttMs: Number.MAX_VALUE,
     encode(rttMs, out) {
-      if (rttMs !== null) requireRtt(rttMs, Number.MAX_VALUE);
-      writeUs(rttMs === null ? null : Math.min(Math.round(rttMs * US_PER_MS), clipUs), out);
+      if (rttMs !== null) requireRtt(rttMs, maxRttMs);
+      const us = rttMs === null ? null : Math.min(Math.round(rttMs * US_PER_MS), maxUs);
+      out.setUint32(0, us === null ? ALL_ONES : Math.floor(us / TWO_32));
+      out.setUint32(4, us === null ? ALL_ONES : us % TWO_32);
     },
     decode(bytes) {
-      return readUs(bytes, clipUs);
+      const [high, low] = [bytes.getUint32(0), bytes.getUint32(4)];
+      if (high === ALL_ONES && low === ALL_ONES) return null;
+      const us = high * TWO_32 + low;
+      return us <= maxUs ? us / US_PER_MS : undefined;
     },
   };
 }
 
-/** The choice of an encoding in configurations; plain JSON. */
+/** The choice of an encoding in configurations. */
 export interface RttEncodingChoice {
   name: RttEncodingName;
   /** The clip of `clipped`, milliseconds; values below 1 µs count as 1 µs. */
@@ -276,33 +283,9 @@ function logBucket(rttMs: number): number {
   return Math.max(0, Math.min(bucket, LOG_NUM_BUCKETS - 1));
 }
 
-function writeUs(us: number | null, out: DataView): void {
-  out.setUint32(0, us === null ? ALL_ONES : Math.floor(us / TWO_32));
-  out.setUint32(4, us === null ? ALL_ONES : us % TWO_32);
-}
+// Reader. It accepts exactly the writer's output with the same RTT encoding; anything else is an error with its position.
 
-function readUs(bytes: DataView, maxUs: number): number | null | undefined {
-  const high = bytes.getUint32(0);
-  const low = bytes.getUint32(4);
-  if (high === ALL_ONES && low === ALL_ONES) return null;
-  const us = high * TWO_32 + low;
-  return us <= maxUs ? us / US_PER_MS : undefined;
-}
-
-// Reads vocabulary v1 back into measurements.
-//
-// The reader accepts exactly the writer's output with the same RTT encoding; anything else is an error with its
-// position.
-
-const BLOCK_OF_ROLE: Readonly<Record<number, Block>> = {
-  [SRC_IP_START]: "source",
-  [DEST_IP_START]: "destination",
-  [RTT_START]: "rtt",
-  [SIZE_START]: "size",
-  [ERROR_COUNT_START]: "errorCount",
-  [TIMESTAMP_START]: "time",
-  [MSM_ID_START]: "msmId",
-};
+const BLOCK_OF_ROLE = new Map(BLOCKS.map((block) => [ROLE_OF[block], block]));
 
 /** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedWholeMeasurement extends WholeMeasurement {
@@ -329,10 +312,10 @@ export function decodeWholeMeasurements(
 }
 
 class WholeMeasurementReader extends TokenCursor {
-  readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
+  readonly #number = new DataView(new ArrayBuffer(8));
 
   constructor(tokens: Uint16Array, readonly rttEncoding: RttEncoding) {
-    super(tokens, { MEASUREMENT_START, BYTE_BASE, VOCAB_SIZE, tokenName });
+    super(tokens, ROLE_NAMES);
   }
 
   readMeasurement(): DecodedWholeMeasurement {
@@ -340,7 +323,7 @@ class WholeMeasurementReader extends TokenCursor {
     this.readStart();
     const order: Block[] = [];
     const nothing = new Uint8Array(0);
-    const measurement = {
+    const measurement: WholeMeasurement = {
       source: nothing,
       destination: nothing,
       rttMs: null,
@@ -350,39 +333,18 @@ class WholeMeasurementReader extends TokenCursor {
       msmId: 0,
     };
     while (order.length < BLOCKS.length) {
-      const block = BLOCK_OF_ROLE[this.tokens[this.at]];
-      if (block === undefined) throw this.unexpected(`a block (${missing(order)})`);
+      const block = BLOCK_OF_ROLE.get(this.tokens[this.at]);
+      if (block === undefined) {
+        throw this.unexpected(`a block (${BLOCKS.filter((each) => !order.includes(each)).join(", ")})`);
+      }
       if (order.includes(block)) throw this.unexpected(`no second ${block}`);
       order.push(block);
       this.at++;
-      this.#readBlock(block, measurement);
+      if (block === "source" || block === "destination") measurement[block] = this.#readAddress();
+      else if (block === "rtt") measurement.rttMs = this.#readRtt();
+      else measurement[INTEGERS[block].key] = this.#readInteger(INTEGERS[block]);
     }
     return { ...measurement, order, position };
-  }
-
-  #readBlock(block: Block, measurement: WholeMeasurement): void {
-    switch (block) {
-      case "source":
-        measurement.source = this.#readAddress();
-        break;
-      case "destination":
-        measurement.destination = this.#readAddress();
-        break;
-      case "rtt":
-        measurement.rttMs = this.#readRtt();
-        break;
-      case "size":
-        measurement.sizeBytes = this.#readNumber(2).getUint16(0);
-        break;
-      case "errorCount":
-        measurement.packetErrorCount = this.#readNumber(1).getUint8(0);
-        break;
-      case "time":
-        measurement.timeS = this.#readInt64("time");
-        break;
-      case "msmId":
-        measurement.msmId = this.#readInt64("measurement id");
-    }
   }
 
   #readAddress(): Uint8Array {
@@ -396,7 +358,7 @@ class WholeMeasurementReader extends TokenCursor {
 
   #readRtt(): number | null {
     const position = this.at;
-    const rttMs = this.rttEncoding.decode(this.#readNumber(RTT_BYTES));
+    const rttMs = this.rttEncoding.decode(this.#readNumber(8));
     if (rttMs !== undefined) return rttMs;
     const bytes = Array.from(this.tokens.subarray(position, this.at), (token) => token - BYTE_BASE);
     throw new TokenError(
@@ -405,26 +367,21 @@ class WholeMeasurementReader extends TokenCursor {
     );
   }
 
-  #readInt64(name: string): number {
+  #readInteger({ name, numBytes }: { name: string; numBytes: number }): number {
     const position = this.at;
-    const number = this.#readNumber(8);
+    const number = this.#readNumber(numBytes);
     const value = number.getInt32(0) * TWO_32 + number.getUint32(4);
     if (Number.isSafeInteger(value)) return value;
     throw new TokenError(position, `found a ${name} of ${value}, expected one of at most 53 bits`);
   }
 
-  /** The next bytes, in a view that the next call overwrites. */
+  /** The next bytes as the last of 8, in a view that the next call overwrites. */
   #readNumber(numBytes: number): DataView {
-    for (let i = 0; i < numBytes; i++) this.#number.setUint8(i, this.readByte());
+    this.#number.setFloat64(0, 0);
+    for (let i = 8 - numBytes; i < 8; i++) this.#number.setUint8(i, this.readByte());
     return this.#number;
   }
 }
-
-function missing(order: readonly Block[]): string {
-  return BLOCKS.filter((block) => !order.includes(block)).join(", ");
-}
-
-// Writes measurements in vocabulary v1.
 
 /**
  * The order in which a measurement's blocks are written: a uniformly random one that depends only on the
@@ -451,7 +408,7 @@ export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
 export class WholeMeasurementWriter {
   /** Index of the next token in the array. */
   at = 0;
-  readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
+  readonly #number = new DataView(new ArrayBuffer(8));
 
   /**
    * Starts at the beginning of the array.
@@ -517,54 +474,33 @@ export class WholeMeasurementWriter {
   }
 
   #writeBlock(block: Block, measurement: WholeMeasurement): void {
-    switch (block) {
-      case "source":
-        return this.#writeAddress(SRC_IP_START, measurement.source);
-      case "destination":
-        return this.#writeAddress(DEST_IP_START, measurement.destination);
-      case "rtt":
-        this.rttEncoding.encode(measurement.rttMs, this.#number);
-        return this.#writeNumber(RTT_START, RTT_BYTES);
-      case "size":
-        requireInteger("packet size", measurement.sizeBytes, 0, MAX_SIZE_BYTES);
-        this.#number.setUint16(0, measurement.sizeBytes);
-        return this.#writeNumber(SIZE_START, 2);
-      case "errorCount":
-        requireInteger("error count", measurement.packetErrorCount, 0, MAX_ERROR_COUNT);
-        this.#number.setUint8(0, measurement.packetErrorCount);
-        return this.#writeNumber(ERROR_COUNT_START, 1);
-      case "time":
-        return this.#writeInt64(TIMESTAMP_START, "time", measurement.timeS);
-      case "msmId":
-        return this.#writeInt64(MSM_ID_START, "measurement id", measurement.msmId);
+    this.out[this.at++] = ROLE_OF[block];
+    if (block === "source" || block === "destination") return this.#writeAddress(measurement[block]);
+    if (block === "rtt") {
+      this.rttEncoding.encode(measurement.rttMs, this.#number);
+      return this.#writeNumber(8);
     }
+    const { key, name, numBytes, low, high } = INTEGERS[block];
+    const value = measurement[key];
+    if (!(Number.isInteger(value) && value >= low && value <= high)) {
+      throw new RangeError(`Cannot write the ${name} ${value}: expected an integer in ${low}..${high}`);
+    }
+    const upper = Math.floor(value / TWO_32);
+    this.#number.setInt32(0, upper);
+    this.#number.setUint32(4, value - upper * TWO_32);
+    this.#writeNumber(numBytes);
   }
 
-  #writeAddress(role: number, bytes: Uint8Array): void {
+  #writeAddress(bytes: Uint8Array): void {
     if (bytes.length !== 4 && bytes.length !== 16) {
       throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
     }
-    this.out[this.at++] = role;
     this.out[this.at++] = bytes.length === 4 ? IPV4_START : IPV6_START;
     for (let i = 0; i < bytes.length; i++) this.out[this.at++] = BYTE_BASE + bytes[i];
   }
 
-  #writeInt64(role: number, name: string, value: number): void {
-    requireInteger(name, value, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-    const high = Math.floor(value / TWO_32);
-    this.#number.setInt32(0, high);
-    this.#number.setUint32(4, value - high * TWO_32);
-    this.#writeNumber(role, 8);
+  /** Writes the last bytes of the number. */
+  #writeNumber(numBytes: number): void {
+    for (let i = 8 - numBytes; i < 8; i++) this.out[this.at++] = BYTE_BASE + this.#number.getUint8(i);
   }
-
-  /** Writes a role and the first bytes of the number. */
-  #writeNumber(role: number, numBytes: number): void {
-    this.out[this.at++] = role;
-    for (let i = 0; i < numBytes; i++) this.out[this.at++] = BYTE_BASE + this.#number.getUint8(i);
-  }
-}
-
-function requireInteger(name: string, value: number, low: number, high: number): void {
-  if (Number.isInteger(value) && value >= low && value <= high) return;
-  throw new RangeError(`Cannot write the ${name} ${value}: expected an integer in ${low}..${high}`);
 }

@@ -14,9 +14,11 @@
  *
  * @module
  */
-import { isCanonicalRttCode } from "./rtt_code.ts";
-import { TokenCursor, TokenError } from "./token_cursor.ts";
 import { ensure } from "../../base/errors.ts";
+import { isCanonicalRttCode } from "./rtt_code.ts";
+import { nameOfToken, TokenCursor, TokenError } from "./token_cursor.ts";
+
+export { TokenError };
 
 export const MEASUREMENT_START = 0;
 /** Opens an IPv4 source, 4 bytes. */
@@ -87,8 +89,7 @@ export interface TokenMeasurement {
 
 /** The name of a token: the role's name or `byte 17`. */
 export function tokenName(token: number): string {
-  if (token >= BYTE_BASE && token < VOCAB_SIZE) return `byte ${token - BYTE_BASE}`;
-  return ROLE_NAMES[token] ?? `unknown token ${token}`;
+  return nameOfToken(ROLE_NAMES, token);
 }
 
 /**
@@ -97,12 +98,24 @@ export function tokenName(token: number): string {
  * @param previousTimeS The last time before it in its context, seconds; null if there was none.
  */
 export function measurementLength(measurement: TokenMeasurement, previousTimeS: number | null): number {
-  return untimedLength(
-    measurement.source.length,
-    measurement.destination.length,
-    measurement.rttCode === null,
-  ) +
-    timeLength(measurement.timeS, previousTimeS);
+  const { source, destination, rttCode, timeS } = measurement;
+  return untimedLength(source.length, destination.length, rttCode === null) +
+    timeLength(timeS, previousTimeS);
+}
+
+/**
+ * The lengths of a context's prefixes, in tokens.
+ *
+ * @returns `lengths[k]` is the length of the first k, k = 0..number of measurements.
+ */
+export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32Array {
+  const lengths = new Uint32Array(measurements.length + 1);
+  let previousTimeS: number | null = null;
+  for (let i = 0; i < measurements.length; i++) {
+    lengths[i + 1] = lengths[i] + measurementLength(measurements[i], previousTimeS);
+    previousTimeS = measurements[i].timeS ?? previousTimeS;
+  }
+  return lengths;
 }
 
 /**
@@ -139,11 +152,7 @@ function permutations(fields: readonly Field[]): Field[][] {
   );
 }
 
-export { TokenError } from "./token_cursor.ts";
-
-// Reads vocabulary v2 back into measurements.
-//
-// The reader accepts exactly the writer's output: writing the measurements again gives the same tokens. So an RTT code
+// Reader. It accepts exactly the writer's output: writing the measurements again gives the same tokens. So an RTT code
 // that is not canonical, a second absolute time, or a 4-byte gap that fits one byte is an error with its
 // position, like any token that the grammar does not allow.
 
@@ -173,7 +182,7 @@ class TokenReader extends TokenCursor {
   #previousTimeS: number | null = null;
 
   constructor(tokens: Uint16Array) {
-    super(tokens, { MEASUREMENT_START, BYTE_BASE, VOCAB_SIZE, tokenName });
+    super(tokens, ROLE_NAMES);
   }
 
   readMeasurement(): DecodedMeasurement {
@@ -249,8 +258,6 @@ function fieldOf(token: number): Field | undefined {
   if (token >= TIMESTAMP_ABS && token <= TIMESTAMP_DELTA4) return "time";
   return undefined;
 }
-
-// Writes measurements in vocabulary v2.
 
 /** Writes the measurements of one context into an array. */
 export class TokenWriter {

@@ -5,7 +5,6 @@ import {
   DEFAULT_SAMPLING,
   MAX_MEASUREMENT_TOKENS,
   numContextsOfRow,
-  prefixLengths,
   sampleContext,
   samplingSchema,
   type TimestampMode,
@@ -14,7 +13,7 @@ import { type PreparedRow, prepareRow } from "../../../lib/data/loader/prepared_
 import { RandomStream } from "../../../lib/base/random.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { rttHistoryOf } from "../../../lib/data/tokens/rtt_history.ts";
-import { decodeTokens, QUERY_ORDER, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
+import { decodeTokens, prefixLengths, QUERY_ORDER, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
 const ROOM = 1025;

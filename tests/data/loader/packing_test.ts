@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { type Context, type ContextMeasurement, prefixLengths } from "../../../lib/data/tokens/contexts.ts";
+import type { Context, ContextMeasurement } from "../../../lib/data/tokens/contexts.ts";
 import { packContexts, type Sequence } from "../../../lib/data/loader/packing.ts";
-import { FIELD_ORDERS } from "../../../lib/data/tokens/vocab_v2.ts";
+import { FIELD_ORDERS, prefixLengths } from "../../../lib/data/tokens/vocab_v2.ts";
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows, type ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
