@@ -238,7 +238,8 @@ async function tryPacking(
   const { sequenceLength, seed, onCorrupt } = options;
   const pacer = new EventLoopPacer(options);
   try {
-    const source = new ArrayRecordRowSource(path, readers, { onCorrupt });
+    const files = readers.map((reader) => reader.path);
+    const source = new ArrayRecordRowSource({ path, files, onCorrupt }, readers);
     const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
     let numSequences = 0;
     let numPadding = 0;

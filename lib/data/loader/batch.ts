@@ -8,7 +8,7 @@
  * @module
  */
 import { PACKED_HISTORY } from "../tokens/rtt_history.ts";
-import type { Context } from "../tokens/contexts.ts";
+import type { ContextForm } from "../tokens/context_form.ts";
 import type { Sequence } from "./packing.ts";
 
 /** Arrays of sequences, row-major; N is the number of sequences, T their length. */
@@ -78,19 +78,6 @@ function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBl
 }
 
 /**
- * Writes a context as tokens.
- *
- * @param out Takes them. @param start Index of the first. @param histories (tokens, 2), zeros, takes the features.
- * @returns Index after the last.
- */
-export type ContextWriter = (
-  context: Context,
-  out: Uint16Array,
-  start: number,
-  histories?: Uint32Array,
-) => number;
-
-/**
  * Writes sequences as arrays.
  *
  * @param sequences Each of at most T + 1 tokens; the last of T + 1 is a target only.
@@ -100,48 +87,33 @@ export type ContextWriter = (
 export function writeSequences(
   sequences: readonly Sequence[],
   sequenceLength: number,
-  { writeContext, spent }: { writeContext: ContextWriter; spent?: SharedArrayBuffer | undefined },
+  { form, spent }: { form: ContextForm; spent?: SharedArrayBuffer | undefined },
 ): SequenceBlock {
   const block = emptyBlock(sequences.length, sequenceLength, spent);
   fillWithSelf(block.segmentStart, sequenceLength);
   // One sequence and the token after it.
   const stream = new Uint16Array(sequenceLength + 1);
   const histories = new Uint32Array(stream.length * PACKED_HISTORY);
-  sequences.forEach((sequence, index) => {
+  for (const [index, { contexts }] of sequences.entries()) {
     histories.fill(0);
-    writeSequence(block, index, { sequence, stream, histories, writeContext });
-  });
-  return block;
-}
-
-function writeSequence(
-  block: SequenceBlock,
-  index: number,
-  { sequence, stream, histories, writeContext }: {
-    sequence: Sequence;
-    stream: Uint16Array;
-    histories: Uint32Array;
-    writeContext: ContextWriter;
-  },
-): void {
-  const { sequenceLength } = block;
-  const base = index * sequenceLength;
-  let end = 0;
-  for (const context of sequence.contexts) {
-    const start = end;
-    end = writeContext(context, stream, start, histories);
-    const numInputs = Math.min(end, sequenceLength) - start;
-    // The context's last token has no target, unless it is the token after the sequence's end.
-    const numTargets = end - 1 - start;
-    block.segmentStart.fill(start, base + start, base + start + numInputs);
-    block.lossMask.fill(1, base + start, base + start + numTargets);
-    block.numTargets[index] += numTargets;
+    const base = index * sequenceLength;
+    let end = 0;
+    for (const context of contexts) {
+      const start = end;
+      end = form.write(context, stream, start, histories);
+      // The context's last token has no target, unless it is the token after the sequence's end.
+      const numTargets = end - 1 - start;
+      block.segmentStart.fill(start, base + start, base + Math.min(end, sequenceLength));
+      block.lossMask.fill(1, base + start, base + start + numTargets);
+      block.numTargets[index] += numTargets;
+    }
+    const numInputs = Math.min(end, sequenceLength);
+    block.tokens.set(stream.subarray(0, numInputs), base);
+    block.targets.set(stream.subarray(1, end), base);
+    block.histories.set(histories.subarray(0, numInputs * PACKED_HISTORY), base * PACKED_HISTORY);
+    block.numInputs[index] = numInputs;
   }
-  const numInputs = Math.min(end, sequenceLength);
-  block.tokens.set(stream.subarray(0, numInputs), base);
-  block.targets.set(stream.subarray(1, end), base);
-  block.histories.set(histories.subarray(0, numInputs * PACKED_HISTORY), base * PACKED_HISTORY);
-  block.numInputs[index] = numInputs;
+  return block;
 }
 
 /**

@@ -7,45 +7,51 @@
  *
  * @module
  */
-import { ConfigError } from "../../base/errors.ts";
-import type { RttEncodingChoice } from "../tokens/vocab_v1.ts";
+import { ConfigError, ensure, UserError } from "../../base/errors.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
+import { contextForm } from "../tokens/context_form.ts";
+import { heldOutSampling } from "../tokens/contexts.ts";
 import { type Batch, copySequence, paddingBatch, type SequenceBlock } from "./batch.ts";
 import type { BlockWorkerSetup } from "./block_worker.ts";
 import {
   type BlockJob,
   BlockMaker,
-  type BlockOptions,
-  blocksFrom,
-  type BlockStream,
   type DataPosition,
+  DEFAULT_CACHE_BYTES,
   type LoaderOptions,
-  SequenceCursor,
-  STREAM_START,
 } from "./blocks.ts";
-import { contextForm } from "../tokens/context_form.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
-import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "../tokens/contexts.ts";
 
 export type { Batch, SequenceArrays } from "./batch.ts";
 export type { DataPosition, LoaderOptions } from "./blocks.ts";
 
-/** Memory for decoded rows: small data are decoded once; large data do not profit, since rows repeat after an epoch. */
-const DEFAULT_CACHE_BYTES = 100e6;
+const STREAM_START: Readonly<DataPosition> = { epoch: 0, block: 0, sequence: 0 };
 const MAX_SEQUENCE_LENGTH = 0xffff;
 const MAX_WORKERS = 1024;
 const WORKER = new URL("./block_worker.ts", import.meta.url);
 
 /** Gives batches of packed contexts without end. */
 export class BatchLoader implements Disposable {
-  readonly #cursor: SequenceCursor;
+  readonly #maker: BlockMaker;
   readonly #options: LoaderOptions;
-  readonly #pool: Disposable | undefined;
+  /** The position of the next sequence. */
+  #position: DataPosition;
+  #current: SequenceBlock | undefined;
+  /** Buffers of blocks that are no longer used; further blocks are made in them. */
+  readonly #spent: SharedArrayBuffer[] = [];
+  /** The endless blocks from the first position on. */
+  #blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
+  #pool: WorkerPool<BlockJob, SequenceBlock> | undefined;
 
-  private constructor(stream: BlockStream, options: LoaderOptions, pool?: Disposable) {
-    this.#cursor = new SequenceCursor(stream, options.position ?? STREAM_START);
+  private constructor(source: ProbeRowSource, options: LoaderOptions) {
+    checkOptions(options);
     this.#options = options;
-    this.#pool = pool;
+    this.#maker = new BlockMaker(source, options);
+    const { epoch, block, sequence } = options.position ?? STREAM_START;
+    this.#position = { epoch, block, sequence };
+    const isPlace = [epoch, block, sequence].every((n) => Number.isSafeInteger(n) && n >= 0);
+    if (!isPlace || block >= this.#maker.numBlocks) throw this.#noSuchPosition();
+    this.#blocks = this.#jobs().map((job) => this.#maker.make(job));
   }
 
   /**
@@ -57,15 +63,14 @@ export class BatchLoader implements Disposable {
    * @throws {UserError} If the source has no rows or the position is not in the source.
    */
   static open(source: ProbeRowSource, options: LoaderOptions): BatchLoader {
-    checkOptions(options);
-    return new BatchLoader(streamHere(source, options), options);
+    return new BatchLoader(source, options);
   }
 
   /**
    * Opens a loader whose batches worker threads make ahead; they are the same as without workers.
    *
-   * Blocks depend only on (seed, epoch, block), so the workers make them in turn. They read the files themselves,
-   * and make two blocks ahead each, some 8 MB in all. The caller must dispose of the loader.
+   * The workers make the blocks in turn. They read the files themselves, and make two blocks ahead each, some 8 MB
+   * in all. The caller must dispose of the loader.
    *
    * @param source The rows; it stays open.
    * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
@@ -78,49 +83,101 @@ export class BatchLoader implements Disposable {
   ): Promise<BatchLoader> {
     const { numWorkers, ...loaderOptions } = options;
     checkInteger("numWorkers", numWorkers, { low: 0, high: MAX_WORKERS });
-    // This checks the position before a thread starts.
-    const inThread = BatchLoader.open(source, loaderOptions);
-    if (numWorkers === 0) return inThread;
-    const { path, blockRows, numBlocks } = inThread.#cursor.stream;
-    const blocksOf = blockOptions({ ...loaderOptions, blockRows });
-    blocksOf.cacheBytes = Math.floor(blocksOf.cacheBytes / numWorkers);
-    const setup: BlockWorkerSetup = { files: source.rowFiles, options: blocksOf };
-    const workers = { name: "loader", module: WORKER, numWorkers };
-    const pool = new WorkerPool<BlockJob, SequenceBlock>(setup, workers);
+    const loader = new BatchLoader(source, loaderOptions);
+    if (numWorkers === 0) return loader;
+    const cacheBytes = Math.floor((options.cacheBytes ?? DEFAULT_CACHE_BYTES) / numWorkers);
+    const setup: BlockWorkerSetup = {
+      files: source.rowFiles,
+      options: { ...loaderOptions, blockRows: loader.blockRows, cacheBytes },
+    };
+    loader.#pool = new WorkerPool(setup, { name: "loader", module: WORKER, numWorkers });
     try {
-      await pool.ready;
+      await loader.#pool.ready;
     } catch (error) {
-      pool[Symbol.dispose]();
+      loader[Symbol.dispose]();
       throw error;
     }
-    const spent: SharedArrayBuffer[] = [];
-    const blocks = pool.inOrder(blocksFrom(inThread.position, numBlocks, spent));
-    return new BatchLoader({ path, blockRows, numBlocks, blocks, spent }, loaderOptions, pool);
+    loader.#blocks = loader.#pool.inOrder(loader.#jobs());
+    return loader;
   }
 
   /** The chosen number of rows of a block; positions are valid for one value only. */
   get blockRows(): number {
-    return this.#cursor.stream.blockRows;
+    return this.#maker.blockRows;
   }
 
   /** The position of the next batch. */
   get position(): DataPosition {
-    return this.#cursor.position;
+    return { ...this.#position };
   }
 
   /**
    * The next batch.
    *
+   * @param numSequences Number of sequences, at most the batch size; the rest of the batch is padding.
    * @throws {FormatError} If a row cannot be read.
    * @throws {UserError} If no row has a measurement.
    */
-  async next(): Promise<Batch> {
-    return await takeBatch(this.#cursor, this.#options, this.#options.batchSize);
+  async next(numSequences: number = this.#options.batchSize): Promise<Batch> {
+    const batch = paddingBatch(this.#options.batchSize, this.#options.sequenceLength);
+    for (let row = 0; row < numSequences; row++) {
+      const block = await this.#blockOfNext();
+      copySequence(batch, row, { block, index: this.#position.sequence++ });
+    }
+    return batch;
   }
 
   /** Ends the workers, if there are any. */
   [Symbol.dispose](): void {
     this.#pool?.[Symbol.dispose]();
+  }
+
+  /** The block of the next sequence, to which the position moves. */
+  async #blockOfNext(): Promise<SequenceBlock> {
+    if (!this.#current) {
+      this.#current = await this.#take();
+      if (this.#position.sequence > this.#current.numSequences) throw this.#noSuchPosition();
+    }
+    let numEmptyBlocks = 0;
+    while (this.#position.sequence >= this.#current.numSequences) {
+      if (this.#current.numSequences === 0 && ++numEmptyBlocks > this.#maker.numBlocks) {
+        throw new UserError(
+          `Cannot read ${this.#maker.source.path}: its rows have no measurements; make the probe rows again`,
+        );
+      }
+      this.#position = this.#blockAfter(this.#position);
+      this.#current = await this.#take();
+    }
+    return this.#current;
+  }
+
+  async #take(): Promise<SequenceBlock> {
+    if (this.#current) this.#spent.push(this.#current.buffer);
+    const { value, done } = await this.#blocks.next();
+    ensure(!done, "the stream of blocks has ended");
+    return value;
+  }
+
+  /** The blocks from the first position on, epoch after epoch, without end. */
+  *#jobs(): Generator<BlockJob, never> {
+    for (let next = this.position;; next = this.#blockAfter(next)) {
+      yield { epoch: next.epoch, block: next.block, spent: this.#spent.pop() };
+    }
+  }
+
+  /** The position of the first sequence of the next block, in this epoch or the next. */
+  #blockAfter({ epoch, block }: DataPosition): DataPosition {
+    const isLast = block + 1 === this.#maker.numBlocks;
+    return { epoch: isLast ? epoch + 1 : epoch, block: isLast ? 0 : block + 1, sequence: 0 };
+  }
+
+  #noSuchPosition(): UserError {
+    return new UserError(
+      `Cannot resume at data position ${
+        JSON.stringify(this.#position)
+      }: it is not in ${this.#maker.source.path}; ` +
+        "resume with the data and loader options that the checkpoint was made with",
+    );
   }
 }
 
@@ -135,55 +192,16 @@ export class BatchLoader implements Disposable {
  */
 export async function validationBatches(
   source: ProbeRowSource,
-  options: {
-    sequenceLength: number;
-    numSequences: number;
-    batchSize: number;
-    seed?: number;
-    sampling?: SamplingConfig;
-    rttEncoding?: RttEncodingChoice | undefined;
-  },
+  options: Omit<LoaderOptions, "seed" | "position"> & { numSequences: number; seed?: number },
 ): Promise<Batch[]> {
-  const { batchSize, numSequences } = options;
-  const seeded = { ...options, sampling: heldOutSampling(options.sampling), seed: options.seed ?? 0 };
-  checkOptions(seeded);
-  const cursor = new SequenceCursor(streamHere(source, seeded), STREAM_START);
+  const { numSequences, ...loaderOptions } = options;
+  const sampling = heldOutSampling(options.sampling);
+  const loader = BatchLoader.open(source, { ...loaderOptions, sampling, seed: options.seed ?? 0 });
   const batches: Batch[] = [];
-  for (let first = 0; first < numSequences; first += batchSize) {
-    batches.push(await takeBatch(cursor, options, Math.min(batchSize, numSequences - first)));
+  for (let first = 0; first < numSequences; first += options.batchSize) {
+    batches.push(await loader.next(Math.min(options.batchSize, numSequences - first)));
   }
   return batches;
-}
-
-/** The next sequences as a batch; the rest of it is padding. */
-async function takeBatch(
-  cursor: SequenceCursor,
-  { batchSize, sequenceLength }: { batchSize: number; sequenceLength: number },
-  numSequences: number,
-): Promise<Batch> {
-  const batch = paddingBatch(batchSize, sequenceLength);
-  for (let row = 0; row < numSequences; row++) copySequence(batch, row, await cursor.next());
-  return batch;
-}
-
-/** The blocks from the first position's on, each made on demand. */
-function streamHere(source: ProbeRowSource, options: LoaderOptions): BlockStream {
-  const maker = new BlockMaker(source, blockOptions(options));
-  const { blockRows, numBlocks } = maker;
-  const spent: SharedArrayBuffer[] = [];
-  const blocks = blocksFrom(options.position ?? STREAM_START, numBlocks, spent).map((job) => maker.make(job));
-  return { path: source.path, blockRows, numBlocks, blocks, spent };
-}
-
-function blockOptions(options: LoaderOptions): BlockOptions {
-  return {
-    seed: options.seed,
-    sequenceLength: options.sequenceLength,
-    sampling: options.sampling ?? DEFAULT_SAMPLING,
-    rttEncoding: options.rttEncoding,
-    cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
-    ...(options.blockRows === undefined ? {} : { blockRows: options.blockRows }),
-  };
 }
 
 function checkOptions(options: LoaderOptions): void {

@@ -4,14 +4,14 @@
  * @module
  */
 import { serveJobs } from "../../io/threads/worker_pool.ts";
-import { type BlockJob, BlockMaker, type BlockOptions } from "./blocks.ts";
+import { type BlockJob, BlockMaker, type LoaderOptions } from "./blocks.ts";
 import { openRowFiles, type RowFiles } from "./row_source.ts";
 
 export interface BlockWorkerSetup {
   /** The source of rows. */
   files: RowFiles;
-  /** The options that blocks depend on, with a chosen `blockRows`. */
-  options: BlockOptions;
+  /** The loader's options, with a chosen `blockRows`. */
+  options: LoaderOptions;
 }
 
 serveJobs(async ({ files, options }: BlockWorkerSetup) => {

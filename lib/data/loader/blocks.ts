@@ -7,15 +7,158 @@
  *
  * @module
  */
+import { UserError } from "../../base/errors.ts";
 import { fillPhiloxBlock, RandomStream } from "../../base/random.ts";
-import { ensure, UserError } from "../../base/errors.ts";
-import { type SequenceBlock, writeSequences } from "./batch.ts";
-import type { RttEncodingChoice } from "../tokens/vocab_v1.ts";
 import { type ContextForm, contextForm } from "../tokens/context_form.ts";
-import { type Context, numContextsOfRow, sampleContext, type SamplingConfig } from "../tokens/contexts.ts";
+import {
+  type Context,
+  DEFAULT_SAMPLING,
+  numContextsOfRow,
+  sampleContext,
+  type SamplingConfig,
+} from "../tokens/contexts.ts";
+import type { RttEncodingChoice } from "../tokens/vocab_v1.ts";
+import { type SequenceBlock, writeSequences } from "./batch.ts";
 import { packContexts } from "./packing.ts";
-import { PreparedRowCache } from "./prepared_row.ts";
+import { type PreparedRow, PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
+
+/** The approximate number of tokens in a block: some 500 sequences, which pack well, in 5 MB. */
+const TOKENS_PER_BLOCK = 2 ** 19;
+const MIN_ROWS_PER_BLOCK = 16;
+const MAX_ROWS_PER_BLOCK = 4096;
+/** Number of rows read to estimate the tokens that a row yields. */
+const NUM_PROBED_ROWS = 64;
+/** Tokens of an IPv4 measurement with a short gap; good enough for an estimate. */
+const TYPICAL_MEASUREMENT_TOKENS = 16;
+
+/** Memory for prepared rows: small data are prepared once; large data do not profit, since rows repeat after an epoch. */
+export const DEFAULT_CACHE_BYTES = 100e6;
+
+/** The options of a loader; plain JSON. */
+export interface LoaderOptions {
+  /** The run's seed, 0..2^53 - 1. */
+  seed: number;
+  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
+  sequenceLength: number;
+  /** B, sequences of a batch. */
+  batchSize: number;
+  /** The first position; by default the beginning of epoch 0. */
+  position?: DataPosition;
+  /** The settings of drawing contexts; {@link DEFAULT_SAMPLING} by default. */
+  sampling?: SamplingConfig;
+  /** The encoding of RTTs in vocabulary v1; undefined for v2. */
+  rttEncoding?: RttEncodingChoice | undefined;
+  /** Rows of a block; chosen from the sizes of the rows by default. Positions are valid for one value only. */
+  blockRows?: number;
+  /** Bound on the memory of cached prepared rows, bytes; {@link DEFAULT_CACHE_BYTES} by default. No block depends on it. */
+  cacheBytes?: number;
+}
+
+/** A position in the stream of sequences; plain JSON. */
+export interface DataPosition {
+  /** Passes over all rows, from 0. */
+  epoch: number;
+  /** Block of rows within the epoch. */
+  block: number;
+  /** Sequence within the block. */
+  sequence: number;
+}
+
+/** A block to make, and the buffer of a block that is no longer used, for the new one if it is large enough. */
+export interface BlockJob extends Omit<DataPosition, "sequence"> {
+  spent: SharedArrayBuffer | undefined;
+}
+
+/** Makes the blocks of a source on demand, in any order. */
+export class BlockMaker {
+  readonly blockRows: number;
+  /** Blocks of an epoch; the last can have fewer rows. */
+  readonly numBlocks: number;
+  readonly #seed: number;
+  readonly #sequenceLength: number;
+  readonly #sampling: SamplingConfig;
+  readonly #cache: PreparedRowCache;
+  readonly #form: ContextForm;
+  /** Restarted for each context. */
+  readonly #contextRandom: RandomStream;
+
+  /** @throws {UserError} If there are no rows. */
+  constructor(readonly source: ProbeRowSource, options: LoaderOptions) {
+    if (source.numRows === 0) {
+      throw new UserError(
+        `Cannot read ${source.path}: no probe rows in it, expected at least one; check the split`,
+      );
+    }
+    this.#seed = options.seed;
+    this.#sequenceLength = options.sequenceLength;
+    this.#sampling = options.sampling ?? DEFAULT_SAMPLING;
+    this.blockRows = options.blockRows ?? guessBlockRows(source, this.#sequenceLength, this.#sampling);
+    this.numBlocks = Math.ceil(source.numRows / this.blockRows);
+    this.#cache = new PreparedRowCache(source, options.cacheBytes ?? DEFAULT_CACHE_BYTES);
+    this.#form = contextForm(options.rttEncoding);
+    this.#contextRandom = new RandomStream(options.seed, "loader/context");
+  }
+
+  /**
+   * The sequences of a block, in the order of training.
+   *
+   * @throws {FormatError} If a row cannot be read.
+   */
+  make({ epoch, block, spent }: BlockJob): SequenceBlock {
+    const rows = this.#rowsOf(epoch, block);
+    const contexts: Context[] = [];
+    for (const row of rows) this.#addContextsOf(epoch, row, contexts);
+    const choice = new RandomStream(this.#seed, "loader/extra", epoch, block);
+    const drawExtra = () => this.#draw(this.#cache.get(rows[choice.below(rows.length)]), choice).at(0);
+    const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
+    new RandomStream(this.#seed, "loader/sequences", epoch, block).shuffle(sequences);
+    return writeSequences(sequences, this.#sequenceLength, { form: this.#form, spent });
+  }
+
+  /** The last target of a sequence is one token after its last input token. */
+  get #maxTokens(): number {
+    return this.#sequenceLength + 1;
+  }
+
+  #rowsOf(epoch: number, block: number): number[] {
+    const { numRows } = this.source;
+    const order = new Permutation(numRows, this.#seed, "loader/rows", epoch);
+    const first = block * this.blockRows;
+    const length = Math.min(this.blockRows, numRows - first);
+    return Array.from({ length }, (_, i) => order.at(first + i));
+  }
+
+  #addContextsOf(epoch: number, row: number, contexts: Context[]): void {
+    const prepared = this.#cache.get(row);
+    const numContexts = numContextsOfRow(prepared.timeS.length, this.#sampling);
+    for (let i = 0; i < numContexts; i++) {
+      this.#contextRandom.restart(epoch, row, i);
+      contexts.push(...this.#draw(prepared, this.#contextRandom));
+    }
+  }
+
+  /** A drawn context in the vocabulary's form; nothing of a row without measurements. */
+  #draw(row: PreparedRow, random: RandomStream): Context[] {
+    if (row.timeS.length === 0) return [];
+    return this.#form.divide(sampleContext(row, this.#maxTokens, random, this.#sampling));
+  }
+}
+
+/** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
+function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling: SamplingConfig): number {
+  const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
+  // A fixed seed, because the size of a block must not depend on the run's seed.
+  const order = new Permutation(source.numRows, 0, "loader/block-rows");
+  let numTokens = 0;
+  for (let i = 0; i < numProbed; i++) {
+    const numMeasurements = source.numMeasurements(order.at(i));
+    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
+    numTokens += numContextsOfRow(numMeasurements, sampling) * contextTokens;
+  }
+  const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
+  return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
+}
 
 // A pseudo-random order of 0..n-1 without a table: the row at a rank of an epoch's order is computed from
 // the rank, so the order takes no memory and can be resumed anywhere.
@@ -65,244 +208,5 @@ export class Permutation {
       right = mixed;
     }
     return ((left << this.#halfBits) | right) >>> 0;
-  }
-}
-
-/** The approximate number of tokens in a block: some 500 sequences, which pack well, in 5 MB. */
-const TOKENS_PER_BLOCK = 2 ** 19;
-const MIN_ROWS_PER_BLOCK = 16;
-const MAX_ROWS_PER_BLOCK = 4096;
-/** Number of rows read to estimate the tokens that a row yields. */
-const NUM_PROBED_ROWS = 64;
-/** Tokens of an IPv4 measurement with a short gap; good enough for an estimate. */
-const TYPICAL_MEASUREMENT_TOKENS = 16;
-
-export interface LoaderOptions {
-  /** The run's seed, 0..2^53 - 1. */
-  seed: number;
-  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
-  sequenceLength: number;
-  /** B, sequences of a batch. */
-  batchSize: number;
-  /** The first position; by default the beginning of epoch 0. */
-  position?: DataPosition;
-  /** The settings of drawing contexts. */
-  sampling?: SamplingConfig;
-  /** The encoding of RTTs in vocabulary v1; undefined for v2. */
-  rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows of a block; chosen from the sizes of the rows by default. Positions are valid for one value only. */
-  blockRows?: number;
-  /** Bound on the memory of cached decoded rows, bytes; 10^8 by default. */
-  cacheBytes?: number;
-}
-
-/** The options that blocks depend on; plain JSON. */
-export interface BlockOptions
-  extends Pick<LoaderOptions, "seed" | "sequenceLength" | "rttEncoding" | "blockRows"> {
-  /** The settings of drawing contexts. */
-  sampling: SamplingConfig;
-  /** Bound on the memory of cached prepared rows; no block depends on it. */
-  cacheBytes: number;
-}
-
-/** A position in the stream of sequences; plain JSON. */
-export interface DataPosition {
-  /** Passes over all rows, from 0. */
-  epoch: number;
-  /** Block of rows within the epoch. */
-  block: number;
-  /** Sequence within the block. */
-  sequence: number;
-}
-
-export const STREAM_START: Readonly<DataPosition> = { epoch: 0, block: 0, sequence: 0 };
-
-export interface BlockJob extends Omit<DataPosition, "sequence"> {
-  /** The buffer of a block that is no longer used, for the new one if it is large enough. */
-  spent: SharedArrayBuffer | undefined;
-}
-
-/** The position of the first sequence of the next block, in this epoch or the next. */
-function blockAfter({ epoch, block }: DataPosition, numBlocks: number): DataPosition {
-  const isLast = block + 1 === numBlocks;
-  return { epoch: isLast ? epoch + 1 : epoch, block: isLast ? 0 : block + 1, sequence: 0 };
-}
-
-/**
- * The blocks from a position on, epoch after epoch, without end.
- *
- * @param spent Buffers to reuse; they are taken from it.
- */
-export function* blocksFrom(
-  position: DataPosition,
-  numBlocks: number,
-  spent: SharedArrayBuffer[],
-): Generator<BlockJob, never> {
-  for (let next = position;; next = blockAfter(next, numBlocks)) {
-    yield { epoch: next.epoch, block: next.block, spent: spent.pop() };
-  }
-}
-
-/** Makes the blocks of a source on demand, in any order. */
-export class BlockMaker {
-  readonly blockRows: number;
-  /** Blocks of an epoch; the last can have fewer rows. */
-  readonly numBlocks: number;
-  readonly #cache: PreparedRowCache;
-  readonly #form: ContextForm;
-  /** Restarted for each context. */
-  readonly #contextRandom: RandomStream;
-
-  /**
-   * @param source The rows.
-   * @param options The options that blocks depend on.
-   * @throws {UserError} If there are no rows.
-   */
-  constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
-    if (source.numRows === 0) {
-      throw new UserError(
-        `Cannot read ${source.path}: no probe rows in it, expected at least one; check the split`,
-      );
-    }
-    this.blockRows = options.blockRows ?? guessBlockRows(source, options);
-    this.numBlocks = Math.ceil(source.numRows / this.blockRows);
-    this.#cache = new PreparedRowCache(source, options.cacheBytes);
-    this.#form = contextForm(options.rttEncoding);
-    this.#contextRandom = new RandomStream(options.seed, "loader/context");
-  }
-
-  /**
-   * The sequences of a block, in the order of training.
-   *
-   * @throws {FormatError} If a row cannot be read.
-   */
-  make({ epoch, block, spent }: BlockJob): SequenceBlock {
-    const rows = this.#rowsOf(epoch, block);
-    const contexts: Context[] = [];
-    for (const row of rows) this.#addContextsOf(epoch, row, contexts);
-    const choice = new RandomStream(this.options.seed, "loader/extra", epoch, block);
-    const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
-    const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
-    new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
-    return writeSequences(sequences, this.options.sequenceLength, { writeContext: this.#form.write, spent });
-  }
-
-  /** The last target of a sequence is one token after its last input token. */
-  get #maxTokens(): number {
-    return this.options.sequenceLength + 1;
-  }
-
-  #rowsOf(epoch: number, block: number): number[] {
-    const { numRows } = this.source;
-    const order = new Permutation(numRows, this.options.seed, "loader/rows", epoch);
-    const first = block * this.blockRows;
-    const length = Math.min(this.blockRows, numRows - first);
-    return Array.from({ length }, (_, i) => order.at(first + i));
-  }
-
-  #addContextsOf(epoch: number, row: number, contexts: Context[]): void {
-    const { sampling } = this.options;
-    const prepared = this.#cache.get(row);
-    const numContexts = numContextsOfRow(prepared.timeS.length, sampling);
-    for (let i = 0; i < numContexts; i++) {
-      this.#contextRandom.restart(epoch, row, i);
-      const drawn = sampleContext(prepared, this.#maxTokens, this.#contextRandom, sampling);
-      contexts.push(...this.#form.divide(drawn));
-    }
-  }
-
-  #draw(row: number, random: RandomStream): Context | undefined {
-    const prepared = this.#cache.get(row);
-    if (prepared.timeS.length === 0) return undefined;
-    return this.#form.divide(sampleContext(prepared, this.#maxTokens, random, this.options.sampling))[0];
-  }
-}
-
-/** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
-function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: BlockOptions): number {
-  const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
-  // A fixed seed, because the size of a block must not depend on the run's seed.
-  const order = new Permutation(source.numRows, 0, "loader/block-rows");
-  let numTokens = 0;
-  for (let i = 0; i < numProbed; i++) {
-    const numMeasurements = source.numMeasurements(order.at(i));
-    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
-    numTokens += numContextsOfRow(numMeasurements, sampling) * contextTokens;
-  }
-  const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
-  return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
-}
-
-/** A source of blocks. */
-export interface BlockStream {
-  /** The file or folder that rows come from, for error messages. */
-  path: string;
-  blockRows: number;
-  /** Blocks of an epoch; the last can have fewer rows. */
-  numBlocks: number;
-  /** The endless blocks from the first position on. */
-  blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
-  /** Buffers of blocks that are no longer used; further blocks are made in them. */
-  spent: SharedArrayBuffer[];
-}
-
-/** Iterates over the sequences of blocks and epochs. */
-export class SequenceCursor {
-  #position: DataPosition;
-  #current: SequenceBlock | undefined;
-
-  /**
-   * @param stream The source of blocks.
-   * @param position The first position.
-   * @throws {UserError} If the source has no such position.
-   */
-  constructor(readonly stream: BlockStream, position: DataPosition) {
-    const { epoch, block, sequence } = position;
-    const isPlace = [epoch, block, sequence].every((n) => Number.isSafeInteger(n) && n >= 0);
-    if (!isPlace || block >= stream.numBlocks) throw this.#noSuchPosition(position);
-    this.#position = { epoch, block, sequence };
-  }
-
-  /** The position of the next sequence. */
-  get position(): DataPosition {
-    return { ...this.#position };
-  }
-
-  /**
-   * The next sequence: its block and its index there.
-   *
-   * @throws {FormatError} If a row cannot be read.
-   * @throws {UserError} If no row has a measurement.
-   */
-  async next(): Promise<{ block: SequenceBlock; index: number }> {
-    if (!this.#current) {
-      this.#current = await this.#take();
-      if (this.#position.sequence > this.#current.numSequences) throw this.#noSuchPosition(this.#position);
-    }
-    let numEmptyBlocks = 0;
-    while (this.#position.sequence >= this.#current.numSequences) {
-      if (this.#current.numSequences === 0 && ++numEmptyBlocks > this.stream.numBlocks) {
-        throw new UserError(
-          `Cannot read ${this.stream.path}: its rows have no measurements; make the probe rows again`,
-        );
-      }
-      this.#position = blockAfter(this.#position, this.stream.numBlocks);
-      this.#current = await this.#take();
-    }
-    return { block: this.#current, index: this.#position.sequence++ };
-  }
-
-  async #take(): Promise<SequenceBlock> {
-    if (this.#current) this.stream.spent.push(this.#current.buffer);
-    const { value, done } = await this.stream.blocks.next();
-    ensure(!done, "the stream of blocks has ended");
-    return value;
-  }
-
-  #noSuchPosition(position: DataPosition): UserError {
-    return new UserError(
-      `Cannot resume at data position ${JSON.stringify(position)}: it is not in ${this.stream.path}; ` +
-        "resume with the data and loader options that the checkpoint was made with",
-    );
   }
 }

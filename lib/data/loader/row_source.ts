@@ -43,44 +43,34 @@ export interface RowFiles {
 export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   /** Rows of all files. */
   readonly numRows: number;
-  readonly #readers: readonly ArrayRecordReader[];
-  readonly #onCorrupt: "error" | "skip";
   /** Number of rows before each file, and in total. */
   readonly #firstRow: number[] = [0];
 
   /**
    * Joins files that are open.
    *
-   * @param path The folder, for error messages.
+   * @param rowFiles The files.
    * @param readers The open files; closed by {@link close}.
-   * @param options `onCorrupt`: the option with which the files were opened, an error by default.
    */
-  constructor(
-    readonly path: string,
-    readers: readonly ArrayRecordReader[],
-    options: { onCorrupt?: "error" | "skip" } = {},
-  ) {
-    this.#readers = readers;
-    this.#onCorrupt = options.onCorrupt ?? "error";
+  constructor(readonly rowFiles: RowFiles, readonly readers: readonly ArrayRecordReader[]) {
     for (const reader of readers) {
       this.#firstRow.push(this.#firstRow[this.#firstRow.length - 1] + reader.numRecords);
     }
     this.numRows = this.#firstRow[readers.length];
   }
 
-  /** The files, to distinguish a run's data from others. */
-  get files(): InputFingerprint[] {
-    return this.#readers.map((reader) => fingerprint(reader.path));
+  get path(): string {
+    return this.rowFiles.path;
   }
 
-  /** The arguments of {@link openRowFiles} to open the same rows again. */
-  get rowFiles(): RowFiles {
-    return { path: this.path, files: this.#readers.map((reader) => reader.path), onCorrupt: this.#onCorrupt };
+  /** The files, to distinguish a run's data from others. */
+  get files(): InputFingerprint[] {
+    return this.readers.map((reader) => fingerprint(reader.path));
   }
 
   /** Number of damaged chunks that were skipped so far. */
   get numCorruptChunks(): number {
-    return this.#readers.reduce((sum, reader) => sum + reader.numCorruptChunks, 0);
+    return this.readers.reduce((sum, reader) => sum + reader.numCorruptChunks, 0);
   }
 
   /**
@@ -100,7 +90,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   }
 
   close(): void {
-    for (const reader of this.#readers) reader.close();
+    for (const reader of this.readers) reader.close();
   }
 
   /** As {@link close}, for `using`. */
@@ -110,7 +100,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
 
   #read(index: number): { bytes: Uint8Array | undefined; where: { path: string; place: string } } {
     const file = this.#firstRow.findLastIndex((firstRow) => firstRow <= index);
-    const reader = this.#readers[file];
+    const reader = this.readers[file];
     const record = index - this.#firstRow[file];
     return { bytes: reader.readOrSkip(record), where: { path: reader.path, place: `record ${record}` } };
   }
@@ -148,13 +138,13 @@ export async function openProbeRows(
  * @throws {FormatError} If a file is not an ArrayRecord file.
  */
 export async function openRowFiles(
-  { path, files, onCorrupt }: RowFiles,
+  rowFiles: RowFiles,
   checked?: CheckedOutputs,
 ): Promise<ArrayRecordRowSource> {
   const readers: ArrayRecordReader[] = [];
   try {
-    for (const file of files) {
-      const reader = await ArrayRecordReader.open(file, { onCorrupt });
+    for (const file of rowFiles.files) {
+      const reader = await ArrayRecordReader.open(file, rowFiles);
       readers.push(reader);
       checked?.requireRecords(file, reader.numRecords);
     }
@@ -162,7 +152,7 @@ export async function openRowFiles(
     for (const reader of readers) reader.close();
     throw error;
   }
-  return new ArrayRecordRowSource(path, readers, { onCorrupt });
+  return new ArrayRecordRowSource(rowFiles, readers);
 }
 
 const EMPTY_ROW: ProbeRow = {

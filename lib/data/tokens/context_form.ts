@@ -14,7 +14,6 @@ import {
   WholeMeasurementWriter,
 } from "./vocab_v1.ts";
 import { RTT_START, TokenWriter } from "./vocab_v2.ts";
-import type { ContextWriter } from "../loader/batch.ts";
 import { type Context, MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 
 /** The division and the writing of contexts. */
@@ -23,8 +22,15 @@ export interface ContextForm {
   readonly maxMeasurementTokens: number;
   /** Divides a drawn context into at least one context. */
   divide(drawn: Context): Context[];
-  /** Writes one of these contexts. */
-  readonly write: ContextWriter;
+  /**
+   * Writes one of these contexts.
+   *
+   * @param out Takes the tokens.
+   * @param start Index of the first.
+   * @param histories (tokens, 2), zeros, takes the history features.
+   * @returns Index after the last.
+   */
+  write(context: Context, out: Uint16Array, start: number, histories?: Uint32Array): number;
 }
 
 /** The form of a vocabulary. @param rttEncoding The encoding of RTTs in v1; undefined for v2. */
