@@ -8,7 +8,6 @@ import {
   isCanonicalRttCode,
   rttCodeBounds,
 } from "../../../lib/data/tokens/rtt_code.ts";
-import { RttCodeCounts } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
 import {
   NUM_AGES,
   NUM_HISTORY_RTTS,
@@ -91,16 +90,6 @@ Deno.test("END_RTT_MS is the first RTT of which the last code cannot say how lon
   const widthMs = 2 ** 31 / 1000;
   assertEquals(END_RTT_MS, lowMs + widthMs);
   assert(Number.isFinite(Math.fround(END_RTT_MS)));
-});
-
-Deno.test("RttCodeCounts gives quantiles as the middle of their code, NaN of nothing", () => {
-  const counts = new RttCodeCounts();
-  assertEquals(counts.quantileMs(0.5), NaN);
-  for (const rttMs of [300, 10, 20, 20, 40]) counts.add(rttMs);
-  assertEquals(counts.total, 5);
-  const middle = (rttMs: number) => decodeRttCode(encodeRttCode(rttMs));
-  const found = [0, 0.19, 0.2, 0.5, 0.6, 0.8, 1].map((q) => counts.quantileMs(q));
-  assertEquals(found, [10, 10, 20, 20, 40, 300, 300].map(middle));
 });
 
 const codes = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 1, maxLength: 20 });

@@ -6,127 +6,11 @@
  *
  * @module
  */
+import { join } from "@std/path";
 import type { SchemaElement } from "hyparquet";
 import { ensure } from "../../../base/errors.ts";
-import { type ChunkSource, encodeChunks, ParquetOutput } from "../../../io/parquet/writer.ts";
-import { join } from "@std/path";
 import type { Output } from "../../../io/files/output.ts";
-
-// Writes token sequences as Parquet, for other trainers: `tokens` list<uint16>, and `length`, the number of tokens.
-//
-// Tokens are already dictionary indexes: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9 bits
-// before zstd. (`hyparquet-writer` writes lists, value by value, at 3.5 M tokens/s on 2 shared x86 cores in 2026,
-// this writer at more than 12 M.) The element has the converted type UINT_16 and no logical type, because
-// hyparquet-writer 0.17.0 writes the bit width of INTEGER as a number of a wrong size, and Arrow's reader then refuses
-// the file. Lists: https://github.com/apache/parquet-format/blob/master/LogicalTypes.md .
-
-/** Tokens of a row group: some 2 MB in a reader's memory. */
-const ROW_GROUP_TOKENS = 1 << 20;
-
-const SCHEMA: SchemaElement[] = [
-  { name: "schema", num_children: 2 },
-  {
-    name: "tokens",
-    repetition_type: "REQUIRED",
-    num_children: 1,
-    converted_type: "LIST",
-    logical_type: { type: "LIST" },
-  },
-  { name: "list", repetition_type: "REPEATED", num_children: 1 },
-  // Optional, though no element is missing: elements of Arrow's list<uint16> may be missing.
-  { name: "element", repetition_type: "OPTIONAL", type: "INT32", converted_type: "UINT_16" },
-  { name: "length", repetition_type: "REQUIRED", type: "INT64" },
-];
-
-/** Options of {@link TokenParquetWriter}. */
-interface TokenParquetOptions {
-  /** Number of tokens of the vocabulary. */
-  vocabSize: number;
-  /** Texts for the file's footer, by key. */
-  metadata: Record<string, string>;
-}
-
-/** Writes sequences of tokens to one Parquet file, which appears when it is complete. */
-export class TokenParquetWriter {
-  /** Number of sequences so far. */
-  numSequences = 0;
-  /** Number of tokens so far. */
-  numTokens = 0;
-  readonly #output: ParquetOutput;
-  readonly #vocabulary: number[];
-  /** The row group that is being filled. */
-  readonly #tokens = new Int32Array(ROW_GROUP_TOKENS);
-  /** 0 where a row begins, 1 elsewhere. */
-  readonly #repetition = new Int32Array(ROW_GROUP_TOKENS);
-  #numGroupTokens = 0;
-  #lengths: number[] = [];
-
-  /**
-   * Opens the file under its temporary name.
-   *
-   * @throws {UserError} If the file cannot be made.
-   */
-  constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
-    this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
-    this.#output = new ParquetOutput(path, metadata);
-  }
-
-  /**
-   * Appends a sequence; the array may be reused afterwards.
-   *
-   * @param tokens At least one token, each below the vocabulary's size.
-   * @throws {UserError} If the disk is full.
-   */
-  append(tokens: Uint16Array): void {
-    ensure(tokens.length > 0, "a sequence has no tokens");
-    if (this.#numGroupTokens + tokens.length > ROW_GROUP_TOKENS) this.#flush();
-    const start = this.#numGroupTokens;
-    this.#tokens.set(tokens, start);
-    this.#repetition.fill(1, start, start + tokens.length);
-    this.#repetition[start] = 0;
-    this.#numGroupTokens += tokens.length;
-    this.#lengths.push(tokens.length);
-    this.numSequences++;
-    this.numTokens += tokens.length;
-  }
-
-  /**
-   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
-   *
-   * @returns The counts of the file.
-   * @throws {UserError} If the disk is full.
-   */
-  close(): { sequences: number; tokens: number } {
-    this.#flush();
-    this.#output.close(SCHEMA);
-    return { sequences: this.numSequences, tokens: this.numTokens };
-  }
-
-  /** Deletes the temporary file; does nothing after {@link close}. */
-  [Symbol.dispose](): void {
-    this.#output.abort();
-  }
-
-  #flush(): void {
-    if (this.#lengths.length === 0) return;
-    const tokens: ChunkSource = {
-      name: "tokens",
-      type: "INT32",
-      isOptional: true,
-      data: { values: this.#vocabulary, indexes: this.#tokens.subarray(0, this.#numGroupTokens) },
-      repetition: this.#repetition.subarray(0, this.#numGroupTokens),
-    };
-    const lengths: ChunkSource = {
-      name: "length",
-      type: "INT64",
-      isOptional: false,
-      data: Float64Array.from(this.#lengths),
-    };
-    this.#output.write(encodeChunks([tokens, lengths], this.#lengths.length));
-    this.#numGroupTokens = 0;
-    this.#lengths = [];
-  }
-}
+import { type ChunkSource, encodeChunks, ParquetOutput } from "../../../io/parquet/writer.ts";
 
 /** The destination of the sequences. */
 interface TokenShardsOptions extends TokenParquetOptions {
@@ -201,5 +85,122 @@ export class TokenShards implements Disposable {
     this.#file++;
     this.#numInFile = 0;
     this.#isFinished = this.#isFileFinished();
+  }
+}
+
+/** Tokens of a row group: some 2 MB in a reader's memory. */
+const ROW_GROUP_TOKENS = 1 << 20;
+
+/**
+ * `tokens` list<uint16> (https://github.com/apache/parquet-format/blob/master/LogicalTypes.md) and `length`, the number
+ * of tokens. The element has no logical type, because hyparquet-writer 0.17.0 writes the bit width of INTEGER as a
+ * number of a wrong size, and Arrow's reader then refuses the file.
+ */
+const SCHEMA: SchemaElement[] = [
+  { name: "schema", num_children: 2 },
+  {
+    name: "tokens",
+    repetition_type: "REQUIRED",
+    num_children: 1,
+    converted_type: "LIST",
+    logical_type: { type: "LIST" },
+  },
+  { name: "list", repetition_type: "REPEATED", num_children: 1 },
+  // Optional, though no element is missing: elements of Arrow's list<uint16> may be missing.
+  { name: "element", repetition_type: "OPTIONAL", type: "INT32", converted_type: "UINT_16" },
+  { name: "length", repetition_type: "REQUIRED", type: "INT64" },
+];
+
+/** Options of {@link TokenParquetWriter}. */
+interface TokenParquetOptions {
+  /** Number of tokens of the vocabulary. */
+  vocabSize: number;
+  /** Texts for the file's footer, by key. */
+  metadata: Record<string, string>;
+}
+
+/**
+ * Writes sequences of tokens to one Parquet file, which appears when it is complete.
+ *
+ * Tokens are already dictionary indexes: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9 bits
+ * before zstd. (`hyparquet-writer` writes lists, value by value, at 3.5 M tokens/s on 2 shared x86 cores in 2026,
+ * this writer at more than 12 M.)
+ */
+export class TokenParquetWriter {
+  #numSequences = 0;
+  #numTokens = 0;
+  readonly #output: ParquetOutput;
+  readonly #vocabulary: number[];
+  /** The row group that is being filled. */
+  readonly #tokens = new Int32Array(ROW_GROUP_TOKENS);
+  /** 0 where a row begins, 1 elsewhere. */
+  readonly #repetition = new Int32Array(ROW_GROUP_TOKENS);
+  #numGroupTokens = 0;
+  #lengths: number[] = [];
+
+  /**
+   * Opens the file under its temporary name.
+   *
+   * @throws {UserError} If the file cannot be made.
+   */
+  constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
+    this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
+    this.#output = new ParquetOutput(path, metadata);
+  }
+
+  /**
+   * Appends a sequence; the array may be reused afterwards.
+   *
+   * @param tokens At least one token, each below the vocabulary's size.
+   * @throws {UserError} If the disk is full.
+   */
+  append(tokens: Uint16Array): void {
+    ensure(tokens.length > 0, "a sequence has no tokens");
+    if (this.#numGroupTokens + tokens.length > ROW_GROUP_TOKENS) this.#flush();
+    const start = this.#numGroupTokens;
+    this.#tokens.set(tokens, start);
+    this.#repetition.fill(1, start, start + tokens.length);
+    this.#repetition[start] = 0;
+    this.#numGroupTokens += tokens.length;
+    this.#lengths.push(tokens.length);
+    this.#numSequences++;
+    this.#numTokens += tokens.length;
+  }
+
+  /**
+   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
+   *
+   * @returns The counts of the file.
+   * @throws {UserError} If the disk is full.
+   */
+  close(): { sequences: number; tokens: number } {
+    this.#flush();
+    this.#output.close(SCHEMA);
+    return { sequences: this.#numSequences, tokens: this.#numTokens };
+  }
+
+  /** Deletes the temporary file; does nothing after {@link close}. */
+  [Symbol.dispose](): void {
+    this.#output.abort();
+  }
+
+  #flush(): void {
+    if (this.#lengths.length === 0) return;
+    const tokens: ChunkSource = {
+      name: "tokens",
+      type: "INT32",
+      isOptional: true,
+      data: { values: this.#vocabulary, indexes: this.#tokens.subarray(0, this.#numGroupTokens) },
+      repetition: this.#repetition.subarray(0, this.#numGroupTokens),
+    };
+    const lengths: ChunkSource = {
+      name: "length",
+      type: "INT64",
+      isOptional: false,
+      data: Float64Array.from(this.#lengths),
+    };
+    this.#output.write(encodeChunks([tokens, lengths], this.#lengths.length));
+    this.#numGroupTokens = 0;
+    this.#lengths = [];
   }
 }
