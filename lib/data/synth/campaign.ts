@@ -8,15 +8,76 @@
  * @module
  */
 import { RandomStream } from "../../base/random.ts";
-import { pairLatency, type World } from "./world.ts";
-import { FAILED_RTT_MS } from "../formats/batch.ts";
-import { diurnalLoad, type LatencyModel, latencyUnderLoad } from "./latency_model.ts";
 import { type EncodedRowGroup, NULL_INDEX } from "../../io/parquet/writer.ts";
-import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurement_files/parquet_writer.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
+import { FAILED_RTT_MS } from "../formats/batch.ts";
+import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurement_files/parquet_writer.ts";
+import { latencyAt } from "./latency_model.ts";
+import { pathsOf, type World, type WorldHost } from "./world.ts";
 
-// The schedule of measurements in a synthetic Internet: each probe has its destinations, and each (probe, destination)
-// pair its position in a round. Rounds repeat like Atlas' built-in measurements.
+/** A campaign: plain data, which can be posted to another thread; the large arrays are in shared memory. */
+export interface Campaign {
+  /** Seed of the rows. */
+  seed: number;
+  /** Total number of rows. */
+  numRows: number;
+  /** Beginning and end, seconds since 1970. */
+  startTimeS: number;
+  endTimeS: number;
+  hosts: readonly WorldHost[];
+  /** Numbers of the pairs, in the order of a round. */
+  pairs: {
+    /** Indexes of the hosts. */
+    src: Int32Array;
+    dst: Int32Array;
+    /** Time of the route's change, seconds since 1970; Infinity for never. */
+    changeTimeS: Float64Array;
+    /** The path's parameters before the change (`PathNumbers` of latency_model.ts). */
+    baseMs: Float64Array;
+    jitterMs: Float64Array;
+    /** The parameters after the change. */
+    changedBaseMs: Float64Array;
+    changedJitterMs: Float64Array;
+    /** Parameters that do not change. */
+    loss: Float64Array;
+  };
+}
+
+/**
+ * Plans a campaign.
+ *
+ * @param world The synthetic Internet.
+ * @param numRows Total number of measurements.
+ */
+export function makeCampaign(world: World, numRows: number): Campaign {
+  const { seed, startTimeS, endTimeS } = world.options;
+  return { seed, numRows, startTimeS, endTimeS, hosts: world.hosts, pairs: makePairs(world, numRows) };
+}
+
+function makePairs(world: World, numRows: number): Campaign["pairs"] {
+  const { src, dst } = makeSchedule(world, numRows);
+  const numbers = () => new Float64Array(new SharedArrayBuffer(8 * src.length));
+  const pairs = {
+    src,
+    dst,
+    changeTimeS: numbers(),
+    baseMs: numbers(),
+    jitterMs: numbers(),
+    changedBaseMs: numbers(),
+    changedJitterMs: numbers(),
+    loss: numbers(),
+  };
+  for (let i = 0; i < src.length; i++) {
+    const { before, after, changeTimeS } = pathsOf(world, world.hosts[src[i]], world.hosts[dst[i]]);
+    pairs.changeTimeS[i] = changeTimeS;
+    pairs.baseMs[i] = before.baseMs;
+    pairs.jitterMs[i] = before.jitterMs;
+    pairs.changedBaseMs[i] = after.baseMs;
+    pairs.changedJitterMs[i] = after.jitterMs;
+    pairs.loss[i] = before.loss;
+  }
+  return pairs;
+}
 
 /** The weight of a destination in the probe's own region; set so that the median RTT is about 50 ms. */
 const SAME_REGION_WEIGHT = 6;
@@ -27,7 +88,7 @@ const SAME_REGION_WEIGHT = 6;
  * @param numRows The number of rows: the more there are, the more destinations a probe has.
  * @returns The host indexes of the probe and the destination per position of a round, in shared memory.
  */
-export function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: Int32Array } {
+function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: Int32Array } {
   const { hosts, options } = world;
   const probes = hosts.flatMap(({ role }, index) => role === "probe" ? [index] : []);
   const numWanted = Math.max(1, Math.round(Math.sqrt(numRows / probes.length) / 2));
@@ -80,110 +141,6 @@ function chooseDestinations(
   return chosen.sort((a, b) => keys[a] - keys[b]).slice(0, numWanted).map((i) => from.hosts[i]);
 }
 
-/** A campaign: plain data, which can be posted to another thread; the large arrays are in shared memory. */
-export interface Campaign {
-  /** Seed of the rows. */
-  seed: number;
-  /** Total number of rows. */
-  numRows: number;
-  /** Beginning and end, seconds since 1970. */
-  startTimeS: number;
-  endTimeS: number;
-  /** Addresses of the hosts, in the form of RFC 5952. */
-  addresses: string[];
-  /** Numbers of the hosts. */
-  hosts: {
-    /** 4 or 6. */
-    ipVersion: Int32Array;
-    /** Probe id, or the id of the measurement that has this destination. */
-    id: Float64Array;
-    /** Degrees east. */
-    longitude: Float64Array;
-    /** Queueing at the busiest hour. */
-    diurnalMs: Float64Array;
-  };
-  /** Numbers of the pairs, in the order of a round. */
-  pairs: {
-    /** Indexes of the hosts. */
-    src: Int32Array;
-    dst: Int32Array;
-    /** Time of the route's change, seconds since 1970; Infinity for never. */
-    changeTimeS: Float64Array;
-    /** The path's parameters before the change (`PathNumbers` of latency_model.ts). */
-    baseMs: Float64Array;
-    jitterMs: Float64Array;
-    /** The parameters after the change. */
-    changedBaseMs: Float64Array;
-    changedJitterMs: Float64Array;
-    /** Parameters that do not change. */
-    loss: Float64Array;
-  };
-}
-
-/**
- * Plans a campaign.
- *
- * @param world The synthetic Internet.
- * @param numRows Total number of measurements.
- */
-export function makeCampaign(world: World, numRows: number): Campaign {
-  const { hosts, options } = world;
-  const { seed, startTimeS, endTimeS } = options;
-  return {
-    seed,
-    numRows,
-    startTimeS,
-    endTimeS,
-    addresses: hosts.map(({ address }) => address),
-    hosts: {
-      ipVersion: Int32Array.from(hosts, ({ ipVersion }) => ipVersion),
-      id: sharedNumbers(hosts.length, (i) => hosts[i].id),
-      longitude: sharedNumbers(hosts.length, (i) => hosts[i].longitude),
-      diurnalMs: sharedNumbers(hosts.length, (i) => hosts[i].diurnalMs),
-    },
-    pairs: makePairs(world, numRows),
-  };
-}
-
-function makePairs(world: World, numRows: number): Campaign["pairs"] {
-  const { src, dst } = makeSchedule(world, numRows);
-  const numbers = () => sharedNumbers(src.length, () => 0);
-  const pairs = {
-    src,
-    dst,
-    changeTimeS: numbers(),
-    baseMs: numbers(),
-    jitterMs: numbers(),
-    changedBaseMs: numbers(),
-    changedJitterMs: numbers(),
-    loss: numbers(),
-  };
-  for (let i = 0; i < src.length; i++) {
-    const { before, after, changeTimeS } = pairLatency(world, world.hosts[src[i]], world.hosts[dst[i]]);
-    pairs.changeTimeS[i] = changeTimeS;
-    pairs.baseMs[i] = before.baseMs;
-    pairs.jitterMs[i] = before.jitterMs;
-    pairs.changedBaseMs[i] = after.baseMs;
-    pairs.changedJitterMs[i] = after.jitterMs;
-    pairs.loss[i] = before.loss;
-  }
-  return pairs;
-}
-
-function sharedNumbers(length: number, valueOf: (index: number) => number): Float64Array {
-  const numbers = new Float64Array(new SharedArrayBuffer(8 * length));
-  for (let i = 0; i < length; i++) numbers[i] = valueOf(i);
-  return numbers;
-}
-
-// Row groups of a campaign, encoded for the Parquet file. This thread or, with several threads, workers make them, in
-// the order of the file and with the same bytes for any number of threads.
-
-// The measurements of a synthetic Internet, in order of time: like Atlas' built-in measurements, every probe
-// measures the same destinations repeatedly.
-//
-// The rounds of a campaign repeat. Row i depends only on i, so any thread can make any rows.
-
 const PACKETS = 3; // of one measurement, as Atlas sends them
 
 /** Rows, one array per column; only the first `numRows` values are valid. */
@@ -202,71 +159,6 @@ export interface SynthRows {
   packetErrorCount: Int32Array;
 }
 
-/** Makes rows of a campaign, at most `maxRows` at a time. */
-export class RowGenerator {
-  readonly #campaign: Campaign;
-  readonly #random: RandomStream;
-  readonly #rows: SynthRows;
-
-  constructor(campaign: Campaign, maxRows: number) {
-    this.#campaign = campaign;
-    this.#random = new RandomStream(campaign.seed, "synth/row");
-    this.#rows = {
-      numRows: 0,
-      src: new Int32Array(maxRows),
-      dst: new Int32Array(maxRows),
-      ipVersion: new Int32Array(maxRows),
-      eventTimeUs: new Float64Array(maxRows),
-      rttMs: new Float64Array(maxRows),
-      packetErrorCount: new Int32Array(maxRows),
-    };
-  }
-
-  /** Rows `from` to `end - 1`, sorted by time; they are overwritten by the next call. */
-  rows(from: number, end: number): SynthRows {
-    const { numRows, startTimeS, endTimeS, pairs, hosts } = this.#campaign;
-    const rows = this.#rows;
-    const random = this.#random;
-    const numPairs = pairs.src.length;
-    let pair = from % numPairs;
-    for (let row = from; row < end; row++) {
-      const at = row - from;
-      random.restart(row >>> 0, Math.floor(row / 2 ** 32));
-      const timeS = Math.floor(startTimeS + (endTimeS - startTimeS) * (row + random.float64()) / numRows);
-      const model = this.#model(pair, timeS);
-      const rttMs = model.sample(random);
-      const src = pairs.src[pair];
-      rows.src[at] = src;
-      rows.dst[at] = pairs.dst[pair];
-      rows.ipVersion[at] = hosts.ipVersion[src];
-      rows.eventTimeUs[at] = timeS * 1e6;
-      rows.rttMs[at] = rttMs ?? FAILED_RTT_MS;
-      rows.packetErrorCount[at] = rttMs === undefined
-        ? PACKETS
-        : random.float64() < 2 * model.pFailed
-        ? 1
-        : 0;
-      if (++pair === numPairs) pair = 0;
-    }
-    rows.numRows = end - from;
-    return rows;
-  }
-
-  #model(pair: number, timeS: number): LatencyModel {
-    const { pairs, hosts: { longitude, diurnalMs } } = this.#campaign;
-    const [src, dst] = [pairs.src[pair], pairs.dst[pair]];
-    const busySrc = diurnalLoad(timeS, longitude[src]);
-    const queueMs = diurnalMs[src] * busySrc + diurnalMs[dst] * diurnalLoad(timeS, longitude[dst]);
-    const isChanged = timeS >= pairs.changeTimeS[pair];
-    const path = {
-      baseMs: isChanged ? pairs.changedBaseMs[pair] : pairs.baseMs[pair],
-      jitterMs: isChanged ? pairs.changedJitterMs[pair] : pairs.jitterMs[pair],
-      loss: pairs.loss[pair],
-    };
-    return latencyUnderLoad(path, { busySrc, queueMs });
-  }
-}
-
 const WORKER = new URL("./row_group_worker.ts", import.meta.url);
 const PACKET_BYTES = 64;
 /** An upper bound of IP versions and of packets per measurement. */
@@ -278,52 +170,6 @@ export const SYNTH_COLUMNS: readonly OptionalColumn[] = ["msmId", "prbId", "size
 export interface MadeRowGroup {
   group: EncodedRowGroup;
   numFailed: number;
-}
-
-/** Makes row groups of a campaign. */
-export class RowGroupMaker {
-  readonly #campaign: Campaign;
-  readonly #generator: RowGenerator;
-  readonly #src: IntegerDictionary;
-  readonly #dst: IntegerDictionary;
-  readonly #ipVersion = new IntegerDictionary(SMALL_INTEGERS_END);
-  readonly #packetErrorCount = new IntegerDictionary(SMALL_INTEGERS_END);
-  readonly #sizeBytes = { values: [PACKET_BYTES], indexes: new Int32Array(ROW_GROUP_ROWS) };
-
-  constructor(campaign: Campaign) {
-    this.#campaign = campaign;
-    this.#generator = new RowGenerator(campaign, ROW_GROUP_ROWS);
-    this.#src = new IntegerDictionary(campaign.addresses.length);
-    this.#dst = new IntegerDictionary(campaign.addresses.length);
-  }
-
-  make(index: number): MadeRowGroup {
-    const from = index * ROW_GROUP_ROWS;
-    const rows = this.#generator.rows(from, Math.min(from + ROW_GROUP_ROWS, this.#campaign.numRows));
-    let numFailed = 0;
-    for (let i = 0; i < rows.numRows; i++) if (rows.rttMs[i] === FAILED_RTT_MS) numFailed++;
-    return { group: this.#encode(rows), numFailed };
-  }
-
-  #encode(rows: SynthRows): EncodedRowGroup {
-    const { numRows, eventTimeUs, rttMs } = rows;
-    const { addresses, hosts } = this.#campaign;
-    // Addresses and ids number the same hosts, so both columns have the same indexes.
-    const src = this.#src.index(rows.src, numRows);
-    const dst = this.#dst.index(rows.dst, numRows);
-    return encodeRowGroup({
-      numRows,
-      eventTimeUs,
-      srcAddr: { values: src.values.map((host) => addresses[host]), indexes: src.indexes },
-      dstAddr: { values: dst.values.map((host) => addresses[host]), indexes: dst.indexes },
-      ipVersion: this.#ipVersion.index(rows.ipVersion, numRows),
-      rttMs,
-      msmId: { values: dst.values.map((host) => hosts.id[host]), indexes: dst.indexes },
-      prbId: { values: src.values.map((host) => hosts.id[host]), indexes: src.indexes },
-      sizeBytes: this.#sizeBytes,
-      packetErrorCount: this.#packetErrorCount.index(rows.packetErrorCount, numRows),
-    }, SYNTH_COLUMNS);
-  }
 }
 
 /**
@@ -345,11 +191,109 @@ export async function* makeRowGroups(
     using pool = new WorkerPool<number, MadeRowGroup>(campaign, options);
     return yield* pool.inOrder(places);
   }
-  const maker = new RowGroupMaker(campaign);
+  const maker = new RowMaker(campaign);
   for (const index of places) {
     await new Promise((resolve) => setTimeout(resolve, 0)); // so that signals are handled
     signal?.throwIfAborted();
-    yield maker.make(index);
+    yield maker.makeGroup(index);
+  }
+}
+
+/** Makes rows of a campaign and row groups of them. Row i depends only on i, so any thread can make any rows. */
+export class RowMaker {
+  readonly #random: RandomStream;
+  readonly #rows: SynthRows = {
+    numRows: 0,
+    src: new Int32Array(ROW_GROUP_ROWS),
+    dst: new Int32Array(ROW_GROUP_ROWS),
+    ipVersion: new Int32Array(ROW_GROUP_ROWS),
+    eventTimeUs: new Float64Array(ROW_GROUP_ROWS),
+    rttMs: new Float64Array(ROW_GROUP_ROWS),
+    packetErrorCount: new Int32Array(ROW_GROUP_ROWS),
+  };
+  // Numbers of the hosts in arrays of their own: rows read them in a random order.
+  readonly #longitude: Float64Array;
+  readonly #diurnalMs: Float64Array;
+  readonly #version: Int32Array;
+  readonly #src: IntegerDictionary;
+  readonly #dst: IntegerDictionary;
+  readonly #ipVersion = new IntegerDictionary(SMALL_INTEGERS_END);
+  readonly #packetErrorCount = new IntegerDictionary(SMALL_INTEGERS_END);
+  readonly #sizeBytes = { values: [PACKET_BYTES], indexes: new Int32Array(ROW_GROUP_ROWS) };
+
+  constructor(readonly campaign: Campaign) {
+    const { seed, hosts } = campaign;
+    this.#random = new RandomStream(seed, "synth/row");
+    this.#longitude = Float64Array.from(hosts, ({ longitude }) => longitude);
+    this.#diurnalMs = Float64Array.from(hosts, ({ diurnalMs }) => diurnalMs);
+    this.#version = Int32Array.from(hosts, ({ ipVersion }) => ipVersion);
+    this.#src = new IntegerDictionary(hosts.length);
+    this.#dst = new IntegerDictionary(hosts.length);
+  }
+
+  /** Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, sorted by time; the next call overwrites them. */
+  rows(first: number, end: number): SynthRows {
+    const { numRows, startTimeS, endTimeS, pairs } = this.campaign;
+    const rows = this.#rows;
+    const random = this.#random;
+    const [longitude, diurnalMs] = [this.#longitude, this.#diurnalMs];
+    const numPairs = pairs.src.length;
+    let pair = first % numPairs;
+    for (let row = first; row < end; row++) {
+      const at = row - first;
+      random.restart(row >>> 0, Math.floor(row / 2 ** 32));
+      const timeS = Math.floor(startTimeS + (endTimeS - startTimeS) * (row + random.float64()) / numRows);
+      const [src, dst] = [pairs.src[pair], pairs.dst[pair]];
+      const isChanged = timeS >= pairs.changeTimeS[pair];
+      const path = {
+        baseMs: isChanged ? pairs.changedBaseMs[pair] : pairs.baseMs[pair],
+        jitterMs: isChanged ? pairs.changedJitterMs[pair] : pairs.jitterMs[pair],
+        loss: pairs.loss[pair],
+      };
+      const from = { longitude: longitude[src], diurnalMs: diurnalMs[src] };
+      const to = { longitude: longitude[dst], diurnalMs: diurnalMs[dst] };
+      const model = latencyAt(timeS, path, from, to);
+      const rttMs = model.sample(random);
+      rows.src[at] = src;
+      rows.dst[at] = dst;
+      rows.ipVersion[at] = this.#version[src];
+      rows.eventTimeUs[at] = timeS * 1e6;
+      rows.rttMs[at] = rttMs ?? FAILED_RTT_MS;
+      rows.packetErrorCount[at] = rttMs === undefined
+        ? PACKETS
+        : random.float64() < 2 * model.pFailed
+        ? 1
+        : 0;
+      if (++pair === numPairs) pair = 0;
+    }
+    rows.numRows = end - first;
+    return rows;
+  }
+
+  /** Makes a row group. @param index Its index in the file. */
+  makeGroup(index: number): MadeRowGroup {
+    const { hosts, numRows: numAll } = this.campaign;
+    const from = index * ROW_GROUP_ROWS;
+    const rows = this.rows(from, Math.min(from + ROW_GROUP_ROWS, numAll));
+    const { numRows, eventTimeUs, rttMs } = rows;
+    let numFailed = 0;
+    for (let i = 0; i < numRows; i++) if (rttMs[i] === FAILED_RTT_MS) numFailed++;
+    // Addresses and ids number the same hosts, so both columns have the same indexes.
+    const src = this.#src.index(rows.src, numRows);
+    const dst = this.#dst.index(rows.dst, numRows);
+    const group = encodeRowGroup({
+      numRows,
+      eventTimeUs,
+      srcAddr: { values: src.values.map((host) => hosts[host].address), indexes: src.indexes },
+      dstAddr: { values: dst.values.map((host) => hosts[host].address), indexes: dst.indexes },
+      ipVersion: this.#ipVersion.index(rows.ipVersion, numRows),
+      rttMs,
+      msmId: { values: dst.values.map((host) => hosts[host].id), indexes: dst.indexes },
+      prbId: { values: src.values.map((host) => hosts[host].id), indexes: src.indexes },
+      sizeBytes: this.#sizeBytes,
+      packetErrorCount: this.#packetErrorCount.index(rows.packetErrorCount, numRows),
+    }, SYNTH_COLUMNS);
+    return { group, numFailed };
   }
 }
 

@@ -23,6 +23,7 @@
  *
  * @module
  */
+import * as z from "zod";
 import type { RandomStream } from "../../base/random.ts";
 
 /** Kilometres that light travels in fibre in a millisecond: 2/3 of 299,792 km/s. */
@@ -42,25 +43,22 @@ export const LATENCY_CONSTANTS = {
 
 const EARTH_RADIUS_KM = 6371;
 
-/** A location on the globe, in degrees. */
-export interface GeoPoint {
-  /** Degrees north. */
-  latitude: number;
-  /** Degrees east. */
-  longitude: number;
-}
+/** A location on the globe, in degrees north and east. */
+export type GeoPoint = z.infer<typeof pointSchema>;
+export const pointSchema = z.object({ latitude: z.number(), longitude: z.number() });
 
 /** The latency parameters of a host. */
-export interface HostLatency extends GeoPoint {
+export type HostLatency = z.infer<typeof hostLatencySchema>;
+export const hostLatencySchema = pointSchema.extend({
   /** Delay between the host and its network, there and back. */
-  accessMs: number;
+  accessMs: z.number(),
   /** Queueing at the busiest hour. */
-  diurnalMs: number;
+  diurnalMs: z.number(),
   /** The host's share of the jitter's median. */
-  jitterFloorMs: number;
+  jitterFloorMs: z.number(),
   /** The host's share of the probability of no reply. */
-  loss: number;
-}
+  loss: z.number(),
+});
 
 /** The latency parameters of a pair of autonomous systems. */
 export interface RouteLaw {
@@ -164,44 +162,29 @@ export interface PathNumbers {
   loss: number;
 }
 
-/** The latency model of a pair of hosts, for any time. */
-export class PathLatency implements PathNumbers {
-  readonly baseMs: number;
-  readonly jitterMs: number;
-  readonly loss: number;
-
-  constructor(readonly src: HostLatency, readonly dst: HostLatency, route: RouteLaw) {
-    const km = route.hub
-      ? greatCircleKm(src, route.hub) + greatCircleKm(route.hub, dst)
-      : greatCircleKm(src, dst);
-    const propagationMs = 2 * km * route.stretch / FIBRE_KM_PER_MS;
-    this.baseMs = propagationMs + src.accessMs + dst.accessMs;
-    this.jitterMs = src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagationMs;
-    this.loss = route.loss + src.loss + dst.loss;
-  }
-
-  /** The distribution at a time, in seconds since 1970. */
-  at(timeS: number): LatencyModel {
-    const busySrc = diurnalLoad(timeS, this.src.longitude);
-    const queueMs = this.src.diurnalMs * busySrc +
-      this.dst.diurnalMs * diurnalLoad(timeS, this.dst.longitude);
-    return latencyUnderLoad(this, { busySrc, queueMs });
-  }
+export function pathNumbers(src: HostLatency, dst: HostLatency, route: RouteLaw): PathNumbers {
+  const km = route.hub
+    ? greatCircleKm(src, route.hub) + greatCircleKm(route.hub, dst)
+    : greatCircleKm(src, dst);
+  const propagationMs = 2 * km * route.stretch / FIBRE_KM_PER_MS;
+  return {
+    baseMs: propagationMs + src.accessMs + dst.accessMs,
+    jitterMs: src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagationMs,
+    loss: route.loss + src.loss + dst.loss,
+  };
 }
 
-/**
- * The distribution of a path at some hour.
- *
- * @param path The parameters that do not change with the hour.
- * @param load The diurnal load at the source, 0 to 1, and the queueing delay of both hosts.
- */
-export function latencyUnderLoad(
+/** The distribution of a path at a time, in seconds since 1970. */
+export function latencyAt(
+  timeS: number,
   { baseMs, jitterMs, loss }: PathNumbers,
-  { busySrc, queueMs }: { busySrc: number; queueMs: number },
+  src: Pick<HostLatency, "longitude" | "diurnalMs">,
+  dst: Pick<HostLatency, "longitude" | "diurnalMs">,
 ): LatencyModel {
-  const pFailed = Math.min(LATENCY_CONSTANTS.maxFailure, loss * (1 + busySrc));
+  const busySrc = diurnalLoad(timeS, src.longitude);
+  const queueMs = src.diurnalMs * busySrc + dst.diurnalMs * diurnalLoad(timeS, dst.longitude);
   return new LatencyModel(
-    pFailed,
+    Math.min(LATENCY_CONSTANTS.maxFailure, loss * (1 + busySrc)),
     baseMs + queueMs,
     jitterMs * (1 + LATENCY_CONSTANTS.jitterBusyFactor * busySrc),
   );

@@ -4,9 +4,9 @@
  * @module
  */
 import { serveJobs } from "../../io/threads/worker_pool.ts";
-import { type Campaign, type MadeRowGroup, RowGroupMaker } from "./campaign.ts";
+import { type Campaign, type MadeRowGroup, RowMaker } from "./campaign.ts";
 
 serveJobs((campaign: Campaign) => {
-  const maker = new RowGroupMaker(campaign);
-  return (index: number) => maker.make(index);
+  const maker = new RowMaker(campaign);
+  return (index: number) => maker.makeGroup(index);
 }, ({ group }: MadeRowGroup) => [group.bytes.buffer]);

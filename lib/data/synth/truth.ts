@@ -8,12 +8,13 @@
  * @module
  */
 import * as z from "zod";
+import { getOrMake } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
-import { LATENCY_CONSTANTS, type LatencyModel } from "./latency_model.ts";
-import { type PairLatency, pairLatency, type World, type WorldHost } from "./world.ts";
 import { rttCodeBounds } from "../tokens/rtt_code.ts";
+import { LATENCY_CONSTANTS, latencyAt, type LatencyModel } from "./latency_model.ts";
+import { type PairPaths, pathsOf, type World, type WorldHost, worldSchema } from "./world.ts";
 
 const FORMAT = "ping-llm synthetic truth 2";
 /** Differs in the name of `latencyConstants` (`law`), which are for other programs. */
@@ -30,53 +31,15 @@ const FORMULAS = [
   "the route of hosts in systems a <= b is routes[a][b - a]",
 ];
 
-const placeSchema = z.object({ latitude: z.number(), longitude: z.number() });
-
-const truthSchema = z.object({
+const truthSchema = worldSchema.extend({
   format: z.literal([FORMAT, OLD_FORMAT]),
   formulas: z.array(z.string()),
-  options: z.object({
-    seed: z.number(),
-    probes: z.number(),
-    destinations: z.number(),
-    ipv6Share: z.number(),
-    startTimeS: z.number(),
-    endTimeS: z.number(),
-  }),
-  hubs: z.array(placeSchema.extend({ name: z.string() })),
-  systems: z.array(z.object({
-    asn: z.number(),
-    kind: z.enum(["access", "hosting"]),
-    region: z.enum(["RIPE", "ARIN", "APNIC", "LACNIC", "AFRINIC"]),
-    prefix4: z.string(),
-    prefix6: z.string(),
-  })),
-  hosts: z.array(placeSchema.extend({
-    address: z.string(),
-    role: z.enum(["probe", "destination"]),
-    id: z.number(),
-    ipVersion: z.union([z.literal(4), z.literal(6)]),
-    system: z.number(),
-    accessMs: z.number(),
-    diurnalMs: z.number(),
-    jitterFloorMs: z.number(),
-    loss: z.number(),
-  })),
-  routes: z.array(z.array(z.object({
-    stretch: z.number(),
-    hub: z.number(),
-    jitterFraction: z.number(),
-    loss: z.number(),
-    changeTimeS: z.number().optional(),
-    changedStretch: z.number().optional(),
-    changedHub: z.number().optional(),
-  }))),
 });
 
 /** The exact conditional distributions of a synthetic Internet. */
 export class SyntheticTruth {
   readonly #hosts: Map<string, WorldHost>;
-  readonly #pairs = new Map<string, PairLatency>();
+  readonly #pairs = new Map<string, PairPaths>();
 
   /** Makes the truth of a world. @param world All its numbers; no two hosts have the same address. */
   constructor(readonly world: World) {
@@ -93,8 +56,8 @@ export class SyntheticTruth {
   static load(path: string): SyntheticTruth {
     const text = readText(path);
     try {
-      const { hubs, systems, hosts, routes, options } = truthSchema.parse(JSON.parse(text));
-      return new SyntheticTruth({ hubs, systems, hosts, routes: routes as World["routes"], options });
+      const { format: _, formulas: __, ...world } = truthSchema.parse(JSON.parse(text));
+      return new SyntheticTruth(world);
     } catch (cause) {
       throw new FormatError("it is not a truth file of synth; make it again with synth", { path, cause });
     }
@@ -120,10 +83,9 @@ export class SyntheticTruth {
    * @throws {RangeError} If an address is not a host of this world.
    */
   latencyModel(src: string, dst: string, timeS: number): LatencyModel {
-    const key = `${src} ${dst}`;
-    let pair = this.#pairs.get(key);
-    if (!pair) this.#pairs.set(key, pair = pairLatency(this.world, this.#host(src), this.#host(dst)));
-    return pair.at(timeS);
+    const [from, to] = [this.#host(src), this.#host(dst)];
+    const paths = getOrMake(this.#pairs, `${src} ${dst}`, () => pathsOf(this.world, from, to));
+    return latencyAt(timeS, timeS >= paths.changeTimeS ? paths.after : paths.before, from, to);
   }
 
   #host(address: string): WorldHost {
@@ -142,12 +104,12 @@ export function truthPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
 }
 
-// The exact probabilities of the RTT codes that models predict, in a synthetic Internet.
-//
-// P(code | reply) = P(low <= RTT < high) with the code's bounds, so the probabilities of all codes add up to 1 and
-// the mean of -log2 P over the generator's draws is the conditional entropy, the smallest loss of any model.
-
-/** P(code | a reply came). @param code A canonical code. */
+/**
+ * P(code | a reply came) = P(low <= RTT < high) with the code's bounds: the mean of -log2 P over the generator's draws is
+ * the conditional entropy, the smallest loss of any model.
+ *
+ * @param code A canonical code.
+ */
 export function codeProbability(model: LatencyModel, code: number): number {
   const { lowMs, highMs } = rttCodeBounds(code);
   return model.probabilityBetween(lowMs, highMs);

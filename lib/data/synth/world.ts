@@ -8,37 +8,115 @@
  *
  * @module
  */
+import * as z from "zod";
 import { RandomStream } from "../../base/random.ts";
 import { isPublicAddress } from "../addresses/address_book.ts";
 import { formatAddress } from "../addresses/ip.ts";
-import { type GeoPoint, type HostLatency, type LatencyModel, PathLatency } from "./latency_model.ts";
+import {
+  type HostLatency,
+  hostLatencySchema,
+  type PathNumbers,
+  pathNumbers,
+  pointSchema,
+} from "./latency_model.ts";
 
-// The autonomous systems: their cities and their prefixes.
-//
-// The locations of hosts are metropolitan areas with weights for the number of hosts.
-//
-// Coordinates are those of the cities, rounded to 0.1 degrees; weights are an ASSUMPTION after the public map of
-// RIPE Atlas probes and anchors, which are mostly in Europe.
-
-/** The regions of the five Internet registries. */
-export type Region = "RIPE" | "ARIN" | "APNIC" | "LACNIC" | "AFRINIC";
-
-export interface City {
-  name: string;
-  region: Region;
-  /** Degrees north. */
-  latitude: number;
-  /** Degrees east. */
-  longitude: number;
-  /** Relative number of hosts. */
-  weight: number;
-  /** Whether networks without a nearer exchange point exchange traffic here. */
-  isHub: boolean;
+/** Options of a world. */
+export interface WorldOptions {
+  /** Seed of all random choices. */
+  seed: number;
+  /** Number of sources. */
+  probes: number;
+  /** Number of destinations. */
+  destinations: number;
+  /** The share of probes (and so of rows) and destinations that have IPv6 addresses, 0 to 1. */
+  ipv6Share: number;
+  /** Start of the measurements, seconds since 1970. */
+  startTimeS: number;
+  /** Their end, likewise. */
+  endTimeS: number;
 }
+
+const regionSchema = z.enum(["RIPE", "ARIN", "APNIC", "LACNIC", "AFRINIC"]);
+/** The regions of the five Internet registries. */
+type Region = z.infer<typeof regionSchema>;
+
+/** An autonomous system. */
+type WorldSystem = z.infer<typeof systemSchema>;
+const systemSchema = z.object({
+  /** Its number, one for private use. */
+  asn: z.number(),
+  /** `access` systems have probes, `hosting` systems destinations. */
+  kind: z.enum(["access", "hosting"]),
+  /** The registry of its addresses. */
+  region: regionSchema,
+  /** Its IPv4 prefix, a /16. */
+  prefix4: z.string(),
+  /** Its IPv6 prefix, a /32. */
+  prefix6: z.string(),
+});
+
+export type WorldHost = z.infer<typeof hostSchema>;
+const hostSchema = hostLatencySchema.extend({
+  /** Its address, in the form of RFC 5952. */
+  address: z.string(),
+  /** Whether it measures or is measured. */
+  role: z.enum(["probe", "destination"]),
+  /** Probe id, or the id of the measurement that has this destination. */
+  id: z.number(),
+  /** Version of its address. */
+  ipVersion: z.literal([4, 6]),
+  /** Index of its autonomous system. */
+  system: z.number(),
+});
+
+/** The route between two autonomous systems. */
+type WorldRoute = z.infer<typeof routeSchema>;
+const routeSchema = z.object({
+  /** Ratio of the route's length to that of the great circles. */
+  stretch: z.number(),
+  /** Index of the hub, or -1 if the systems meet on the way. */
+  hub: z.number(),
+  /** Share of the jitter's median, as a fraction of the propagation delay. */
+  jitterFraction: z.number(),
+  /** Share of the probability of no reply. */
+  loss: z.number(),
+  /** Time of the route's change; absent for most. */
+  changeTimeS: z.number().optional(),
+  /** Stretch after the change. */
+  changedStretch: z.number().optional(),
+  /** Hub after the change. */
+  changedHub: z.number().optional(),
+});
+
+/** A whole synthetic Internet. */
+export type World = z.infer<typeof worldSchema>;
+export const worldSchema = z.object({
+  options: z.object({
+    seed: z.number(),
+    probes: z.number(),
+    destinations: z.number(),
+    ipv6Share: z.number(),
+    startTimeS: z.number(),
+    endTimeS: z.number(),
+  }),
+  /** The locations where traffic is exchanged. */
+  hubs: z.array(pointSchema.extend({ name: z.string() })),
+  /** The autonomous systems. */
+  systems: z.array(systemSchema),
+  /** The probes, then the destinations. */
+  hosts: z.array(hostSchema),
+  /** `routes[a][b]` for systems a <= b, at index b - a. */
+  routes: z.array(z.array(routeSchema)),
+});
 
 const HUB = true;
 
-const CITIES: readonly City[] = ([
+/**
+ * The metropolitan areas of hosts: region, coordinates rounded to 0.1 degrees, relative number of hosts (ASSUMPTION,
+ * after the public map of RIPE Atlas probes and anchors, which are mostly in Europe), and whether networks without a
+ * nearer exchange point exchange traffic here.
+ */
+const CITIES = ([
   ["Amsterdam", "RIPE", 52.4, 4.9, 9, HUB],
   ["Frankfurt", "RIPE", 50.1, 8.7, 10, HUB],
   ["London", "RIPE", 51.5, -0.1, 9, HUB],
@@ -106,29 +184,11 @@ const CITIES: readonly City[] = ([
   ["Cairo", "AFRINIC", 30.0, 31.2, 1],
   ["Tunis", "AFRINIC", 36.8, 10.2, 1],
 ] as [string, Region, number, number, number, boolean?][]).map(
-  ([name, region, latitude, longitude, weight, isHub = false]) => ({
-    name,
-    region,
-    latitude,
-    longitude,
-    weight,
-    isHub,
-  }),
+  ([name, region, latitude, longitude, weight, isHub = false]) => {
+    return { name, region, latitude, longitude, weight, isHub };
+  },
 );
-
-/** An autonomous system. */
-interface WorldSystem {
-  /** Its number, one for private use. */
-  asn: number;
-  /** `access` systems have probes, `hosting` systems destinations. */
-  kind: "access" | "hosting";
-  /** The registry of its addresses. */
-  region: Region;
-  /** Its IPv4 prefix, a /16. */
-  prefix4: string;
-  /** Its IPv6 prefix, a /32. */
-  prefix6: string;
-}
+type City = typeof CITIES[number];
 
 /** First octets (IPv4; a pair is a range) and first 16 bits (IPv6) per region, after IANA's allocations. */
 const BLOCKS: Record<
@@ -214,21 +274,6 @@ function pickWeighted(cities: readonly City[], random: RandomStream): City {
     if (left < 0) return city;
   }
   return cities[cities.length - 1];
-}
-
-// The hosts: their addresses, locations and kinds of access.
-
-export interface WorldHost extends HostLatency {
-  /** Its address, in the form of RFC 5952. */
-  address: string;
-  /** Whether it measures or is measured. */
-  role: "probe" | "destination";
-  /** Probe id, or the id of the measurement that has this destination. */
-  id: number;
-  /** Version of its address. */
-  ipVersion: 4 | 6;
-  /** Index of its autonomous system. */
-  system: number;
 }
 
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
@@ -350,56 +395,8 @@ function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream
   };
 }
 
-// Routes between systems.
-
-/** Options of a world. */
-export interface WorldOptions {
-  /** Seed of all random choices. */
-  seed: number;
-  /** Number of sources. */
-  probes: number;
-  /** Number of destinations. */
-  destinations: number;
-  /** The share of probes (and so of rows) and destinations that have IPv6 addresses, 0 to 1. */
-  ipv6Share: number;
-  /** Start of the measurements, seconds since 1970. */
-  startTimeS: number;
-  /** Their end, likewise. */
-  endTimeS: number;
-}
-
-/** The route between two autonomous systems. */
-export interface WorldRoute {
-  /** Ratio of the route's length to that of the great circles. */
-  stretch: number;
-  /** Index of the hub, or -1 if the systems meet on the way. */
-  hub: number;
-  /** Share of the jitter's median, as a fraction of the propagation delay. */
-  jitterFraction: number;
-  /** Share of the probability of no reply. */
-  loss: number;
-  /** Time of the route's change; absent for most. */
-  changeTimeS?: number;
-  /** Stretch after the change. */
-  changedStretch?: number;
-  /** Hub after the change. */
-  changedHub?: number;
-}
-
-/** A whole synthetic Internet. */
-export interface World {
-  options: WorldOptions;
-  /** The locations where traffic is exchanged. */
-  hubs: (GeoPoint & { name: string })[];
-  /** The autonomous systems. */
-  systems: WorldSystem[];
-  /** The probes, then the destinations. */
-  hosts: WorldHost[];
-  /** `routes[a][b]` for systems a <= b, at index b - a. */
-  routes: WorldRoute[][];
-}
-
 const HUBS = CITIES.filter(({ isHub }) => isHub);
+
 /** Makes the world of a seed; the same options give the same world. */
 export function makeWorld(options: WorldOptions): World {
   const hubs = HUBS.map(({ name, latitude, longitude }) => ({ name, latitude, longitude }));
@@ -442,24 +439,19 @@ function chooseHub(a: PlacedSystem, b: PlacedSystem, random: RandomStream): numb
   return near.length > 0 ? near[random.below(near.length)] : random.below(HUBS.length);
 }
 
-/** The latency model of a pair of hosts at any time: one before its route changes, one from then on. */
-export class PairLatency {
-  /** @param changeTimeS Time of the route's change, seconds since 1970; Infinity for never. */
-  constructor(readonly before: PathLatency, readonly after: PathLatency, readonly changeTimeS: number) {}
-
-  /** The distribution at a time, in seconds since 1970. */
-  at(timeS: number): LatencyModel {
-    return (timeS >= this.changeTimeS ? this.after : this.before).at(timeS);
-  }
+/** The paths of a pair of hosts before and after its route's change. */
+export interface PairPaths {
+  before: PathNumbers;
+  after: PathNumbers;
+  /** Seconds since 1970; Infinity for never. */
+  changeTimeS: number;
 }
 
-/** The latency model of a pair of hosts of a world, for many times. */
-export function pairLatency({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLatency {
+export function pathsOf({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairPaths {
   const a = Math.min(src.system, dst.system);
   const route = routes[a][Math.max(src.system, dst.system) - a];
-  const pathLatency = (stretch: number, hub: number) =>
-    new PathLatency(src, dst, { ...route, stretch, hub: hubs[hub] });
-  const before = pathLatency(route.stretch, route.hub);
-  const after = pathLatency(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
-  return new PairLatency(before, after, route.changeTimeS ?? Infinity);
+  const { stretch, hub, changedStretch = stretch, changedHub = hub, changeTimeS = Infinity } = route;
+  const pathOf = (stretch: number, hub: number) =>
+    pathNumbers(src, dst, { ...route, stretch, hub: hubs[hub] });
+  return { before: pathOf(stretch, hub), after: pathOf(changedStretch, changedHub), changeTimeS };
 }

@@ -1,13 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
-import {
-  diurnalLoad,
-  greatCircleKm,
-  LATENCY_CONSTANTS,
-  LatencyModel,
-  normalCdf,
-} from "../../../lib/data/synth/latency_model.ts";
-import { codeProbability } from "../../../lib/data/synth/truth.ts";
+import { LATENCY_CONSTANTS, LatencyModel, normalCdf } from "../../../lib/data/synth/latency_model.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import { codeProbabilities } from "./code_probabilities.ts";
 
@@ -26,26 +19,6 @@ Deno.test("normalCdf() has the values of the tables", () => {
   assertEquals([normalCdf(-40), normalCdf(40), normalCdf(-Infinity)], [0, 1, 0]);
 });
 
-Deno.test("greatCircleKm() measures distances on the globe", () => {
-  const [paris, sydney] = [{ latitude: 48.8566, longitude: 2.3522 }, {
-    latitude: -33.8688,
-    longitude: 151.2093,
-  }];
-  assertAlmostEquals(greatCircleKm(paris, sydney), 16_960, 20);
-  assertEquals(greatCircleKm(paris, paris), 0);
-  assertAlmostEquals(
-    greatCircleKm({ latitude: 0, longitude: 0 }, { latitude: 0, longitude: 180 }),
-    Math.PI * 6371,
-    1e-6,
-  );
-});
-
-Deno.test("diurnalLoad() is 1 at 21 h and 0 at 9 h of the place's own time", () => {
-  assertAlmostEquals(diurnalLoad(21 * 3600, 0), 1, 1e-12);
-  assertAlmostEquals(diurnalLoad(9 * 3600, 0), 0, 1e-12);
-  assertAlmostEquals(diurnalLoad(0, -45), 1, 1e-12);
-});
-
 Deno.test("LatencyModel.quantile() inverts LatencyModel.cdf()", () => {
   const model = new LatencyModel(0.1, 30, 0.4);
   for (const q of [1e-6, 0.01, 0.5, 0.9, 0.97, 0.99, 0.99999]) {
@@ -54,40 +27,6 @@ Deno.test("LatencyModel.quantile() inverts LatencyModel.cdf()", () => {
   assertEquals(model.quantile(0), 30);
   assertEquals(model.cdf(30), 0);
   assertAlmostEquals(model.cdf(1e12), 1, 1e-6);
-});
-
-Deno.test("LatencyModel.sample() draws from LatencyModel.cdf(), by the test of Kolmogorov and Smirnov", () => {
-  for (const [index, model] of [new LatencyModel(0.2, 30, 0.4), new LatencyModel(0, 5, 8)].entries()) {
-    const random = new RandomStream(1, "test/model", index);
-    const numDraws = 40_000;
-    const drawn = Array.from({ length: numDraws }, () => model.sample(random));
-    const rtts = Float64Array.from(drawn.filter((rttMs) => rttMs !== undefined)).sort();
-    const failedShare = 1 - rtts.length / numDraws;
-    assert(Math.abs(failedShare - model.pFailed) < 5 * Math.sqrt(0.25 / numDraws));
-    let distance = 0;
-    for (let i = 0; i < rtts.length; i++) {
-      const p = model.cdf(rtts[i]);
-      distance = Math.max(distance, p - i / rtts.length, (i + 1) / rtts.length - p);
-    }
-    // P(sqrt(n) D > 2) = 2 exp(-8) = 0.0007 for the right model.
-    assert(Math.sqrt(rtts.length) * distance < 2, `sqrt(n) D = ${Math.sqrt(rtts.length) * distance}`);
-  }
-});
-
-Deno.test("LatencyModel.sample() draws the tail of LatencyModel.cdf() too", () => {
-  const model = new LatencyModel(0, 30, 0.4);
-  const random = new RandomStream(2, "test/tail");
-  const numDraws = 200_000;
-  const drawn = Array.from({ length: numDraws }, () => model.sample(random) ?? 0);
-  for (const q of [0.97, 0.99, 0.999]) {
-    const limitMs = model.quantile(q);
-    const numAbove = drawn.filter((rttMs) => rttMs > limitMs).length;
-    const expected = (1 - q) * numDraws; // binomial: 4 standard deviations
-    assert(
-      Math.abs(numAbove - expected) < 4 * Math.sqrt(expected),
-      `${numAbove} above ${q}, ${expected} expected`,
-    );
-  }
 });
 
 /** No jitter to speak of, the usual, much of it, and an RTT that crosses the codes of 1 µs. */
@@ -162,22 +101,4 @@ Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-sq
     const z = (Math.cbrt(chiSquare / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
     assert(z < 4, `chi-square ${chiSquare} with ${freedom} degrees of freedom`);
   }
-});
-
-Deno.test("The mean of -log2 codeProbability() over draws is the entropy", () => {
-  const model = MODELS[1];
-  const entropyBits = codeProbabilities(model).reduce((bits, p) => p > 0 ? bits - p * Math.log2(p) : bits, 0);
-  const random = new RandomStream(2, "test/entropy");
-  const drawn: number[] = [];
-  while (drawn.length < 20_000) {
-    const rttMs = model.sample(random);
-    if (rttMs !== undefined) drawn.push(-Math.log2(codeProbability(model, encodeRttCode(rttMs))));
-  }
-  const meanBits = drawn.reduce((total, bits) => total + bits, 0) / drawn.length;
-  const deviation = Math.sqrt(
-    drawn.reduce((total, bits) => total + (bits - meanBits) ** 2, 0) / drawn.length,
-  );
-  const z = (meanBits - entropyBits) / (deviation / Math.sqrt(drawn.length));
-  assert(Math.abs(z) < 4, `${meanBits} bits drawn, ${entropyBits} computed`);
-  assertEquals(codeProbability(model, encodeRttCode(10)), 0);
 });

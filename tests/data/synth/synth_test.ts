@@ -1,12 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { isPublicAddress } from "../../../lib/data/addresses/address_book.ts";
-import {
-  makeCampaign,
-  makeSchedule,
-  RowGenerator,
-  type SynthRows,
-} from "../../../lib/data/synth/campaign.ts";
+import { makeCampaign, RowMaker, type SynthRows } from "../../../lib/data/synth/campaign.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
 import { makeWorld, type WorldOptions } from "../../../lib/data/synth/world.ts";
@@ -63,24 +58,24 @@ Deno.test("makeWorld() has hosts of the wanted versions only", () => {
   }
 });
 
-Deno.test("RowGenerator.rows() makes a row of its number alone, in order of time", () => {
-  const generator = new RowGenerator(makeCampaign(makeWorld(OPTIONS), 5000), 5000);
+Deno.test("RowMaker.rows() makes a row of its number alone, in order of time", () => {
+  const maker = new RowMaker(makeCampaign(makeWorld(OPTIONS), 5000));
   const columnsOf = ({ numRows, ...columns }: SynthRows) =>
     Object.entries(columns).map(([name, values]) => [name, values.slice(0, numRows)] as const);
-  const whole = generator.rows(0, 5000);
+  const whole = maker.rows(0, 5000);
   const eventTimeUs = whole.eventTimeUs.slice();
   const wanted = columnsOf(whole);
   for (const [from, end] of [[0, 1], [1, 1700], [1700, 5000]]) {
-    const found = columnsOf(generator.rows(from, end));
+    const found = columnsOf(maker.rows(from, end));
     assertEquals(found, wanted.map(([name, values]) => [name, values.slice(from, end)]));
   }
   for (let row = 1; row < 5000; row++) assert(eventTimeUs[row] >= eventTimeUs[row - 1]);
   assert(eventTimeUs[0] >= OPTIONS.startTimeS * 1e6 && eventTimeUs[4999] < OPTIONS.endTimeS * 1e6);
 });
 
-Deno.test("makeSchedule() has each probe measure several destinations of its version, each once a round", () => {
+Deno.test("makeCampaign() has each probe measure several destinations of its version, each once a round", () => {
   const world = makeWorld(OPTIONS);
-  const { src, dst } = makeSchedule(world, 60 * 400);
+  const { src, dst } = makeCampaign(world, 60 * 400).pairs;
   const pairs = Array.from(src, (probe, i) => `${probe} ${dst[i]}`);
   assertEquals(new Set(pairs).size, pairs.length);
   for (let i = 0; i < src.length; i++) {
@@ -134,21 +129,9 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     Deno.writeTextFileSync(`${folder}/first.truth.json`, JSON.stringify(first));
     assertEquals(SyntheticTruth.load(`${folder}/first.truth.json`).world, truth.world);
     const [src, dst] = [truth.world.hosts[0].address, truth.world.hosts[89].address];
-    const timeS = OPTIONS.startTimeS + 12_345;
-    assertEquals(
-      loaded.latencyModel(src, dst, timeS).quantile(0.5),
-      truth.latencyModel(src, dst, timeS).quantile(0.5),
-    );
-    assertEquals(
-      loaded.latencyModel(src, dst, timeS).cdf(loaded.latencyModel(src, dst, timeS).quantile(0.25)).toFixed(
-        9,
-      ),
-      "0.250000000",
-    );
-    assertEquals(loaded.latencyModel(src, dst, timeS).pFailed, truth.latencyModel(src, dst, timeS).pFailed);
     assert(loaded.has(src) && !loaded.has("192.0.2.1"));
     assertThrows(
-      () => loaded.latencyModel("192.0.2.1", dst, timeS).cdf(1),
+      () => loaded.latencyModel("192.0.2.1", dst, OPTIONS.startTimeS),
       RangeError,
       "not a host of this synthetic Internet",
     );
@@ -221,13 +204,14 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
       const m = (src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagation) *
         (1 + 1.5 * busy(src));
       const pFailed = Math.min(0.999, (route.loss + src.loss + dst.loss) * (1 + busy(src)));
-      assertAlmostEquals(truth.latencyModel(src.address, dst.address, timeS).pFailed, pFailed, 1e-12);
+      const found = truth.latencyModel(src.address, dst.address, timeS);
+      assertAlmostEquals(found.pFailed, pFailed, 1e-12);
       if (km(src, dst) < 50) continue; // where this test's formula for distances loses digits
       numChecked++;
-      assertEquals(truth.latencyModel(src.address, dst.address, timeS).cdf(offset - 1e-6), 0);
+      assertEquals(found.cdf(offset - 1e-6), 0);
       // At y = m the lognormal part is at its median.
       const p = 0.97 * 0.5 + 0.03 * (1 - (1 + m / (2 + 10 * m)) ** -1.5);
-      assertAlmostEquals(truth.latencyModel(src.address, dst.address, timeS).cdf(offset + m), p, 1e-6);
+      assertAlmostEquals(found.cdf(offset + m), p, 1e-6);
     }
     assert(numChecked > 20);
   }));
@@ -238,18 +222,9 @@ const NUM_ROWS = 400_000;
 Deno.test("synthesize() writes the same bytes with any number of workers", async () => {
   using folder = new TemporaryFolder();
   const hashes = new Set<string>();
-  for (const workers of [1, 2, 5]) {
+  for (const workers of [1, 3]) {
     const path = folder.at(`${workers}.parquet`);
-    const options = {
-      seed: 1,
-      rows: NUM_ROWS,
-      probes: 70,
-      destinations: 40,
-      days: 3,
-      ipv6Share: 0.4,
-      workers,
-    };
-    const { rows, failed } = await synthesize(path, options);
+    const { rows, failed } = await synthesize(path, { ...OPTIONS, rows: NUM_ROWS, days: 3, workers });
     const sha256 = createHash("sha256").update(Deno.readFileSync(path)).digest("hex");
     hashes.add(`${rows} rows, ${failed} failed: ${sha256}`);
   }
