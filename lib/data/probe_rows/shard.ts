@@ -19,7 +19,7 @@ import { parquetShardName } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardedStageOptions, ShardJob } from "./stage_threads.ts";
 import { type ColumnData, makeColumn, type SpillColumn } from "./external_sort/spill.ts";
-import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
+import type { SplitMode, SplitRatios } from "./splits.ts";
 import type { StageHooks } from "../../io/threads/stage_hooks.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
@@ -64,7 +64,11 @@ export function shardStage(options: ShardOptions): ShardedStage {
     ownShards: [0, numShards[0] + numShards[1] + numShards[2]],
     schema: SCHEMA,
     columns: OPTIONAL_COLUMNS.map(({ key }) => key),
-    fill,
+    columnsOf: ({ batch, srcId, dstId }) => {
+      const missing = () => new Float64Array(batch.numRows).fill(NaN);
+      const optional = OPTIONAL_COLUMNS.map(({ key }) => batch[key] ?? missing());
+      return [batch.eventTimeUs, batch.rttMs, srcId, dstId, ...optional];
+    },
     subdivisions: () => 1,
     shardName: (shard) => parquetShardName(shard, task),
     counted: ["rows", "sources"],
@@ -72,24 +76,14 @@ export function shardStage(options: ShardOptions): ShardedStage {
   };
 }
 
-function fill({ batch, srcId, dstId }: KeyedBatch, into: ColumnData[]): void {
-  const [timeUs, rttMs, src, dst, ...optional] = into;
-  timeUs.set(batch.eventTimeUs);
-  rttMs.set(batch.rttMs);
-  src.set(srcId);
-  dst.set(dstId);
-  OPTIONAL_COLUMNS.forEach(({ key }, i) => {
-    const values = batch[key];
-    if (values) optional[i].set(values);
-    else optional[i].fill(NaN);
-  });
-}
-
 async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<string, number>> {
   const optional = OPTIONAL_COLUMNS.map(({ key }) => key).filter((key) => job.columns.includes(key));
   using writer = MeasurementParquetWriter.create(job.path, { optionalColumns: optional });
-  const sources = new SourceCounter(groupBy);
   const keys = new KeyTable();
+  const sources = new KeyTable();
+  const toSources = new KeyTranslation(sources);
+  const prbIdColumn = SCHEMA.findIndex(({ name }) => name === "prb_id");
+  const words = new Uint32Array(4);
   let texts: string[] = [];
   for (const partition of job.partitions) {
     for (const block of job.spill.blocks(partition)) {
@@ -102,13 +96,19 @@ async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<stri
       for (let id = texts.length; id < keys.size; id++) {
         texts.push(wordsToAddress(keys.words, 4 * id, keys.kinds[id]));
       }
-      sources.add(columns, keys);
+      if (groupBy === "src_addr") { for (const id of columns[2]) toSources.idOf(keys, id); }
+      else {
+        for (const prbId of columns[prbIdColumn]) {
+          integerToWords(prbId, words, 2);
+          sources.idOf(words, 0, KeyKind.PROBE);
+        }
+      }
       writer.append(toBatch(columns, job.columns, { kinds: keys.kinds, texts }));
       await job.pacer.yieldToEventLoop();
     }
   }
   const { rows } = writer.close();
-  return { rows, sources: sources.count };
+  return { rows, sources: sources.size };
 }
 
 function toBatch(
@@ -129,28 +129,4 @@ function toBatch(
     if (found.includes(key)) batch[key] = optional[i] as Float64Array;
   });
   return batch;
-}
-
-/** Counts the distinct sources of a shard. */
-class SourceCounter {
-  readonly #sources = new KeyTable();
-  readonly #translation = new KeyTranslation(this.#sources);
-
-  constructor(readonly groupBy: GroupKey) {}
-
-  get count(): number {
-    return this.#sources.size;
-  }
-
-  add([, , src, , ...optional]: readonly ColumnData[], keys: KeyTable): void {
-    if (this.groupBy === "src_addr") {
-      for (const id of src) this.#translation.idOf(keys, id);
-      return;
-    }
-    const words = new Uint32Array(4);
-    for (const prbId of optional[OPTIONAL_COLUMNS.findIndex(({ key }) => key === "prbId")]) {
-      integerToWords(prbId, words, 2);
-      this.#sources.idOf(words, 0, KeyKind.PROBE);
-    }
-  }
 }

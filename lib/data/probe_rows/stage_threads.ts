@@ -11,7 +11,6 @@ import type { ArrayTask } from "../../io/files/array_task.ts";
 import type { GroupKey } from "./external_sort/probe_columns.ts";
 import {
   type ColumnData,
-  makeColumn,
   type SpillColumn,
   type SpillIndex,
   type SpillPart,
@@ -85,8 +84,8 @@ export interface ShardedStage extends ShardedStageOptions {
   schema: readonly SpillColumn[];
   /** Optional columns to read if a file has them. */
   columns: readonly OptionalColumn[];
-  /** Fills the spill file's columns from a batch. */
-  fill(keyed: KeyedBatch, into: ColumnData[]): void;
+  /** The spill file's columns of a batch. */
+  columnsOf(keyed: KeyedBatch): ColumnData[];
   /** The number of partitions of a shard, from the number of rows. */
   subdivisions(numRows: number): number;
   /** The shard's file within the output folder. */
@@ -153,9 +152,7 @@ async function partitionShare(
       partitionOf[row] = partition;
       if (partition < layout.numPartitions) rows[SPLIT_NAMES[split[row]]]++;
     }
-    const spilled = stage.schema.map((column) => makeColumn(column, batch.numRows));
-    stage.fill(keyed, spilled);
-    spill.append({ numRows: batch.numRows, columns: spilled, keys }, partitionOf);
+    spill.append({ numRows: batch.numRows, columns: stage.columnsOf(keyed), keys }, partitionOf);
     numRowsRead += batch.numRowsRead;
     hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
     await pacer.yieldToEventLoop();

@@ -8,12 +8,8 @@
  *
  * @module
  */
-import { ensure } from "../../../base/errors.ts";
 import { philox4x32 } from "../../../base/random.ts";
-import { formatAddress, parseAddress } from "../../addresses/ip.ts";
-
-// A hash table from 128-bit keys in typed arrays to dense ids: no object per key, no text. Open addressing with linear
-// probing (Knuth, TAOCP 3, 6.4), at most half full.
+import { addressBytes, formatAddress } from "../../addresses/ip.ts";
 
 const FIRST_CAPACITY = 64;
 /** Odd constants of xxHash32's rounds (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
@@ -22,7 +18,11 @@ const PRIME_2 = 0x85ebca77;
 const PRIME_3 = 0xc2b2ae3d;
 const PRIME_4 = 0x27d4eb2f;
 
-/** Numbers distinct keys 0, 1, 2, … in the order in which they are first seen. */
+/**
+ * Numbers distinct keys 0, 1, 2, … in the order in which they are first seen: a hash table from 128-bit keys in typed
+ * arrays to dense ids, without an object per key. Open addressing with linear probing (Knuth, TAOCP 3, 6.4), at most half
+ * full.
+ */
 export class KeyTable {
   /** Number of distinct keys. */
   size = 0;
@@ -111,7 +111,7 @@ function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, lengt
 }
 
 /** A map from a table's ids to numbers that is cleared in constant time. */
-export class IdNumbers {
+class IdNumbers {
   /** By id: its number, valid if `#stamps` shows that it was set since the last {@link clear}. */
   #numbers = new Int32Array(1024);
   #stamps = new Uint32Array(1024);
@@ -134,6 +134,27 @@ export class IdNumbers {
 
   clear(): void {
     this.#stamp++;
+  }
+}
+
+/** Numbers ids 0, 1, 2, … in the order in which they are first seen. */
+export class IdNumbering {
+  /** The distinct ids, by their numbers. */
+  ids: number[] = [];
+  readonly #numbers = new IdNumbers();
+
+  has(id: number): boolean {
+    return this.#numbers.get(id) >= 0;
+  }
+
+  numberOf(id: number): number {
+    const number = this.#numbers.get(id);
+    return number >= 0 ? number : this.#numbers.set(id, this.ids.push(id) - 1);
+  }
+
+  clear(): void {
+    this.ids = [];
+    this.#numbers.clear();
   }
 }
 
@@ -175,8 +196,6 @@ function mix(w0: number, w1: number, w2: number, w3: number, kind: number): numb
   hash = Math.imul(hash, PRIME_2);
   return (hash ^ (hash >>> 15)) >>> 0;
 }
-
-// Words and hashes.
 
 /** The kind of a key; part of the hash, so that equal words of different kinds have different hashes. */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
@@ -246,8 +265,7 @@ export class SourceKeys extends KeyTable {
 
   /** The id of an address, whatever its spelling; valid until the next {@link trim}. */
   idOfAddress(text: string): number {
-    const bytes = parseAddress(text);
-    ensure(bytes, `the reader accepted the address ${JSON.stringify(text)}`);
+    const bytes = addressBytes(text);
     addressToWords(bytes, this.#key, 0);
     return this.#hashedId(bytes.length === 4 ? KeyKind.IPV4 : KeyKind.IPV6);
   }

@@ -8,9 +8,9 @@
  *
  * @module
  */
-import { IdNumbers, type KeyTable } from "./keys.ts";
 import { ensure, FormatError } from "../../../base/errors.ts";
 import { ByteFile } from "../../../io/files/byte_file.ts";
+import { IdNumbering, type KeyTable } from "./keys.ts";
 
 // The columns of rows that are spilled to disk, and a block of them as bytes.
 //
@@ -95,7 +95,7 @@ function storedBytes({ type }: SpillColumn, numRows: number): number {
 /** Encodes and decodes blocks of a schema, and reuses its buffer. */
 class BlockFormat {
   readonly #numKeyColumns: number;
-  readonly #dictionary = new BlockDictionary();
+  readonly #dictionary = new IdNumbering();
   #buffer = new ArrayBuffer(0);
 
   constructor(readonly schema: readonly SpillColumn[]) {
@@ -118,16 +118,18 @@ class BlockFormat {
     const maxKeys = this.#numKeyColumns * numRows;
     const buffer = this.#reserve(HEADER_BYTES + this.#bodyBytes({ numRows, numKeys: maxKeys }));
     const dictionary = this.#dictionary;
-    dictionary.begin(maxKeys);
+    dictionary.clear();
     let at = HEADER_BYTES;
     for (const [c, column] of this.schema.entries()) {
       const values = columns[c].subarray(0, numRows);
       if (column.type === "key") {
-        dictionary.index(values as Uint32Array, new Uint16Array(buffer, at, numRows));
+        const indexes = new Uint16Array(buffer, at, numRows);
+        for (let row = 0; row < numRows; row++) indexes[row] = dictionary.numberOf(values[row]);
       } else new CONSTRUCTORS[column.type](buffer, at, numRows).set(values);
       at += storedBytes(column, numRows);
     }
-    const { ids, numKeys } = dictionary;
+    const { ids } = dictionary;
+    const numKeys = ids.length;
     const ownWords = new Uint32Array(buffer, at, 4 * numKeys);
     const ownKinds = new Uint8Array(buffer, at + ownWords.byteLength, numKeys);
     for (let i = 0; i < numKeys; i++) {
@@ -180,34 +182,6 @@ class BlockFormat {
   #reserve(sizeBytes: number): ArrayBuffer {
     if (sizeBytes > this.#buffer.byteLength) this.#buffer = new ArrayBuffer(Math.ceil(sizeBytes / 8) * 8);
     return this.#buffer;
-  }
-}
-
-/** Numbers the distinct ids of a block. */
-class BlockDictionary {
-  /** The distinct ids, in the order of appearance. */
-  ids = new Uint32Array(0);
-  numKeys = 0;
-  readonly #numbers = new IdNumbers();
-
-  /** Starts a new block. */
-  begin(maxKeys: number): void {
-    this.#numbers.clear();
-    this.numKeys = 0;
-    if (this.ids.length < maxKeys) this.ids = new Uint32Array(maxKeys);
-  }
-
-  /** Writes each id's number to `indexes`. */
-  index(ids: Uint32Array, indexes: Uint16Array): void {
-    for (let row = 0; row < ids.length; row++) {
-      const id = ids[row];
-      let number = this.#numbers.get(id);
-      if (number < 0) {
-        number = this.#numbers.set(id, this.numKeys);
-        this.ids[this.numKeys++] = id;
-      }
-      indexes[row] = number;
-    }
   }
 }
 
