@@ -36,17 +36,7 @@ export class SpillFolder {
 
   /** The state of complete spill files, of this run or of an earlier run of the same work. */
   read(): SpillState | undefined {
-    if (!exists(this.#indexPath)) return undefined;
-    try {
-      const state: SpillState = JSON.parse(readText(this.#indexPath));
-      const isWhole = state.indexes.every(({ sizeBytes }, thread) =>
-        Deno.statSync(this.rowsPath(thread)).size === sizeBytes
-      );
-      return isWhole ? state : undefined;
-    } catch (error) {
-      if (error instanceof SyntaxError || error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+    return exists(this.#indexPath) ? JSON.parse(readText(this.#indexPath)) : undefined;
   }
 
   /** Makes an empty folder. */
