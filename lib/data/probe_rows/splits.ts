@@ -1,24 +1,22 @@
 /**
  * Assigns measurements to train, val and test.
  *
- * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
- * training; `time`: the latest rows are test, those before them val; `row` by hash of (msm_id,
- * event_time), or of (src_addr, dst_addr, event_time) where there is no msm_id; `pair` by hash of the unordered pair
- * of addresses, because the reverse direction would reveal the answer; `destination` by hash of dst_addr; `node` by the
- * hashes of both addresses: test if either is, else val if either is. An address has the same hash as source, as
- * destination and as node. A row's split depends on the row, the seed and, for `time`, the quantiles of event_time over
- * all rows (`time_cuts.ts`). It never depends on the order of the rows.
+ * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it); `time`: the latest rows are
+ * test, those before them val (`time_cuts.ts`); `row` by hash of (msm_id, event_time), or of (src_addr, dst_addr,
+ * event_time) if there is no msm_id; `pair` by hash of the unordered pair of addresses, because the reverse direction
+ * would reveal the answer; `destination` by hash of dst_addr; `node` by the hashes of both addresses: test if either is,
+ * else val if either is. An address has the same hash as source, as destination and as node.
  *
  * @module
  */
-import { ensure, shortened, UsageError } from "../../base/errors.ts";
-import type { MeasurementBatch } from "../formats/batch.ts";
-import type { TimeCuts } from "./time_cuts.ts";
-import { fillPhiloxBlock } from "../../base/random.ts";
-import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
 import { basename, dirname, join } from "@std/path";
+import { ensure, shortened, UsageError } from "../../base/errors.ts";
+import { fillPhiloxBlock } from "../../base/random.ts";
 import { exists, type IsRead, listInputs } from "../../io/files/inputs.ts";
 import type { ManifestOutput } from "../../io/files/manifest.ts";
+import type { MeasurementBatch } from "../formats/batch.ts";
+import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
+import type { TimeCuts } from "./time_cuts.ts";
 
 /** The splits, in the order used in all arrays and files. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
@@ -77,137 +75,90 @@ export function parseRatios(text: string): SplitRatios {
   return [parts[0] / total, parts[1] / total, parts[2] / total];
 }
 
-/** Gives each row of a batch its split. */
-export class SplitAssigner {
-  readonly #plan: SplitPlan;
-  /** The split of every row, or -1 if there are several. */
-  readonly #only: number;
-  /** Below this fraction: train. */
-  readonly #trainEnd: number;
-  /** Below this fraction: val. */
-  readonly #valEnd: number;
-
-  /** @param plan The way of splitting. */
-  constructor(plan: SplitPlan) {
-    this.#plan = plan;
-    this.#only = plan.ratios.indexOf(1);
-    this.#trainEnd = plan.ratios[0];
-    // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
-    this.#valEnd = plan.ratios[2] === 0 ? 2 : plan.ratios[0] + plan.ratios[1];
+/**
+ * Assigns the rows of a batch to splits.
+ *
+ * @param keyed The batch; mode `row` uses its msm_id if it has one.
+ * @returns An index into {@link SPLIT_NAMES} per row.
+ */
+export function assignSplits(plan: SplitPlan, keyed: KeyedBatch): Uint8Array {
+  const { mode, ratios: [train, val, test], timeCuts } = plan;
+  const splits = new Uint8Array(keyed.batch.numRows);
+  const only = plan.ratios.indexOf(1);
+  if (only >= 0) return splits.fill(only);
+  // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
+  let [trainEnd, valEnd] = [train, test === 0 ? 2 : train + val];
+  if (mode === "time") {
+    ensure(timeCuts, "a split by time has no cuts");
+    [trainEnd, valEnd] = [timeCuts.valUs, timeCuts.testUs];
   }
-
-  /**
-   * The split of each row.
-   *
-   * @param keyed The batch; mode `row` uses its msm_id if it has one.
-   * @returns An index into {@link SPLIT_NAMES} per row.
-   */
-  assign(keyed: KeyedBatch): Uint8Array {
-    if (this.#only >= 0) return new Uint8Array(keyed.batch.numRows).fill(this.#only);
-    const { mode, timeCuts } = this.#plan;
-    if (mode === "time") return splitsByTime(keyed.batch, timeCuts);
-    const fractions = this.#fractions(keyed, mode);
-    const [trainEnd, valEnd] = [this.#trainEnd, this.#valEnd];
-    const splits = new Uint8Array(fractions.length);
-    for (let row = 0; row < splits.length; row++) {
-      splits[row] = fractions[row] < trainEnd ? 0 : fractions[row] < valEnd ? 1 : 2;
-    }
-    return splits;
-  }
-
-  /** A number in [0, 1) per row, which the ratios divide. */
-  #fractions(keyed: KeyedBatch, mode: Exclude<SplitMode, "time">): Float64Array {
-    switch (mode) {
-      case "probe":
-        return keyFractions(keyed.keys, keyed.groupId, keyed.batch.numRows);
-      case "row":
-        return rowFractions(keyed, this.#plan.seed);
-      case "pair":
-        return pairFractions(keyed, this.#plan.seed);
-      case "destination":
-        return keyFractions(keyed.keys, keyed.dstId, keyed.batch.numRows);
-      case "node":
-        return nodeFractions(keyed);
-    }
-  }
-}
-
-function splitsByTime({ numRows, eventTimeUs }: MeasurementBatch, cuts: SplitPlan["timeCuts"]): Uint8Array {
-  ensure(cuts, "a split by time has no cuts");
-  const splits = new Uint8Array(numRows);
-  for (let row = 0; row < numRows; row++) {
-    splits[row] = eventTimeUs[row] < cuts.valUs ? 0 : eventTimeUs[row] < cuts.testUs ? 1 : 2;
+  const placeOf = placesOf(plan, keyed);
+  for (let row = 0; row < splits.length; row++) {
+    const place = placeOf(row);
+    splits[row] = place < trainEnd ? 0 : place < valEnd ? 1 : 2;
   }
   return splits;
 }
 
-function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number): Float64Array {
-  const fractions = new Float64Array(numRows);
-  for (let row = 0; row < numRows; row++) fractions[row] = splitFraction(hashes, 4 * id[row]);
-  return fractions;
-}
-
-/**
- * Since train, val and test follow each other in [0, 1), the larger fraction is that of the end that is held out
- * more.
- */
-function nodeFractions({ batch, keys, srcId, dstId }: KeyedBatch): Float64Array {
-  const fractions = keyFractions(keys, srcId, batch.numRows);
-  const ofDst = keyFractions(keys, dstId, batch.numRows);
-  for (let row = 0; row < fractions.length; row++) fractions[row] = Math.max(fractions[row], ofDst[row]);
-  return fractions;
-}
-
-function rowFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
-  const { numRows, msmId, eventTimeUs } = batch;
+/** The number of each row that the ends of train and val divide: in [0, 1), or its time. */
+function placesOf(
+  { mode, seed }: SplitPlan,
+  { batch, keys, srcId, dstId, groupId }: KeyedBatch,
+): (row: number) => number {
+  const { eventTimeUs, msmId } = batch;
   const { hashes } = keys;
-  const fractions = new Float64Array(numRows);
-  const words = new Uint32Array(4);
   const hash = new Uint32Array(4);
-  for (let row = 0; row < numRows; row++) {
-    const msm = msmId?.[row] ?? NaN;
-    if (!Number.isNaN(msm)) integerToWords(msm, words, 0);
-    else {
-      // Unlike a sum, these words distinguish the two directions of a pair.
-      words[0] = hashes[4 * srcId[row] + 2] + hashes[4 * dstId[row]];
-      words[1] = hashes[4 * srcId[row] + 3] + hashes[4 * dstId[row] + 1];
+  const ofKey = (ids: Uint32Array) => (row: number) => splitFraction(hashes, 4 * ids[row]);
+  switch (mode) {
+    case "probe":
+      return ofKey(groupId);
+    case "destination":
+      return ofKey(dstId);
+    case "time":
+      return (row) => eventTimeUs[row];
+    case "node": {
+      // As train, val and test follow each other, the larger fraction is of the end that is held out more.
+      const [ofSrc, ofDst] = [ofKey(srcId), ofKey(dstId)];
+      return (row) => Math.max(ofSrc(row), ofDst(row));
     }
-    integerToWords(eventTimeUs[row], words, 2);
-    // hashKey() without its arrays.
-    fillPhiloxBlock(hash, words[0], words[1], words[2], words[3], seed, KeyKind.ROW);
-    fractions[row] = splitFraction(hash, 0);
+    case "pair":
+      // The wordwise sum of the two addresses' hashes does not depend on their order; it is hashed again.
+      return (row) => {
+        const a = 4 * srcId[row];
+        const b = 4 * dstId[row];
+        fillPhiloxBlock(
+          hash,
+          hashes[a] + hashes[b],
+          hashes[a + 1] + hashes[b + 1],
+          hashes[a + 2] + hashes[b + 2],
+          hashes[a + 3] + hashes[b + 3],
+          seed,
+          KeyKind.PAIR,
+        );
+        return splitFraction(hash, 0);
+      };
+    case "row": {
+      const words = new Uint32Array(4);
+      return (row) => {
+        const msm = msmId?.[row] ?? NaN;
+        if (!Number.isNaN(msm)) integerToWords(msm, words, 0);
+        else {
+          // Unlike a sum, these words distinguish the two directions of a pair.
+          words[0] = hashes[4 * srcId[row] + 2] + hashes[4 * dstId[row]];
+          words[1] = hashes[4 * srcId[row] + 3] + hashes[4 * dstId[row] + 1];
+        }
+        integerToWords(eventTimeUs[row], words, 2);
+        fillPhiloxBlock(hash, words[0], words[1], words[2], words[3], seed, KeyKind.ROW);
+        return splitFraction(hash, 0);
+      };
+    }
   }
-  return fractions;
-}
-
-/** The wordwise sum of the two addresses' hashes does not depend on their order; it is hashed again. */
-function pairFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
-  const fractions = new Float64Array(batch.numRows);
-  const { hashes } = keys;
-  const hash = new Uint32Array(4);
-  for (let row = 0; row < fractions.length; row++) {
-    const a = 4 * srcId[row];
-    const b = 4 * dstId[row];
-    fillPhiloxBlock(
-      hash,
-      hashes[a] + hashes[b],
-      hashes[a + 1] + hashes[b + 1],
-      hashes[a + 2] + hashes[b + 2],
-      hashes[a + 3] + hashes[b + 3],
-      seed,
-      KeyKind.PAIR,
-    );
-    fractions[row] = splitFraction(hash, 0);
-  }
-  return fractions;
 }
 
 /** The last 53 bits of a hash as a number in [0, 1). */
 function splitFraction(hashes: Uint32Array, at: number): number {
   return ((hashes[at + 2] >>> 5) * 2 ** 26 + (hashes[at + 3] >>> 6)) * 2 ** -53;
 }
-
-// Inputs that are already split: folders with `train`, `val` and `test` in them, as `shard` writes.
 
 const PARQUET: InputKind = { extensions: [".parquet"], wanted: "a Parquet file" };
 

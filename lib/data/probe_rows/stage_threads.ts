@@ -20,7 +20,7 @@ import {
 import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { type Shard, ShardLayout, type ShardRange } from "./shard_layout.ts";
-import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
+import { assignSplits, type KeyedBatch, SPLIT_NAMES, type SplitName, type SplitPlan } from "./splits.ts";
 import type { TimeCuts } from "./time_cuts.ts";
 import { RejectLog, type RejectSnapshot } from "../measurement_files/rejects.ts";
 import { readKeyed } from "./keyed_reader.ts";
@@ -169,8 +169,8 @@ function makeSplitter(
     return ({ batch }, path) =>
       new Uint8Array(batch.numRows).fill(SPLIT_NAMES.indexOf(splitOfFile.get(path) ?? "train"));
   }
-  const assigner = new SplitAssigner({ ...splits.plan, ...(timeCuts ? { timeCuts } : {}) });
-  return (keyed) => assigner.assign(keyed);
+  const plan = { ...splits.plan, ...(timeCuts ? { timeCuts } : {}) };
+  return (keyed) => assignSplits(plan, keyed);
 }
 
 /** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */

@@ -4,10 +4,10 @@ import { UsageError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { SourceKeys } from "../../../lib/data/probe_rows/external_sort/keys.ts";
 import {
+  assignSplits,
   type KeyedBatch,
   parseRatios,
   SPLIT_MODES,
-  SplitAssigner,
   type SplitMode,
   type SplitRatios,
 } from "../../../lib/data/probe_rows/splits.ts";
@@ -30,7 +30,7 @@ function assign(
 ) {
   const { seed = 0, ratios = RATIOS } = options;
   const plan = { mode, ratios, seed, timeCuts: cutsOf(ROWS.eventTimeUs, ratios) };
-  return new SplitAssigner(plan).assign(keyOf(batch, seed));
+  return assignSplits(plan, keyOf(batch, seed));
 }
 
 /** The same rows in another order. */
@@ -67,23 +67,23 @@ function assertShares(counts: number[], ratios: SplitRatios): void {
   });
 }
 
-Deno.test("SplitAssigner.assign() keeps a source in one split and near the ratios when the mode is probe", () => {
+Deno.test("assignSplits() keeps a source in one split and near the ratios when the mode is probe", () => {
   const splits = assign(ROWS, "probe");
   assertShares(assertTogether(ROWS.srcAddr, splits), RATIOS);
   const uneven: SplitRatios = [0.5, 0.2, 0.3];
   assertShares(assertTogether(ROWS.srcAddr, assign(ROWS, "probe", { ratios: uneven })), uneven);
 });
 
-Deno.test("SplitAssigner.assign() keeps a probe in one split when the groups are probes", () => {
+Deno.test("assignSplits() keeps a probe in one split when the groups are probes", () => {
   const prbId = ROWS.prbId ?? new Float64Array(0);
   const byAddress = keyOf(ROWS);
   const groupId = Uint32Array.from(prbId, (id) => byAddress.keys.idOfProbe(id));
   const keyed = { ...byAddress, groupId };
-  const splits = new SplitAssigner({ mode: "probe", ratios: RATIOS, seed: 0 }).assign(keyed);
+  const splits = assignSplits({ mode: "probe", ratios: RATIOS, seed: 0 }, keyed);
   assertShares(assertTogether(Array.from(prbId, String), splits), RATIOS);
 });
 
-Deno.test("SplitAssigner.assign() keeps a pair in one split in both directions when the mode is pair", () => {
+Deno.test("assignSplits() keeps a pair in one split in both directions when the mode is pair", () => {
   const reversed = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
   const splits = assign(ROWS, "pair");
   assertEquals(assign(reversed, "pair"), splits);
@@ -91,7 +91,7 @@ Deno.test("SplitAssigner.assign() keeps a pair in one split in both directions w
   assertShares(assertTogether(names, splits), RATIOS);
 });
 
-Deno.test("SplitAssigner.assign() keeps (msm_id, event_time) in one split when the mode is row", () => {
+Deno.test("assignSplits() keeps (msm_id, event_time) in one split when the mode is row", () => {
   const names = Array.from(ROWS.eventTimeUs, (timeUs, row) => `${ROWS.msmId?.[row]} ${timeUs}`);
   const splits = assign(ROWS, "row");
   assertShares(assertTogether(names, splits), RATIOS);
@@ -99,7 +99,7 @@ Deno.test("SplitAssigner.assign() keeps (msm_id, event_time) in one split when t
   assert(sourcesInTest.size > 500, "a split by row does not keep sources together");
 });
 
-Deno.test("SplitAssigner.assign() keeps (src_addr, dst_addr, event_time) in one split when the mode is row without msm_id", () => {
+Deno.test("assignSplits() keeps (src_addr, dst_addr, event_time) in one split when the mode is row without msm_id", () => {
   const { msmId: _, ...rows } = ROWS;
   const splits = assign(rows, "row");
   const names = ROWS.srcAddr.map((src, row) => `${src} ${ROWS.dstAddr[row]} ${ROWS.eventTimeUs[row]}`);
@@ -113,7 +113,7 @@ Deno.test("SplitAssigner.assign() keeps (src_addr, dst_addr, event_time) in one 
   several({ eventTimeUs: ROWS.eventTimeUs.map((timeUs) => timeUs + 1e6) });
 });
 
-Deno.test("SplitAssigner.assign() keeps a destination in one split when the mode is destination", () => {
+Deno.test("assignSplits() keeps a destination in one split when the mode is destination", () => {
   const reversed = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
   const splits = assign(reversed, "destination");
   assertShares(assertTogether(ROWS.srcAddr, splits), RATIOS);
@@ -121,7 +121,7 @@ Deno.test("SplitAssigner.assign() keeps a destination in one split when the mode
   assert(sourcesInTest.size > 50, "a split by destination does not keep sources together");
 });
 
-Deno.test("SplitAssigner.assign() holds addresses out at both ends when the mode is node", () => {
+Deno.test("assignSplits() holds addresses out at both ends when the mode is node", () => {
   const ratios: SplitRatios = [0.6, 0.2, 0.2];
   const nodes = Array.from({ length: 120 }, (_, i) => `198.51.100.${i}`);
   const pairs = nodes.flatMap((src) => nodes.filter((dst) => dst !== src).map((dst) => [src, dst]));
@@ -140,7 +140,7 @@ Deno.test("SplitAssigner.assign() holds addresses out at both ends when the mode
   assertEquals(Array.from(splits), wanted);
 });
 
-Deno.test("SplitAssigner.assign() puts the latest rows into test when the mode is time", () => {
+Deno.test("assignSplits() puts the latest rows into test when the mode is time", () => {
   for (const ratios of [RATIOS, [0.5, 0.2, 0.3]] as const) {
     const splits = assign(ROWS, "time", { ratios });
     const shares = [0, 1, 2].map((split) => splits.filter((each) => each === split).length / splits.length);
@@ -153,7 +153,7 @@ Deno.test("SplitAssigner.assign() puts the latest rows into test when the mode i
   }
 });
 
-Deno.test("SplitAssigner.assign() does not depend on the order of the rows", () => {
+Deno.test("assignSplits() does not depend on the order of the rows", () => {
   const small = permute(ROWS, Array.from({ length: 200 }, (_, i) => i * 7));
   const orders = fc.shuffledSubarray(Array.from({ length: 200 }, (_, i) => i), { minLength: 1 });
   for (const mode of SPLIT_MODES) {
@@ -167,14 +167,14 @@ Deno.test("SplitAssigner.assign() does not depend on the order of the rows", () 
   }
 });
 
-Deno.test("SplitAssigner.assign() gives another split when the seed is another, except by time", () => {
+Deno.test("assignSplits() gives another split when the seed is another, except by time", () => {
   for (const mode of SPLIT_MODES.filter((name) => name !== "time")) {
     assertNotEquals(assign(ROWS, mode), assign(ROWS, mode, { seed: 1 }));
   }
   assertEquals(assign(ROWS, "time"), assign(ROWS, "time", { seed: 1 }));
 });
 
-Deno.test("SplitAssigner.assign() leaves a split empty when its ratio is 0", () => {
+Deno.test("assignSplits() leaves a split empty when its ratio is 0", () => {
   for (const mode of SPLIT_MODES) {
     const splitsWith = (...ratios: SplitRatios) => [...new Set(assign(ROWS, mode, { ratios }))].sort();
     assertEquals([splitsWith(1, 0, 0), splitsWith(0, 1, 0), splitsWith(0, 0, 1)], [[0], [1], [2]]);
@@ -183,7 +183,7 @@ Deno.test("SplitAssigner.assign() leaves a split empty when its ratio is 0", () 
   }
 });
 
-Deno.test("SplitAssigner.assign() keeps two spellings of an address together", () => {
+Deno.test("assignSplits() keeps two spellings of an address together", () => {
   const rows = { ...permute(ROWS, [0, 0]), srcAddr: ["2001:DB8:0:0::1", "2001:db8::1"] };
   const { srcId } = keyOf(rows);
   assertEquals(srcId[0], srcId[1]);
