@@ -67,58 +67,47 @@ function assertShares(counts: number[], ratios: SplitRatios): void {
   });
 }
 
-Deno.test("assignSplits() keeps a source in one split and near the ratios when the mode is probe", () => {
-  const splits = assign(ROWS, "probe");
-  assertShares(assertTogether(ROWS.srcAddr, splits), RATIOS);
-  const uneven: SplitRatios = [0.5, 0.2, 0.3];
-  assertShares(assertTogether(ROWS.srcAddr, assign(ROWS, "probe", { ratios: uneven })), uneven);
-});
+const REVERSED = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
+const { msmId: _, ...WITHOUT_MSM_ID } = ROWS;
 
-Deno.test("assignSplits() keeps a probe in one split when the groups are probes", () => {
+/** What each mode keeps in one split. */
+const TOGETHER: [mode: SplitMode, rows: MeasurementBatch, name: (row: number) => string][] = [
+  ["probe", ROWS, (row) => ROWS.srcAddr[row]],
+  ["pair", ROWS, (row) => [ROWS.srcAddr[row], ROWS.dstAddr[row]].sort().join(" ")],
+  ["row", ROWS, (row) => `${ROWS.msmId?.[row]} ${ROWS.eventTimeUs[row]}`],
+  ["row", WITHOUT_MSM_ID, (row) => `${ROWS.srcAddr[row]} ${ROWS.dstAddr[row]} ${ROWS.eventTimeUs[row]}`],
+  ["destination", REVERSED, (row) => REVERSED.dstAddr[row]],
+];
+
+Deno.test("assignSplits() keeps what a mode names in one split, and near the ratios", () => {
+  for (const ratios of [RATIOS, [0.5, 0.2, 0.3]] as const) {
+    for (const [mode, rows, name] of TOGETHER) {
+      const names = Array.from({ length: rows.numRows }, (_, row) => name(row));
+      assertShares(assertTogether(names, assign(rows, mode, { ratios })), ratios);
+    }
+  }
   const prbId = ROWS.prbId ?? new Float64Array(0);
   const byAddress = keyOf(ROWS);
   const groupId = Uint32Array.from(prbId, (id) => byAddress.keys.idOfProbe(id));
-  const keyed = { ...byAddress, groupId };
-  const splits = assignSplits({ mode: "probe", ratios: RATIOS, seed: 0 }, keyed);
-  assertShares(assertTogether(Array.from(prbId, String), splits), RATIOS);
+  const byProbe = assignSplits({ mode: "probe", ratios: RATIOS, seed: 0 }, { ...byAddress, groupId });
+  assertShares(assertTogether(Array.from(prbId, String), byProbe), RATIOS);
+  assertEquals(assign(REVERSED, "pair"), assign(ROWS, "pair"));
+  // The other modes do not keep sources together.
+  for (const mode of ["row", "destination"] as const) {
+    const splits = assign(ROWS, mode);
+    const sourcesInTest = new Set(ROWS.srcAddr.filter((_, row) => splits[row] === 2));
+    assert(sourcesInTest.size > 50, mode);
+  }
 });
 
-Deno.test("assignSplits() keeps a pair in one split in both directions when the mode is pair", () => {
-  const reversed = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
-  const splits = assign(ROWS, "pair");
-  assertEquals(assign(reversed, "pair"), splits);
-  const names = ROWS.srcAddr.map((src, row) => [src, ROWS.dstAddr[row]].sort().join(" "));
-  assertShares(assertTogether(names, splits), RATIOS);
-});
-
-Deno.test("assignSplits() keeps (msm_id, event_time) in one split when the mode is row", () => {
-  const names = Array.from(ROWS.eventTimeUs, (timeUs, row) => `${ROWS.msmId?.[row]} ${timeUs}`);
-  const splits = assign(ROWS, "row");
-  assertShares(assertTogether(names, splits), RATIOS);
-  const sourcesInTest = new Set(ROWS.srcAddr.filter((_, row) => splits[row] === 2));
-  assert(sourcesInTest.size > 500, "a split by row does not keep sources together");
-});
-
-Deno.test("assignSplits() keeps (src_addr, dst_addr, event_time) in one split when the mode is row without msm_id", () => {
-  const { msmId: _, ...rows } = ROWS;
-  const splits = assign(rows, "row");
-  const names = ROWS.srcAddr.map((src, row) => `${src} ${ROWS.dstAddr[row]} ${ROWS.eventTimeUs[row]}`);
-  assertShares(assertTogether(names, splits), RATIOS);
+Deno.test("assignSplits() takes time and both addresses for the row where there is no msm_id", () => {
+  const splits = assign(WITHOUT_MSM_ID, "row");
   // Imports of other formats have a column without values.
-  assertEquals(assign({ ...rows, msmId: new Float64Array(ROWS.numRows).fill(NaN) }, "row"), splits);
-  // One time, one pair or one direction does not decide.
-  const several = (changes: Partial<MeasurementBatch>) =>
-    assertNotEquals(assign({ ...rows, ...changes }, "row"), splits);
-  several({ srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr });
-  several({ eventTimeUs: ROWS.eventTimeUs.map((timeUs) => timeUs + 1e6) });
-});
-
-Deno.test("assignSplits() keeps a destination in one split when the mode is destination", () => {
-  const reversed = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
-  const splits = assign(reversed, "destination");
-  assertShares(assertTogether(ROWS.srcAddr, splits), RATIOS);
-  const sourcesInTest = new Set(ROWS.dstAddr.filter((_, row) => splits[row] === 2));
-  assert(sourcesInTest.size > 50, "a split by destination does not keep sources together");
+  assertEquals(assign({ ...ROWS, msmId: new Float64Array(ROWS.numRows).fill(NaN) }, "row"), splits);
+  const later = ROWS.eventTimeUs.map((timeUs) => timeUs + 1e6);
+  for (const change of [{ srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr }, { eventTimeUs: later }]) {
+    assertNotEquals(assign({ ...WITHOUT_MSM_ID, ...change }, "row"), splits);
+  }
 });
 
 Deno.test("assignSplits() holds addresses out at both ends when the mode is node", () => {

@@ -1,18 +1,15 @@
 /**
  * `--task I/N`: the files of several tasks together are those of one run, byte for byte, whatever the numbers of
- * tasks, and an incomplete folder is refused with the task that is missing.
+ * tasks.
  *
  * @module
  */
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname } from "@std/path";
 import { UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { ArrayTask } from "../../../lib/io/files/array_task.ts";
-import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { manifestName } from "../../../lib/io/files/task_manifests.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
-import { detectTargets } from "../../../lib/cli/inspect/inspect.ts";
-import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
 import { neededParts } from "../../../lib/data/probe_rows/shard_layout.ts";
@@ -22,7 +19,6 @@ import {
   SPLIT_NAMES,
   type SplitMode,
 } from "../../../lib/data/probe_rows/splits.ts";
-import { pretokenize } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
 import { dataFingerprint } from "../../../lib/train/run_data.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_fixtures.ts";
@@ -86,7 +82,7 @@ function records(folder: string): Record<string, string> {
   return Object.fromEntries(Object.entries(folderHashes(folder)).filter(isRecord));
 }
 
-Deno.test("shard and probe-rows in tasks make the bytes of one run, for any number of tasks", async () => {
+Deno.test("shard and probe-rows in tasks make the bytes of one run and of the file itself, for any number of tasks", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   for (const splitBy of SPLIT_MODES) {
@@ -95,19 +91,19 @@ Deno.test("shard and probe-rows in tasks make the bytes of one run, for any numb
     await makeRows(at("shards-1"), at("rows-1-1"), { count: 1 });
     const wanted = records(at("rows-1-1"));
     assertEquals(Object.keys(wanted).length, 6);
-    // 14 row groups in 2 files, 6 shards of records.
-    for (const count of splitBy === "probe" ? [2, 20] : [3]) {
-      const parts = await shardInTasks(inputs, at(`shards-${count}`), { splitBy, count });
-      assertEquals(parts.reduce((sum, { inputRows }) => sum + inputRows, 0), whole.inputRows);
-      const rejected = parts.reduce((sum, part) => sum + (part.rejected.unparseableAddress ?? 0), 0);
-      assertEquals(rejected, whole.rejected.unparseableAddress);
-      for (const numTasks of splitBy === "probe" ? [1, 4, 9] : [2]) {
-        const rows = at(`rows-${count}-${numTasks}`);
-        await makeRows(at(`shards-${count}`), rows, { count: numTasks });
-        assertEquals(records(rows), wanted, `${count} tasks of shard, ${numTasks} of probe-rows`);
-        assertEquals(await dataFingerprint(rows), await dataFingerprint(at("rows-1-1")));
-      }
-    }
+    const splits = { plan: { mode: splitBy, ratios: SHARD.ratios, seed: SHARD.seed } };
+    await buildProbeRows({ ...PROBE_ROWS, inputs, splits, output: at("unsharded") });
+    assertEquals(records(at("unsharded")), wanted);
+    if (splitBy !== "probe" && splitBy !== "time") continue;
+    // Fewer tasks than the 14 row groups in 2 files and the 6 shards of records, and more.
+    const [count, numTasks] = splitBy === "probe" ? [20, 9] : [3, 2];
+    const parts = await shardInTasks(inputs, at("shards"), { splitBy, count });
+    assertEquals(parts.reduce((sum, { inputRows }) => sum + inputRows, 0), whole.inputRows);
+    const rejected = parts.reduce((sum, part) => sum + (part.rejected.unparseableAddress ?? 0), 0);
+    assertEquals(rejected, whole.rejected.unparseableAddress);
+    await makeRows(at("shards"), at("rows"), { count: numTasks });
+    assertEquals(records(at("rows")), wanted);
+    assertEquals(await dataFingerprint(at("rows")), await dataFingerprint(at("rows-1-1")));
   }
 });
 
@@ -212,37 +208,4 @@ Deno.test("a task resumes by itself and leaves other tasks' files alone", async 
     UsageError,
     "--overwrite",
   );
-});
-
-Deno.test("a folder in which a task is missing is refused by whatever reads it", async () => {
-  using folder = new TemporaryFolder();
-  const inputs = writeInputs(folder);
-  const shards = folder.at("shards");
-  await shardInTasks(inputs, shards, { splitBy: "probe", count: 3 });
-  await makeRows(shards, folder.at("rows"), { count: 3 });
-  const common = { inputs: [folder.at("rows")], sequencesPerFile: 1000, overwrite: false };
-  const tokens = {
-    ...common,
-    vocabulary: "v2",
-    seed: 0,
-    epoch: 0,
-    sequenceLength: 128,
-    onCorrupt: "error",
-  } as const;
-  (await openProbeRows(folder.at("rows"), "train")).close();
-  const whole = await pretokenize({ ...tokens, output: folder.at("tokens") });
-  assert(whole.sequences > 0);
-  assertEquals(detectTargets(folder.at("rows")).map(({ kind }) => kind), ["arrayRecord"]);
-
-  Deno.removeSync(folder.at("shards/manifest-00002-of-00003.json"));
-  await assertRejects(
-    () => checkOutputs([shards]),
-    UserError,
-    "task 2/3 of shard is missing; run `shard --task 2/3`",
-  );
-  const message = "task 3/3 of probe-rows is missing";
-  Deno.removeSync(folder.at("rows/manifest-00003-of-00003.json"));
-  await assertRejects(() => openProbeRows(folder.at("rows"), "train"), UserError, message);
-  await assertRejects(() => pretokenize({ ...tokens, output: folder.at("again") }), UserError, message);
-  assertThrows(() => detectTargets(folder.at("rows")), UserError, message);
 });
