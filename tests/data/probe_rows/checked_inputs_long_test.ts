@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { runStageProcess, succeed } from "../../cli/process.ts";
-import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 
@@ -100,34 +99,3 @@ Deno.test("stages read what is whole, and follow links with a line for the user"
   }
   await succeed("inspect", folder.at("again"), "--verify");
 });
-
-Deno.test("every stage that reads refuses a large folder with files of a run with another seed", () =>
-  withCheckpoint(async (scratch, checkpoint) => {
-    using folder = new TemporaryFolder();
-    const synth = folder.at("synth.parquet");
-    await succeed("synth", "--output", synth, "--rows", "4000", "--probes", "300");
-    const [rows, other] = ["rows", "other"].map((name) => folder.at(name));
-    for (const [output, seed] of [[rows, "1"], [other, "2"]]) {
-      const args = ["--input", synth, "--output", output, "--seed", seed, "--shards", "256"];
-      await succeed("probe-rows", "--split-by", "probe", ...args);
-    }
-    const outputsOf = (root: string) => readManifest(join(root, "manifest.json"))?.outputs ?? [];
-    assert(outputsOf(rows).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > 1 << 24);
-    // Only the content tells these files apart.
-    const same = outputsOf(rows).filter(({ path, sizeBytes, sha256, counts }) => {
-      const found = outputsOf(other).find((output) => output.path === path);
-      return found?.sizeBytes === sizeBytes && found.sha256 !== sha256 &&
-        found.counts?.records === counts?.records;
-    });
-    assert(same.length > 1);
-    for (const { path } of same) Deno.copyFileSync(join(other, path), join(rows, path));
-    const output = ["--output", join(scratch, "out")];
-    const reading = [
-      ["train", "--data", rows, "--run", join(scratch, "run")],
-      ["eval", "--checkpoint", checkpoint, "--data", rows, ...output],
-      ["pretokenize", "--input", rows, ...output],
-      ["inspect", rows],
-    ];
-    await assertRefused(reading, /^error: Cannot read .* has other bytes at its ends than were written/);
-    await succeed("inspect", other);
-  }));

@@ -4,28 +4,24 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
-import { exists } from "../../../lib/io/files/inputs.ts";
-import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
+import { assertEquals } from "@std/assert";
+import { killWhenThere, refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes, killAt } from "./stage_fixtures.ts";
+import { folderHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
 
 async function run(args: readonly string[]): Promise<void> {
   await succeeded(runStageProcess([...args, "--json"]));
 }
 
-/** Runs all tasks at the same time and kills one of them at each moment. */
+/** Runs all tasks at the same time, and kills one of them as soon as each of some files is there. */
 async function runTasks(
   args: readonly string[],
-  { count, killed, moments }: { count: number; killed: number; moments: readonly (() => boolean)[] },
+  { count, killed, files }: { count: number; killed: number; files: readonly string[] },
 ): Promise<void> {
   const others = Array.from({ length: count }, (_, i) => i + 1).filter((index) => index !== killed)
     .map((index) => run([...args, "--task", `${index}/${count}`]));
-  for (const [i, isReached] of moments.entries()) {
-    const isKilled = await killAt([...args, "--task", `${killed}/${count}`], isReached);
-    assert(isKilled, `the task ended before moment ${i}`);
-  }
+  for (const file of files) await killWhenThere([...args, "--task", `${killed}/${count}`], file);
   await Promise.all([...others, run([...args, "--task", `${killed}/${count}`])]);
 }
 
@@ -41,12 +37,12 @@ Deno.test("shard and probe-rows in tasks at the same time, one killed again and 
   await runTasks([...shard, "--output", shards], {
     count: 3,
     killed: 2,
-    moments: [
-      () => exists(`${shards}/.work-00002-of-00003/manifest.json`),
-      () => exists(`${shards}/.work-00002-of-00003/spill/index.json`),
-      () => exists(`${shards}/.work-00002-of-00003/next/train/shard-00002-part-00002-of-00003.parquet`),
-      () => exists(`${shards}/.work-00002-of-00003/next/val/shard-00001-part-00002-of-00003.parquet`),
-    ],
+    files: [
+      "manifest.json",
+      "spill/index.json",
+      "next/train/shard-00002-part-00002-of-00003.parquet",
+      "next/val/shard-00001-part-00002-of-00003.parquet",
+    ].map((name) => `${shards}/.work-00002-of-00003/${name}`),
   });
   const names = Object.keys(folderHashes(shards));
   assertEquals(names.filter((name) => name.endsWith(".parquet")).length, 3 * (16 + 2 + 25));
@@ -60,16 +56,11 @@ Deno.test("shard and probe-rows in tasks at the same time, one killed again and 
   await runTasks([...rows, "--input", shards, "--output", output], {
     count: 2,
     killed: 1,
-    moments: [
-      () => exists(`${output}/.work-00001-of-00002/spill/rows-0.bin`),
-      () => exists(`${output}/.work-00001-of-00002/next/train/train-00001-of-00016.arrayrecord`),
-      () => exists(`${output}/.work-00001-of-00002/next/train/train-00008-of-00016.arrayrecord`),
-    ],
+    files: ["spill/rows-0.bin", "next/train/train-00003-of-00016.arrayrecord"]
+      .map((name) => `${output}/.work-00001-of-00002/${name}`),
   });
   const { "manifest-00001-of-00002.json": _one, "manifest-00002-of-00002.json": _two, ...records } =
-    folderHashes(
-      output,
-    );
+    folderHashes(output);
   const { "manifest.json": _whole, ...wanted } = folderHashes(folder.at("rows-1"));
   assertEquals(records, wanted);
   assertEquals(Object.keys(records).length, 20);

@@ -1,5 +1,4 @@
-/** What tests of both stages share: options of few shards, hashes of output folders, kills. @module */
-import { spawnStage } from "../../cli/process.ts";
+/** What tests of both stages share: options of few shards, hashes of output folders. @module */
 import type { ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import type { ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
 import { createHash } from "node:crypto";
@@ -31,8 +30,6 @@ export const PROBE_ROWS_OPTIONS: Omit<ProbeRowsOptions, "inputs" | "output"> = {
   compression: "zstd",
 };
 
-// Hashes of the files in an output folder, for comparing runs.
-
 /** SHA-256 of every file under the folder, by relative path. */
 export function folderHashes(folder: string): Record<string, string> {
   const hashes: Record<string, string> = {};
@@ -53,21 +50,4 @@ export function folderHashes(folder: string): Record<string, string> {
 export function unfinishedHashes(folder: string): Record<string, string> {
   const next = join(folder, ".work", "next");
   return exists(next) ? folderHashes(next) : {};
-}
-
-/**
- * Starts a stage and kills it, as kill -9 does, as soon as a moment is reached.
- *
- * @returns Whether the moment came before the stage ended.
- */
-export async function killAt(args: readonly string[], isReached: () => boolean): Promise<boolean> {
-  const child = spawnStage(args);
-  let isOver = false;
-  const status = child.status.then(() => isOver = true);
-  while (!isOver && !isReached()) await new Promise((resolve) => setTimeout(resolve, 0));
-  const isKilled = !isOver;
-  if (isKilled) child.kill("SIGKILL");
-  await status;
-  await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-  return isKilled;
 }
