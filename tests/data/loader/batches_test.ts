@@ -63,11 +63,6 @@ const measurementsOf = (batches: Batch[]): DecodedMeasurement[] =>
     )
   );
 
-Deno.test("next() gives sequences whose every segment decodes", async () => {
-  const batches = await take(open({ sequenceLength: 300 }), 30);
-  assert(measurementsOf(batches).length > 30 * 3 * 6);
-});
-
 Deno.test("next() keeps the rules of targets, loss mask, segments and padding", async () => {
   let numPadded = 0;
   let numFullToTheEnd = 0;
@@ -230,31 +225,6 @@ Deno.test("a row that fits is learned from whole and once an epoch, except in th
   assertEquals(counts.size, 400);
   const numExtra = [...counts.values()].reduce((sum, count) => sum + count, 0) - 400 * 5;
   assert([...counts.values()].every((count) => count >= 5) && numExtra <= 257 / 12, `${numExtra} extra`);
-});
-
-Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", async () => {
-  const mixes: [string, number, number, { ipv6?: number; failed?: number; meanGapS?: number }][] = [
-    ["as published", 1500, 25, {}],
-    ["IPv6 only", 1000, 25, { ipv6: 1 }],
-    ["IPv6 only, no failures, large rows", 40, 2000, { ipv6: 1, failed: 0, meanGapS: 20 }],
-    ["IPv4 only, no failures, large rows", 40, 2000, { ipv6: 0, failed: 0, meanGapS: 20 }],
-    ["tiny rows", 4000, 0.5, {}],
-    ["less than one sequence", 5, 2, {}],
-  ];
-  for (const [name, numRows, mean, options] of mixes) {
-    const source = new MemoryRowSource(syntheticRows(4, numRows, mean, options));
-    const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1 });
-    let numTokens = 0;
-    let numPaddingTokens = 0;
-    while (loader.position.epoch === 0) {
-      const batch = await loader.next();
-      numTokens += batch.tokens.length;
-      numPaddingTokens += batch.numPaddingTokens;
-    }
-    const padding = numPaddingTokens / numTokens;
-    console.log(`padding, ${name}: ${(100 * padding).toFixed(2)} % of ${numTokens} tokens`);
-    assert(padding <= 0.01, `${name}: ${padding}`);
-  }
 });
 
 Deno.test("validationBatches() gives the same sequences for any batch size, and pads the last batch", async () => {

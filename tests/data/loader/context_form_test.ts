@@ -1,22 +1,12 @@
 import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../lib/base/errors.ts";
-import {
-  type Batch,
-  BatchLoader,
-  type LoaderOptions,
-  validationBatches,
-} from "../../../lib/data/loader/batches.ts";
-import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
-import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/contexts.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
-import { encodeProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { type Batch, BatchLoader, type LoaderOptions } from "../../../lib/data/loader/batches.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import {
   chosenRttEncoding,
   RTT_ENCODING_NAMES,
   type RttEncoding,
 } from "../../../lib/data/tokens/vocab_v1.ts";
-import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { MemoryRowSource, syntheticRows } from "./synthetic_rows.ts";
 
 const ROWS = syntheticRows(1, 60, 25);
@@ -110,41 +100,6 @@ Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2"
   };
   // The sequence that is filled up differs.
   assertLess(Math.abs(await countOf(V1) - await countOf(undefined)), 2 * 256 / 12);
-});
-
-Deno.test("a loader of vocabulary v1 goes on at any position and fills sequences", async () => {
-  const whole = await take(BatchLoader.open(SOURCE, OPTIONS), 30);
-  const loader = BatchLoader.open(SOURCE, OPTIONS);
-  await take(loader, 11);
-  assertEquals(
-    await take(BatchLoader.open(SOURCE, { ...OPTIONS, position: loader.position }), 19),
-    whole.slice(11),
-  );
-  const T = 256;
-  const padding = (batches: Batch[]) =>
-    batches.reduce((sum, { numPaddingTokens }) => sum + numPaddingTokens, 0) / (batches.length * 3 * T);
-  assertLess(padding(whole), 0.05);
-});
-
-Deno.test("a loader of vocabulary v1 with workers gives the batches of one without", async () => {
-  using folder = new TemporaryFolder();
-  const writer = await ArrayRecordWriter.create(`${folder.path}/train/train-00000-of-00001.arrayrecord`);
-  for (const row of ROWS) writer.write(encodeProbeRow(row));
-  writer.close();
-  using source = await openProbeRows(folder.path, "train");
-  const wanted = await take(BatchLoader.open(source, OPTIONS), 40);
-  for (const numWorkers of [1, 3]) {
-    using loader = await BatchLoader.openWithWorkers(source, { ...OPTIONS, numWorkers });
-    assertEquals(await take(loader, 40), wanted);
-  }
-});
-
-Deno.test("validationBatches() has vocabulary v1 too, with the sources' own addresses", async () => {
-  const options = { ...OPTIONS, numSequences: 6, sampling: { ...DEFAULT_SAMPLING, unknownSourceShare: 1 } };
-  const known = written(chosenRttEncoding(V1));
-  const contexts = (await validationBatches(SOURCE, options)).flatMap(contextsOf);
-  assert(contexts.length > 20);
-  for (const tokens of contexts) assert(known.has(read(tokens, chosenRttEncoding(V1))));
 });
 
 Deno.test("a loader of vocabulary v1 refuses sequences that an IPv6 measurement may not fit", async () => {

@@ -10,6 +10,7 @@ import {
   type TimestampMode,
 } from "../../../lib/data/tokens/contexts.ts";
 import { type PreparedRow, prepareRow } from "../../../lib/data/loader/prepared_row.ts";
+import { lowerBound } from "../../../lib/base/collections.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { rttHistoryOf } from "../../../lib/data/tokens/rtt_history.ts";
@@ -115,15 +116,18 @@ Deno.test("sampleContext() keeps the order of timed measurements in partial mode
   assert(numMixed > 0);
 });
 
-Deno.test("sampleContext() shuffles in none mode: each measurement is as likely first as last", () => {
+Deno.test("sampleContext() shuffles in none mode: each measurement is as likely first as last, in every order of blocks", () => {
   const from = row(6, { failed: 0 });
   const codes = [...from.rttMs].map(encodeRttCode);
   const counts = new Float64Array(6);
+  const orders = new Set<string>();
   for (let draw = 0; draw < 3000; draw++) {
     const context = sample(from, draw, only("none"));
     assertEquals(times(context), []);
     counts[codes.indexOf(context.measurements[0].rttCode ?? 0)]++;
+    orders.add(String(context.measurements[0].order));
   }
+  assertEquals(orders.size, 24);
   // Binomial(3000, 1/6): mean 500, deviation 20.4; 5 deviations.
   for (const count of counts) assert(Math.abs(count - 500) < 102, `${counts}`);
 });
@@ -171,17 +175,6 @@ Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
   assert(distance < Math.sqrt(Math.log(2e6) / 2 / numDraws) + 0.01, `${distance}`);
 });
 
-function lowerBound(values: Float64Array, value: number): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 Deno.test("sampleContext() takes as many measurements of its window as fit", () => {
   const from = row(5000, { ipv6: 0, failed: 0, meanGapS: 10 });
   let numFull = 0;
@@ -192,15 +185,6 @@ Deno.test("sampleContext() takes as many measurements of its window as fit", () 
   }
   // Windows of at least 64 measurements: 1 - ln 64 / ln 5000 = 51 %, less 5 deviations.
   assert(numFull / 200 > 0.51 - 5 * Math.sqrt(0.25 / 200), `${numFull}`);
-});
-
-Deno.test("sampleContext() shuffles the blocks of a measurement", () => {
-  const from = row(60);
-  const orders = new Set<string>();
-  for (let draw = 0; draw < 20; draw++) {
-    for (const measurement of sample(from, draw).measurements) orders.add(String(measurement.order));
-  }
-  assertEquals(orders.size, 24);
 });
 
 Deno.test("prefixLengths() and cutContext() count what is written", () => {

@@ -8,10 +8,8 @@ import {
   type LoaderOptions,
 } from "../../../lib/data/loader/batches.ts";
 import { type ArrayRecordRowSource, openProbeRows } from "../../../lib/data/loader/row_source.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
-import { encodeProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { syntheticRows } from "./synthetic_rows.ts";
+import { syntheticRows, writeProbeRows } from "./synthetic_rows.ts";
 
 const OPTIONS: LoaderOptions = { seed: 5, sequenceLength: 256, batchSize: 4, blockRows: 7 };
 const NUM_BATCHES = 60;
@@ -33,9 +31,7 @@ async function writeAndOpen(
   change: (bytes: Uint8Array) => void = () => {},
 ): Promise<ArrayRecordRowSource> {
   const path = join(folder.at(name), "train", "train-00000-of-00001.arrayrecord");
-  const writer = await ArrayRecordWriter.create(path);
-  for (const row of syntheticRows(1, 60, 25)) writer.write(encodeProbeRow(row));
-  writer.close();
+  await writeProbeRows(path, syntheticRows(1, 60, 25));
   const bytes = Deno.readFileSync(path);
   change(bytes);
   Deno.writeFileSync(path, bytes);
@@ -55,22 +51,26 @@ async function take(
   );
 }
 
-for (const numWorkers of [1, 2, 4]) {
+const V1: Partial<LoaderOptions> = { rttEncoding: { name: "float64", clipMs: 100 } };
+
+for (const [numWorkers, change] of [[1, {}], [3, {}], [2, V1]] as const) {
+  const vocabulary = change === V1 ? "v1" : "v2";
   Deno.test({
-    name: `openWithWorkers() gives the batches and positions of no workers with ${numWorkers}`,
+    name:
+      `openWithWorkers() gives the batches and positions of no workers with ${numWorkers}, in ${vocabulary}`,
     sanitizeOps: true,
     sanitizeResources: true,
     async fn() {
-      const wanted = await take(BatchLoader.open(source, OPTIONS), NUM_BATCHES);
+      const wanted = await take(BatchLoader.open(source, { ...OPTIONS, ...change }), NUM_BATCHES);
       assert((wanted.at(-1)?.after.epoch ?? 0) >= 2);
       {
-        using loader = await open(numWorkers);
+        using loader = await open(numWorkers, change);
         assertEquals(loader.position, { epoch: 0, block: 0, sequence: 0 });
         assertEquals(loader.blockRows, 7);
         assertEquals(await take(loader, NUM_BATCHES), wanted);
       }
       const half = NUM_BATCHES / 2;
-      using resumed = await open(numWorkers, { position: wanted[half - 1].after });
+      using resumed = await open(numWorkers, { ...change, position: wanted[half - 1].after });
       assertEquals(resumed.position, wanted[half - 1].after);
       assertEquals(await take(resumed, half), wanted.slice(half));
     },

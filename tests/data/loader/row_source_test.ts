@@ -5,9 +5,7 @@ import { writeJsonAtomic } from "../../../lib/io/files/atomic.ts";
 import { newManifest } from "../../../lib/io/files/manifest.ts";
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
-import { MemoryRowSource, syntheticRows } from "./synthetic_rows.ts";
+import { MemoryRowSource, syntheticRows, writeProbeRows } from "./synthetic_rows.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 const ROWS = syntheticRows(1, 12, 20);
@@ -16,16 +14,10 @@ const ROWS = syntheticRows(1, 12, 20);
 async function withProbeRows(test: (folder: string) => Promise<void>): Promise<void> {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
-  await writeShard(join(folder, "train", "train-00000-of-00003.arrayrecord"), ROWS.slice(0, 5));
-  await writeShard(join(folder, "train", "train-00001-of-00003.arrayrecord"), []);
-  await writeShard(join(folder, "train", "train-00002-of-00003.arrayrecord"), ROWS.slice(5));
+  await writeProbeRows(join(folder, "train", "train-00000-of-00003.arrayrecord"), ROWS.slice(0, 5));
+  await writeProbeRows(join(folder, "train", "train-00001-of-00003.arrayrecord"), []);
+  await writeProbeRows(join(folder, "train", "train-00002-of-00003.arrayrecord"), ROWS.slice(5));
   await test(folder);
-}
-
-async function writeShard(path: string, rows: ProbeRow[]): Promise<void> {
-  const writer = await ArrayRecordWriter.create(path);
-  for (const row of rows) writer.write(encodeProbeRow(row));
-  writer.close();
 }
 
 Deno.test("openProbeRows() reads rows by index over the shards", () =>

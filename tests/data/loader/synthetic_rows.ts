@@ -1,8 +1,8 @@
+/** Probe rows of chosen sizes. @module */
 import { RandomStream } from "../../../lib/base/random.ts";
-import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import type { ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
-
-/** Probe rows of chosen sizes for the loader's tests. */
+import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 
 /**
  * A row of random measurements.
@@ -55,6 +55,13 @@ export function syntheticRows(
     const numMeasurements = 1 + Math.floor(random.exponential() * meanMeasurements);
     return syntheticRow(seed, row, numMeasurements, options);
   });
+}
+
+/** Writes rows as an ArrayRecord file. */
+export async function writeProbeRows(path: string, rows: readonly ProbeRow[]): Promise<void> {
+  using writer = await ArrayRecordWriter.create(path);
+  for (const row of rows) writer.write(encodeProbeRow(row));
+  writer.close();
 }
 
 export class MemoryRowSource implements ProbeRowSource {
