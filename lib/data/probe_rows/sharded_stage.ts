@@ -6,16 +6,23 @@
  */
 import { join } from "@std/path";
 import { ONLY_TASK, shareOf, taskSuffix } from "../../io/files/array_task.ts";
-import { fingerprint } from "../../io/files/inputs.ts";
+import { writeJsonAtomic } from "../../io/files/atomic.ts";
+import { exists, fingerprint, readText } from "../../io/files/inputs.ts";
 import { Output } from "../../io/files/output.ts";
+import { PeakMemory } from "../../io/threads/peak_memory.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { type InputSurvey, surveyInputs } from "../measurement_files/parquet_reader.ts";
 import { RejectLog } from "../measurement_files/rejects.ts";
-import { SpillFolder, type SpillState } from "./spill_folder.ts";
-import { PeakMemory } from "../../io/threads/peak_memory.ts";
+import type { SpillIndex } from "./external_sort/spill.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
-import { type ShardedStage, type ShardQueue, StageThreads } from "./stage_threads.ts";
 import { SPLIT_NAMES, sumBySplit } from "./splits.ts";
-import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import {
+  runRound,
+  type ShardedStage,
+  type ShardQueue,
+  type StagePool,
+  startWorkers,
+} from "./stage_threads.ts";
 import { findTimeCuts, type TimeCuts } from "./time_cuts.ts";
 
 /** The rows that a thread reads in the 0.1 s that another thread needs to start. */
@@ -66,9 +73,8 @@ export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): P
     try {
       await writeShards(stage, output, watched);
     } catch (error) {
-      const spill = new SpillFolder(output);
-      if (!spill.read()) {
-        spill.remove();
+      if (!readSpill(output)) {
+        removeSpill(output);
         output.discardIfEmpty();
       }
       throw error;
@@ -99,57 +105,86 @@ async function writeShards(stage: ShardedStage, output: Output, hooks: StageHook
   const survey = await surveyInputs(inputs);
   const [first, end] = shareOf(stage.rowShare, survey.numRows);
   const numThreads = Math.max(1, Math.min(workers, Math.floor((end - first) / MIN_ROWS_PER_THREAD)));
-  using threads = new StageThreads(numThreads, stage);
-  const spill = new SpillFolder(output);
-  const state = spill.read() ?? await partitionRows(stage, spill, { survey, threads, hooks });
+  using pool = startWorkers(stage, numThreads);
+  const threads = Array.from({ length: numThreads }, (_, thread) => thread);
+  const state = readSpill(output) ?? await partitionRows(stage, output, { survey, threads, pool, hooks });
   const layout = new ShardLayout(numShards, state.subdivisions, ownShards);
   const queue: ShardQueue = {
     folder: output.folder,
-    spill: state.indexes.map((index, i) => ({ path: spill.rowsPath(i), index })),
+    spill: state.indexes.map((index, i) => ({ path: rowsPath(output, i), index })),
     columns: state.columns,
     shards: layout.shards().filter((shard) => !isFinished(shard)),
     numTaken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
-  await threads.run({
-    work: Array.from(
-      { length: numThreads },
-      (_, i) => ({ kind: "write", queue, runsPath: spill.runsPath(i) }),
-    ),
+  const rowsIn = (partition: number) =>
+    state.indexes.reduce((sum, { numRows }) => sum + numRows[partition], 0);
+  const runsPath = (thread: number) => output.workPath(`spill/runs-${thread}.bin`);
+  await runRound(stage, pool, {
+    work: threads.map((thread) => ({ kind: "write", queue, runsPath: runsPath(thread) })),
     onShard: (shard) => output.add(shard),
     phase: "writing",
-    total: queue.shards.flatMap(({ partitions }) => partitions).reduce(
-      (sum, partition) => sum + state.indexes.reduce((rows, { numRows }) => rows + numRows[partition], 0),
-      0,
-    ),
+    total: queue.shards.flatMap(({ partitions }) => partitions).reduce((sum, each) => sum + rowsIn(each), 0),
   }, hooks);
+}
+
+/** The content of `spill/index.json`, which shows that the rows are divided: a rerun does not read the input again. */
+interface SpillState {
+  /** The index of each thread's spill file, in the order of their rows. */
+  indexes: SpillIndex[];
+  /** Partitions of a shard; depends on the memory limit of the run that wrote the spill files. */
+  subdivisions: number;
+  /** Names of the further columns found. */
+  columns: string[];
+}
+
+const SPILL_INDEX = "spill/index.json";
+
+function rowsPath(output: Output, thread: number): string {
+  return output.workPath(`spill/rows-${thread}.bin`);
+}
+
+/** The state of complete spill files, of this run or of an earlier run of the same work. */
+function readSpill(output: Output): SpillState | undefined {
+  const path = output.workPath(SPILL_INDEX);
+  return exists(path) ? JSON.parse(readText(path)) : undefined;
+}
+
+function removeSpill(output: Output): void {
+  // The index first, because the files that it describes are no longer complete.
+  for (const path of [SPILL_INDEX, "spill"].map((name) => output.workPath(name))) {
+    if (exists(path)) Deno.removeSync(path, { recursive: true });
+  }
 }
 
 /** Divides the rows of the task over spill files; each thread reads consecutive rows into its own file. */
 async function partitionRows(
   stage: ShardedStage,
-  spill: SpillFolder,
-  { survey, threads, hooks }: { survey: InputSurvey; threads: StageThreads; hooks: StageHooks },
+  output: Output,
+  { survey, threads, pool, hooks }: {
+    survey: InputSurvey;
+    threads: readonly number[];
+    pool: StagePool;
+    hooks: StageHooks;
+  },
 ): Promise<SpillState> {
-  const { output } = spill;
-  spill.begin();
+  removeSpill(output);
+  Deno.mkdirSync(output.workPath("spill"), { recursive: true });
   const timeCuts = await timeCutsOf(stage, hooks);
   const [first, end] = shareOf(stage.rowShare, survey.numRows);
   const subdivisions = stage.subdivisions(end - first);
-  const numShares = threads.numThreads;
-  const boundary = (i: number) => first + Math.floor((end - first) * i / numShares);
-  const shares = Array.from({ length: numShares }, (_, i) => ({
-    rowRange: [boundary(i), boundary(i + 1)] as const,
-    spillPath: spill.rowsPath(i),
-    subdivisions,
-    bufferBytes: stage.memoryLimitBytes * SPILL_BUFFER_SHARE / numShares,
-    timeCuts,
+  const boundary = (i: number) => first + Math.floor((end - first) * i / threads.length);
+  const work = threads.map((thread) => ({
+    kind: "partition" as const,
+    share: {
+      rowRange: [boundary(thread), boundary(thread + 1)] as const,
+      spillPath: rowsPath(output, thread),
+      subdivisions,
+      bufferBytes: stage.memoryLimitBytes * SPILL_BUFFER_SHARE / threads.length,
+      timeCuts,
+    },
   }));
-  const round = {
-    work: shares.map((share) => ({ kind: "partition" as const, share })),
-    phase: "reading",
-    total: end - first,
-  };
-  const results = (await threads.run(round, hooks)).filter((result) => result !== undefined);
+  const round = { work, phase: "reading", total: end - first };
+  const results = (await runRound(stage, pool, round, hooks)).filter((result) => result !== undefined);
   const rejects = new RejectLog();
   for (const result of results) rejects.merge(result.rejects);
   const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);
@@ -157,14 +192,15 @@ async function partitionRows(
   if (rejects.write(join(output.folder, rejectsName))) await output.record(rejectsName);
   rejects.check(numRowsRead, stage.maxRejectRatio);
   output.checkInputs();
-  const columns = stage.columns.filter((column) => survey.columns.includes(column)).sort();
-  const state = { indexes: results.map(({ index }) => index), subdivisions, columns };
   const rows = Object.fromEntries(
     SPLIT_NAMES.map((split) => [split, results.reduce((sum, result) => sum + result.rows[split], 0)]),
   );
   output.manifest.counts = { inputRows: numRowsRead, rows, ...(timeCuts ? { timeCuts } : {}) };
   output.manifest.rejected = rejects.counts;
-  spill.finish(state);
+  output.save();
+  const columns = stage.columns.filter((column) => survey.columns.includes(column)).sort();
+  const state = { indexes: results.map(({ index }) => index), subdivisions, columns };
+  writeJsonAtomic(output.workPath(SPILL_INDEX), state);
   return state;
 }
 

@@ -40,7 +40,7 @@ export interface SplitPlan {
   /** u32; it changes the random split. */
   seed: number;
   /** Needed by mode `time` with several splits. */
-  timeCuts?: Pick<TimeCuts, "valUs" | "testUs">;
+  timeCuts?: Pick<TimeCuts, "valUs" | "testUs"> | undefined;
 }
 
 /** A batch with the ids of its sources and destinations. */

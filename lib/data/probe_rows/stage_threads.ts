@@ -1,13 +1,19 @@
 /**
- * The common options of `shard` and `probe-rows`, the definition that distinguishes them, and the threads that do their
- * work: this one, which also works, and workers. With one thread there are no workers.
+ * What distinguishes `shard` and `probe-rows`, and the threads that do their work: this one, which also works, and
+ * workers. With one thread there are no workers.
  *
  * A failure in one thread stops all threads. The error is thrown after every thread has closed its files, so nothing
  * is written afterwards.
  *
  * @module
  */
+import { join } from "@std/path";
 import type { ArrayTask } from "../../io/files/array_task.ts";
+import { describeOutput, type ManifestOutput } from "../../io/files/manifest.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { type JobContext, WorkerPool } from "../../io/threads/worker_pool.ts";
+import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
+import { RejectLog, type RejectSnapshot } from "../measurement_files/rejects.ts";
 import type { GroupKey } from "./external_sort/probe_columns.ts";
 import {
   type ColumnData,
@@ -17,16 +23,10 @@ import {
   SpillReader,
   SpillWriter,
 } from "./external_sort/spill.ts";
-import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
-import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { readKeyed } from "./keyed_reader.ts";
 import { type Shard, ShardLayout, type ShardRange } from "./shard_layout.ts";
 import { assignSplits, type KeyedBatch, SPLIT_NAMES, type SplitName, type SplitPlan } from "./splits.ts";
 import type { TimeCuts } from "./time_cuts.ts";
-import { RejectLog, type RejectSnapshot } from "../measurement_files/rejects.ts";
-import { readKeyed } from "./keyed_reader.ts";
-import { join } from "@std/path";
-import { describeOutput, type ManifestOutput } from "../../io/files/manifest.ts";
-import { type JobContext, WorkerPool } from "../../io/threads/worker_pool.ts";
 
 /** The options that both stages take. */
 export interface ShardedStageOptions {
@@ -72,8 +72,8 @@ export interface ShardJob {
 /** A stage that writes one file per shard. */
 export interface ShardedStage extends ShardedStageOptions {
   stage: "shard" | "probe-rows";
-  /** Plain data from which another thread makes the same definition. */
-  options: unknown;
+  /** The options from which a worker makes the same definition. */
+  options: ShardedStageOptions;
   /** The options that decide the output's bytes. */
   identity: Record<string, unknown>;
   splits: SplitSource;
@@ -96,11 +96,26 @@ export interface ShardedStage extends ShardedStageOptions {
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }
 
-// The map side of the group-by for a share of the rows: every usable row of the share is read once and put into
-// a spill file with the rows of its partition; rejected rows are counted and listed.
+/** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
+const THREAD_BYTES = 270e6;
+/** The number of copies of a record that a thread's memory must hold: columns, bytes, compressed bytes. */
+const RECORDS_PER_THREAD = 8;
+const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
-/** One thread's part of the work: plain data. */
-interface PartitionShare {
+/**
+ * The number of threads that fit in memory, at least 1.
+ *
+ * @param wanted Largest number of threads.
+ * @param memoryLimitBytes The limit for all threads together.
+ * @param largestRecordBytes The largest record that a thread makes.
+ */
+export function threadsWithin(wanted: number, memoryLimitBytes: number, largestRecordBytes = 0): number {
+  const each = Math.max(THREAD_BYTES, RECORDS_PER_THREAD * largestRecordBytes);
+  return Math.max(1, Math.min(wanted, Math.floor(memoryLimitBytes / each)));
+}
+
+/** One thread's share of the rows to divide: plain data. */
+export interface PartitionShare {
   /** The range of rows, counted over all inputs; the end is excluded. */
   rowRange: readonly [first: number, end: number];
   spillPath: string;
@@ -110,74 +125,6 @@ interface PartitionShare {
   bufferBytes: number;
   timeCuts: TimeCuts | undefined;
 }
-
-/** The result of a share: plain data. */
-interface ShareResult {
-  index: SpillIndex;
-  rows: Record<SplitName, number>;
-  numRowsRead: number;
-  rejects: RejectSnapshot;
-}
-
-/**
- * Divides the rows of a share over its spill file.
- *
- * @param hooks `onProgress` gets the rows read of this share.
- * @throws {UserError} If the input cannot be used or the disk is full.
- */
-async function partitionShare(
-  stage: ShardedStage,
-  share: PartitionShare,
-  hooks: StageHooks,
-): Promise<ShareResult> {
-  const pacer = new EventLoopPacer(hooks);
-  const rejects = new RejectLog();
-  const splitOf = makeSplitter(stage, share.timeCuts);
-  const layout = new ShardLayout(stage.numShards, share.subdivisions, stage.ownShards);
-  using spill = new SpillWriter(share.spillPath, stage.schema, {
-    numPartitions: layout.numPartitions,
-    bufferBytes: share.bufferBytes,
-  });
-  const rows: Record<SplitName, number> = { train: 0, val: 0, test: 0 };
-  let numRowsRead = 0;
-  const { inputs, groupBy, seed, columns, splits } = stage;
-  const splitMode = "plan" in splits ? splits.plan.mode : undefined;
-  const read = { groupBy, seed, columns, splitMode, rejects, rowRange: share.rowRange };
-  for await (const keyed of readKeyed(inputs, read)) {
-    const { batch, keys, groupId } = keyed;
-    const split = splitOf(keyed, batch.path);
-    const partitionOf = new Uint32Array(batch.numRows);
-    for (let row = 0; row < batch.numRows; row++) {
-      const partition = layout.partitionOf(split[row], keys.hashes[4 * groupId[row]]);
-      partitionOf[row] = partition;
-      if (partition < layout.numPartitions) rows[SPLIT_NAMES[split[row]]]++;
-    }
-    spill.append({ numRows: batch.numRows, columns: stage.columnsOf(keyed), keys }, partitionOf);
-    numRowsRead += batch.numRowsRead;
-    hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
-    await pacer.yieldToEventLoop();
-  }
-  return { index: spill.finish(), rows, numRowsRead, rejects: rejects.snapshot() };
-}
-
-function makeSplitter(
-  { splits }: ShardedStage,
-  timeCuts: TimeCuts | undefined,
-): (keyed: KeyedBatch, path: string) => Uint8Array {
-  if ("splitOfFile" in splits) {
-    const { splitOfFile } = splits;
-    return ({ batch }, path) =>
-      new Uint8Array(batch.numRows).fill(SPLIT_NAMES.indexOf(splitOfFile.get(path) ?? "train"));
-  }
-  const plan = { ...splits.plan, ...(timeCuts ? { timeCuts } : {}) };
-  return (keyed) => assignSplits(plan, keyed);
-}
-
-/** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
-const THREAD_BYTES = 270e6;
-/** The number of copies of a record that a thread's memory must hold: columns, bytes, compressed bytes. */
-const RECORDS_PER_THREAD = 8;
-const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
 /** The unfinished shards: plain data, the same for all threads. */
 export interface ShardQueue {
@@ -195,59 +142,26 @@ export type StageWork =
   | { kind: "partition"; share: PartitionShare }
   | { kind: "write"; queue: ShardQueue; runsPath: string };
 
-/** A thread's events: the number of rows done, or a finished shard. */
-export type StageEvent = { rows: number } | { shard: ManifestOutput };
-
-/** The result of a piece of work: that of dividing rows. */
-export type StageResult = ShareResult | undefined;
-
-/**
- * The number of threads that fit in memory.
- *
- * @param wanted Largest number of threads.
- * @param memoryLimitBytes The limit for all threads together.
- * @param largestRecordBytes The largest record that a thread makes.
- * @returns At least 1.
- */
-export function threadsWithin(wanted: number, memoryLimitBytes: number, largestRecordBytes = 0): number {
-  const each = Math.max(THREAD_BYTES, RECORDS_PER_THREAD * largestRecordBytes);
-  return Math.max(1, Math.min(wanted, Math.floor(memoryLimitBytes / each)));
+/** The number of rows that a thread has done, and the shard that it has finished. */
+export interface StageEvent {
+  rows: number;
+  shard?: ManifestOutput;
 }
 
-/** Does a piece of work in this thread. */
-export async function doStageWork(
-  stage: ShardedStage,
-  work: StageWork,
-  { signal, report }: JobContext<StageEvent>,
-): Promise<StageResult> {
-  const hooks: StageHooks = { signal, onProgress: (_phase, rows) => report({ rows }) };
-  if (work.kind === "partition") return await partitionShare(stage, work.share, hooks);
-  const { queue, runsPath } = work;
-  await writeFromQueue(stage, { queue, runsPath, onShard: (shard) => report({ shard }) }, hooks);
-  return undefined;
-}
+/** The result of dividing rows, plain data; of writing shards there is none. */
+export type StageResult = {
+  index: SpillIndex;
+  rows: Record<SplitName, number>;
+  numRowsRead: number;
+  rejects: RejectSnapshot;
+} | undefined;
 
-/** Writes shards until none is left. @param hooks `onProgress` gets the rows written by this thread. */
-async function writeFromQueue(
-  stage: ShardedStage,
-  { queue, runsPath, onShard }: { queue: ShardQueue; runsPath: string; onShard(shard: ManifestOutput): void },
-  hooks: StageHooks,
-): Promise<void> {
-  using spill = new SpillReader(queue.spill, stage.schema);
-  const pacer = new EventLoopPacer(hooks);
-  const taken = new Int32Array(queue.numTaken);
-  let numRowsDone = 0;
-  for (let at; (at = Atomics.add(taken, 0, 1)) < queue.shards.length;) {
-    const { partitions, ...shard } = queue.shards[at];
-    const name = stage.shardName(shard);
-    const path = join(queue.folder, name);
-    const job = { spill, columns: queue.columns, partitions, path, pacer, runsPath };
-    const counts = await stage.writeShard(job);
-    onShard(await describeOutput(queue.folder, name, counts));
-    for (const partition of partitions) numRowsDone += spill.numRows[partition];
-    hooks.onProgress?.("writing", numRowsDone, numRowsDone);
-    await pacer.yieldToEventLoop();
-  }
+/** The workers of a stage. */
+export type StagePool = WorkerPool<StageWork, StageResult, StageEvent>;
+
+/** Starts the workers of a stage; the caller must dispose of them. @param numThreads This thread included. */
+export function startWorkers({ stage: name, options }: ShardedStage, numThreads: number): StagePool {
+  return new WorkerPool({ name, options }, { name, module: WORKER, numWorkers: numThreads - 1 });
 }
 
 /** A round of work for all threads. */
@@ -261,63 +175,116 @@ interface StageRound {
   total: number;
 }
 
-/** Runs rounds of work; the caller must dispose of it. */
-export class StageThreads implements Disposable {
-  readonly #pool: WorkerPool<StageWork, StageResult, StageEvent>;
-  readonly #stage: ShardedStage;
-
-  /**
-   * Starts the workers.
-   *
-   * @param numThreads This thread included.
-   * @param stage The work.
-   * @param module The workers' module.
-   */
-  constructor(readonly numThreads: number, stage: ShardedStage, module: URL = WORKER) {
-    const { stage: name, options } = stage;
-    this.#stage = stage;
-    this.#pool = new WorkerPool({ name, options }, { name, module, numWorkers: numThreads - 1 });
-  }
-
-  /**
-   * Does a round of work.
-   *
-   * @returns The results, this thread's first.
-   * @throws The error of the first thread that failed.
-   */
-  async run({ work, onShard, phase, total }: StageRound, hooks: StageHooks): Promise<StageResult[]> {
-    const failed = new AbortController();
-    const signal = hooks.signal ? AbortSignal.any([hooks.signal, failed.signal]) : failed.signal;
-    const rowsOf = new Float64Array(this.numThreads);
-    const fail = (error: unknown) => {
-      if (!failed.signal.aborted) this.#pool.stop();
-      failed.abort(error);
-    };
-    const results = work.map(async (piece, thread) => {
-      const report = (event: StageEvent) => {
-        try {
-          if ("shard" in event) return onShard?.(event.shard);
-        } catch (error) {
-          return fail(error); // an error in a message of a worker would end the process
-        }
-        rowsOf[thread] = event.rows;
-        hooks.onProgress?.(phase, rowsOf.reduce((sum, rows) => sum + rows, 0), total);
-      };
+/**
+ * Does a round of work in this thread and the workers.
+ *
+ * @returns The results, this thread's first.
+ * @throws The error of the first thread that failed.
+ */
+export async function runRound(
+  stage: ShardedStage,
+  pool: StagePool,
+  { work, onShard, phase, total }: StageRound,
+  hooks: StageHooks,
+): Promise<StageResult[]> {
+  const failed = new AbortController();
+  const signal = hooks.signal ? AbortSignal.any([hooks.signal, failed.signal]) : failed.signal;
+  const rowsOf = new Float64Array(work.length);
+  const fail = (error: unknown) => {
+    if (!failed.signal.aborted) pool.stop();
+    failed.abort(error);
+  };
+  const results = work.map(async (piece, thread) => {
+    const report = ({ rows, shard }: StageEvent) => {
       try {
-        return await (thread === 0
-          ? doStageWork(this.#stage, piece, { signal, report })
-          : this.#pool.ask(thread - 1, piece, report));
+        if (shard) onShard?.(shard);
       } catch (error) {
-        fail(error);
-        throw error;
+        return fail(error); // an error in a message of a worker would end the process
       }
-    });
-    await Promise.allSettled(results);
-    failed.signal.throwIfAborted();
-    return await Promise.all(results);
-  }
+      rowsOf[thread] = rows;
+      hooks.onProgress?.(phase, rowsOf.reduce((sum, rows) => sum + rows, 0), total);
+    };
+    try {
+      return await (thread === 0
+        ? doStageWork(stage, piece, { signal, report })
+        : pool.ask(thread - 1, piece, report));
+    } catch (error) {
+      fail(error);
+      throw error;
+    }
+  });
+  await Promise.allSettled(results);
+  failed.signal.throwIfAborted();
+  return await Promise.all(results);
+}
 
-  [Symbol.dispose](): void {
-    this.#pool[Symbol.dispose]();
+/** Does a piece of work in this thread. */
+export async function doStageWork(
+  stage: ShardedStage,
+  work: StageWork,
+  context: JobContext<StageEvent>,
+): Promise<StageResult> {
+  if (work.kind === "partition") return await partitionShare(stage, work.share, context);
+  return await writeFromQueue(stage, work, context);
+}
+
+/** Divides the rows of a share over the partitions of its spill file; rejected rows are counted and listed. */
+async function partitionShare(
+  stage: ShardedStage,
+  share: PartitionShare,
+  { signal, report }: JobContext<StageEvent>,
+): Promise<StageResult> {
+  const pacer = new EventLoopPacer({ signal });
+  const rejects = new RejectLog();
+  const layout = new ShardLayout(stage.numShards, share.subdivisions, stage.ownShards);
+  using spill = new SpillWriter(share.spillPath, stage.schema, {
+    numPartitions: layout.numPartitions,
+    bufferBytes: share.bufferBytes,
+  });
+  const rows: Record<SplitName, number> = { train: 0, val: 0, test: 0 };
+  let numRowsRead = 0;
+  const { inputs, groupBy, seed, columns, splits } = stage;
+  const splitMode = "plan" in splits ? splits.plan.mode : undefined;
+  const read = { groupBy, seed, columns, splitMode, rejects, rowRange: share.rowRange };
+  for await (const keyed of readKeyed(inputs, read)) {
+    const { batch, keys, groupId } = keyed;
+    const split = "plan" in splits
+      ? assignSplits({ ...splits.plan, timeCuts: share.timeCuts }, keyed)
+      : new Uint8Array(batch.numRows).fill(
+        SPLIT_NAMES.indexOf(splits.splitOfFile.get(batch.path) ?? "train"),
+      );
+    const partitionOf = new Uint32Array(batch.numRows);
+    for (let row = 0; row < batch.numRows; row++) {
+      const partition = layout.partitionOf(split[row], keys.hashes[4 * groupId[row]]);
+      partitionOf[row] = partition;
+      if (partition < layout.numPartitions) rows[SPLIT_NAMES[split[row]]]++;
+    }
+    spill.append({ numRows: batch.numRows, columns: stage.columnsOf(keyed), keys }, partitionOf);
+    numRowsRead += batch.numRowsRead;
+    report({ rows: numRowsRead });
+    await pacer.yieldToEventLoop();
+  }
+  return { index: spill.finish(), rows, numRowsRead, rejects: rejects.snapshot() };
+}
+
+/** Writes shards until none is left. */
+async function writeFromQueue(
+  stage: ShardedStage,
+  { queue, runsPath }: { queue: ShardQueue; runsPath: string },
+  { signal, report }: JobContext<StageEvent>,
+): Promise<undefined> {
+  using spill = new SpillReader(queue.spill, stage.schema);
+  const pacer = new EventLoopPacer({ signal });
+  const taken = new Int32Array(queue.numTaken);
+  let rows = 0;
+  for (let at; (at = Atomics.add(taken, 0, 1)) < queue.shards.length;) {
+    const { partitions, ...shard } = queue.shards[at];
+    const name = stage.shardName(shard);
+    const path = join(queue.folder, name);
+    const job = { spill, columns: queue.columns, partitions, path, pacer, runsPath };
+    const counts = await stage.writeShard(job);
+    for (const partition of partitions) rows += spill.numRows[partition];
+    report({ rows, shard: await describeOutput(queue.folder, name, counts) });
+    await pacer.yieldToEventLoop();
   }
 }

@@ -2,17 +2,22 @@ import { assert, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { toFileUrl } from "@std/path";
 import { shardStage } from "../../../lib/data/probe_rows/shard.ts";
-import { type ShardQueue, StageThreads } from "../../../lib/data/probe_rows/stage_threads.ts";
+import { runRound, type ShardQueue, type StagePool } from "../../../lib/data/probe_rows/stage_threads.ts";
+import { WorkerPool } from "../../../lib/io/threads/worker_pool.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { SHARD_OPTIONS } from "./stage_fixtures.ts";
 
 for (
   const [how, job, message] of [
     ["a worker dies", 'throw new Error("worn out")', "shard worker 1 of 1 failed: Uncaught Error: worn out"],
-    ["its shard cannot be recorded", 'postMessage({ kind: "event", event: { shard: {} } })', "no space left"],
+    [
+      "its shard cannot be recorded",
+      'postMessage({ kind: "event", event: { rows: 0, shard: {} } })',
+      "no space left",
+    ],
   ]
 ) {
-  Deno.test(`StageThreads.run() ends with the failure if ${how}, and stops the other threads`, async () => {
+  Deno.test(`runRound() ends with the failure if ${how}, and stops the other threads`, async () => {
     using folder = new TemporaryFolder();
     const path = folder.at("worker.js");
     Deno.writeTextFileSync(
@@ -51,10 +56,10 @@ for (
       shards: [{ split: "train", shard: 0, partitions: [0] }],
       numTaken: new SharedArrayBuffer(4),
     };
-    using threads = new StageThreads(2, stage, toFileUrl(path));
+    using pool: StagePool = new WorkerPool({}, { name: "shard", module: toFileUrl(path), numWorkers: 1 });
     const work = [0, 1].map((i) => ({ kind: "write" as const, queue, runsPath: folder.at(`runs-${i}`) }));
     await assertRejects(
-      () => threads.run({ work, phase: "writing", total: 1, onShard }, {}),
+      () => runRound(stage, pool, { work, phase: "writing", total: 1, onShard }, {}),
       Error,
       message,
     );
