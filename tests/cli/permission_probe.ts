@@ -1,6 +1,7 @@
 /**
  * A thread that tries to read, to write and more, and answers which attempts its permissions did not refuse.
- * As a program, `permission_probe.ts PERMISSIONS ATTEMPTS` (JSON), starts such a thread and prints its answer.
+ * As a program, `permission_probe.ts ATTEMPTS PERMISSIONS…` (JSON), it starts a thread with each of the permissions, one
+ * after the other, and prints their answers.
  *
  * @module
  */
@@ -9,14 +10,10 @@
 export interface Attempts {
   reads: string[];
   writes: string[];
-  /** Whether a thread of this thread tries. */
-  isNested: boolean;
 }
 
 /** The attempts that were not refused. */
-export interface Allowed {
-  reads: string[];
-  writes: string[];
+export interface Allowed extends Attempts {
   others: string[];
 }
 
@@ -33,7 +30,7 @@ const OTHERS: Record<string, () => unknown> = {
 };
 
 /**
- * Whether an attempt came past the permissions. A missing path tells nothing of them, so it must be there.
+ * Whether the permissions let an attempt pass. A missing path shows nothing about them, so it must exist.
  *
  * @throws {Deno.errors.NotFound} If what is tried does not exist.
  */
@@ -58,12 +55,6 @@ const write = (path: string) => () =>
 function serveThread(): void {
   const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
   thread.onmessage = ({ data }: MessageEvent<Attempts>) => {
-    if (data.isNested) {
-      const nested = new Worker(import.meta.url, { type: "module" });
-      nested.onmessage = ({ data }) => thread.postMessage(data);
-      nested.postMessage({ ...data, isNested: false });
-      return;
-    }
     const allowed: Allowed = {
       reads: data.reads.filter((path) => isAllowed(read(path))),
       writes: data.writes.filter((path) => isAllowed(write(path))),
@@ -73,13 +64,19 @@ function serveThread(): void {
   };
 }
 
+async function tryWith(permissions: Deno.PermissionOptions, attempts: Attempts): Promise<Allowed> {
+  const worker = new Worker(import.meta.url, { type: "module", deno: { permissions } });
+  const answered = new Promise<Allowed>((resolve) => worker.onmessage = ({ data }) => resolve(data));
+  worker.postMessage(attempts);
+  const allowed = await answered;
+  worker.terminate();
+  return allowed;
+}
+
 if ("DedicatedWorkerGlobalScope" in globalThis) serveThread();
 else {
-  const [permissions, attempts] = Deno.args.map((text) => JSON.parse(text));
-  const worker = new Worker(import.meta.url, { type: "module", deno: { permissions } });
-  worker.onmessage = ({ data }) => {
-    console.log(JSON.stringify(data));
-    worker.terminate();
-  };
-  worker.postMessage(attempts);
+  const [attempts, ...sets] = Deno.args.map((text) => JSON.parse(text));
+  const answers: Allowed[] = [];
+  for (const permissions of sets) answers.push(await tryWith(permissions, attempts));
+  console.log(JSON.stringify(answers));
 }

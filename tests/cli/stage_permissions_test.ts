@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
 import { type Command, helpOf, leavesOf } from "../../lib/cli/command.ts";
 import { kebab } from "../../lib/cli/options.ts";
@@ -110,74 +110,54 @@ function makeFiles(folder: TemporaryFolder): void {
 }
 
 /**
- * Tries in a process whose PATH is a folder with the programs that are tried: what this machine has installed makes
- * no difference, and a program that may be started does start.
+ * Tries each of some permissions in a process whose PATH is a folder with the programs that are tried: what this machine has
+ * installed makes no difference, and a program that may be started does start.
  */
-async function probe(
-  permissions: Deno.PermissionOptionsObject,
-  attempts: Attempts,
-  programs: string,
-): Promise<Allowed> {
-  // The probe's own threads are no part of the library.
-  const read = [...permissions.read as (string | URL)[], PROBE].map((path) =>
-    path instanceof URL ? fromFileUrl(path) : path
-  );
+async function probe(permissions: Deno.PermissionOptionsObject[], attempts: Attempts): Promise<Allowed[]> {
+  using programs = new TemporaryFolder();
+  for (const name of ["true", "sbatch"]) {
+    Deno.writeTextFileSync(programs.at(name), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+  }
+  const sets = permissions.map((each) => {
+    // The probe itself is not part of the library.
+    const read = [...each.read as (string | URL)[], PROBE];
+    return { ...each, read: read.map((path) => path instanceof URL ? fromFileUrl(path) : path) };
+  });
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--no-prompt", "-A", fromFileUrl(PROBE)],
-      ...[JSON.stringify({ ...permissions, read }), JSON.stringify(attempts)],
+      ...[attempts, ...sets].map((value) => JSON.stringify(value)),
     ],
-    env: { PATH: programs, NO_COLOR: "1" },
+    env: { PATH: programs.path, NO_COLOR: "1" },
   }).output();
   assertEquals(code, 0, new TextDecoder().decode(stderr));
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** A folder with the programs that the probe starts by name. */
-function makePrograms(folder: TemporaryFolder): string {
-  Deno.mkdirSync(folder.at("programs"));
-  for (const name of ["true", "sbatch"]) {
-    Deno.writeTextFileSync(folder.at(`programs/${name}`), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
-  }
-  return folder.at("programs");
-}
-
-for (const [command, reads, writes, others] of TABLE) {
-  Deno.test(`${command}: may read and write what its options name, and nothing else`, async () => {
-    using folder = new TemporaryFolder();
-    makeFiles(folder);
-    const programs = makePrograms(folder);
-    const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
-    const [stage, ...words] = command.split(" ");
-    const args = words.map((word) =>
-      word.replace(
+Deno.test("each stage may read and write what its options name, and nothing else", async () => {
+  using folder = new TemporaryFolder();
+  makeFiles(folder);
+  const full = (path: string) => path.startsWith("/") ? path : folder.at(path);
+  const permissions = TABLE.map(([line]) => {
+    const words = line.split(" ").map((word, i) =>
+      i === 0 ? word : word.replace(
         /^(--[a-z]+=)?(?!127)(?=(?!.*:\/\/).*[/.])|^(?=rows$|run$|dir$|adapted$|forged$|secret$)/,
         `$1${folder.path}/`,
       )
     );
-    const { command: asked, rest } = commandOf([stage, ...args]);
-    const permissions = permissionsOf(asked, rest) as Deno.PermissionOptionsObject;
-    for (const isNested of [false, true]) {
-      const attempts = { reads: READS.map(full), writes: WRITES.map(full), isNested };
-      const allowed = await probe(permissions, attempts, programs);
-      assertEquals(allowed.reads, READS.filter((path) => pathsOf(reads).includes(path)).map(full), "reads");
-      assertEquals(
-        allowed.writes,
-        WRITES.filter((path) => pathsOf(writes).includes(path)).map(full),
-        "writes",
-      );
-      assertEquals(allowed.others, pathsOf(others));
-    }
+    const { command, rest } = commandOf(words);
+    return permissionsOf(command, rest) as Deno.PermissionOptionsObject;
   });
-}
-
-Deno.test("the probe tells a program that is missing from one that may be started", async () => {
-  using folder = new TemporaryFolder();
-  const attempts = { reads: [], writes: [], isNested: false };
-  const programs = makePrograms(folder);
-  assertEquals((await probe({ read: [], run: ["sbatch"] }, attempts, programs)).others, ["sbatch"]);
-  assertEquals((await probe({ read: [], run: ["true"] }, attempts, programs)).others, ["run"]);
-  await assertRejects(() => probe({ read: [], run: ["sbatch"] }, attempts, folder.path), Error, "NotFound");
+  const attempts = { reads: READS.map(full), writes: WRITES.map(full) };
+  const allowed = await probe(permissions, attempts);
+  for (const [i, [line, reads, writes, others]] of TABLE.entries()) {
+    const expected = {
+      reads: READS.filter((path) => pathsOf(reads).includes(path)).map(full),
+      writes: WRITES.filter((path) => pathsOf(writes).includes(path)).map(full),
+      others: pathsOf(others),
+    };
+    assertEquals(allowed[i], expected, line);
+  }
 });
 
 /** The options of a command that name paths to read or to write, as users write them. */
