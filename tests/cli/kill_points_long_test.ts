@@ -1,12 +1,16 @@
 /**
- * Stages that replace an output, ended at each of their changes of the file system: readers find the old output, the
+ * Stages that replace an output, killed at each of their changes of the file system: readers find the old output, the
  * new one or one line that says what to run, and the rerun leaves what an undisturbed run does.
+ *
+ * What a killed process leaves is what an undisturbed one had left by then. So one run is watched, and each state that its
+ * folder had is put back for a reader and a rerun.
  *
  * @module
  */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
 import { dirname, join } from "@std/path";
+import { isSameBytes } from "../../lib/base/collections.ts";
 import { UserError } from "../../lib/base/errors.ts";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
@@ -15,14 +19,11 @@ import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { copyFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { runUntilChange } from "../io/files/until_change.ts";
+import { watchChanges } from "../io/files/file_changes.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { TrainingRuns, writeRows } from "../train/training_runs.ts";
 import { PrometheusServer } from "./fetch/prometheus_server.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
-
-/** The last change at which a stage is ended one by one; later ones are alike. */
-const MAX_CHANGES = 400;
 
 interface Replacement {
   /** The arguments of the run whose output is replaced, and of the one that replaces it. @param out The output. */
@@ -36,7 +37,7 @@ interface Replacement {
   /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
   readSteps?(out: string): Promise<unknown[]>;
   input?: Record<"old" | "new", string>;
-  /** Every how many changes it is ended; 1 by default. */
+  /** Every how many changes it is killed; 1 by default. */
   stride?: number;
 }
 
@@ -66,7 +67,40 @@ function recordedInodes(out: string): Map<string, number | null> {
   return new Map(outputs.map(({ path }) => [path, Deno.statSync(inNext(path)).ino]));
 }
 
-/** Ends the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
+/** The contents of all files of a folder by path; undefined for folders. */
+type State = Map<string, Uint8Array | undefined>;
+
+function stateOf(folder: string, within = "", state: State = new Map()): State {
+  for (const { name, isDirectory } of Deno.readDirSync(join(folder, within))) {
+    const path = join(within, name);
+    try {
+      state.set(path, isDirectory ? undefined : Deno.readFileSync(join(folder, path)));
+    } catch (error) {
+      // A worker thread has renamed its temporary file.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+    if (isDirectory) stateOf(folder, path, state);
+  }
+  return state;
+}
+
+function putBack(folder: string, state: State): void {
+  Deno.mkdirSync(folder);
+  for (const [path, content] of state) {
+    if (content) Deno.writeFileSync(join(folder, path), content);
+    else Deno.mkdirSync(join(folder, path));
+  }
+}
+
+function isSameState(a: State, b: State | undefined): boolean {
+  if (a.size !== b?.size) return false;
+  return [...a].every(([path, content]) => {
+    const other = b.get(path);
+    return content && other ? isSameBytes(content, other) : b.has(path) && content === other;
+  });
+}
+
+/** Kills the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
 async function killEverywhere(
   folder: TemporaryFolder,
   {
@@ -85,6 +119,7 @@ async function killEverywhere(
   for (const root of [oldPlace, newPlace]) Deno.mkdirSync(root);
   if (!isFirst) await run(args(out(oldPlace), "old"), input?.old);
   copyFolder(oldPlace, newPlace);
+  copyFolder(oldPlace, place);
   const runNew = (root: string) => run(args(out(root), "new"), input?.new);
   await runNew(newPlace);
   const oldContent = isFirst ? null : await read(out(oldPlace));
@@ -93,22 +128,28 @@ async function killEverywhere(
     JSON.stringify(each)
   );
   assert(JSON.stringify(oldContent) !== JSON.stringify(newContent), "both runs wrote the same");
-  let numRefused = 0;
-  let [numStops, numKept] = [0, 0];
-  for (let n = 1, isDone = false; !isDone; n += stride, numStops++) {
-    copyFolder(oldPlace, place);
-    isDone = await runUntilChange(n, () => runNew(place));
+  const states = [{ state: stateOf(place), change: 0 }];
+  await watchChanges(() => runNew(place), (change) => {
+    const state = stateOf(place);
+    if (change % stride === 0 && !isSameState(state, states.at(-1)?.state)) states.push({ state, change });
+  });
+  let [numRefused, numKept] = [0, 0];
+  for (const { state, change } of states) {
+    Deno.removeSync(place, { recursive: true });
+    putBack(place, state);
     try {
       const content = JSON.stringify(await read(out(place)));
       assert(
         whole.includes(content),
-        `what is read after ${n} changes is neither of both: ${content.slice(0, 500)}`,
+        `what is read after change ${change} is neither of both: ${content.slice(0, 500)}`,
       );
     } catch (error) {
-      assert(error instanceof UserError, `after ${n} changes: ${error}`);
+      assert(error instanceof UserError, `after change ${change}: ${error}`);
       // A first run may have written nothing yet.
       const isNothing = isFirst && /no such file|no \.\w+ file in it/.test(error.message);
-      if (!isNothing) assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
+      if (!isNothing) {
+        assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after change ${change}`);
+      }
       numRefused++;
     }
     const inodes = keepsFiles ? recordedInodes(out(place)) : new Map();
@@ -117,12 +158,11 @@ async function killEverywhere(
     for (const [name, inode] of inodes) {
       assertEquals(Deno.statSync(join(out(place), name)).ino, inode, `${name} was written again`);
     }
-    assertEquals(await read(out(place)), newContent, `after ${n} changes and a rerun`);
-    assertEquals(namesIn(place), namesIn(newPlace), `after ${n} changes and a rerun`);
-    Deno.removeSync(place, { recursive: true });
-    assert(n < MAX_CHANGES);
+    assertEquals(await read(out(place)), newContent, `a rerun after change ${change}`);
+    assertEquals(namesIn(place), namesIn(newPlace), `a rerun after change ${change}`);
   }
-  assert(numStops > 5, `only ${numStops} changes`);
+  Deno.removeSync(place, { recursive: true });
+  assert(states.length > 5, `only ${states.length} states`);
   assert(!keepsFiles || numKept > 5, `${numKept} files were kept`);
   return numRefused;
 }
@@ -212,7 +252,7 @@ const DATA_STAGES: Record<string, {
 
 for (const [stage, { end = "", args }] of Object.entries(DATA_STAGES)) {
   for (const isFirst of [true, false]) {
-    Deno.test(`${stage}${isFirst ? "" : " --overwrite"}, ended at any change`, async () => {
+    Deno.test(`${stage}${isFirst ? "" : " --overwrite"}, killed at any change`, async () => {
       using folder = new TemporaryFolder();
       const at = (name: string) => folder.at(name);
       writeMeasurements(folder);
@@ -236,7 +276,7 @@ for (const [stage, { end = "", args }] of Object.entries(DATA_STAGES)) {
   }
 }
 
-Deno.test("fetch prometheus --overwrite, ended at any change", async () => {
+Deno.test("fetch prometheus --overwrite, killed at any change", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const span = ["--start", "2020-10-07T03:00:00", "--stop", "2020-10-07T03:20:00", "--window", "8m"];
@@ -249,7 +289,7 @@ Deno.test("fetch prometheus --overwrite, ended at any change", async () => {
   });
 });
 
-Deno.test("query matrix and eval --overwrite, ended at any change", async (t) => {
+Deno.test("query matrix and eval --overwrite, killed at any change", async (t) => {
   using folder = new TemporaryFolder();
   writeRowCheckpoint(folder.at("run"));
   Deno.writeTextFileSync(folder.at("nodes.txt"), "10.0.0.1\n10.0.0.2\n");
@@ -286,7 +326,7 @@ Deno.test("query matrix and eval --overwrite, ended at any change", async (t) =>
   });
 });
 
-Deno.test("export --overwrite, ended at any change", async () => {
+Deno.test("export --overwrite, killed at any change", async () => {
   using folder = new TemporaryFolder();
   writeRowCheckpoint(folder.at("run"));
   const numRefused = await killEverywhere(folder, {
@@ -316,13 +356,11 @@ const MEASURED = { old: line(10), new: line(70) };
 
 for (
   const [name, flags] of Object.entries({
-    "adapt": { old: [], new: [] },
-    "adapt --merge": { old: ["--merge"], new: ["--merge"] },
     "adapt --merge of what adapt wrote": { old: [], new: ["--merge"] },
     "adapt of what adapt --merge wrote": { old: ["--merge"], new: [] },
   })
 ) {
-  Deno.test(`${name} --overwrite, ended at any change`, async () => {
+  Deno.test(`${name} --overwrite, killed at any change`, async () => {
     using folder = new TemporaryFolder();
     const args = adaptation(folder);
     await killEverywhere(folder, {
@@ -332,7 +370,7 @@ for (
   });
 }
 
-Deno.test("adapt --follow, ended at any change", async () => {
+Deno.test("adapt --follow, killed at any change", async () => {
   using folder = new TemporaryFolder();
   const args = adaptation(folder);
   await killEverywhere(folder, {
@@ -346,7 +384,7 @@ Deno.test("adapt --follow, ended at any change", async () => {
   });
 });
 
-Deno.test("train --fresh, ended at any change", async () => {
+Deno.test("train --fresh, killed at any change", async () => {
   using folder = new TemporaryFolder();
   // Few rows, whose pool is fitted soon.
   await writeRows(folder.at("rows"), "train", syntheticRows(1, 10, 10));
@@ -370,7 +408,7 @@ Deno.test("train --fresh, ended at any change", async () => {
   assert(numRefused > 0);
 });
 
-Deno.test("slurm --overwrite, ended at any change: each script is an old or a new one", async () => {
+Deno.test("slurm --overwrite, killed at any change: each script is an old or a new one", async () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("data.csv"), "src,dst,time,rtt\n10.0.0.1,10.0.0.2,1700000000,10\n");
   await run(["import", "--input", folder.at("data.csv"), "--output", folder.at("data.parquet")]);

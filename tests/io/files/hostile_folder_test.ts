@@ -10,7 +10,7 @@ import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { OutputFile } from "../../../lib/io/files/output_file.ts";
 import { OutputLock } from "../../../lib/io/files/output_lock.ts";
 import { Output } from "../../../lib/io/files/output.ts";
-import { runUntilChange } from "./until_change.ts";
+import { watchChanges } from "./file_changes.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
 function open(folder: string, seed: number): Output {
@@ -92,16 +92,16 @@ for (const [name, work] of Object.entries(WORKS)) {
           Deno.renameSync(folder, moved);
           if (how !== "moved") Deno.symlinkSync(foreign, folder);
         };
-        const ended = runUntilChange(n, () => work(folder), intervene);
-        isDone = await ended.catch((error) => {
-          const told = faultsOf(error).filter((fault) => fault instanceof UserError);
-          assertStringIncludes(
-            told.join(),
-            "moved, deleted or replaced during the work",
-            `after ${n} changes`,
-          );
+        isDone = true;
+        const ended = watchChanges(() => work(folder), (change) => {
+          if (change !== n) return;
+          isDone = false;
+          intervene();
+        });
+        await ended.catch((error) => {
+          const told = faultsOf(error).filter((fault) => fault instanceof UserError).join();
+          assertStringIncludes(told, "moved, deleted or replaced during the work", `after change ${n}`);
           numTold++;
-          return false;
         });
         const after = contentOf(foreign);
         assertEquals(Object.entries(before).filter(([path, text]) => after[path] !== text), []);
