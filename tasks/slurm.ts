@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { join, resolve } from "@std/path";
 import { parseArguments } from "../lib/cli/command.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import {
@@ -17,7 +17,7 @@ import { type ChainStage, loadClusterConfig } from "../lib/cli/cluster/cluster_c
 import { CHECKOUT } from "../lib/cli/own_program.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
-import { absolutePath, refuseOverlap } from "../lib/io/files/real_path.ts";
+import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import { readKeyed } from "../lib/data/probe_rows/keyed_reader.ts";
 import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/data/probe_rows/splits.ts";
@@ -67,7 +67,7 @@ export const slurmStage: Stage = defineStage(STAGES.slurm, async (options, conte
     ...options,
     splitBy,
     inputs: options.input,
-    output: absolutePath(options.output),
+    output: resolve(options.output),
     folder: Deno.cwd(),
     program: programOf(cluster.program),
   }, cluster);

@@ -8,8 +8,8 @@
 import { TRACE, WORK } from "../io/files/array_task.ts";
 import { CHECKPOINTS, hasState, RUN_FILES, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { findFiles } from "../io/files/inputs.ts";
-import { globToRegExp } from "@std/path";
-import { absolutePath, folderOf, nameOf, realPath } from "../io/files/real_path.ts";
+import { basename, dirname, globToRegExp, resolve } from "@std/path";
+import { realPath } from "../io/files/real_path.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
 interface Access {
@@ -45,8 +45,11 @@ export const inputs: PathUse = {
   value: "PATH",
   role: "input",
   accessTo: (paths) => {
-    const named = paths.filter((path) => nameOf(path) !== "-").map((path) => ({ path, root: rootOf(path) }));
-    const places = new Set(named.map(({ root }) => named.length > MAX_NAMED ? folderOf(root) : root));
+    const named = paths.filter((path) => basename(path) !== "-").map((path) => ({
+      path,
+      root: rootOf(path),
+    }));
+    const places = new Set(named.map(({ root }) => named.length > MAX_NAMED ? dirname(root) : root));
     const targets = named.flatMap(({ path, root }) => linkTargets(root, levelsOf(path, root)));
     return reading([...withManifests([...places]), ...targets]);
   },
@@ -78,7 +81,7 @@ export const run: PathUse = {
   },
   // Outputs may lie beside the files of a run, and a run may be continued.
   kept: (values, output) =>
-    runsOf(values.map((value) => absolutePath(value)))
+    runsOf(values.map((value) => resolve(value)))
       .filter((path) => realPath(path) !== realPath(output))
       .flatMap((path) => namesIn(path).map((name) => `${path}/${name}`)),
 };
@@ -88,7 +91,7 @@ export const runWithEvaluation: PathUse = {
   ...run,
   accessTo: (paths) => {
     const { read } = run.accessTo(paths);
-    return reading([...read, ...read.map((path) => `${folderOf(path)}/eval/report.json`)]);
+    return reading([...read, ...read.map((path) => `${dirname(path)}/eval/report.json`)]);
   },
 };
 
@@ -119,7 +122,9 @@ export const watched: PathUse = {
   accessTo: (paths) => {
     const places = withReal(paths).flatMap((path) => {
       if (infoOf(path)?.isDirectory) return [path, ...linkTargets(path, WATCHED_LEVELS)];
-      return TRACE.test(nameOf(path)) ? [folderOf(path)] : writtenWith(path.replace(/\.manifest\.json$/, ""));
+      return TRACE.test(basename(path))
+        ? [dirname(path)]
+        : writtenWith(path.replace(/\.manifest\.json$/, ""));
     });
     return reading(places);
   },
@@ -150,7 +155,7 @@ export function outputFile(...besides: string[]): PathUse {
   const written = (path: string) => [
     path,
     `${path}.manifest.json`,
-    `${folderOf(path)}/.${nameOf(path)}.work`,
+    `${dirname(path)}/.${basename(path)}.work`,
     ...besides.map((ending) => withEnding(path, ending)),
   ];
   return {
@@ -158,7 +163,7 @@ export function outputFile(...besides: string[]): PathUse {
     role: "output",
     accessTo: (paths) => {
       const places = withReal(paths);
-      return { read: places.map(folderOf), write: places.flatMap(written) };
+      return { read: places.map(dirname), write: places.flatMap(written) };
     },
   };
 }
@@ -166,7 +171,7 @@ export function outputFile(...besides: string[]): PathUse {
 /** The access that a stage needs for one option. @param use How it uses the values. */
 export function accessOf(use: PathUse, values: readonly string[]): Access {
   const { read, write } = use.accessTo(
-    values.filter((value) => value !== "").map((value) => absolutePath(value)),
+    values.filter((value) => value !== "").map((value) => resolve(value)),
   );
   return { read: withReal(read), write: withReal(write) };
 }
@@ -177,10 +182,10 @@ export function accessOf(use: PathUse, values: readonly string[]): Access {
  */
 function filesNamed(value: string, output: string): string[] {
   if (value === "-") return [];
-  const path = absolutePath(value);
+  const path = resolve(value);
   const root = rootOf(path);
   if (levelsOf(path, root) === Infinity) return [root];
-  const isMatch = globToRegExp(path, { globstar: true }).test(absolutePath(output));
+  const isMatch = globToRegExp(path, { globstar: true }).test(resolve(output));
   return [...findFiles(path, { extensions: [] }).values(), ...isMatch ? [output] : []];
 }
 
@@ -201,7 +206,7 @@ function reading(read: string[]): Access {
 
 /** Inputs with their manifests. If an input lies in the output folder of a stage, also that folder. */
 function withManifests(paths: string[]): string[] {
-  const parents = new Set(paths.map(folderOf).flatMap((folder) => [folder, folderOf(folder)]));
+  const parents = new Set(paths.map(dirname).flatMap((folder) => [folder, dirname(folder)]));
   const written = [...parents].filter((folder) => tracesIn(folder).length > 0);
   return [...paths.flatMap((path) => [path, `${path}.manifest.json`]), ...written];
 }
@@ -237,7 +242,7 @@ function entriesOf(folder: string): Deno.DirEntry[] {
 /** The `*.truth.json` files beside the measurements that rows were made from, directly or through shards. */
 function originsOf(folder: string): string[] {
   const origins = inputsOf(folder);
-  const parents = new Set(origins.map((path) => folderOf(folderOf(path))));
+  const parents = new Set(origins.map((path) => dirname(dirname(path))));
   const shards = [...parents].filter((parent) => tracesIn(parent).length > 0);
   const truths = [...origins, ...shards.flatMap(inputsOf)].map((path) => withEnding(path, ".truth.json"));
   return [...shards, ...truths.filter(exists)];
@@ -246,7 +251,7 @@ function originsOf(folder: string): string[] {
 /** The manifests of the stages that made what rows were made from, directly or through shards. */
 function manifestsBefore(folder: string): string[] {
   const origins = inputsOf(folder);
-  const parents = [...new Set(origins.map((path) => folderOf(folderOf(path))))];
+  const parents = [...new Set(origins.map((path) => dirname(dirname(path))))];
   const beside = [...origins, ...parents.flatMap(inputsOf)].map((path) => `${path}.manifest.json`);
   return [
     ...parents.flatMap((parent) => tracesIn(parent).map((name) => `${parent}/${name}`)),
@@ -256,24 +261,24 @@ function manifestsBefore(folder: string): string[] {
 
 /** The inputs of the stage that wrote a folder. */
 function inputsOf(folder: string): string[] {
-  return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => absolutePath(path)));
+  return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => resolve(path)));
 }
 
 /** The base of the adapted checkpoint in a folder; a forged one that is not a checkpoint is not allowed. */
 function basesOf(folder: string): string[] {
   return inManifests(folder, ({ stage, options: { base } }) => {
     if (stage !== "adapt" || typeof base !== "string") return [];
-    return hasState(base) ? [absolutePath(base)] : [];
+    return hasState(base) ? [resolve(base)] : [];
   });
 }
 
 /** An output file, its manifests and work folder, and the other outputs of the same stage. */
 function writtenWith(file: string): string[] {
-  const folder = folderOf(file);
+  const folder = dirname(file);
   const beside = `${file}.manifest.json`;
-  const work = `${folder}/.${nameOf(file)}.work`;
+  const work = `${folder}/.${basename(file)}.work`;
   const listed = [beside, `${work}/manifest.json`].flatMap((path) =>
-    inManifest(path, ({ outputs }) => outputs.map(({ path }) => absolutePath(path, folder)))
+    inManifest(path, ({ outputs }) => outputs.map(({ path }) => resolve(folder, path)))
   );
   return [file, beside, work, ...listed];
 }
@@ -316,7 +321,7 @@ function levelsOf(path: string, root: string): number {
 function rootOf(path: string): string {
   if (exists(path)) return path;
   let root = path;
-  while (PATTERN.test(root)) root = folderOf(root);
+  while (PATTERN.test(root)) root = dirname(root);
   return root;
 }
 

@@ -4,7 +4,8 @@
  * @module
  */
 import { UsageError } from "../base/errors.ts";
-import { absolutePath, realPath, refuseOverlap } from "../io/files/real_path.ts";
+import { resolve } from "@std/path";
+import { realPath, refuseOverlap } from "../io/files/real_path.ts";
 import { exists } from "../io/files/inputs.ts";
 import { urlHost } from "../base/text.ts";
 import type { Command, Group } from "./command.ts";
@@ -122,7 +123,7 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
       places.add(place);
       const kept = named.flatMap(({ use, values }) => use.kept?.(values, output) ?? []);
       // Further files beside it count only where they would be replaced.
-      const { write } = use.accessTo([absolutePath(output)]);
+      const { write } = use.accessTo([resolve(output)]);
       for (const path of [output, ...write.filter(exists)]) refuseOverlap(path, kept);
     }
   }

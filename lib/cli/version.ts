@@ -5,7 +5,7 @@
  */
 import config from "../../deno.json" with { type: "json" };
 import { VERSION } from "../base/version.ts";
-import { absolutePath, folderOf } from "../io/files/real_path.ts";
+import { dirname, fromFileUrl, join, resolve } from "@std/path";
 
 /** The folder of deno.json. */
 const ROOT = new URL("../../", import.meta.url);
@@ -50,10 +50,10 @@ export function splitEmbedded(args: readonly string[]): { commit?: string; words
  */
 export function gitFolders(root: URL = ROOT): string[] {
   if (root.protocol !== "file:") return [];
-  const git = absolutePath(".git", decodeURIComponent(root.pathname));
+  const git = join(fromFileUrl(root), ".git");
   const [, linked] = /^gitdir: (.*)$/m.exec(textOf(git) ?? "") ?? [];
-  const folder = linked === undefined ? git : absolutePath(linked, folderOf(git));
-  return [...new Set([git, folder, absolutePath(textOf(`${folder}/commondir`) ?? ".", folder)])];
+  const folder = linked === undefined ? git : resolve(dirname(git), linked);
+  return [...new Set([git, folder, resolve(folder, textOf(`${folder}/commondir`) ?? ".")])];
 }
 
 /** The commit in the folders that {@link gitFolders} returns: that of `HEAD`, or of the branch that it names. */

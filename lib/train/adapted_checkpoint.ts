@@ -4,14 +4,13 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { join, resolve } from "@std/path";
 import type { MeasuredData } from "../data/addresses/known_addresses.ts";
 import { FormatError, UserError } from "../base/errors.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
 import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/checked_outputs.ts";
-import { absolutePath } from "../io/files/real_path.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { WEIGHT_LIMIT } from "../model/finite.ts";
@@ -180,7 +179,7 @@ export function readUpdate(folder: string): UpdateFile {
 /** The fault in the path of a base; undefined if a checkpoint is there. */
 function faultOfBase(base: string): string | undefined {
   // Adapt writes a real path; another one was forged.
-  if (absolutePath(base, "/") !== base || base.includes("\0")) return "the path is not as adapt writes it";
+  if (resolve("/", base) !== base || base.includes("\0")) return "the path is not as adapt writes it";
   try {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
     return hasState(base) ? undefined : "it holds no checkpoint";

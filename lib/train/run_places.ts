@@ -6,7 +6,7 @@
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { ensure, UserError } from "../base/errors.ts";
-import { nameOf } from "../io/files/real_path.ts";
+import { basename } from "@std/path";
 import { PLACE_TABLE } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
@@ -110,7 +110,7 @@ export async function withGeo(
         "trained with --geo",
     );
   }
-  return withPlaceTable(checkpoint, await readPlaceTable(paths, onLog), paths.map(nameOf));
+  return withPlaceTable(checkpoint, await readPlaceTable(paths, onLog), paths.map((path) => basename(path)));
 }
 
 /** A checkpoint with another table of places. @param sources Names of its files (as before). */

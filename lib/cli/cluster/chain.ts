@@ -13,8 +13,7 @@ import {
   demandsOf,
   type JobDemands,
 } from "./cluster_config.ts";
-import { nameOf } from "../../io/files/real_path.ts";
-import { dirname, join } from "@std/path";
+import { basename, dirname, join } from "@std/path";
 import { TRACE, WORK } from "../../io/files/array_task.ts";
 import { removeStaleTemporaries, writeFileAtomic } from "../../io/files/atomic.ts";
 import { exists, readText } from "../../io/files/inputs.ts";
@@ -155,7 +154,7 @@ function quoted(word: string): string {
  */
 function jobScript(job: Job, cluster: ClusterConfig): string {
   const { tasks, memoryGb } = job.demands;
-  const file = nameOf(job.path);
+  const file = basename(job.path);
   const values: Record<string, string> = {
     PURPOSE: job.purpose,
     DEPENDENCY: job.after === undefined ? "" : `--dependency=afterok:JOB `,

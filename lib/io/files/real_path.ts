@@ -4,48 +4,24 @@
  *
  * @module
  */
+import { basename, dirname, join, resolve } from "@std/path";
+import { getOrMake } from "../../base/collections.ts";
 import { UsageError } from "../../base/errors.ts";
 
-const [SEPARATORS, ROOT] = Deno.build.os === "windows" ? [/[/\\]+/, /^([A-Za-z]:)?[/\\]/] : [/\/+/, /^\//];
-
-/**
- * The path without links. Parts that do not exist or may not be read are kept as they are.
- *
- * @param path An absolute path, or one of the current folder.
- */
+/** The path without links. Parts that do not exist or may not be read are kept as they are. */
 export function realPath(path: string): string {
   try {
     return Deno.realPathSync(path);
   } catch { /* the part of it that can be followed counts */ }
-  const whole = absolutePath(path);
-  const folder = folderOf(whole);
+  const whole = resolve(path);
+  const folder = dirname(whole);
   if (folder === whole) return whole;
   const realFolder = realPath(folder);
   try {
-    return realPath(absolutePath(Deno.readLinkSync(whole), realFolder));
+    return realPath(resolve(realFolder, Deno.readLinkSync(whole)));
   } catch {
-    return `${realFolder === "/" ? "" : realFolder}/${nameOf(whole)}`;
+    return join(realFolder, basename(whole));
   }
-}
-
-/** A path without `.` and `..`. @param folder The base folder of a relative path. */
-export function absolutePath(path: string, folder: string = Deno.cwd()): string {
-  const names: string[] = [];
-  for (const name of (ROOT.test(path) ? path : `${folder}/${path}`).split(SEPARATORS)) {
-    if (name === ".." && names.length > 1) names.pop();
-    else if (names.length === 0 || !["", ".", ".."].includes(name)) names.push(name);
-  }
-  return names.length > 1 ? names.join("/") : `${names[0]}/`;
-}
-
-/** The folder of an absolute path; the root's folder is the root. */
-export function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/")) || "/";
-}
-
-/** The last name of an absolute path. */
-export function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /**
@@ -59,13 +35,17 @@ export function nameOf(path: string): string {
  * @throws {UsageError} If they overlap.
  */
 export function refuseOverlap(output: string, inputs: readonly string[]): void {
-  const ancestors = new Ancestors();
+  const known = new Map<string, string>();
+  const lineOf = (path: string) =>
+    placesUpFrom(path).map((place) => getOrMake(known, place, () => identityOf(place)));
+  const outputLine = lineOf(output);
   for (const input of inputs) {
-    const fault = ancestors.areSame(output, input)
+    const inputLine = lineOf(input);
+    const fault = outputLine[0] === inputLine[0]
       ? "it is read too"
-      : ancestors.isWithin(input, output)
+      : inputLine.includes(outputLine[0])
       ? `${input} is read and lies in it`
-      : ancestors.isWithin(output, input)
+      : outputLine.includes(inputLine[0])
       ? `it lies in ${input}, which is read`
       : undefined;
     if (fault === undefined) continue;
@@ -75,39 +55,21 @@ export function refuseOverlap(output: string, inputs: readonly string[]): void {
   }
 }
 
-/** Compares paths by the files that they name, and caches the file system's answers. */
-class Ancestors {
-  readonly #identities = new Map<string, string>();
-  readonly #realPaths = new Map<string, string>();
-
-  areSame(a: string, b: string): boolean {
-    return this.#identity(this.#realPath(a)) === this.#identity(this.#realPath(b));
+/** The real path and all folders above it, up to the root. */
+function placesUpFrom(path: string): string[] {
+  const places = [realPath(path)];
+  for (let folder = dirname(places[0]); folder !== places.at(-1); folder = dirname(folder)) {
+    places.push(folder);
   }
+  return places;
+}
 
-  isWithin(inner: string, outer: string): boolean {
-    const wanted = this.#identity(this.#realPath(outer));
-    for (let path = this.#realPath(inner); folderOf(path) !== path; path = folderOf(path)) {
-      if (this.#identity(folderOf(path)) === wanted) return true;
-    }
-    return false;
-  }
-
-  #realPath(path: string): string {
-    const real = this.#realPaths.get(path) ?? realPath(path);
-    this.#realPaths.set(path, real);
-    return real;
-  }
-
-  /** Device and inode if the system has them and they may be read, else the path. */
-  #identity(path: string): string {
-    const known = this.#identities.get(path);
-    if (known !== undefined) return known;
-    let identity = path;
-    try {
-      const { dev, ino } = Deno.statSync(path);
-      if (ino !== null) identity = `${dev}:${ino}`;
-    } catch { /* there is nothing, or it may not be read: its path must do */ }
-    this.#identities.set(path, identity);
-    return identity;
+/** Device and inode if the system has them and they may be read, else the path. */
+function identityOf(place: string): string {
+  try {
+    const { dev, ino } = Deno.statSync(place);
+    return ino === null ? place : `${dev}:${ino}`;
+  } catch {
+    return place;
   }
 }
