@@ -4,11 +4,17 @@
  *
  * A named folder is checked as a whole, with the splits that the stage does not read: a copy that lacks one of them
  * often lacks more. A named file, or the folder of one split, is checked alone. Files without a manifest are accepted.
+ * Files are compared by their places, paths without links, so that different names of one folder are equal.
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { basename, dirname, join } from "@std/path";
+import { getOrMake } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
+import { EventLoopPacer, type StageHooks } from "../threads/stage_hooks.ts";
+import { ByteFile } from "./byte_file.ts";
+import { explainFileError } from "./file_errors.ts";
 import { exists, findFiles, type IsRead, type OnLink, readText } from "./inputs.ts";
 import {
   hashOfEnds,
@@ -19,17 +25,74 @@ import {
 } from "./manifest.ts";
 import { realPath } from "./real_path.ts";
 import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
-import { createHash } from "node:crypto";
-import { explainFileError } from "./file_errors.ts";
-import { ByteFile } from "./byte_file.ts";
-
-// Finds the outputs that manifests list among a stage's inputs, and the data files there that no manifest lists.
-//
-// Files are compared by their places, paths without links, so that different names of one folder are equal.
 
 const DATA = [".parquet", ".arrayrecord"];
 /** The end of the name of a manifest that describes the file beside it. */
 const BESIDE = ".manifest.json";
+/**
+ * Inputs of at most this many bytes are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). Of larger
+ * inputs only the ends of each file are compared.
+ */
+const SMALL_BYTES = 1 << 24;
+/** A comparison that takes less shows no progress. */
+const SHOW_AFTER_MS = 2000;
+
+/** Options and callbacks of {@link checkOutputs}; progress is in bytes. */
+export interface OutputCheck extends StageHooks {
+  /** Whether a file of a folder counts, by path; all by default. */
+  isRead?: IsRead | undefined;
+  /** Called with the links that are followed. */
+  onLink?: OnLink | undefined;
+  /** Whether all bytes of all files are compared; by default those of small inputs, and the ends of other files. */
+  verify?: boolean | undefined;
+  /** With "skip", a damaged input is accepted unless `verify` is set. */
+  onCorrupt?: "error" | "skip" | undefined;
+}
+
+/** The manifests' facts about the files that were checked. */
+export class CheckedOutputs {
+  readonly #listed: ReadonlyMap<string, ListedOutput>;
+  readonly #placeOf: PlaceOf;
+
+  /** Stores the manifests' facts. @param listed All outputs, by place. */
+  constructor(listed: ReadonlyMap<string, ListedOutput>, placeOf: PlaceOf) {
+    this.#listed = listed;
+    this.#placeOf = placeOf;
+  }
+
+  /** Compares a file's number of records with its manifest. @throws {UserError} If they differ. */
+  requireRecords(path: string, numRecords: number): void {
+    const listed = this.#listed.get(this.#placeOf(path));
+    const wanted = listed?.output.counts?.records;
+    if (!listed || wanted === undefined || wanted === numRecords) return;
+    throw changed(listed, `has ${numRecords} records, expected ${wanted}`);
+  }
+}
+
+/**
+ * Checks that all outputs that the manifests list exist with the same size and the same SHA-256 (of all bytes if they
+ * are small, or with `verify`; else of their ends), and that no other data file lies among them.
+ *
+ * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
+ * @throws {UserError} If a file is missing, changed or not listed, or a run or task did not finish.
+ */
+export async function checkOutputs(
+  paths: readonly string[],
+  check: OutputCheck = {},
+): Promise<CheckedOutputs> {
+  const placeOf = memoizedPlaces();
+  const { listed, inputs, strangers } = findListedOutputs(paths, placeOf, check);
+  requireThere(inputs);
+  if (strangers.length > 0) {
+    const [{ path, folder, stage }, ...others] = strangers;
+    throw new UserError(
+      `Cannot read ${folder}: no manifest lists ${path}${more(others.length)}, expected only files of ` +
+        `${stage}; move it to another folder or delete it`,
+    );
+  }
+  if (check.verify || check.onCorrupt !== "skip") await compare(inputs, check);
+  return new CheckedOutputs(listed, placeOf);
+}
 
 /** An output of a manifest. */
 interface ListedOutput {
@@ -42,12 +105,15 @@ interface ListedOutput {
   folder?: string;
 }
 
-/** Options of {@link findListedOutputs}. */
-interface OutputSearch {
-  /** Whether a file of a folder counts, by path; all by default. */
-  isRead?: IsRead | undefined;
-  /** Called with the links that are followed. */
-  onLink?: OnLink | undefined;
+/** The place of a file, which need not exist: the path without links of its folder, and its name. */
+type PlaceOf = (path: string) => string;
+
+function memoizedPlaces(): PlaceOf {
+  const folders = new Map<string, string>();
+  return (path) => {
+    const folder = dirname(path);
+    return join(getOrMake(folders, folder, () => realPath(folder)), basename(path));
+  };
 }
 
 /** The result of {@link findListedOutputs}. */
@@ -82,44 +148,25 @@ interface WrittenFolder {
   outputs: ListedOutput[];
 }
 
-/** The places of files: the path without links of the folder that a file is in, and the file's name. */
-class Places {
-  readonly #folders = new Map<string, string>();
-
-  /** The place of a file, which need not exist. */
-  of(path: string): string {
-    const folder = dirname(path);
-    let place = this.#folders.get(folder);
-    if (place === undefined) {
-      place = realPath(folder);
-      this.#folders.set(folder, place);
-    }
-    return join(place, basename(path));
-  }
-}
-
 /**
  * Finds the manifests in the inputs and right above them, and what they list.
  *
- * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
  * @throws {UserError} If a run or task that wrote what is named did not finish.
  */
-function findListedOutputs(paths: readonly string[], search: OutputSearch = {}): FoundOutputs {
-  const places = new Places();
-  const scope = findScope(paths, places, search);
-  const { isRead } = search;
+function findListedOutputs(paths: readonly string[], placeOf: PlaceOf, check: OutputCheck): FoundOutputs {
+  const scope = findScope(paths, placeOf, check);
   const folders = [...scope.writtenFolders].flatMap(([place, folder]) =>
     // An unfinished run may have left only its work folder.
-    readFolder(place, folder, scope.folders.has(place) ? requireFinished : readManifests, isRead)
+    readFolder(place, folder, scope.folders.has(place) ? requireFinished : readManifests, check.isRead)
   );
   const outputs = [...[...scope.besides].flatMap(readBeside), ...folders.flatMap(({ outputs }) => outputs)];
-  const listed = new Map(outputs.map((output) => [places.of(output.path), output]));
+  const listed = new Map(outputs.map((output) => [placeOf(output.path), output]));
   const written = new Set(folders.map(({ place }) => place));
   const filesOf = Map.groupBy(scope.dataFiles.keys(), (place) => nearestFolder(written, place));
   const strangers = folders.flatMap((folder) => {
     const files = filesOf.get(folder.place) ?? [];
     const data = folder.outputs.filter(({ path }) => isData(path));
-    const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, places.of(path)));
+    const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, placeOf(path)));
     // A folder of another stage, such as a run of `train`, may hold data that were put there later.
     if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
     if (!scope.folders.has(folder.place)) requireFinished(folder.folder);
@@ -136,7 +183,7 @@ function findListedOutputs(paths: readonly string[], search: OutputSearch = {}):
   return { listed, inputs: [...listed].filter(isInput).map(([, output]) => output), strangers };
 }
 
-function findScope(paths: readonly string[], places: Places, search: OutputSearch): Scope {
+function findScope(paths: readonly string[], placeOf: PlaceOf, { isRead, onLink }: OutputCheck): Scope {
   const scope: Scope = {
     folders: new Set(),
     files: new Set(),
@@ -149,7 +196,7 @@ function findScope(paths: readonly string[], places: Places, search: OutputSearc
     if (!scope.writtenFolders.has(place)) scope.writtenFolders.set(place, folder);
   };
   for (const path of new Set(paths)) {
-    const found = findFiles(path, { extensions: [...DATA, ".json"], ...search });
+    const found = findFiles(path, { extensions: [...DATA, ".json"], isRead, onLink });
     const isFolder = exists(path) && Deno.statSync(path).isDirectory;
     if (isFolder) {
       scope.folders.add(realPath(path));
@@ -157,11 +204,11 @@ function findScope(paths: readonly string[], places: Places, search: OutputSearc
       addWritten(dirname(realPath(path)));
     }
     for (const file of found.values()) {
-      if (isFolder && isData(file)) scope.dataFiles.set(places.of(file), file);
+      if (isFolder && isData(file)) scope.dataFiles.set(placeOf(file), file);
       else if (isFolder && file.endsWith(BESIDE)) scope.besides.add(file);
       else if (isFolder && basename(file).startsWith("manifest")) addWritten(dirname(file));
       if (isFolder) continue;
-      scope.files.add(places.of(file));
+      scope.files.add(placeOf(file));
       addWritten(dirname(file));
       addWritten(dirname(realPath(dirname(file))));
       if (exists(manifestPathBeside(file))) scope.besides.add(manifestPathBeside(file));
@@ -258,79 +305,6 @@ function isData(path: string): boolean {
   return DATA.some((extension) => path.endsWith(extension));
 }
 
-/**
- * Inputs of at most this many bytes are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). Of larger
- * inputs only the ends of each file are compared.
- */
-const SMALL_BYTES = 1 << 24;
-/** The longest time between two checks for signals. */
-const HOLD_MS = 50;
-/** A comparison that takes less shows no progress. */
-const SHOW_AFTER_MS = 2000;
-
-/** Options and callbacks of {@link checkOutputs}. */
-export interface OutputCheck extends OutputSearch {
-  /** Whether all bytes of all files are compared; by default those of small inputs, and the ends of other files. */
-  verify?: boolean | undefined;
-  /** With "skip", a damaged input is accepted unless `verify` is set. */
-  onCorrupt?: "error" | "skip" | undefined;
-  /** Ends the check with its reason soon after it is aborted. */
-  signal?: AbortSignal;
-  /** Called with the bytes compared and their total, if the comparison takes long. */
-  onProgress?: (phase: string, done: number, total: number) => void;
-}
-
-/** The manifests' facts about the files that were checked. */
-export class CheckedOutputs {
-  /** The files that were checked, sorted. */
-  readonly paths: readonly string[];
-  readonly #listed: ReadonlyMap<string, ListedOutput>;
-  readonly #places = new Places();
-
-  /** Stores the manifests' facts. @param listed All outputs, by place. @param inputs The checked ones. */
-  constructor(listed: ReadonlyMap<string, ListedOutput>, inputs: readonly ListedOutput[]) {
-    this.#listed = listed;
-    this.paths = inputs.map(({ path }) => path).sort();
-  }
-
-  /** Compares a file's number of records with its manifest. @throws {UserError} If they differ. */
-  requireRecords(path: string, numRecords: number): void {
-    const listed = this.#listed.get(this.#places.of(path));
-    const wanted = listed?.output.counts?.records;
-    if (!listed || wanted === undefined || wanted === numRecords) return;
-    throw changed(listed, `has ${numRecords} records, expected ${wanted}`);
-  }
-}
-
-/**
- * Checks that all outputs that the manifests list exist with the same size and the same SHA-256 (of all bytes if they
- * are small, or with `verify`; else of their ends), and that no other data file lies among them.
- *
- * @param paths Files, folders and globs, as `listInputs` takes them.
- * @throws {UserError} If a file is missing, changed or not listed, or a run or task did not finish.
- */
-export async function checkOutputs(
-  paths: readonly string[],
-  check: OutputCheck = {},
-): Promise<CheckedOutputs> {
-  const { listed, inputs, strangers } = findListedOutputs(paths, check);
-  requireThere(inputs);
-  if (strangers.length > 0) {
-    const [{ path, folder, stage }, ...others] = strangers;
-    throw new UserError(
-      `Cannot read ${folder}: no manifest lists ${path}${more(others.length)}, expected only files of ` +
-        `${stage}; move it to another folder or delete it`,
-    );
-  }
-  const sizeBytes = inputs.reduce((sum, { output }) => sum + output.sizeBytes, 0);
-  const { verify, onCorrupt } = check;
-  if (verify || onCorrupt !== "skip") {
-    const compare = verify || sizeBytes <= SMALL_BYTES ? compareHashes : compareEnds;
-    await compare(inputs, sizeBytes, check);
-  }
-  return new CheckedOutputs(listed, inputs);
-}
-
 function requireThere(inputs: readonly ListedOutput[]): void {
   const missing: ListedOutput[] = [];
   for (const input of inputs) {
@@ -354,58 +328,38 @@ function requireThere(inputs: readonly ListedOutput[]): void {
   );
 }
 
-/** Detects files of another run, whatever their size: an interrupted copy mixes files of two runs. */
-async function compareEnds(
+async function compare(
   inputs: readonly ListedOutput[],
-  totalBytes: number,
-  check: OutputCheck,
+  { verify, signal, onProgress = () => {} }: OutputCheck,
 ): Promise<void> {
-  const comparison = new Comparison("comparing the ends of files", totalBytes, check);
+  const totalBytes = inputs.reduce((sum, { output }) => sum + output.sizeBytes, 0);
+  const isWhole = verify || totalBytes <= SMALL_BYTES;
+  const pacer = new EventLoopPacer({ signal });
+  const startMs = performance.now();
+  let doneBytes = 0;
+  const advance = async (numBytes: number) => {
+    doneBytes += numBytes;
+    await pacer.yieldToEventLoop();
+    if (performance.now() - startMs < SHOW_AFTER_MS) return;
+    onProgress(isWhole ? "comparing SHA-256" : "comparing the ends of files", doneBytes, totalBytes);
+  };
   for (const input of inputs) {
-    const { endsSha256, sizeBytes } = input.output;
+    const { sha256, endsSha256, sizeBytes } = input.output;
+    if (isWhole) {
+      const hash = createHash("sha256");
+      using file = ByteFile.open(input.path);
+      for (const chunk of file.chunks()) {
+        hash.update(chunk);
+        await advance(chunk.length);
+      }
+      if (hash.digest("hex") === sha256) continue;
+      throw changed(input, "has another SHA-256 than was written, expected the same content");
+    }
+    // Files of another run, which an interrupted copy mixes in, differ there whatever their size.
     if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
       throw changed(input, "has other bytes at its ends than were written, expected the same content");
     }
-    await comparison.advance(sizeBytes);
-  }
-}
-
-async function compareHashes(
-  inputs: readonly ListedOutput[],
-  totalBytes: number,
-  check: OutputCheck,
-): Promise<void> {
-  const comparison = new Comparison("comparing SHA-256", totalBytes, check);
-  for (const input of inputs) {
-    const hash = createHash("sha256");
-    using file = ByteFile.open(input.path);
-    for (const chunk of file.chunks()) {
-      hash.update(chunk);
-      await comparison.advance(chunk.length);
-    }
-    if (hash.digest("hex") !== input.output.sha256) {
-      throw changed(input, "has another SHA-256 than was written, expected the same content");
-    }
-  }
-}
-
-/** Shows the progress of a comparison, and lets signals be handled during it. */
-class Comparison {
-  readonly #startMs = performance.now();
-  #lastMs = this.#startMs;
-  #doneBytes = 0;
-
-  constructor(readonly title: string, readonly totalBytes: number, readonly check: OutputCheck) {}
-
-  /** Counts compared bytes; now and then shows the progress and yields to signals. @throws The reason of the signal. */
-  async advance(numBytes: number): Promise<void> {
-    this.#doneBytes += numBytes;
-    if (performance.now() - this.#lastMs < HOLD_MS) return;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    this.#lastMs = performance.now();
-    this.check.signal?.throwIfAborted();
-    if (this.#lastMs - this.#startMs <= SHOW_AFTER_MS) return;
-    this.check.onProgress?.(this.title, this.#doneBytes, this.totalBytes);
+    await advance(sizeBytes);
   }
 }
 

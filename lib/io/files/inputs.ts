@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isObject } from "../../base/collections.ts";
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
+import { isObject } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { readRegularText, requireRegular } from "./byte_file.ts";
 import { explainFileError, isNameTooLong } from "./file_errors.ts";
@@ -24,37 +24,38 @@ export type IsRead = (path: string) => boolean;
 /** Called with a line for the user, such as `following data/a -> /store/b`. */
 export type OnLink = (line: string) => void;
 
+/** The files of folders that count, and who hears of others. */
+export interface FileChoice {
+  /** Such as `[".parquet"]`; a file named by itself counts with any. */
+  extensions: readonly string[];
+  /** The name of a file whose extension counts, by its path; its own by default. */
+  nameOf?: (path: string) => string;
+  isRead?: IsRead | undefined;
+  /** Which files do not count in spite of their extension. */
+  isLeftOut?: IsRead | undefined;
+  /** Called with the links that are followed. */
+  onLink?: OnLink | undefined;
+  /** Called with the files that do not count because of their extension. */
+  onOther?: OnLink | undefined;
+}
+
 /**
  * Lists the files that the arguments name, sorted, each once.
  *
  * @param paths Files, directories (searched recursively, as the links in them are) and globs.
- * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
- *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`:
- *   what counts of directories, which may then have none. `isLeftOut`: which files of directories do not count in spite
- *   of their extension. `nameOf`: the name whose extension counts (the file's). `onLink`: called with the links that are followed; `onOther`: with files of directories that do
- *   not count by their extension.
+ * @param choice `wanted`: what the error says is expected, such as `a Parquet file`. With `isRead` a directory may have none.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
  */
-export function listInputs(
-  paths: readonly string[],
-  options: {
-    extensions: readonly string[];
-    wanted: string;
-    isRead?: IsRead | undefined;
-    isLeftOut?: IsRead | undefined;
-    nameOf?: (path: string) => string;
-    onLink?: OnLink | undefined;
-    onOther?: OnLink | undefined;
-  },
-): string[] {
+export function listInputs(paths: readonly string[], choice: FileChoice & { wanted: string }): string[] {
   const found = new Map<string, string>();
   for (const path of paths) {
-    const files = findFiles(path, options);
-    if (files.size === 0 && !options.isRead) {
+    const files = findFiles(path, choice);
+    if (files.size === 0 && !choice.isRead) {
       throw new UserError(
-        `Cannot read ${path}: no ${listed(options.extensions)} file in it, expected ` +
-          `${options.wanted}; check the path`,
+        `Cannot read ${path}: no ${
+          listed(choice.extensions)
+        } file in it, expected ${choice.wanted}; check the path`,
       );
     }
     for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
@@ -70,8 +71,6 @@ function listed(extensions: readonly string[]): string {
 /**
  * Finds the files that one argument names. Hidden names are left out.
  *
- * @param path A file, a directory or a glob.
- * @param options As of {@link listInputs}, and `isRead`: what counts of a directory.
  * @returns The paths of the files, as the argument gives them, by their places without links.
  * @throws {UserError} If it does not exist or is neither a file nor a directory, or a link leads nowhere.
  */
@@ -79,19 +78,12 @@ export function findFiles(
   path: string,
   {
     extensions,
+    nameOf = (name) => name,
     isRead = () => true,
     isLeftOut = () => false,
-    nameOf = (name) => name,
     onLink = () => {},
     onOther = () => {},
-  }: {
-    extensions: readonly string[];
-    isRead?: IsRead | undefined;
-    isLeftOut?: IsRead | undefined;
-    nameOf?: (path: string) => string;
-    onLink?: OnLink | undefined;
-    onOther?: OnLink | undefined;
-  },
+  }: FileChoice,
 ): Map<string, string> {
   try {
     if (isGlob(path) && !exists(path)) return findMatches(path, onLink);
@@ -149,9 +141,7 @@ export function readJsonObject(path: string, wanted: string): Record<string, unk
   const text = readText(path);
   try {
     const value: unknown = JSON.parse(text);
-    if (isObject(value)) {
-      return value as Record<string, unknown>;
-    }
+    if (isObject(value)) return value;
   } catch (cause) {
     throw new FormatError(`it is not JSON, expected ${wanted}`, { path, cause });
   }
