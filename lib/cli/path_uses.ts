@@ -5,10 +5,10 @@
  *
  * @module
  */
+import { basename, dirname, globToRegExp, resolve } from "@std/path";
 import { TRACE, WORK } from "../io/files/array_task.ts";
 import { CHECKPOINTS, hasState, RUN_FILES, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { findFiles } from "../io/files/inputs.ts";
-import { basename, dirname, globToRegExp, resolve } from "@std/path";
 import { realPath } from "../io/files/real_path.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
@@ -96,24 +96,27 @@ export const runWithEvaluation: PathUse = {
 };
 
 /** Probe rows, and the true distributions of the measurements that they were made from. */
-export const rowsWithTruth: PathUse = {
-  ...input,
-  value: "DIR",
-  accessTo: (paths) => {
-    const { read } = input.accessTo(paths);
-    return reading([...read, ...paths.flatMap(originsOf)]);
-  },
-};
+export const rowsWithTruth: PathUse = rowsWith(({ shards, measurements }) => [
+  ...shards,
+  ...measurements.map((path) => withEnding(path, ".truth.json")).filter(exists),
+]);
 
 /** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
-export const rowsWithOrigin: PathUse = {
-  ...input,
-  value: "DIR",
-  accessTo: (paths) => {
-    const { read } = input.accessTo(paths);
-    return reading([...read, ...paths.flatMap(manifestsBefore)]);
-  },
-};
+export const rowsWithOrigin: PathUse = rowsWith(({ shards, measurements }) => [
+  ...shards.flatMap((folder) => tracesIn(folder).map((name) => `${folder}/${name}`)),
+  ...measurements.map((path) => `${path}.manifest.json`).filter(exists),
+]);
+
+function rowsWith(further: (sources: Sources) => string[]): PathUse {
+  return {
+    ...input,
+    value: "DIR",
+    accessTo: (paths) => {
+      const { read } = input.accessTo(paths);
+      return reading([...read, ...paths.flatMap((path) => further(sourcesOf(path)))]);
+    },
+  };
+}
 
 /** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
@@ -239,24 +242,18 @@ function entriesOf(folder: string): Deno.DirEntry[] {
   }
 }
 
-/** The `*.truth.json` files beside the measurements that rows were made from, directly or through shards. */
-function originsOf(folder: string): string[] {
-  const origins = inputsOf(folder);
-  const parents = new Set(origins.map((path) => dirname(dirname(path))));
-  const shards = [...parents].filter((parent) => tracesIn(parent).length > 0);
-  const truths = [...origins, ...shards.flatMap(inputsOf)].map((path) => withEnding(path, ".truth.json"));
-  return [...shards, ...truths.filter(exists)];
+/** What rows were made from, directly or through shards. */
+interface Sources {
+  /** The folders of shards. */
+  shards: string[];
+  measurements: string[];
 }
 
-/** The manifests of the stages that made what rows were made from, directly or through shards. */
-function manifestsBefore(folder: string): string[] {
-  const origins = inputsOf(folder);
-  const parents = [...new Set(origins.map((path) => dirname(dirname(path))))];
-  const beside = [...origins, ...parents.flatMap(inputsOf)].map((path) => `${path}.manifest.json`);
-  return [
-    ...parents.flatMap((parent) => tracesIn(parent).map((name) => `${parent}/${name}`)),
-    ...new Set(beside.filter(exists)),
-  ];
+function sourcesOf(folder: string): Sources {
+  const inputs = inputsOf(folder);
+  const parents = [...new Set(inputs.map((path) => dirname(dirname(path))))];
+  const shards = parents.filter((parent) => tracesIn(parent).length > 0);
+  return { shards, measurements: [...new Set([...inputs, ...shards.flatMap(inputsOf)])] };
 }
 
 /** The inputs of the stage that wrote a folder. */

@@ -8,7 +8,7 @@ import { resolve } from "@std/path";
 import { realPath, refuseOverlap } from "../io/files/real_path.ts";
 import { exists } from "../io/files/inputs.ts";
 import { urlHost } from "../base/text.ts";
-import type { Command, Group } from "./command.ts";
+import { type Command, type Group, leavesOf } from "./command.ts";
 import { splitArguments } from "./options.ts";
 import { REGISTRY_HOST } from "./own_program.ts";
 import { accessOf, type PathUse, temporaryFolder, workFolder } from "./path_uses.ts";
@@ -26,31 +26,38 @@ const DAWN = new URL("../tensor/dawn", import.meta.url);
  * @throws {UsageError} If an option is unknown, or has too many values or none.
  */
 export function permissionsOf(command: Command, args: readonly string[]): Deno.PermissionOptions {
-  const { everything, files = () => [], trains, deno, programs = [], launchVariables = [], ...needs } =
-    command.needs ?? {};
+  const {
+    everything,
+    files = () => [],
+    trains,
+    deno,
+    programs = [],
+    launchVariables = [],
+    variables = [],
+    ...needs
+  } = command.needs ?? {};
   if (everything) return "inherit";
-  const accesses = namedPaths(command, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
+  const accesses = namedPaths(command, args).map(({ use, values }) => accessOf(use, values));
   const allowed = (name: "read" | "write", further: readonly (string | URL)[] = []) =>
     [...new Set([...accesses.flatMap((access) => access[name]), ...further])]
       .filter((path) => !(path instanceof URL && path.protocol !== "file:") && isGranted({ name, path }));
-  const isLaunched = launchVariables.some((name) =>
-    isGranted({ name: "env", variable: name }) && Deno.env.has(name)
-  );
-  const started = [...(deno ? [Deno.execPath()] : []), ...programs];
+  const env = [...launchVariables, ...variables].filter((variable) => isGranted({ name: "env", variable }));
+  const isLaunched = launchVariables.some((name) => env.includes(name) && Deno.env.has(name));
+  const hosts = [
+    ...(needs.listens ? [addressOf(command, args)].filter(isAddress) : []),
+    ...hostsAsked(command, args),
+  ];
   return {
     read: allowed("read", [...CODE, ...files()]),
     write: allowed("write"),
-    run: started.filter((command) => isGranted({ name: "run", command })),
-    sys: trains && isGranted({ name: "sys", kind: "systemMemoryInfo" }) ? ["systemMemoryInfo"] : [],
-    net: [
-      ...(needs.listens ? [addressOf(command, args)].filter(isAddress) : []),
-      ...hostsAsked(command, args),
-    ].filter((host) => isGranted({ name: "net", host })),
-    env: [...launchVariables, ...needs.variables ?? []].filter((variable) =>
-      isGranted({ name: "env", variable })
+    run: [...(deno ? [Deno.execPath()] : []), ...programs].filter((command) =>
+      isGranted({ name: "run", command })
     ),
+    sys: trains && isGranted({ name: "sys", kind: "systemMemoryInfo" }) ? ["systemMemoryInfo"] : [],
+    net: hosts.filter((host) => isGranted({ name: "net", host })),
+    env,
     ffi: isLaunched && isGranted({ name: "ffi" }) ||
       mayUseDawn(command, args) && isGranted({ name: "ffi", path: DAWN }) && [DAWN],
     import: REGISTRY_HOST === undefined ? false : [REGISTRY_HOST],
@@ -69,23 +76,22 @@ function mayUseDawn({ options }: Command, args: readonly string[]): boolean {
  * @param dawn The flag that lets Dawn be loaded; undefined where it cannot be there.
  */
 export function denoFlagsOf(command: Command | Group, dawn?: string): string[] {
-  const kinds: Command[] = "kinds" in command ? Object.values(command.kinds) : [command];
-  const some = (has: (command: Command) => unknown) => kinds.some(has);
-  const launchVariables = kinds.flatMap(({ needs }) => needs?.launchVariables ?? []);
-  const variables = [...launchVariables, ...kinds.flatMap(({ needs }) => needs?.variables ?? [])];
+  const kinds = leavesOf({ command });
+  const needs = kinds.flatMap(({ needs = [] }) => needs);
+  const options = kinds.flatMap(({ options }) => Object.entries(options));
+  const launchVariables = needs.flatMap(({ launchVariables = [] }) => launchVariables);
+  const variables = [...launchVariables, ...needs.flatMap(({ variables = [] }) => variables)];
+  const trains = needs.some(({ trains }) => trains);
+  const mayUseDawn = dawn !== undefined && options.some(([name]) => name === "engine");
   return [
     "--no-prompt",
-    ...(some(({ needs }) => needs?.trains) ? ["--v8-flags=--expose-gc"] : []),
+    ...(trains ? ["--v8-flags=--expose-gc"] : []),
     "-R",
-    ...(some((kind) => Object.values(kind.options).some(({ use }) => use?.role === "output")) ? ["-W"] : []),
-    ...(some(({ needs }) => needs?.listens || needs?.connects) ? ["-N"] : []),
-    ...(some(({ needs }) => needs?.deno || needs?.programs) ? ["--allow-run"] : []),
-    ...(some(({ needs }) => needs?.trains) ? ["-S=systemMemoryInfo"] : []),
-    ...(launchVariables.length > 0
-      ? ["--allow-ffi"]
-      : dawn !== undefined && some(({ options }) => "engine" in options)
-      ? [dawn]
-      : []),
+    ...(options.some(([, { use }]) => use?.role === "output") ? ["-W"] : []),
+    ...(needs.some(({ listens, connects }) => listens || connects) ? ["-N"] : []),
+    ...(needs.some(({ deno, programs }) => deno || programs) ? ["--allow-run"] : []),
+    ...(trains ? ["-S=systemMemoryInfo"] : []),
+    ...(launchVariables.length > 0 ? ["--allow-ffi"] : mayUseDawn ? [dawn] : []),
     ...(variables.length > 0 ? [`-E=${variables.join()}`] : []),
   ];
 }
