@@ -66,7 +66,7 @@ export class RunFolder {
       const manifest = readManifest(folder.at("manifest"));
       if (manifest?.replaces) folder.#finishReplacing(manifest);
       folder.#removeNext();
-      for (const each of [path, folder.checkpointsDir]) removeStaleTemporaries(each);
+      [path, folder.checkpointsDir, folder.at("tensorboard")].forEach(removeStaleTemporaries);
     } catch (error) {
       folder.#lock[Symbol.dispose]();
       throw error;
