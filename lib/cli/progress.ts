@@ -55,6 +55,13 @@ export class Progress {
     else printLog(line);
   }
 
+  /** Prints a line above the bar. */
+  print(line: string): void {
+    if (this.#mode === "quiet") return;
+    if (this.#mode === "bar") this.#redraw("");
+    printLog(line);
+  }
+
   finish(): void {
     if (this.#mode === "bar") this.#redraw("");
   }
