@@ -6,152 +6,25 @@
  *
  * @module
  */
-import { CompactReader, ThriftError, type ThriftStruct } from "./thrift_reader.ts";
-import { brotliDecompressSync, crc32, gunzipSync, zstdDecompressSync } from "node:zlib";
+import { crc32 } from "node:zlib";
 import type { CompressionCodec, SchemaElement } from "hyparquet";
-import { compressors, decompressLz4, decompressLz4Raw } from "hyparquet-compressors";
-import { ensure, FormatError, UserError } from "../../base/errors.ts";
+import { FormatError, UserError } from "../../base/errors.ts";
+import type { FileWindow } from "../files/byte_file.ts";
+import { EncodingError } from "./byte_cursor.ts";
 import {
   type ByteArrays,
   decodeHybrid,
   decodeNumbers,
   ENCODING,
-  EncodingError,
   findPlainByteArrays,
   findTexts,
   type NumberKind,
 } from "./encodings.ts";
-import type { FileWindow } from "../files/byte_file.ts";
+import { checkPageSize, decompressPage, type PageHeader, readPageHeader, splitPage } from "./page.ts";
 import { TextPool } from "./text_pool.ts";
-
-/** The kinds of pages a column chunk has. */
-export type PageKind = "data" | "dictionary" | "dataV2" | "index";
-
-/** A page header; sizes in bytes. */
-interface PageHeader {
-  kind: PageKind;
-  uncompressedBytes: number;
-  compressedBytes: number;
-  /** CRC-32 of the page as stored, if the writer stored it. */
-  crc: number | undefined;
-  numValues: number;
-  /** Number of nulls of a version 2 data page; undefined for other pages. */
-  numNulls: number | undefined;
-  /** The encoding's number in the format's Encoding enum. */
-  encoding: number;
-  /** Size of the repetition levels of a version 2 data page; 0 for other pages. */
-  repetitionBytes: number;
-  /** Size of its definition levels; 0 for other pages. */
-  definitionBytes: number;
-  /** Whether its values are compressed; true for other pages. */
-  isCompressed: boolean;
-}
-
-const KINDS: readonly PageKind[] = ["data", "index", "dictionary", "dataV2"];
-
-/**
- * Reads a page header.
- *
- * @param bytes The bytes that begin with it.
- * @returns The header and its own length in bytes.
- * @throws {ThriftError} If the bytes are not a page header, or end inside it.
- */
-function readPageHeader(bytes: Uint8Array): { header: PageHeader; headerBytes: number } {
-  const reader = new CompactReader(bytes);
-  const fields = reader.struct();
-  const kind = KINDS[numberOf(fields, 1)];
-  if (!kind) throw new ThriftError(`page type ${fields.get(1)}`);
-  const detail = structOf(
-    fields,
-    kind === "data" ? 5 : kind === "dictionary" ? 7 : kind === "dataV2" ? 8 : 6,
-  );
-  const isV2 = kind === "dataV2";
-  const header: PageHeader = {
-    kind,
-    uncompressedBytes: numberOf(fields, 2),
-    compressedBytes: numberOf(fields, 3),
-    crc: fields.has(4) ? numberOf(fields, 4) >>> 0 : undefined,
-    numValues: kind === "index" ? 0 : numberOf(detail, 1),
-    numNulls: isV2 ? numberOf(detail, 2) : undefined,
-    encoding: kind === "index" ? 0 : numberOf(detail, isV2 ? 4 : 2),
-    definitionBytes: isV2 ? numberOf(detail, 5) : 0,
-    repetitionBytes: isV2 ? numberOf(detail, 6) : 0,
-    isCompressed: isV2 ? detail.get(7) !== false : true,
-  };
-  const sizes = [
-    header.uncompressedBytes,
-    header.compressedBytes,
-    header.numValues,
-    header.definitionBytes,
-    header.repetitionBytes,
-  ];
-  if (sizes.some((size) => size < 0)) throw new ThriftError("a negative size");
-  return { header, headerBytes: reader.at };
-}
-
-function numberOf(fields: ThriftStruct, id: number): number {
-  const value = fields.get(id);
-  if (typeof value !== "number") throw new ThriftError(`field ${id} is missing`);
-  return value;
-}
-
-function structOf(fields: ThriftStruct, id: number): ThriftStruct {
-  const value = fields.get(id);
-  if (!(value instanceof Map)) throw new ThriftError(`field ${id} is missing`);
-  return value;
-}
-
-// The header of a page (https://parquet.apache.org/docs/file-format/data-pages/).
-
-// Decompression of Parquet pages (https://parquet.apache.org/docs/file-format/data-pages/compression/).
-
-type Decompress = (page: Uint8Array, numBytes: number) => Uint8Array;
-
-const DECOMPRESS: Partial<Record<CompressionCodec, Decompress>> = {
-  UNCOMPRESSED: (page) => page,
-  SNAPPY: decompressSnappy,
-  GZIP: (page, numBytes) => gunzipSync(page, { maxOutputLength: numBytes }),
-  BROTLI: (page, numBytes) => brotliDecompressSync(page, { maxOutputLength: numBytes }),
-  ZSTD: (page, numBytes) => zstdDecompressSync(page, { maxOutputLength: numBytes }),
-  LZ4: decompressLz4,
-  LZ4_RAW: decompressLz4Raw,
-};
-
-/** All pages share one WebAssembly instance: one per page would use up the mappings that a process may have. */
-function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
-  const stated = new CompactReader(page).varint(); // Snappy's lengths are LEB128 numbers as Thrift's are
-  if (stated !== numBytes) throw new EncodingError(`a page of ${stated} bytes, expected ${numBytes}`);
-  ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
-  return compressors.SNAPPY(page, numBytes);
-}
-
-/**
- * Decompresses a page.
- *
- * @param codec The column chunk's compression.
- * @param page The compressed bytes.
- * @param numBytes The expected size of the page.
- * @throws {Error} If the bytes are damaged or the codec is unknown.
- */
-function decompressPage(codec: CompressionCodec, page: Uint8Array, numBytes: number): Uint8Array {
-  const decompress = DECOMPRESS[codec];
-  if (!decompress) throw new EncodingError(`compression ${codec} is not supported`);
-  if (numBytes === 0) return new Uint8Array(0);
-  const bytes = decompress(page, numBytes);
-  if (bytes.length !== numBytes) {
-    throw new EncodingError(`a page of ${bytes.length} bytes, expected ${numBytes}`);
-  }
-  return bytes;
-}
 
 const WINDOW_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 1 << 24;
-// A few compressed bytes can decode to a page of any size, so sizes are limited. Arrow's C++ library writes pages and
-// dictionaries of 1 MB, which hold up to some million values if these are equal.
-const MAX_PAGE_VALUES = 2 ** 23;
-const MAX_PAGE_BYTES = 8 * MAX_PAGE_VALUES;
-const MAX_DICTIONARY_VALUES = 2 ** 20;
-
 type ByteSource = Pick<FileWindow, "path" | "read">;
 
 /** The range and the type of a column chunk. */
@@ -262,7 +135,7 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     }
     if (kind === "index") return undefined;
     if (kind === "dictionary") {
-      this.setDictionary(this.#decompress(stored, uncompressedBytes), header, this.#chunk);
+      this.setDictionary(decompressPage(this.#chunk.codec, stored, uncompressedBytes), header, this.#chunk);
       return undefined;
     }
     if (numValues > this.#rowsLeft) throw new EncodingError(`${numValues} values for ${this.#rowsLeft} rows`);
@@ -274,10 +147,9 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
 
   #decodePage(stored: Uint8Array, header: PageHeader): Piece<A> {
     const { numValues, encoding } = header;
-    const isOptional = this.#chunk.element.repetition_type !== "REQUIRED";
-    const { levels, bytes } = header.kind === "dataV2"
-      ? this.#splitV2(stored, header)
-      : splitV1(this.#decompress(stored, header.uncompressedBytes), isOptional);
+    const { codec, element } = this.#chunk;
+    const isOptional = element.repetition_type !== "REQUIRED";
+    const { levels, bytes } = splitPage(stored, header, { codec, isOptional });
     const isNull = isOptional ? readNulls(levels, numValues) : undefined;
     let numNulls = 0;
     if (isNull) { for (const flag of isNull) numNulls += flag; }
@@ -289,21 +161,6 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     return { values: this.spread(values, isNull), isNull };
   }
 
-  #splitV2(stored: Uint8Array, header: PageHeader): { levels: Uint8Array; bytes: Uint8Array } {
-    const { repetitionBytes, definitionBytes, uncompressedBytes, isCompressed } = header;
-    const levelBytes = repetitionBytes + definitionBytes;
-    if (levelBytes > stored.length) throw new EncodingError("the levels are longer than the page");
-    const rest = stored.subarray(levelBytes);
-    return {
-      levels: stored.subarray(repetitionBytes, levelBytes),
-      bytes: isCompressed ? this.#decompress(rest, uncompressedBytes - levelBytes) : rest,
-    };
-  }
-
-  #decompress(page: Uint8Array, numBytes: number): Uint8Array {
-    return decompressPage(this.#chunk.codec, page, numBytes);
-  }
-
   #readHeader(): PageHeader {
     const most = Math.min(MAX_HEADER_BYTES, this.#chunk.endBytes - this.#atBytes);
     for (let size = Math.min(most, 1024);; size = Math.min(most, size * 16)) {
@@ -312,7 +169,7 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
         this.#atBytes += headerBytes;
         return header;
       } catch (error) {
-        if (!(error instanceof ThriftError) || size === most) throw error;
+        if (!(error instanceof EncodingError) || size === most) throw error;
       }
     }
   }
@@ -329,40 +186,6 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     return this.#window.subarray(from, from + numBytes);
   }
 }
-
-/** Refuses a page that is too large, before anything is allocated for it. @throws {EncodingError} */
-function checkPageSize({ kind, compressedBytes, uncompressedBytes, numValues }: PageHeader): void {
-  const numBytes = Math.max(compressedBytes, uncompressedBytes);
-  const maxValues = kind === "dictionary" ? MAX_DICTIONARY_VALUES : MAX_PAGE_VALUES;
-  if (numBytes <= MAX_PAGE_BYTES && numValues <= maxValues) return;
-  throw new EncodingError(
-    `a page of ${numBytes} bytes and ${numValues} values, expected at most ${MAX_PAGE_BYTES} and ${maxValues}`,
-  );
-}
-
-/** Version 1 pages: the length of the definition levels, the levels, then the values. */
-function splitV1(page: Uint8Array, isOptional: boolean): { levels: Uint8Array; bytes: Uint8Array } {
-  if (!isOptional) return { levels: new Uint8Array(0), bytes: page };
-  if (page.length < 4) throw new EncodingError("the levels end too early");
-  const numBytes = new DataView(page.buffer, page.byteOffset).getUint32(0, true);
-  if (numBytes > page.length - 4) throw new EncodingError("the levels are longer than the page");
-  return { levels: page.subarray(4, 4 + numBytes), bytes: page.subarray(4 + numBytes) };
-}
-
-/** Marks the rows that are null, from definition levels of 0 and 1; undefined if no row is null. */
-function readNulls(levels: Uint8Array, numValues: number): Uint8Array | undefined {
-  const present = new Int32Array(numValues);
-  decodeHybrid(levels, 1, present);
-  let isNull: Uint8Array | undefined;
-  for (let row = 0; row < numValues; row++) {
-    if (present[row] === 1) continue;
-    isNull ??= new Uint8Array(numValues);
-    isNull[row] = 1;
-  }
-  return isNull;
-}
-
-// Columns of numbers and of texts.
 
 /** Longer texts are truncated; an address is shorter. */
 const MAX_TEXT_BYTES = 64;
@@ -521,4 +344,17 @@ function readIndexes(bytes: Uint8Array, numValues: number, dictionarySize: numbe
     }
   }
   return indexes;
+}
+
+/** Marks the rows that are null, from definition levels of 0 and 1; undefined if no row is null. */
+function readNulls(levels: Uint8Array, numValues: number): Uint8Array | undefined {
+  const present = new Int32Array(numValues);
+  decodeHybrid(levels, 1, present);
+  let isNull: Uint8Array | undefined;
+  for (let row = 0; row < numValues; row++) {
+    if (present[row] === 1) continue;
+    isNull ??= new Uint8Array(numValues);
+    isNull[row] = 1;
+  }
+  return isNull;
 }

@@ -6,11 +6,26 @@
  * @module
  */
 import type { ParquetType, SchemaElement } from "hyparquet";
+import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 
-/** Thrown for bytes that violate their encoding. */
-export class EncodingError extends Error {
-  override name = "EncodingError";
-}
+/** The meaning of a column's integers; all kinds but `number` are converted to microseconds since 1970. */
+export type NumberKind = "number" | "seconds" | "millis" | "micros" | "nanos";
+
+/** The numbers of the format's Encoding enum. */
+export const ENCODING = {
+  plain: 0,
+  plainDictionary: 2,
+  deltaBinaryPacked: 5,
+  deltaLengthByteArray: 6,
+  deltaByteArray: 7,
+  rleDictionary: 8,
+  byteStreamSplit: 9,
+} as const;
+
+const WIDTHS: Partial<Record<ParquetType, number>> = { INT32: 4, INT64: 8, INT96: 12, FLOAT: 4, DOUBLE: 8 };
+const JULIAN_DAY_1970 = 2_440_588;
+const TWO_32 = 2 ** 32;
+const DAY_US = 86_400e6;
 
 const MINIBLOCK_MULTIPLE = 32;
 /** The largest total size of a page's byte arrays; writers' pages have 1 MB. */
@@ -228,63 +243,6 @@ function checkCount(numValues: number, most: number): number {
   if (numValues > most) throw new EncodingError(`${numValues} values where ${Math.floor(most)} fit`);
   return numValues;
 }
-
-/** A cursor that never moves past the end of its bytes. */
-class ByteCursor {
-  #at = 0;
-
-  constructor(readonly bytes: Uint8Array) {}
-
-  get left(): number {
-    return this.bytes.length - this.#at;
-  }
-
-  take(numBytes: number): Uint8Array {
-    if (!(numBytes >= 0 && numBytes <= this.left)) throw new EncodingError("the values end too early");
-    return this.bytes.subarray(this.#at, this.#at += numBytes);
-  }
-
-  varint(): number {
-    let value = 0;
-    for (let scale = 1; scale < 2 ** 70; scale *= 128) {
-      const byte = this.take(1)[0];
-      value += (byte & 127) * scale;
-      if (byte < 128) return value;
-    }
-    throw new EncodingError("a number of more than 10 bytes");
-  }
-
-  zigzag(): bigint {
-    let value = 0n;
-    for (let shift = 0n; shift < 70n; shift += 7n) {
-      const byte = this.take(1)[0];
-      value |= BigInt(byte & 127) << shift;
-      if (byte < 128) return value >> 1n ^ -(value & 1n);
-    }
-    throw new EncodingError("a number of more than 10 bytes");
-  }
-}
-
-// Parquet's physical values turned into numbers, times and texts.
-
-/** The meaning of a column's integers; all kinds but `number` are converted to microseconds since 1970. */
-export type NumberKind = "number" | "seconds" | "millis" | "micros" | "nanos";
-
-/** The numbers of the format's Encoding enum. */
-export const ENCODING = {
-  plain: 0,
-  plainDictionary: 2,
-  deltaBinaryPacked: 5,
-  deltaLengthByteArray: 6,
-  deltaByteArray: 7,
-  rleDictionary: 8,
-  byteStreamSplit: 9,
-} as const;
-
-const WIDTHS: Partial<Record<ParquetType, number>> = { INT32: 4, INT64: 8, INT96: 12, FLOAT: 4, DOUBLE: 8 };
-const JULIAN_DAY_1970 = 2_440_588;
-const TWO_32 = 2 ** 32;
-const DAY_US = 86_400e6;
 
 /** The unit of a time column's values, or undefined if the column holds no times. */
 export function timeKind({ type, logical_type, converted_type }: SchemaElement): NumberKind | undefined {
