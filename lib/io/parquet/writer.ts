@@ -10,8 +10,9 @@
  * @module
  */
 import { constants, zstdCompressSync } from "node:zlib";
-import type { ColumnChunk, SchemaElement, Statistics } from "hyparquet";
+import type { ColumnChunk, PageHeader, SchemaElement, Statistics } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { writePageHeader } from "hyparquet-writer/src/datapage.js";
 import { AtomicFile } from "../files/atomic.ts";
 import { VERSION } from "../../base/version.ts";
 
@@ -164,36 +165,16 @@ function writeVarint(out: Uint8Array, at: number, value: number): number {
   return at;
 }
 
-// Writes Parquet pages: a Thrift header in the compact protocol, then the page's bytes in a zstd frame with a
-// checksum, so that a reader detects a flipped bit.
-//
-// Formats: https://parquet.apache.org/docs/file-format/data-pages/ and
-// https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md .
-
-/** The encodings we write, with their numbers in the format's Encoding enum. */
-const WRITTEN_ENCODING = { PLAIN: 0, RLE_DICTIONARY: 8 } as const;
-
-/** The number of each kind in the format's PageType enum, and the field of PageHeader that holds its struct. */
-const DICTIONARY_PAGE = { type: 2, field: 7 } as const;
-const DATA_PAGE_V2 = { type: 3, field: 8 } as const;
-const COMPACT_I32 = 5;
-const COMPACT_STRUCT = 12;
-const ZSTD_LEVEL = 3; // zstd's own default
-const MAX_HEADER_BYTES = 128;
-
-/** Takes the bytes of pages. */
-interface PageSink {
-  /** Bytes taken so far. */
-  readonly offset: number;
-  /** Takes a copy of the bytes. */
-  appendBytes(bytes: Uint8Array): void;
-}
+/** A checksum lets a reader detect a flipped bit. */
+const ZSTD_OPTIONS = {
+  params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
+};
 
 /** A page of data, version 2. */
 interface DataPage {
   /** The encoded values. */
   bytes: Uint8Array;
-  encoding: keyof typeof WRITTEN_ENCODING;
+  encoding: "PLAIN" | "RLE_DICTIONARY";
   numRows: number;
   /** Number of values, nulls included: one for each row, or for each element of a column of lists. */
   numValues: number;
@@ -204,70 +185,53 @@ interface DataPage {
   repetitionLevels: Uint8Array;
 }
 
-/**
- * Writes the page of a dictionary.
- *
- * @param bytes The values, PLAIN.
- * @param numValues Number of values.
- * @returns Size with header before compression, bytes.
- */
-function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues: number): number {
-  return writePage(sink, DICTIONARY_PAGE, {
-    levels: [],
-    bytes,
-    numbers: [numValues, WRITTEN_ENCODING.PLAIN],
+function writeDictionaryPage(sink: ByteWriter, bytes: Uint8Array, numValues: number): number {
+  return writePage(sink, [], bytes, {
+    type: "DICTIONARY_PAGE",
+    dictionary_page_header: { num_values: numValues, encoding: "PLAIN" },
+  });
+}
+
+function writeDataPage(sink: ByteWriter, page: DataPage): number {
+  const { definitionLevels, repetitionLevels } = page;
+  return writePage(sink, [repetitionLevels, definitionLevels], page.bytes, {
+    type: "DATA_PAGE_V2",
+    data_page_header_v2: {
+      num_values: page.numValues,
+      num_nulls: page.numNulls,
+      num_rows: page.numRows,
+      encoding: page.encoding,
+      definition_levels_byte_length: definitionLevels.length,
+      repetition_levels_byte_length: repetitionLevels.length,
+      is_compressed: true,
+    },
   });
 }
 
 /**
- * Writes a page of data.
- *
- * @returns Size with header before compression, bytes.
- */
-function writeDataPage(sink: PageSink, page: DataPage): number {
-  const { bytes, encoding, definitionLevels, repetitionLevels } = page;
-  const numbers = [
-    page.numValues,
-    page.numNulls,
-    page.numRows,
-    WRITTEN_ENCODING[encoding],
-    definitionLevels.length,
-    repetitionLevels.length,
-  ];
-  return writePage(sink, DATA_PAGE_V2, { levels: [repetitionLevels, definitionLevels], bytes, numbers });
-}
-
-const ZSTD_OPTIONS = {
-  params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
-};
-
-/**
  * Writes a page.
  *
- * @param content `levels`: stored uncompressed; `numbers`: the fields of the kind's struct in the header.
+ * @param levels Stored uncompressed before the values.
+ * @param bytes The values.
+ * @returns Size with header before compression, bytes.
  */
 function writePage(
-  sink: PageSink,
-  { type, field }: { type: number; field: number },
-  { levels, bytes, numbers }: { levels: Uint8Array[]; bytes: Uint8Array; numbers: number[] },
+  sink: ByteWriter,
+  levels: readonly Uint8Array[],
+  bytes: Uint8Array,
+  header: Omit<PageHeader, "uncompressed_page_size" | "compressed_page_size">,
 ): number {
   const compressed = zstdCompressSync(bytes, ZSTD_OPTIONS);
   const levelBytes = levels.reduce((sum, { length }) => sum + length, 0);
-  const header = new Uint8Array(MAX_HEADER_BYTES);
-  let at = 0;
-  // Each is the next field, an i32 that is not negative, in zigzag form.
-  const addNumbers = (values: readonly number[]) => {
-    for (const value of values) {
-      header[at++] = 1 << 4 | COMPACT_I32;
-      at = writeVarint(header, at, value * 2);
-    }
-  };
-  addNumbers([type, levelBytes + bytes.length, levelBytes + compressed.length]);
-  header[at++] = (field - 3) << 4 | COMPACT_STRUCT; // field 3 came before
-  addNumbers(numbers);
-  at += 2; // zeros end the struct and the header
-  for (const part of [header.subarray(0, at), ...levels, compressed]) sink.appendBytes(part);
-  return at + levelBytes + bytes.length;
+  const offsetBytes = sink.offset;
+  writePageHeader(sink, {
+    ...header,
+    uncompressed_page_size: levelBytes + bytes.length,
+    compressed_page_size: levelBytes + compressed.length,
+  });
+  const headerBytes = sink.offset - offsetBytes;
+  for (const part of [...levels, compressed]) sink.appendBytes(part);
+  return headerBytes + levelBytes + bytes.length;
 }
 
 const TWO_32 = 2 ** 32;
@@ -306,7 +270,7 @@ export interface ChunkSource {
  * @param numRows The number of rows to write.
  * @returns The chunk's entry in the footer.
  */
-function writeColumnChunk(sink: PageSink, source: ChunkSource, numRows: number): ColumnChunk {
+function writeColumnChunk(sink: ByteWriter, source: ChunkSource, numRows: number): ColumnChunk {
   const offsetBytes = sink.offset;
   const { name, data, repetition } = source;
   const numValues = repetition?.length ?? numRows;
@@ -345,7 +309,7 @@ interface WrittenChunk {
   statistics: Statistics;
 }
 
-function writePlainNumbers(sink: PageSink, values: Float64Array, type: ChunkSource["type"]): WrittenChunk {
+function writePlainNumbers(sink: ByteWriter, values: Float64Array, type: ChunkSource["type"]): WrittenChunk {
   const [min, max] = rangeOf(values);
   const isDouble = type === "DOUBLE";
   const bytes = isDouble
@@ -374,7 +338,7 @@ function integerStatistics(min: number, max: number, numNulls: number): Statisti
 }
 
 function writeIndexed(
-  sink: PageSink,
+  sink: ByteWriter,
   values: IndexedValues["values"],
   indexes: Int32Array,
   { isOptional, type, repetition, numRows }: ChunkSource & { numRows: number },
