@@ -13,13 +13,13 @@ import type { FileWindow } from "../files/byte_file.ts";
 import { EncodingError } from "./byte_cursor.ts";
 import {
   type ByteArrays,
-  decodeHybrid,
   decodeNumbers,
   ENCODING,
   findPlainByteArrays,
   findTexts,
   type NumberKind,
 } from "./encodings.ts";
+import { decodeHybrid } from "./hybrid.ts";
 import { checkPageSize, decompressPage, type PageHeader, readPageHeader, splitPage } from "./page.ts";
 import { TextPool } from "./text_pool.ts";
 

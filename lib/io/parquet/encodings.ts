@@ -32,67 +32,6 @@ const MINIBLOCK_MULTIPLE = 32;
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
- * Decodes the run-length and bit-packed hybrid.
- *
- * @param bytes The runs.
- * @param bitWidth Bits of a value, 0..32.
- * @param out Filled with values.
- * @throws {EncodingError} If there are fewer values than that.
- */
-export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Array): void {
-  if (bitWidth > 32) throw new EncodingError(`a bit width of ${bitWidth}`);
-  if (bitWidth === 0) {
-    out.fill(0);
-    return;
-  }
-  const cursor = new ByteCursor(bytes);
-  const valueBytes = (bitWidth + 7) >> 3;
-  for (let at = 0; at < out.length;) {
-    const head = cursor.varint();
-    const isPacked = head % 2 === 1;
-    const runLength = isPacked ? (head - 1) * 4 : head / 2;
-    const end = Math.min(out.length, at + runLength);
-    if (isPacked) {
-      const numBytes = Math.min((head - 1) / 2 * bitWidth, cursor.left);
-      if (numBytes * 8 < (end - at) * bitWidth) throw new EncodingError("a packed run ends too early");
-      unpackBits(cursor.take(numBytes), bitWidth, out, at, end);
-    } else {
-      const value = cursor.take(valueBytes);
-      let run = 0;
-      for (let i = 0; i < valueBytes; i++) run |= value[i] << 8 * i;
-      out.fill(run, at, end);
-    }
-    at = end;
-  }
-}
-
-function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: number, end: number): void {
-  const numValues = end - from;
-  // 17 bits that begin at any of a byte's 8 bits lie within three bytes. Bit numbers must stay below 2^31.
-  const isFast = bitWidth <= 17 && bytes.length < 2 ** 28;
-  const numFast = isFast ? Math.min(numValues, Math.floor((bytes.length - 2) * 8 / bitWidth) - 1) : 0;
-  const mask = 2 ** bitWidth - 1;
-  let bit = 0;
-  for (let i = 0; i < numFast; i++, bit += bitWidth) {
-    const at = bit >>> 3;
-    const word = bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16;
-    out[from + i] = word >>> (bit & 7) & mask;
-  }
-  for (let i = Math.max(0, numFast); i < numValues; i++) {
-    out[from + i] = wideBitsAt(bytes, i * bitWidth, bitWidth);
-  }
-}
-
-/** Reads `width` bits, 1 to 32, from a bit position. */
-function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number {
-  const first = Math.floor(firstBit / 8);
-  const last = Math.floor((firstBit + width - 1) / 8);
-  let value = 0; // below 2^40: at most 32 wanted bits and 7 more
-  for (let at = last; at >= first; at--) value = value * 256 + bytes[at];
-  return Math.floor(value / 2 ** (firstBit % 8)) % 2 ** width;
-}
-
-/**
  * Decodes DELTA_BINARY_PACKED integers.
  *
  * @param bytes The encoded values, perhaps followed by other bytes.

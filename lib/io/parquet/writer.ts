@@ -13,16 +13,29 @@ import { constants, zstdCompressSync } from "node:zlib";
 import type { ColumnChunk, PageHeader, SchemaElement, Statistics } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
-import { AtomicFile } from "../files/atomic.ts";
 import { VERSION } from "../../base/version.ts";
+import { AtomicFile } from "../files/atomic.ts";
+import { encodeHybrid } from "./hybrid.ts";
 
-// Collects a column as a dictionary of its distinct values and an index for each row. Most columns of measurements
-// have few distinct values, so a row costs one look-up.
+/** A checksum lets a reader detect a flipped bit. */
+const ZSTD_OPTIONS = {
+  params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
+};
+const TWO_32 = 2 ** 32;
+const INT32_BYTES = 4;
+const INT64_BYTES = 8;
+const LENGTH_BYTES = 4;
+const NO_LEVELS = new Uint8Array(0);
+/** Bytes of UTF-8 for one UTF-16 unit, at most. */
+const MAX_BYTES_PER_UNIT = 3;
 
 /** Index of a row without a value. */
 export const NULL_INDEX = -1;
 
-/** Texts or integers of up to a fixed number of rows. */
+/**
+ * Collects a column of texts or integers as a dictionary of its distinct values and an index for each row. Most columns of
+ * measurements have few distinct values, so a row costs one look-up.
+ */
 export class DictionaryColumn<T extends string | number> {
   /** The distinct values in order of their first row. */
   values: T[] = [];
@@ -75,100 +88,118 @@ export class DictionaryColumn<T extends string | number> {
   }
 }
 
-// Writes Parquet's hybrid of run-length encoding and bit packing, in which dictionary indexes and definition levels
-// are stored (https://parquet.apache.org/docs/file-format/data-pages/encodings/, "Run Length Encoding / Bit-Packing
-// Hybrid").
-
-/** Values that are packed together; a packed run has a multiple of this. */
-const GROUP = 8;
-
-/** The largest number of bytes that {@link encodeHybrid} writes. */
-export function maxHybridBytes(numValues: number, bitWidth: number): number {
-  // The values of a run of 8 or more take no more bytes than if they were packed; its header has up to 5 bytes.
-  return Math.ceil(numValues / GROUP) * (bitWidth + 10) + 16;
+/** Texts or integers by their dictionary. */
+export interface IndexedValues {
+  /** The different values. */
+  values: readonly string[] | readonly number[];
+  /** Per row: index into `values`, or {@link NULL_INDEX}. */
+  indexes: Int32Array;
 }
 
-/**
- * Encodes values.
- *
- * @param values The values, each below 2^bitWidth.
- * @param numValues The number of values to encode.
- * @param bitWidth Bits of a value, 1..24.
- * @param out Takes the bytes; {@link maxHybridBytes} of them must fit.
- * @param at The index in `out` to begin at.
- * @returns The end of the bytes.
- */
-export function encodeHybrid(
-  values: Int32Array,
-  numValues: number,
-  { bitWidth, out, at }: { bitWidth: number; out: Uint8Array; at: number },
-): number {
-  let packedFrom = 0;
-  let row = 0;
-  while (row < numValues) {
-    const value = values[row];
-    let runEnd = row + 1;
-    while (runEnd < numValues && values[runEnd] === value) runEnd++;
-    if (runEnd - row < GROUP) {
-      row += GROUP;
-      continue;
-    }
-    at = packRun(values, packedFrom, row, { bitWidth, out, at });
-    at = writeVarint(out, at, (runEnd - row) * 2);
-    for (let shift = 0; shift < bitWidth; shift += 8) out[at++] = value >> shift;
-    row = packedFrom = runEnd;
+/** A column of a row group. */
+export interface ChunkSource {
+  name: string;
+  type: "INT32" | "INT64" | "DOUBLE" | "BYTE_ARRAY";
+  /** Whether rows, or elements of lists, may have no value. */
+  isOptional: boolean;
+  /** Numbers as they are, or texts or integers by their dictionary. */
+  data: Float64Array | IndexedValues;
+  /** Repetition levels of a column of lists that are neither null nor empty: 0 for the first element of a row, else 1. */
+  repetition?: Int32Array;
+}
+
+/** An encoded row group; plain data, so that a worker can make it. */
+export interface EncodedRowGroup {
+  numRows: number;
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The chunks' entries for the footer, with offsets from the beginning of `bytes`. */
+  chunks: ColumnChunk[];
+}
+
+/** Encodes a row group; {@link ParquetOutput.write} writes it. */
+export function encodeChunks(sources: readonly ChunkSource[], numRows: number): EncodedRowGroup {
+  const sink = new ByteWriter();
+  const chunks = sources.map((source) => writeColumnChunk(sink, source, numRows));
+  return { numRows, bytes: new Uint8Array(sink.buffer, 0, sink.offset), chunks };
+}
+
+/** Writes one file. */
+export class ParquetOutput {
+  readonly #file: AtomicFile;
+  readonly #bytes = new ByteWriter();
+  readonly #parquet: ParquetWriter;
+
+  /**
+   * Opens the file under its temporary name.
+   *
+   * @param path The Parquet file to write.
+   * @param metadata Texts for the footer, by key.
+   * @throws {UserError} If the file cannot be made.
+   */
+  constructor(path: string, metadata?: Record<string, string>) {
+    this.#file = AtomicFile.create(path);
+    this.#parquet = new ParquetWriter({
+      writer: this.#bytes,
+      schema: [],
+      createdBy: `ping-llm version ${VERSION}`,
+      ...(metadata ? { kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })) } : {}),
+    });
   }
-  return packRun(values, packedFrom, numValues, { bitWidth, out, at });
-}
 
-/** Packs `values[from..end - 1]`, the last group filled up with zeros; writes nothing for no values. */
-function packRun(
-  values: Int32Array,
-  from: number,
-  end: number,
-  { bitWidth, out, at }: { bitWidth: number; out: Uint8Array; at: number },
-): number {
-  if (from === end) return at;
-  const numGroups = Math.ceil((end - from) / GROUP);
-  at = writeVarint(out, at, numGroups * 2 + 1);
-  const packedEnd = at + numGroups * bitWidth;
-  let bits = 0; // at most 7 bits left and 24 more
-  let numBits = 0;
-  for (let row = from; row < end; row++) {
-    bits |= values[row] << numBits;
-    numBits += bitWidth;
-    while (numBits >= 8) {
-      out[at++] = bits;
-      bits >>>= 8;
-      numBits -= 8;
-    }
+  /** Writes a row group. @throws {UserError} If the disk is full. */
+  write({ numRows, bytes, chunks }: EncodedRowGroup): void {
+    const columns = chunks.map((chunk) => movedBy(this.#bytes.offset, chunk));
+    this.#bytes.appendBytes(bytes);
+    this.#parquet.row_groups.push({
+      columns,
+      num_rows: BigInt(numRows),
+      total_byte_size: columns.reduce(
+        (sum, chunk) => sum + (chunk.meta_data?.total_uncompressed_size ?? 0n),
+        0n,
+      ),
+      total_compressed_size: BigInt(bytes.length),
+    });
+    this.#parquet.num_rows += BigInt(numRows);
+    this.#flush();
   }
-  if (numBits > 0) out[at++] = bits;
-  out.fill(0, at, packedEnd);
-  return packedEnd;
-}
 
-/**
- * Writes an unsigned LEB128 number.
- *
- * @param out Takes the bytes.
- * @param at The index to begin at.
- * @param value 0..2^31 - 1.
- * @returns The end of the bytes.
- */
-function writeVarint(out: Uint8Array, at: number, value: number): number {
-  while (value >= 128) {
-    out[at++] = value | 128;
-    value >>>= 7;
+  /**
+   * Writes the footer, flushes to the disk and gives the file its name.
+   *
+   * @returns The size of the file in bytes.
+   * @throws {UserError} If the disk is full.
+   */
+  close(schema: SchemaElement[]): number {
+    this.#parquet.schema = schema;
+    this.#parquet.finish();
+    this.#flush();
+    const sizeBytes = this.#file.offsetBytes;
+    this.#file.commit();
+    return sizeBytes;
   }
-  out[at++] = value;
-  return at;
+
+  /** Deletes the temporary file; does nothing after {@link close}. */
+  abort(): void {
+    this.#file.abort();
+  }
+
+  #flush(): void {
+    this.#file.writeSync(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
+    this.#bytes.index = 0;
+  }
 }
 
-/** A checksum lets a reader detect a flipped bit. */
-const ZSTD_OPTIONS = {
-  params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
-};
+/** A chunk's entry with its offsets moved by a number of bytes. */
+function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
+  const { file_offset, meta_data } = chunk;
+  if (!meta_data) return chunk;
+  const by = BigInt(numBytes);
+  const moved = { ...meta_data, data_page_offset: meta_data.data_page_offset + by };
+  if (meta_data.dictionary_page_offset !== undefined) {
+    moved.dictionary_page_offset = meta_data.dictionary_page_offset + by;
+  }
+  return { file_offset: file_offset + by, meta_data: moved };
+}
 
 /** A page of data, version 2. */
 interface DataPage {
@@ -232,34 +263,6 @@ function writePage(
   const headerBytes = sink.offset - offsetBytes;
   for (const part of [...levels, compressed]) sink.appendBytes(part);
   return headerBytes + levelBytes + bytes.length;
-}
-
-const TWO_32 = 2 ** 32;
-const INT32_BYTES = 4;
-const INT64_BYTES = 8;
-const LENGTH_BYTES = 4;
-const NO_LEVELS = new Uint8Array(0);
-/** Bytes of UTF-8 for one UTF-16 unit, at most. */
-const MAX_BYTES_PER_UNIT = 3;
-
-/** Texts or integers by their dictionary. */
-export interface IndexedValues {
-  /** The different values. */
-  values: readonly string[] | readonly number[];
-  /** Per row: index into `values`, or {@link NULL_INDEX}. */
-  indexes: Int32Array;
-}
-
-/** A column of a row group. */
-export interface ChunkSource {
-  name: string;
-  type: "INT32" | "INT64" | "DOUBLE" | "BYTE_ARRAY";
-  /** Whether rows, or elements of lists, may have no value. */
-  isOptional: boolean;
-  /** Numbers as they are, or texts or integers by their dictionary. */
-  data: Float64Array | IndexedValues;
-  /** Repetition levels of a column of lists that are neither null nor empty: 0 for the first element of a row, else 1. */
-  repetition?: Int32Array;
 }
 
 /**
@@ -352,7 +355,7 @@ function writeIndexed(
     numValues: indexes.length,
     numNulls,
     definitionLevels: isOptional ? definitionLevels(indexes, numNulls, repetition ? 2 : 1) : NO_LEVELS,
-    repetitionLevels: repetition ? hybrid(repetition, 1) : NO_LEVELS,
+    repetitionLevels: repetition ? encodeHybrid(repetition, 1) : NO_LEVELS,
   };
   const statistics = plain.statistics(numNulls);
   const bitWidth = Math.max(1, 32 - Math.clz32(values.length - 1));
@@ -366,7 +369,7 @@ function writeIndexed(
   }
   const uncompressedDictionaryBytes = writeDictionaryPage(sink, bytes, values.length);
   const dictionaryBytes = sink.offset - offsetBytes;
-  const packed = hybrid(present, bitWidth, [bitWidth]);
+  const packed = encodeHybrid(present, bitWidth, [bitWidth]);
   const dataBytes = writeDataPage(sink, { bytes: packed, encoding: "RLE_DICTIONARY", ...page });
   return {
     encodings: ["PLAIN", "RLE_DICTIONARY"],
@@ -386,14 +389,7 @@ function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 
   const levels = isUniform
     ? new Int32Array(indexes.length).fill(numNulls === 0 ? levelOfValues : levelOfValues - 1)
     : indexes.map((index) => index === NULL_INDEX ? levelOfValues - 1 : levelOfValues);
-  return hybrid(levels, levelOfValues);
-}
-
-/** Values in Parquet's hybrid encoding, after the bytes of `head`. */
-function hybrid(values: Int32Array, bitWidth: number, head: readonly number[] = []): Uint8Array {
-  const out = new Uint8Array(head.length + maxHybridBytes(values.length, bitWidth));
-  out.set(head);
-  return out.subarray(0, encodeHybrid(values, values.length, { bitWidth, out, at: head.length }));
+  return encodeHybrid(levels, levelOfValues);
 }
 
 /** Values in the PLAIN encoding. */
@@ -493,99 +489,4 @@ function rangeOf(values: Float64Array): [min: number, max: number] {
     if (value > max) max = value;
   }
   return [min, max];
-}
-
-// Files of row groups.
-
-/** An encoded row group; plain data, so that a worker can make it. */
-export interface EncodedRowGroup {
-  numRows: number;
-  bytes: Uint8Array<ArrayBuffer>;
-  /** The chunks' entries for the footer, with offsets from the beginning of `bytes`. */
-  chunks: ColumnChunk[];
-}
-
-/** Encodes a row group; {@link ParquetOutput.write} writes it. */
-export function encodeChunks(sources: readonly ChunkSource[], numRows: number): EncodedRowGroup {
-  const sink = new ByteWriter();
-  const chunks = sources.map((source) => writeColumnChunk(sink, source, numRows));
-  return { numRows, bytes: new Uint8Array(sink.buffer, 0, sink.offset), chunks };
-}
-
-/** Writes one file. */
-export class ParquetOutput {
-  readonly #file: AtomicFile;
-  readonly #bytes = new ByteWriter();
-  readonly #parquet: ParquetWriter;
-
-  /**
-   * Opens the file under its temporary name.
-   *
-   * @param path The Parquet file to write.
-   * @param metadata Texts for the footer, by key.
-   * @throws {UserError} If the file cannot be made.
-   */
-  constructor(path: string, metadata?: Record<string, string>) {
-    this.#file = AtomicFile.create(path);
-    this.#parquet = new ParquetWriter({
-      writer: this.#bytes,
-      schema: [],
-      createdBy: `ping-llm version ${VERSION}`,
-      ...(metadata ? { kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })) } : {}),
-    });
-  }
-
-  /** Writes a row group. @throws {UserError} If the disk is full. */
-  write({ numRows, bytes, chunks }: EncodedRowGroup): void {
-    const columns = chunks.map((chunk) => movedBy(this.#bytes.offset, chunk));
-    this.#bytes.appendBytes(bytes);
-    this.#parquet.row_groups.push({
-      columns,
-      num_rows: BigInt(numRows),
-      total_byte_size: columns.reduce(
-        (sum, chunk) => sum + (chunk.meta_data?.total_uncompressed_size ?? 0n),
-        0n,
-      ),
-      total_compressed_size: BigInt(bytes.length),
-    });
-    this.#parquet.num_rows += BigInt(numRows);
-    this.#flush();
-  }
-
-  /**
-   * Writes the footer, flushes to the disk and gives the file its name.
-   *
-   * @returns The size of the file in bytes.
-   * @throws {UserError} If the disk is full.
-   */
-  close(schema: SchemaElement[]): number {
-    this.#parquet.schema = schema;
-    this.#parquet.finish();
-    this.#flush();
-    const sizeBytes = this.#file.offsetBytes;
-    this.#file.commit();
-    return sizeBytes;
-  }
-
-  /** Deletes the temporary file; does nothing after {@link close}. */
-  abort(): void {
-    this.#file.abort();
-  }
-
-  #flush(): void {
-    this.#file.writeSync(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index));
-    this.#bytes.index = 0;
-  }
-}
-
-/** A chunk's entry with its offsets moved by a number of bytes. */
-function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
-  const { file_offset, meta_data } = chunk;
-  if (!meta_data) return chunk;
-  const by = BigInt(numBytes);
-  const moved = { ...meta_data, data_page_offset: meta_data.data_page_offset + by };
-  if (meta_data.dictionary_page_offset !== undefined) {
-    moved.dictionary_page_offset = meta_data.dictionary_page_offset + by;
-  }
-  return { file_offset: file_offset + by, meta_data: moved };
 }

@@ -1,7 +1,8 @@
 /** Parquet whose sizes and numbers are meant to do harm. */
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import type { CompressionCodec, SchemaElement } from "hyparquet";
-import { parquetWriteBuffer } from "hyparquet-writer";
+import type { CompressionCodec, Encoding, SchemaElement } from "hyparquet";
+import { ByteWriter, parquetWriteBuffer } from "hyparquet-writer";
+import { writePageHeader } from "hyparquet-writer/src/datapage.js";
 import { zstdCompressSync } from "node:zlib";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { NumberCursor, TextCursor } from "../../../lib/io/parquet/column.ts";
@@ -129,9 +130,7 @@ Deno.test("readMeasurements() lists the columns of a file in few words", () =>
     assert(error.message.length < 400, error.message);
   }));
 
-/** A Thrift field of the compact protocol, its number one above the last one's: an i32. */
-const i32 = (value: number) => [0x15, ...varint(2 * value)];
-
+/** An unsigned LEB128 number. */
 function varint(value: number): number[] {
   const bytes: number[] = [];
   for (; value > 127; value = Math.floor(value / 128)) bytes.push(value % 128 + 128);
@@ -139,27 +138,26 @@ function varint(value: number): number[] {
 }
 
 interface PageSizes {
-  kind: "data" | "dictionary";
+  isDictionary?: boolean;
   uncompressedBytes: number;
   compressedBytes: number;
   numValues: number;
-  encoding: number;
+  encoding: Encoding;
 }
 
-function pageHeader({ kind, uncompressedBytes, compressedBytes, numValues, encoding }: PageSizes): number[] {
-  const isData = kind === "data";
-  const levels = isData ? [...i32(3), ...i32(3)] : [];
-  return [
-    ...i32(isData ? 0 : 2),
-    ...i32(uncompressedBytes),
-    ...i32(compressedBytes),
-    isData ? 0x2c : 0x4c, // fields 5 and 7: structs
-    ...i32(numValues),
-    ...i32(encoding),
-    ...levels,
-    0,
-    0,
-  ];
+function pageHeader(
+  { isDictionary, uncompressedBytes, compressedBytes, numValues, encoding }: PageSizes,
+): Uint8Array {
+  const writer = new ByteWriter();
+  const values = { num_values: numValues, encoding };
+  const levels = { definition_level_encoding: "RLE", repetition_level_encoding: "RLE" } as const;
+  writePageHeader(writer, {
+    type: isDictionary ? "DICTIONARY_PAGE" : "DATA_PAGE",
+    uncompressed_page_size: uncompressedBytes,
+    compressed_page_size: compressedBytes,
+    ...(isDictionary ? { dictionary_page_header: values } : { data_page_header: { ...values, ...levels } }),
+  });
+  return writer.getBytes();
 }
 
 /** A column chunk of one page that says how many rows the row group has. */
@@ -181,13 +179,13 @@ Deno.test("a page that says it is larger than any writer's is refused before any
   const zeros = new Uint8Array(zstdCompressSync(new Uint8Array(80_000_000)));
   assert(zeros.length < 50_000);
   const run = Uint8Array.of(1, ...varint(2 * 2 ** 28), 0); // bit width 1; 2^28 times the same
-  const plain = { kind: "data", encoding: 0 } as const;
+  const plain = { encoding: "PLAIN" } as const;
   const cases: [PageSizes, Uint8Array][] = [
     [{ ...plain, uncompressedBytes: 8e7, compressedBytes: zeros.length, numValues: 1e7 }, zeros],
     [{ ...plain, uncompressedBytes: 2 ** 30, compressedBytes: 0, numValues: 1 }, new Uint8Array(0)],
     [{ ...plain, uncompressedBytes: run.length, compressedBytes: run.length, numValues: 2 ** 28 }, run],
     [
-      { ...plain, kind: "dictionary", uncompressedBytes: 8e7, compressedBytes: zeros.length, numValues: 1e7 },
+      { ...plain, isDictionary: true, uncompressedBytes: 8e7, compressedBytes: zeros.length, numValues: 1e7 },
       zeros,
     ],
   ];
@@ -195,7 +193,7 @@ Deno.test("a page that says it is larger than any writer's is refused before any
     const { source, chunk } = chunkOf(sizes, page, 2 ** 30, { type: "DOUBLE" });
     const cursor = new NumberCursor(source, chunk, "number");
     const error = assertThrows(() => cursor.read(10), FormatError);
-    const most = sizes.kind === "dictionary" ? 2 ** 20 : 2 ** 23;
+    const most = sizes.isDictionary ? 2 ** 20 : 2 ** 23;
     assertEquals(
       error.message,
       `Cannot read bomb.parquet at byte 0: column x is damaged (a page of ${sizes.uncompressedBytes} bytes and ` +
@@ -207,11 +205,10 @@ Deno.test("a page that says it is larger than any writer's is refused before any
 Deno.test("Snappy data that state another length than the page's header are refused", () => {
   const page = Uint8Array.of(...varint(1 << 20), 0, 0);
   const sizes = {
-    kind: "data",
     uncompressedBytes: 16,
     compressedBytes: page.length,
     numValues: 2,
-    encoding: 0,
+    encoding: "PLAIN",
   } as const;
   const { source, chunk } = chunkOf(sizes, page, 2, { type: "DOUBLE" });
   const cursor = new NumberCursor(source, { ...chunk, codec: "SNAPPY" }, "number");
@@ -235,13 +232,10 @@ Deno.test("TextCursor reads no more of a text than an address can have, however 
   // Prefixes 0, 1, 2, ... and suffixes of one byte each: the texts have n^2 / 2 bytes together.
   const n = 60_000;
   const page = Uint8Array.from([...deltas(n, 0, 1), ...deltas(n, 1, 0), ...new Array(n).fill(0x61)]);
-  const sizes = {
-    kind: "data",
-    uncompressedBytes: page.length,
-    compressedBytes: page.length,
-    numValues: n,
-  } as const;
-  const { source, chunk } = chunkOf({ ...sizes, encoding: 7 }, page, n, { type: "BYTE_ARRAY" });
+  const sizes = { uncompressedBytes: page.length, compressedBytes: page.length, numValues: n };
+  const { source, chunk } = chunkOf({ ...sizes, encoding: "DELTA_BYTE_ARRAY" }, page, n, {
+    type: "BYTE_ARRAY",
+  });
   const { values } = new TextCursor(source, chunk).read(n);
   assertEquals(values.slice(0, 3), ["a", "aa", "aaa"]);
   assertEquals(new Set(values.slice(64)).size, 1);

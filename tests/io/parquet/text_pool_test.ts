@@ -15,26 +15,17 @@ Deno.test("TextPool.codeOf() numbers texts as they come, from the start again af
 });
 
 Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
-  const texts = fc.array(fc.oneof(fc.nat(5000).map(String), fc.string({ unit: "binary", maxLength: 90 })), {
-    maxLength: 4000,
-    size: "max",
-  });
+  const text = fc.oneof(fc.nat(5000).map(String), fc.string({ unit: "binary", maxLength: 90 }));
   fc.assert(
-    fc.property(texts, fc.nat(9), (values, seed) => {
+    fc.property(text, (value) => {
       const pool = new TextPool();
-      for (const [i, value] of values.entries()) {
-        const bytes = new TextEncoder().encode(`x${value}y`);
-        // A lone surrogate is no UTF-8.
-        const text = value.toWellFormed();
-        const before = (i + seed) % 3 === 0 ? pool.codeOf(text) : undefined;
-        const code = pool.codeOfUtf8(bytes, 1, bytes.length - 1);
-        assertEquals(code, before ?? pool.codeOf(text));
-        assertEquals(pool.texts[code], text);
-        if (i % 1500 === 1499) pool.trim(0);
-      }
+      const bytes = new TextEncoder().encode(`x${value}y`);
+      // A lone surrogate is not UTF-8.
+      assertEquals(pool.texts[pool.codeOfUtf8(bytes, 1, bytes.length - 1)], value.toWellFormed());
+      assertEquals(pool.codeOf(value.toWellFormed()), 0);
     }),
-    // A decoder that takes a byte order mark for no part of the text would lose the first one.
-    { numRuns: 20, examples: [[["\ufeff", "\ufeff8.8.8.8"], 1]] },
+    // A decoder that does not count a byte order mark as part of the text would lose the first one.
+    { numRuns: 200, examples: [["\ufeff"], ["\ufeff8.8.8.8"]] },
   );
 });
 
