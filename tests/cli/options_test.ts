@@ -1,15 +1,15 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { UsageError } from "../../lib/base/errors.ts";
 import {
+  commonOptions,
   convertArguments,
-  describeOptions,
   kebab,
   option,
   parseDurationS,
   splitArguments,
   wrapped,
 } from "../../lib/cli/options.ts";
-import { type Command, type Group, helpOf, leavesOf } from "../../lib/cli/command.ts";
+import { type Command, command, type Group, helpOf, leavesOf } from "../../lib/cli/command.ts";
 import { denoFlagsOf } from "../../lib/cli/stage_permissions.ts";
 import { MAX_STEP_MEASUREMENTS } from "../../lib/query/adapt/fit.ts";
 import { STAGES } from "../../tasks/stages.ts";
@@ -87,14 +87,6 @@ Deno.test("missing, doubled and wrong values are refused", () => {
   ) assertThrows(() => parse(args), UsageError, part);
 });
 
-Deno.test("describeOptions() lists every option with its default", () => {
-  const text = describeOptions(OPTIONS, 110).join("\n");
-  for (const name of Object.keys(OPTIONS)) assertStringIncludes(text, `--${kebab(name)}`);
-  assertStringIncludes(text, "(default 8)");
-  assertMatch(text, / {2}how to split \(default probe\)\n {27}time: by time\n/);
-  assertStringIncludes(text, "(required)");
-});
-
 Deno.test("parseDurationS() reads seconds and units", () => {
   const cases: [string, number][] = [
     ["90", 90],
@@ -112,6 +104,12 @@ Deno.test("parseDurationS() refuses what is not a duration", () => {
   for (const text of ["", "0", "0s", "-5", "x", "5x", "1h x", "1:30", "h"]) {
     assertThrows(() => parseDurationS(text, "max-time"), UsageError, "--max-time");
   }
+});
+
+Deno.test("a command's own option replaces the common one", () => {
+  const workers = option.integer("its own");
+  const { options } = command({ summary: "", example: "", options: { workers } });
+  assertEquals([options.workers, options.seed], [workers, commonOptions.seed]);
 });
 
 // README.md, deno.json and `--help` describe the commands as their declarations do.

@@ -1,8 +1,4 @@
-/**
- * Runs a stage as a part of this process, with all its permissions, so that an audit tells what the stage asks for.
- *
- * @module
- */
+/** Commands by their words, and what they run, for a test's own process. @module */
 import { assert } from "@std/assert";
 import { chooseCommand, type Command } from "../../lib/cli/command.ts";
 import type { Stage } from "../../lib/cli/stage.ts";
@@ -21,9 +17,4 @@ export async function loadStage(command: Command): Promise<Stage> {
   const stage = Object.values(module).find(({ name }) => name === command.name);
   assert(stage, `no stage ${command.name} in ${moduleOf(command)}`);
   return stage;
-}
-
-if (import.meta.main) {
-  const { command, rest } = commandOf(Deno.args);
-  await (await loadStage(command)).run(rest);
 }

@@ -9,21 +9,18 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeRowGroups } from "../data/probe_rows/sample_parquet.ts";
 import { checkpointOf, STEPS, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
-import { runDeno, runStageProcess, succeeded } from "./process.ts";
+import { statusStage } from "../../tasks/status.ts";
+import { runStageProcess, succeeded } from "./process.ts";
+import { commandOf, loadStage } from "./stage_in_process.ts";
 
-const MAIN = new URL("../../tasks/main.ts", import.meta.url).href;
-
-/** Runs the stage with the permissions of its task, and shows that it leaves everything as it is. */
+/** Runs the stage, which must leave everything as it is. */
 async function status(root: string, ...paths: string[]): Promise<{ code: number; text: string; json: Json }> {
   const before = [folderHashes(root), hiddenNames(root)];
-  const args = ["--allow-read", MAIN, "status", ...paths];
-  const [{ code, stdout, stderr }, json] = await Promise.all([runDeno(args), runDeno([...args, "--json"])]);
+  const { text, json, exitCode = 0 } = await statusStage.run(paths);
   assertEquals([folderHashes(root), hiddenNames(root)], before);
-  assertEquals(json.code, code);
-  assertEquals(stderr, "");
-  const { reports: [first], ...rest } = JSON.parse(json.stdout);
-  assertEquals(rest.exitCode, code);
-  return { code, text: stdout, json: first };
+  const { reports: [first], ...rest } = json as { reports: Json[]; exitCode: number };
+  assertEquals(rest.exitCode, exitCode);
+  return { code: exitCode, text, json: first };
 }
 
 type Json = Record<string, unknown>;
@@ -41,7 +38,8 @@ function age(minutes: number, ...paths: string[]): void {
 }
 
 async function run(...args: string[]): Promise<void> {
-  await succeeded(runStageProcess([...args, "--quiet"]));
+  const { command, rest } = commandOf(args);
+  await (await loadStage(command)).run([...rest, "--quiet"]);
 }
 
 Deno.test("numbers of tasks are listed as SLURM's --array takes them", () => {
