@@ -11,7 +11,7 @@ import { OutputFile } from "../../../lib/io/files/output_file.ts";
 import { OutputLock } from "../../../lib/io/files/output_lock.ts";
 import { Output } from "../../../lib/io/files/output.ts";
 import { watchChanges } from "./file_changes.ts";
-import { TemporaryFolder } from "./temporary_folder.ts";
+import { contentOf, TemporaryFolder } from "./temporary_folder.ts";
 
 function open(folder: string, seed: number): Output {
   return Output.openFolder(folder, {
@@ -36,18 +36,6 @@ async function write(output: Output, seed: number): Promise<void> {
     await output.record(name);
   }
   output.save();
-}
-
-/** All files and folders, with the texts of data files. */
-function contentOf(folder: string, within = ""): Record<string, string> {
-  return Object.assign(
-    {},
-    ...[...Deno.readDirSync(join(folder, within))].map(({ name, isDirectory }) => {
-      const path = join(within, name);
-      if (isDirectory) return { [path]: "", ...contentOf(folder, path) };
-      return { [path]: Deno.readTextFileSync(join(folder, path)) };
-    }),
-  );
 }
 
 const WORKS: Record<string, (folder: string) => Promise<void> | void> = {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { dirname, relative } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
-import { fingerprint, listInputs } from "../../../lib/io/files/inputs.ts";
+import { listInputs } from "../../../lib/io/files/inputs.ts";
 import { inFolder, TemporaryFolder } from "./temporary_folder.ts";
 import { openRegularFile } from "../../../lib/io/files/byte_file.ts";
 
@@ -32,13 +32,6 @@ Deno.test("listInputs() names the path that holds nothing", () => {
   assertThrows(() => listInputs([folder.at("absent.parquet")], WANTED), UserError, "no such file");
   assertThrows(() => listInputs([folder.at("b/empty")], WANTED), UserError, "no .parquet file in it");
   assertThrows(() => listInputs([folder.at("z*.parquet")], WANTED), UserError, "no .parquet file in it");
-});
-
-Deno.test("fingerprint() gives size and time of change", () => {
-  using folder = tree();
-  const { sizeBytes, mtimeMs } = fingerprint(folder.at("a.parquet"));
-  assertEquals(sizeBytes, 3);
-  assertEquals(Math.abs(mtimeMs - Date.now()) < 60_000, true);
 });
 
 Deno.test("listInputs() follows links to folders and files, each of these once, and says so", () => {

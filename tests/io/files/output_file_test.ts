@@ -3,12 +3,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { OutputFile, writeOutputFile } from "../../../lib/io/files/output_file.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 import { fromFileUrl, join } from "@std/path";
-import {
-  AtomicFile,
-  removeStaleTemporaries,
-  writeFileAtomic,
-  writeJsonAtomic,
-} from "../../../lib/io/files/atomic.ts";
+import { AtomicFile, removeStaleTemporaries, writeFileAtomic } from "../../../lib/io/files/atomic.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { BusyError, OutputLock } from "../../../lib/io/files/output_lock.ts";
 
@@ -82,37 +77,6 @@ Deno.test("OutputFile refuses folders, pipes and devices, with overwrite too", a
     );
   }
   assertEquals(names(folder.path), ["pipe"]);
-});
-
-Deno.test("AtomicFile shows its name only after commit()", () => {
-  using temporary = new TemporaryFolder();
-  const folder = temporary.path;
-  const path = join(folder, "deep", "a.bin");
-  {
-    using file = AtomicFile.create(path);
-    file.writeSync(new Uint8Array([1, 2]));
-    file.writeSync(new Uint8Array([3]));
-    assertEquals(file.offsetBytes, 3);
-    assertEquals(names(join(folder, "deep")).includes("a.bin"), false);
-    file.commit();
-  }
-  assertEquals(names(join(folder, "deep")), ["a.bin"]);
-  assertEquals(Deno.readFileSync(path), new Uint8Array([1, 2, 3]));
-});
-
-Deno.test("AtomicFile leaves nothing behind when it is not committed, and keeps the earlier file", () => {
-  using temporary = new TemporaryFolder();
-  const folder = temporary.path;
-  const path = join(folder, "a.txt");
-  writeFileAtomic(path, "text 1");
-  {
-    using file = AtomicFile.create(path);
-    file.writeSync(new Uint8Array(1000));
-  }
-  assertEquals(names(folder), ["a.txt"]);
-  assertEquals(Deno.readTextFileSync(path), "text 1");
-  writeJsonAtomic(path, { a: 1 });
-  assertEquals(JSON.parse(Deno.readTextFileSync(path)), { a: 1 });
 });
 
 Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill, and no file of a user", () => {

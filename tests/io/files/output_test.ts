@@ -3,9 +3,8 @@ import { join } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
 import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { Output } from "../../../lib/io/files/output.ts";
-import { TemporaryFolder } from "./temporary_folder.ts";
+import { contentOf, TemporaryFolder } from "./temporary_folder.ts";
 
 interface Changes {
   stage?: string;
@@ -38,16 +37,16 @@ async function write(output: Output, files: Record<string, string>): Promise<voi
 }
 
 /** All files of a folder with their texts, manifests as the names of what they list. */
-function contentOf(folder: string, within = ""): Record<string, string> {
-  return Object.assign(
-    {},
-    ...[...Deno.readDirSync(join(folder, within))].map(({ name, isDirectory }) => {
-      const path = join(within, name);
-      if (isDirectory) return contentOf(folder, path);
-      if (!name.endsWith("manifest.json")) return { [path]: Deno.readTextFileSync(join(folder, path)) };
-      return { [path]: readManifest(join(folder, path))?.outputs.map((output) => output.path).sort().join() };
-    }),
+function filesIn(folder: string): Record<string, string> {
+  const files = Object.entries(contentOf(folder)).filter(([path]) =>
+    Deno.statSync(join(folder, path)).isFile
   );
+  return Object.fromEntries(files.map(([path, text]) => [
+    path,
+    path.endsWith("manifest.json")
+      ? JSON.parse(text).outputs.map((output: { path: string }) => output.path).sort().join()
+      : text,
+  ]));
 }
 
 const OLD = { "train/a": "old a", "train/b": "old b", "val/c": "old c" };
@@ -66,7 +65,7 @@ Deno.test("Output puts outputs in their places when all are whole, and finds its
     assertEquals([output.isComplete, output.manifest.outputs.length], [false, 3]);
     output.publish();
   }
-  assertEquals(contentOf(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
+  assertEquals(filesIn(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
   using again = Output.openFolder(path, startOf());
   assert(again.isComplete);
 });
@@ -85,14 +84,14 @@ Deno.test("Output replaces what the manifest of the same stage lists, and nothin
     using output = Output.openFolder(path, startOf({ rows: 2, overwrite: true }));
     await write(output, NEW);
   }
-  const { "d": _unfinished, ...before } = contentOf(path);
+  const { "d": _unfinished, ...before } = filesIn(path);
   assertEquals(
     Object.keys(before).filter((name) => !name.startsWith(".work")).length,
     6,
     "an error changes nothing",
   );
   await finish(Output.openFolder(path, startOf({ rows: 2, overwrite: true })), NEW);
-  assertEquals(contentOf(path), { ...NEW, ...mine, "manifest.json": "d,train/a" });
+  assertEquals(filesIn(path), { ...NEW, ...mine, "manifest.json": "d,train/a" });
   assert(!exists(join(path, "val")));
 });
 
@@ -103,7 +102,7 @@ Deno.test("Output never touches a folder that is not its own, nor a file where a
     const open = () => Output.openFolder(folder.path, startOf({ overwrite }));
     assertThrows(open, UserError, "it holds other files");
   }
-  assertEquals(contentOf(folder.path), { "precious": "" });
+  assertEquals(filesIn(folder.path), { "precious": "" });
   const path = folder.at("out");
   await finish(Output.openFolder(path, startOf()), OLD);
   Deno.writeTextFileSync(join(path, "d"), "mine");
@@ -126,7 +125,7 @@ Deno.test("Output and readers refuse what an earlier version did not finish movi
   }
   // As that version did, which moved the manifest of the replaced files first.
   Deno.renameSync(join(path, "manifest.json"), join(path, ".work", "replaced.json"));
-  const before = contentOf(path);
+  const before = filesIn(path);
   const refused = "earlier version of shard did not finish moving";
   for (const rows of [1, 2, 3]) {
     assertThrows(() => Output.openFolder(path, startOf({ rows, overwrite: true })), UserError, refused);
@@ -134,7 +133,7 @@ Deno.test("Output and readers refuse what an earlier version did not finish movi
   for (const named of [path, join(path, "train"), join(path, "train", "a")]) {
     await assertRejects(() => checkOutputs([named]), UserError, refused);
   }
-  assertEquals(contentOf(path), before);
+  assertEquals(filesIn(path), before);
 });
 
 Deno.test("Output makes missing outputs anew and keeps the others", async () => {
@@ -147,14 +146,14 @@ Deno.test("Output makes missing outputs anew and keeps the others", async () => 
   assertEquals(output.isComplete, false);
   assertEquals(output.manifest.outputs.map(({ path }) => path), ["train/a"]);
   await finish(output, { "train/b": "old b", "val/c": "old c" });
-  assertEquals(contentOf(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
+  assertEquals(filesIn(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
 });
 
 Deno.test("Output deletes in its work folder what was not recorded, and the folder if nothing is worth keeping", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   Output.openFolder(path, startOf())[Symbol.dispose]();
-  assertEquals(contentOf(path), {});
+  assertEquals(filesIn(path), {});
   {
     using output = Output.openFolder(path, startOf());
     await write(output, { "train/a": "a" });
@@ -172,10 +171,10 @@ Deno.test("Output.openFile() replaces its stage's files only, and all of them", 
   assertThrows(() => openFile(file, { rows: 2 }), UserError, "add --overwrite");
   assertThrows(() => openFile(file, { stage: "score", overwrite: true }), UserError, "shard wrote it");
   await finish(openFile(file, { rows: 2, overwrite: true }), { "a.parquet": "new" });
-  assertEquals(contentOf(folder.path), { "a.parquet": "new", "a.parquet.manifest.json": "a.parquet" });
+  assertEquals(filesIn(folder.path), { "a.parquet": "new", "a.parquet.manifest.json": "a.parquet" });
   // The same name but for its end has a manifest of its own.
   await finish(openFile(folder.at("a.pq")), { "a.pq": "other" });
-  assertEquals(Object.keys(contentOf(folder.path)).length, 4);
+  assertEquals(Object.keys(filesIn(folder.path)).length, 4);
 });
 
 Deno.test("Output.openFile() keeps what another stage wrote beside a file that is gone", async () => {
@@ -184,7 +183,7 @@ Deno.test("Output.openFile() keeps what another stage wrote beside a file that i
   await finish(openFile(file, { stage: "score" }), { "a.parquet": "old", "a.scores": "scores" });
   Deno.removeSync(file);
   await finish(openFile(file, { overwrite: true }), { "a.parquet": "new" });
-  assertEquals(contentOf(folder.path), {
+  assertEquals(filesIn(folder.path), {
     "a.parquet": "new",
     "a.parquet.manifest.json": "a.parquet",
     "a.scores": "scores",
@@ -206,5 +205,5 @@ Deno.test("Output.openFile() refuses files that nobody knows and what is no regu
     assertThrows(() => openFile(folder.at("folder"), { overwrite }), UserError, "expected a file");
   }
   assertThrows(() => openFile("/dev/null"), UserError, "expected a file");
-  assertEquals(contentOf(folder.path), { "raw.json": "years of measurements", "b.rejects": "mine" });
+  assertEquals(filesIn(folder.path), { "raw.json": "years of measurements", "b.rejects": "mine" });
 });

@@ -34,3 +34,13 @@ export function copyFolder(from: string, to: string): void {
     copy(join(from, name), join(to, name));
   }
 }
+
+/** All files and folders below a folder with the texts of files, which are empty for folders. */
+export function contentOf(folder: string, within = ""): Record<string, string> {
+  const contents = [...Deno.readDirSync(join(folder, within))].map(({ name, isDirectory }) => {
+    const path = join(within, name);
+    if (isDirectory) return { [path]: "", ...contentOf(folder, path) };
+    return { [path]: Deno.readTextFileSync(join(folder, path)) };
+  });
+  return Object.assign({}, ...contents);
+}
