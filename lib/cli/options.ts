@@ -6,7 +6,6 @@
  *
  * @module
  */
-import { parseArgs } from "@std/cli/parse-args";
 import { shortened, UsageError } from "../base/errors.ts";
 import { didYouMean } from "../base/text.ts";
 import type { PathUse } from "./path_uses.ts";
@@ -174,76 +173,60 @@ interface Arguments {
 }
 
 /**
- * Splits a command line.
+ * Splits a command line. An option that takes many values takes all words up to the next one that begins with `--`; a word that
+ * begins with one dash, such as the name of standard input, may be a value.
  *
  * @param args The arguments after the stage's name.
  * @param options The declared options.
  * @throws {UsageError} On an unknown option, or an option with too many values or none.
  */
 export function splitArguments(args: readonly string[], options: Options): Arguments {
-  const names = Object.keys(options);
-  const byOption = new Map(names.map((name) => [kebab(name), name]));
-  const find = (text: string): Option<unknown> => {
-    const name = byOption.get(text) ?? byOption.get(text.replace(/^no-/, ""));
-    if (name !== undefined && (byOption.has(text) || options[name].arity === "switch")) return options[name];
-    throw unknownOption(`--${text}`, [...byOption.keys()]);
-  };
+  const nameOf = new Map(Object.keys(options).map((name) => [kebab(name), name]));
   const isSwitch = (name: string) => options[name].arity === "switch";
-  const switches = names.filter(isSwitch);
-  const others = names.filter((name) => !isSwitch(name));
-  const parsed = parseArgs(withJoinedValues(args, find), {
-    boolean: switches.map(kebab),
-    negatable: switches.map(kebab),
-    string: ["_", ...others.map(kebab)],
-    collect: others.map(kebab),
-    // `parseArgs` takes `--no-reply=0` for a value of `reply`.
-    alias: Object.fromEntries(
-      others.map(kebab).filter((name) => name.startsWith("no-")).map((
-        name,
-      ) => [name, name.slice("no-".length)]),
-    ),
-    unknown(arg, key) {
-      if (key !== undefined) throw unknownOption(arg, [...byOption.keys()]);
-    },
-  });
-  const twice = others.find((name) =>
-    options[name].arity === "one" && (parsed[kebab(name)] as string[]).length > 1
+  const names = Object.keys(options);
+  const switches = Object.fromEntries(names.filter(isSwitch).map((name) => [name, false]));
+  const texts: Record<string, string[]> = Object.fromEntries(
+    names.filter((name) => !isSwitch(name)).map((name) => [name, []]),
   );
-  if (twice) throw new UsageError(`Cannot use --${kebab(twice)}: it is given twice; give it once`);
-  const pick = (picked: string[]) => Object.fromEntries(picked.map((name) => [name, parsed[kebab(name)]]));
-  return {
-    texts: pick(others) as Record<string, string[]>,
-    switches: pick(switches) as Record<string, boolean>,
-    positionals: parsed._,
-  };
-}
-
-/**
- * `--quiet x --input a b` as `--quiet --input=a --input=b -- x`: after an option `parseArgs` takes one value, and none that
- * begins with `-`, such as the name of standard input; after a switch it takes `true`, which may be a file.
- */
-function withJoinedValues(args: readonly string[], find: (text: string) => Option<unknown>): string[] {
-  const words: string[] = [];
-  const others: string[] = [];
-  let next = 0;
-  while (next < args.length && args[next] !== "--") {
+  const positionals: string[] = [];
+  for (let next = 0; next < args.length;) {
     const word = args[next++];
-    const [, text, given] = /^--([^=]+)(=.*)?$/s.exec(word) ?? [];
-    const { arity, value } = text === undefined ? { arity: undefined } : find(text);
-    if (arity === "switch" && given !== undefined) {
-      throw new UsageError(`Cannot use ${word}: --${text} takes no value; leave it out`);
+    if (word === "--") {
+      positionals.push(...args.slice(next));
+      break;
     }
-    if (arity === undefined || arity === "switch" || given !== undefined) {
-      (/^-./.test(word) ? words : others).push(word);
+    if (!/^-./.test(word)) {
+      positionals.push(word);
+      continue;
+    }
+    const [, text = "", given] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const name = nameOf.get(text) ?? nameOf.get(text.replace(/^no-/, ""));
+    if (name === undefined || !nameOf.has(text) && !isSwitch(name)) {
+      throw unknownOption(text === "" ? word : `--${text}`, [...nameOf.keys()]);
+    }
+    if (isSwitch(name)) {
+      if (given !== undefined) {
+        throw new UsageError(`Cannot use ${word}: --${text} takes no value; leave it out`);
+      }
+      switches[name] = nameOf.has(text);
+      continue;
+    }
+    const { arity, value } = options[name];
+    const isMany = arity === "many";
+    if (!isMany && texts[name].length > 0) {
+      throw new UsageError(`Cannot use --${text}: it is given twice; give it once`);
+    }
+    if (given !== undefined) {
+      texts[name].push(given);
       continue;
     }
     const first = next;
-    while (next < args.length && !args[next].startsWith("--") && (arity === "many" || next === first)) {
-      words.push(`${word}=${args[next++]}`);
+    while (next < args.length && !args[next].startsWith("--") && (isMany || next === first)) {
+      texts[name].push(args[next++]);
     }
     if (next === first) throw new UsageError(`Cannot use ${word}: no value was given, expected ${value}`);
   }
-  return [...words, "--", ...others, ...args.slice(next + 1)];
+  return { texts, switches, positionals };
 }
 
 function unknownOption(word: string, known: readonly string[]): UsageError {
