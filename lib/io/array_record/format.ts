@@ -14,19 +14,17 @@ import { WasmHighwayHash } from "highwayhasher";
 import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { compressors } from "hyparquet-compressors";
-import { joinBytes } from "../../base/collections.ts";
+import { isSameBytes, joinBytes } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import { decompressZstdFrame } from "../compression/zstd_decoder.ts";
 
-// The checksum of Riegeli files: HighwayHash-64 under a fixed key.
-//
-// The hash is computed by WebAssembly that is part of the package: no file, network or FFI access is needed.
-// Reference: J. Alakuijala, B. Cox, J. Wassenberg, "Fast keyed hash/pseudo-random function using SIMD
-// multiply and permute" (2016); key: Riegeli/records file format, section "Chunks".
-
+/** The key of the checksum (Riegeli/records file format, section "Chunks"). */
 const KEY = new TextEncoder().encode("Riegeli/records\nRiegeli/records\n");
 
-/** Computes the 8 bytes of the checksum as files store them. */
+/**
+ * Computes the 8 bytes of the checksum as files store them: HighwayHash-64 (J. Alakuijala, B. Cox, J. Wassenberg, "Fast
+ * keyed hash/pseudo-random function using SIMD multiply and permute", 2016) under a fixed key.
+ */
 export type RiegeliHash = (bytes: Uint8Array) => Uint8Array;
 
 /** Loads the hash function; must come before the first read or write of a file. */
@@ -35,16 +33,10 @@ export async function loadRiegeliHash(): Promise<RiegeliHash> {
   return (bytes) => module.hash64(KEY, bytes);
 }
 
-/** Whether the 8 bytes of `stored` at `offsetBytes` are the checksum `hash`. */
-export function isSameHash(stored: Uint8Array, offsetBytes: number, hash: Uint8Array): boolean {
-  for (let i = 0; i < 8; i++) if (stored[offsetBytes + i] !== hash[i]) return false;
-  return true;
-}
-
 /** Distance between block headers, bytes. */
 export const BLOCK_SIZE_BYTES = 1 << 16;
 /** Length of a block header: hash, previous_chunk, next_chunk, 8 bytes each. */
-export const BLOCK_HEADER_SIZE_BYTES = 24;
+const BLOCK_HEADER_SIZE_BYTES = 24;
 /** Length of a chunk header. */
 export const CHUNK_HEADER_SIZE_BYTES = 40;
 
@@ -91,17 +83,18 @@ export function chunkEnd(begin: number, dataSizeBytes: number, numRecords: numbe
   );
 }
 
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
 /** Writes an unsigned 64-bit little-endian number below 2^53. */
 function writeU64(bytes: Uint8Array, offsetBytes: number, value: number): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  view.setUint32(offsetBytes, value % 2 ** 32, true);
-  view.setUint32(offsetBytes + 4, Math.floor(value / 2 ** 32), true);
+  viewOf(bytes).setBigUint64(offsetBytes, BigInt(value), true);
 }
 
 /** Reads an unsigned 64-bit little-endian number; above 2^53 the result is rounded. */
-export function readU64(bytes: Uint8Array, offsetBytes: number): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return view.getUint32(offsetBytes, true) + view.getUint32(offsetBytes + 4, true) * 2 ** 32;
+function readU64(bytes: Uint8Array, offsetBytes: number): number {
+  return Number(viewOf(bytes).getBigUint64(offsetBytes, true));
 }
 
 /**
@@ -168,7 +161,7 @@ export function stripBlockHeaders(
     const header = raw.subarray(i, i + BLOCK_HEADER_SIZE_BYTES);
     const boundary = position + i;
     if (header.length < BLOCK_HEADER_SIZE_BYTES) onError("a block header is truncated", boundary);
-    if (!isSameHash(header, 0, hash(header.subarray(8)))) {
+    if (!isSameBytes(header.subarray(0, 8), hash(header.subarray(8)))) {
       onError("a block header has a wrong checksum", boundary);
     }
     if (readU64(header, 8) !== boundary - begin) {
@@ -183,8 +176,6 @@ export function stripBlockHeaders(
   }
   return content.subarray(0, length);
 }
-
-// Chunks.
 
 /** The compressions of a writer. */
 export type Compression = "zstd" | "brotli" | "none";
@@ -258,7 +249,7 @@ export function encodeChunkHeader(
  */
 export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkHeader {
   if (header.length < CHUNK_HEADER_SIZE_BYTES) throw new ChunkError("a chunk header is truncated");
-  if (!isSameHash(header, 0, hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
+  if (!isSameBytes(header.subarray(0, 8), hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
     throw new ChunkError("a chunk header has a wrong checksum");
   }
   const typeAndCount = header.slice(24, 32);
@@ -435,12 +426,6 @@ function readVarint(reader: BinaryReader): number {
   }
 }
 
-// The index at the end of an ArrayRecord file: the records of its footer chunk and of its postscript, as
-// protocol buffers.
-//
-// Messages: `array_record/cpp/layout.proto` (RiegeliFooterMetadata, ArrayRecordFooter, RiegeliPostscript);
-// https://github.com/google/array_record.
-
 /** The magic number of a postscript, layout.proto. */
 const POSTSCRIPT_MAGIC = 0x71930e704fdae05en;
 /** Version of the layout that is written and read. */
@@ -457,7 +442,7 @@ export interface ChunkEntry {
   numRecords: number;
 }
 
-/** The footer of a file. */
+/** The footer of a file. Its messages are in `array_record/cpp/layout.proto` (https://github.com/google/array_record). */
 export interface ArrayRecordFooter {
   numRecords: number;
   /** The options of the writer as text, such as `group_size:1,…,zstd:3`. */
