@@ -8,7 +8,7 @@
  * @module
  */
 import { ensure } from "../../base/errors.ts";
-import { FlatTable } from "./reader.ts";
+import { FlatTable } from "./flat_table.ts";
 
 /** Continuation marker and size of the metadata before each message. */
 const PREFIX_BYTES = 8;

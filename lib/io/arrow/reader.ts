@@ -1,24 +1,22 @@
 /**
- * The columns of an Arrow IPC stream as typed arrays, checked: present, of a usable type, without nulls, and as
- * long as the batch.
+ * The columns of an Arrow IPC stream of flat columns as typed arrays, checked: present, of a usable type, without nulls, and
+ * as long as the batch. They are views of the bytes.
+ *
+ * A loader opens two such streams per probe row, and a row may have few measurements: this reader takes a
+ * few microseconds where apache-arrow's takes 80 (26 measurements), and checks every length before use.
+ * Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format, Message.fbs, Schema.fbs.
  *
  * @module
  */
 import { isSameBytes } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
-
-// Reads an Arrow IPC stream of flat columns: its schema, its dictionaries and its one record batch, as views
-// of the bytes.
-//
-// A loader opens two such streams per probe row, and a row may have few measurements: this reader takes a
-// few microseconds where apache-arrow's takes 80 (26 measurements), and checks every length before use.
-// Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format, Message.fbs, Schema.fbs.
+import { FlatTable } from "./flat_table.ts";
 
 /** Type of a column, numbered as the union `Type` of Schema.fbs. */
 const ARROW_TYPES = { int: 2, float: 3, binary: 4, utf8: 5, timestamp: 10 } as const;
-const TYPE_NAMES = [
-  "none null int float binary utf8 bool decimal date time timestamp interval list struct union",
-].join(" ").split(" ");
+const TYPE_NAMES =
+  "none null int float binary utf8 bool decimal date time timestamp interval list struct union"
+    .split(" ");
 // Types of one value buffer of fixed width: int, float, bool, decimal, date, time, timestamp, interval.
 const FIXED_WIDTH = new Set([2, 3, 6, 7, 8, 9, 10, 11]);
 const MESSAGE = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const;
@@ -33,196 +31,6 @@ const MAX_COLUMNS = 1000;
 /** Thrown for a stream that breaks the format; the caller adds the file and the place. */
 class ArrowError extends Error {
   override name = "ArrowError";
-}
-
-/** A column of the schema. */
-export interface ArrowField {
-  name: string;
-  /** One of {@link ARROW_TYPES} or another number of Schema.fbs; the values' type if dictionary-encoded. */
-  type: number;
-  /** Width of a number; the index's width if dictionary-encoded. */
-  bitWidth: number;
-  isSigned: boolean;
-  /** TimeUnit of Schema.fbs: 0 s, 1 ms, 2 µs, 3 ns. */
-  timeUnit: number;
-  /** The dictionary's id; undefined if the column is plain. */
-  dictionaryId: number | undefined;
-}
-
-/** The buffers of a column. */
-export interface ArrowColumn {
-  field: ArrowField;
-  length: number;
-  numNulls: number;
-  /** Offsets of variable-length values (int32), else empty. */
-  offsets: Uint8Array;
-  /** The values, or indices into the dictionary. */
-  values: Uint8Array;
-}
-
-/** A whole stream. */
-export interface ArrowStream {
-  numRows: number;
-  /** Empty if the stream has no rows. */
-  columns: ArrowColumn[];
-  fields: ArrowField[];
-  /** The values of each dictionary, in pieces, by id. */
-  dictionaries: Map<number, ArrowColumn[]>;
-}
-
-interface Message {
-  type: number;
-  metadata: Uint8Array;
-  header: FlatTable;
-  body: Uint8Array;
-}
-
-/** The name of a type in error messages. */
-function arrowTypeName(field: ArrowField): string {
-  const name = TYPE_NAMES[field.type] ?? `type ${field.type}`;
-  return field.type === ARROW_TYPES.int || field.type === ARROW_TYPES.float
-    ? name + field.bitWidth
-    : field.dictionaryId === undefined
-    ? name
-    : `dictionary of ${name}`;
-}
-
-/**
- * Reads a stream of at most one non-empty record batch.
- *
- * @throws {ArrowError} If it is not a stream of that form.
- * @throws {RangeError} If metadata point outside the bytes.
- */
-function readArrowStream(bytes: Uint8Array): ArrowStream {
-  const stream: ArrowStream = { numRows: 0, columns: [], fields: [], dictionaries: new Map() };
-  let numBatches = 0;
-  let hasSchema = false;
-  for (const { type, metadata, header, body } of readMessages(bytes)) {
-    if (type === MESSAGE.schema) {
-      stream.fields = knownSchema(metadata) ?? remember(metadata, readSchema(header));
-      hasSchema = true;
-    } else if (!hasSchema) {
-      throw new ArrowError("its first Arrow message is not a schema");
-    } else if (type === MESSAGE.dictionaryBatch) {
-      readDictionary(stream, header, body);
-    } else if (type === MESSAGE.recordBatch && header.int64(0) > 0) {
-      if (++numBatches > 1) throw new ArrowError("its Arrow stream has several batches, expected 1");
-      stream.numRows = header.int64(0);
-      stream.columns = readBatch(header, body, stream.fields);
-    }
-  }
-  if (!hasSchema) throw new ArrowError("it has no Arrow schema");
-  return stream;
-}
-
-function* readMessages(bytes: Uint8Array): Generator<Message> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
-  while (at + 4 <= bytes.length) {
-    // Since Arrow 0.15 a continuation marker precedes the length.
-    if (view.getInt32(at, true) === -1) at += 4;
-    const metadataLength = view.getUint32(at, true);
-    at += 4;
-    if (metadataLength === 0) return;
-    const bodyAt = at + metadataLength;
-    if (bodyAt > bytes.length) throw new ArrowError("an Arrow message passes the end of its stream");
-    const message = FlatTable.root(new DataView(bytes.buffer, bytes.byteOffset + at, metadataLength));
-    const header = message.table(2);
-    const bodyEnd = bodyAt + message.int64(3);
-    if (!header || bodyEnd < bodyAt || bodyEnd > bytes.length) {
-      throw new ArrowError("an Arrow message passes the end of its stream");
-    }
-    yield {
-      type: message.uint8(1),
-      metadata: bytes.subarray(at, bodyAt),
-      header,
-      body: bytes.subarray(bodyAt, bodyEnd),
-    };
-    at = bodyEnd;
-  }
-}
-
-/** A cache of the fields of schemas by the bytes of their messages: the records of a file repeat two schemas. */
-const knownSchemas: { metadata: Uint8Array; fields: ArrowField[] }[] = [];
-const MAX_KNOWN_SCHEMAS = 4;
-
-function knownSchema(metadata: Uint8Array): ArrowField[] | undefined {
-  return knownSchemas.find((known) => isSameBytes(known.metadata, metadata))?.fields;
-}
-
-function remember(metadata: Uint8Array, fields: ArrowField[]): ArrowField[] {
-  if (knownSchemas.length === MAX_KNOWN_SCHEMAS) knownSchemas.shift();
-  // A copy: the bytes are a view of a whole record.
-  knownSchemas.push({ metadata: metadata.slice(), fields });
-  return fields;
-}
-
-function readSchema(schema: FlatTable): ArrowField[] {
-  const numColumns = schema.vectorPosition(1, 4).length;
-  if (numColumns > MAX_COLUMNS) throw new ArrowError(`it has ${numColumns} columns`);
-  const fields = schema.tables(1);
-  if (schema.int16(0) !== 0) throw new ArrowError("its Arrow stream is big-endian, which is not supported");
-  return fields.map((field) => {
-    const type = field.uint8(2);
-    const detail = field.table(3);
-    const dictionary = field.table(4);
-    // The index of a dictionary is a signed int32 by default.
-    const integer = dictionary ? dictionary.table(1) : type === ARROW_TYPES.int ? detail : undefined;
-    const bitWidth = integer?.int32(0) ??
-      (dictionary ? 32 : type === ARROW_TYPES.float ? FLOAT_BITS[detail?.int16(0) ?? 0] ?? 0 : 64);
-    return {
-      name: field.text(0),
-      type,
-      bitWidth,
-      isSigned: integer ? integer.uint8(1) !== 0 : true,
-      timeUnit: type === ARROW_TYPES.timestamp ? detail?.int16(0) ?? 0 : 0,
-      dictionaryId: dictionary?.int64(0),
-    };
-  });
-}
-
-function readDictionary(stream: ArrowStream, header: FlatTable, body: Uint8Array): void {
-  const id = header.int64(0);
-  const field = stream.fields.find((candidate) => candidate.dictionaryId === id);
-  const batch = header.table(1);
-  if (!field || !batch) throw new ArrowError("a dictionary belongs to no column");
-  const [column] = readBatch(batch, body, [{ ...field, dictionaryId: undefined }]);
-  const isDelta = header.uint8(2) !== 0;
-  stream.dictionaries.set(id, isDelta ? [...stream.dictionaries.get(id) ?? [], column] : [column]);
-}
-
-function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowField[]): ArrowColumn[] {
-  if (batch.table(3)) throw new ArrowError("its Arrow buffers are compressed, which is not supported");
-  const nodes = batch.vectorPosition(1, PAIR_BYTES);
-  const buffers = batch.vectorPosition(2, PAIR_BYTES);
-  const numRows = batch.int64(0);
-  let nextBuffer = 0;
-  const takeBuffer = () => {
-    const at = buffers.at + PAIR_BYTES * nextBuffer;
-    const offset = nextBuffer++ < buffers.length ? batch.int64At(at) : -1;
-    const length = offset < 0 ? 0 : batch.int64At(at + 8);
-    if (!(offset >= 0 && length >= 0 && offset + length <= body.length)) {
-      throw new ArrowError("an Arrow buffer passes the end of its message");
-    }
-    return body.subarray(offset, offset + length);
-  };
-  return fields.map((field, i) => {
-    const at = nodes.at + PAIR_BYTES * i;
-    const length = i < nodes.length ? batch.int64At(at) : -1;
-    if (length !== numRows || length < 0) {
-      throw new ArrowError(`its column ${shortened(field.name)} has ${length} rows`);
-    }
-    const numNulls = batch.int64At(at + 8);
-    const isFixed = field.dictionaryId !== undefined || FIXED_WIDTH.has(field.type);
-    if (!isFixed && field.type !== ARROW_TYPES.utf8 && field.type !== ARROW_TYPES.binary) {
-      throw new ArrowError(
-        `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not supported`,
-      );
-    }
-    takeBuffer(); // validity: a column with nulls is refused when it is read
-    const offsets = isFixed ? NONE : takeBuffer();
-    return { field, length, numNulls, offsets, values: takeBuffer() };
-  });
 }
 
 /** Microseconds per TimeUnit of Schema.fbs; nanoseconds are divided exactly below. */
@@ -455,108 +263,192 @@ export class ArrowColumns {
   }
 }
 
-// Reads tables of FlatBuffers, the encoding of Arrow's metadata, with bounds checks on every access.
-//
-// Arrow's own library trusts the lengths of vectors, so a few damaged bytes make it allocate without limit.
-// Format: https://flatbuffers.dev/internals/.
+/** A column of the schema. */
+interface ArrowField {
+  name: string;
+  /** One of {@link ARROW_TYPES} or another number of Schema.fbs; the values' type if dictionary-encoded. */
+  type: number;
+  /** Width of a number; the index's width if dictionary-encoded. */
+  bitWidth: number;
+  isSigned: boolean;
+  /** TimeUnit of Schema.fbs: 0 s, 1 ms, 2 µs, 3 ns. */
+  timeUnit: number;
+  /** The dictionary's id; undefined if the column is plain. */
+  dictionaryId: number | undefined;
+}
 
-/** The longest text. Many fields can point to one text, so without a limit their sum could far exceed the buffer. */
-const MAX_TEXT_BYTES = 2 ** 16;
+/** The buffers of a column. */
+interface ArrowColumn {
+  field: ArrowField;
+  length: number;
+  numNulls: number;
+  /** Offsets of variable-length values (int32), else empty. */
+  offsets: Uint8Array;
+  /** The values, or indices into the dictionary. */
+  values: Uint8Array;
+}
 
-/** A table; fields are named by their position in the schema. Reads past the end throw RangeError. */
-export class FlatTable {
-  readonly #view: DataView;
-  readonly #at: number;
-  readonly #vtable: number;
-  readonly #vtableSizeBytes: number;
+/** A whole stream. */
+interface ArrowStream {
+  numRows: number;
+  /** Empty if the stream has no rows. */
+  columns: ArrowColumn[];
+  fields: ArrowField[];
+  /** The values of each dictionary, in pieces, by id. */
+  dictionaries: Map<number, ArrowColumn[]>;
+}
 
-  private constructor(view: DataView, at: number) {
-    this.#view = view;
-    this.#at = at;
-    this.#vtable = at - view.getInt32(at, true);
-    this.#vtableSizeBytes = view.getUint16(this.#vtable, true);
-  }
+interface Message {
+  type: number;
+  metadata: Uint8Array;
+  header: FlatTable;
+  body: Uint8Array;
+}
 
-  /** The root table of a buffer. @throws {RangeError} If it lies outside. */
-  static root(view: DataView): FlatTable {
-    return new FlatTable(view, view.getUint32(0, true));
-  }
+/** The name of a type in error messages. */
+function arrowTypeName(field: ArrowField): string {
+  const name = TYPE_NAMES[field.type] ?? `type ${field.type}`;
+  return field.type === ARROW_TYPES.int || field.type === ARROW_TYPES.float
+    ? name + field.bitWidth
+    : field.dictionaryId === undefined
+    ? name
+    : `dictionary of ${name}`;
+}
 
-  /** An unsigned byte or boolean; 0 if the field is absent. */
-  uint8(field: number): number {
-    const at = this.positionOf(field);
-    return at === 0 ? 0 : this.#view.getUint8(at);
-  }
-
-  /** A 16-bit integer; 0 if the field is absent. */
-  int16(field: number): number {
-    const at = this.positionOf(field);
-    return at === 0 ? 0 : this.#view.getInt16(at, true);
-  }
-
-  /** A 32-bit integer; 0 if the field is absent. */
-  int32(field: number): number {
-    const at = this.positionOf(field);
-    return at === 0 ? 0 : this.#view.getInt32(at, true);
-  }
-
-  /** A 64-bit integer, rounded above 2^53; 0 if the field is absent. */
-  int64(field: number): number {
-    const at = this.positionOf(field);
-    return at === 0 ? 0 : readInt64(this.#view, at);
-  }
-
-  /** A table within the table. */
-  table(field: number): FlatTable | undefined {
-    const at = this.positionOf(field);
-    return at === 0 ? undefined : new FlatTable(this.#view, this.#follow(at));
-  }
-
-  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is too long. */
-  text(field: number): string {
-    const vector = this.vectorPosition(field, 1);
-    if (vector.length > MAX_TEXT_BYTES) throw new RangeError(`a text of ${vector.length} bytes`);
-    const { buffer, byteOffset } = this.#view;
-    return decoder.decode(new Uint8Array(buffer, byteOffset + vector.at, vector.length));
-  }
-
-  /** A vector of tables. @throws {RangeError} If it passes the end. */
-  tables(field: number): FlatTable[] {
-    const { at, length } = this.vectorPosition(field, 4);
-    return Array.from({ length }, (_, i) => new FlatTable(this.#view, this.#follow(at + 4 * i)));
-  }
-
-  /** A 64-bit integer at a position of {@link vectorPosition}, rounded above 2^53. */
-  int64At(at: number): number {
-    return readInt64(this.#view, at);
-  }
-
-  /** The position of a field's value in the buffer; 0 if the field is absent. */
-  positionOf(field: number): number {
-    const entry = 4 + 2 * field;
-    if (entry >= this.#vtableSizeBytes) return 0;
-    const offset = this.#view.getUint16(this.#vtable + entry, true);
-    return offset === 0 ? 0 : this.#at + offset;
-  }
-
-  #follow(at: number): number {
-    return at + this.#view.getUint32(at, true);
-  }
-
-  /** The position of a vector's first element in the buffer. @throws {RangeError} If the vector passes the end. */
-  vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
-    const slot = this.positionOf(field);
-    if (slot === 0) return { at: 0, length: 0 };
-    const at = this.#follow(slot);
-    const length = this.#view.getUint32(at, true);
-    if (at + 4 + length * elementBytes > this.#view.byteLength) {
-      throw new RangeError(`a vector of ${length} elements passes the end of its buffer`);
+/**
+ * Reads a stream of at most one non-empty record batch.
+ *
+ * @throws {ArrowError} If it is not a stream of that form.
+ * @throws {RangeError} If metadata point outside the bytes.
+ */
+function readArrowStream(bytes: Uint8Array): ArrowStream {
+  const stream: ArrowStream = { numRows: 0, columns: [], fields: [], dictionaries: new Map() };
+  let numBatches = 0;
+  let hasSchema = false;
+  for (const { type, metadata, header, body } of readMessages(bytes)) {
+    if (type === MESSAGE.schema) {
+      stream.fields = knownSchema(metadata) ?? remember(metadata, readSchema(header));
+      hasSchema = true;
+    } else if (!hasSchema) {
+      throw new ArrowError("its first Arrow message is not a schema");
+    } else if (type === MESSAGE.dictionaryBatch) {
+      readDictionary(stream, header, body);
+    } else if (type === MESSAGE.recordBatch && header.int64(0) > 0) {
+      if (++numBatches > 1) throw new ArrowError("its Arrow stream has several batches, expected 1");
+      stream.numRows = header.int64(0);
+      stream.columns = readBatch(header, body, stream.fields);
     }
-    return { at: at + 4, length };
+  }
+  if (!hasSchema) throw new ArrowError("it has no Arrow schema");
+  return stream;
+}
+
+function* readMessages(bytes: Uint8Array): Generator<Message> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  while (at + 4 <= bytes.length) {
+    // Since Arrow 0.15 a continuation marker precedes the length.
+    if (view.getInt32(at, true) === -1) at += 4;
+    const metadataLength = view.getUint32(at, true);
+    at += 4;
+    if (metadataLength === 0) return;
+    const bodyAt = at + metadataLength;
+    if (bodyAt > bytes.length) throw new ArrowError("an Arrow message passes the end of its stream");
+    const message = FlatTable.root(new DataView(bytes.buffer, bytes.byteOffset + at, metadataLength));
+    const header = message.table(2);
+    const bodyEnd = bodyAt + message.int64(3);
+    if (!header || bodyEnd < bodyAt || bodyEnd > bytes.length) {
+      throw new ArrowError("an Arrow message passes the end of its stream");
+    }
+    yield {
+      type: message.uint8(1),
+      metadata: bytes.subarray(at, bodyAt),
+      header,
+      body: bytes.subarray(bodyAt, bodyEnd),
+    };
+    at = bodyEnd;
   }
 }
 
-/** Reads a signed 64-bit little-endian integer, rounded above 2^53. */
-function readInt64(view: DataView, at: number): number {
-  return view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+/** A cache of the fields of schemas by the bytes of their messages: the records of a file repeat two schemas. */
+const knownSchemas: { metadata: Uint8Array; fields: ArrowField[] }[] = [];
+const MAX_KNOWN_SCHEMAS = 4;
+
+function knownSchema(metadata: Uint8Array): ArrowField[] | undefined {
+  return knownSchemas.find((known) => isSameBytes(known.metadata, metadata))?.fields;
+}
+
+function remember(metadata: Uint8Array, fields: ArrowField[]): ArrowField[] {
+  if (knownSchemas.length === MAX_KNOWN_SCHEMAS) knownSchemas.shift();
+  // A copy: the bytes are a view of a whole record.
+  knownSchemas.push({ metadata: metadata.slice(), fields });
+  return fields;
+}
+
+function readSchema(schema: FlatTable): ArrowField[] {
+  const numColumns = schema.vectorPosition(1, 4).length;
+  if (numColumns > MAX_COLUMNS) throw new ArrowError(`it has ${numColumns} columns`);
+  const fields = schema.tables(1);
+  if (schema.int16(0) !== 0) throw new ArrowError("its Arrow stream is big-endian, which is not supported");
+  return fields.map((field) => {
+    const type = field.uint8(2);
+    const detail = field.table(3);
+    const dictionary = field.table(4);
+    // The index of a dictionary is a signed int32 by default.
+    const integer = dictionary ? dictionary.table(1) : type === ARROW_TYPES.int ? detail : undefined;
+    const bitWidth = integer?.int32(0) ??
+      (dictionary ? 32 : type === ARROW_TYPES.float ? FLOAT_BITS[detail?.int16(0) ?? 0] ?? 0 : 64);
+    return {
+      name: field.text(0),
+      type,
+      bitWidth,
+      isSigned: integer ? integer.uint8(1) !== 0 : true,
+      timeUnit: type === ARROW_TYPES.timestamp ? detail?.int16(0) ?? 0 : 0,
+      dictionaryId: dictionary?.int64(0),
+    };
+  });
+}
+
+function readDictionary(stream: ArrowStream, header: FlatTable, body: Uint8Array): void {
+  const id = header.int64(0);
+  const field = stream.fields.find((candidate) => candidate.dictionaryId === id);
+  const batch = header.table(1);
+  if (!field || !batch) throw new ArrowError("a dictionary belongs to no column");
+  const [column] = readBatch(batch, body, [{ ...field, dictionaryId: undefined }]);
+  const isDelta = header.uint8(2) !== 0;
+  stream.dictionaries.set(id, isDelta ? [...stream.dictionaries.get(id) ?? [], column] : [column]);
+}
+
+function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowField[]): ArrowColumn[] {
+  if (batch.table(3)) throw new ArrowError("its Arrow buffers are compressed, which is not supported");
+  const nodes = batch.vectorPosition(1, PAIR_BYTES);
+  const buffers = batch.vectorPosition(2, PAIR_BYTES);
+  const numRows = batch.int64(0);
+  let nextBuffer = 0;
+  const takeBuffer = () => {
+    const at = buffers.at + PAIR_BYTES * nextBuffer;
+    const offset = nextBuffer++ < buffers.length ? batch.int64At(at) : -1;
+    const length = offset < 0 ? 0 : batch.int64At(at + 8);
+    if (!(offset >= 0 && length >= 0 && offset + length <= body.length)) {
+      throw new ArrowError("an Arrow buffer passes the end of its message");
+    }
+    return body.subarray(offset, offset + length);
+  };
+  return fields.map((field, i) => {
+    const at = nodes.at + PAIR_BYTES * i;
+    const length = i < nodes.length ? batch.int64At(at) : -1;
+    if (length !== numRows || length < 0) {
+      throw new ArrowError(`its column ${shortened(field.name)} has ${length} rows`);
+    }
+    const numNulls = batch.int64At(at + 8);
+    const isFixed = field.dictionaryId !== undefined || FIXED_WIDTH.has(field.type);
+    if (!isFixed && field.type !== ARROW_TYPES.utf8 && field.type !== ARROW_TYPES.binary) {
+      throw new ArrowError(
+        `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not supported`,
+      );
+    }
+    takeBuffer(); // validity: a column with nulls is refused when it is read
+    const offsets = isFixed ? NONE : takeBuffer();
+    return { field, length, numNulls, offsets, values: takeBuffer() };
+  });
 }
