@@ -27,9 +27,7 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-// A binary heap (Knuth, TAOCP 3, 5.2.3).
-
-/** A priority queue: the first item of an order is always available. */
+/** A priority queue: the first item of an order is always available (a binary heap; Knuth, TAOCP 3, 5.2.3). */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (a: T, b: T) => boolean;
@@ -79,14 +77,10 @@ export class Heap<T> {
   }
 }
 
-// Binary search.
-
 /**
- * The index at which a list falls into two parts.
+ * The first index of the second part of a list of `length` items; `length` if that part is empty (binary search).
  *
- * @param length The length of the list.
  * @param isAfter Whether an index is in the second part; if one index is, all later ones are.
- * @returns The first index of the second part; `length` if that is empty.
  */
 export function partitionPoint(length: number, isAfter: (index: number) => boolean): number {
   let low = 0;

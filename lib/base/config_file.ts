@@ -12,10 +12,9 @@ import { didYouMean } from "./text.ts";
 import { ConfigError, UsageError } from "./errors.ts";
 
 /**
- * Checks a value.
+ * Checks parsed JSON.
  *
  * @param schema The schema of the section, of strict objects.
- * @param value Parsed JSON.
  * @param keyPath The dotted path of the section, put before the key in errors; empty for a whole configuration.
  * @returns The value with the schema's defaults filled in.
  * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing, or has an invalid value.

@@ -19,13 +19,7 @@ const WEYL_1 = 0xbb67ae85;
 const NUM_ROUNDS = 10;
 const TWO_32 = 2 ** 32;
 
-/**
- * One block of Philox4x32-10.
- *
- * @param counter Four u32, the least significant first.
- * @param key Two u32.
- * @returns Four u32.
- */
+/** One block of Philox4x32-10. @param counter Four u32, the least significant first. @param key Two u32. */
 export function philox4x32(
   counter: readonly [number, number, number, number],
   key: readonly [number, number],
@@ -71,12 +65,8 @@ export class RandomStream {
   }
 
   /**
-   * Restarts as the stream of the same seed and name with other indexes. It gives the numbers of a new stream at a
+   * Restarts as the stream of the same seed and name with other indexes, u32. It gives the numbers of a new stream at a
    * third of the cost, which matters where each of many items needs few numbers.
-   *
-   * @param index0 The first index, a u32.
-   * @param index1 The second.
-   * @param index2 The third.
    */
   restart(index0: number, index1 = 0, index2 = 0): void {
     this.#index0 = index0;
@@ -213,15 +203,9 @@ function hashName(name: string): readonly [number, number] {
   return parts;
 }
 
-// Sampling without replacement.
-
 /**
- * Different integers below n in random order: every choice and order is equally likely. Fisher and Yates on an
+ * Different integers below n, at most 2^31, in random order: every choice and order is equally likely. Fisher and Yates on an
  * array 0..n-1 of which only the moved elements are stored, so n can be large.
- *
- * @param n Number of values, 1..2^31.
- * @param count Number of values to draw, 0..n.
- * @param random Source of the draws.
  */
 export function drawDistinct(n: number, count: number, random: RandomStream): Int32Array {
   const drawn = new Int32Array(count);
@@ -233,8 +217,6 @@ export function drawDistinct(n: number, count: number, random: RandomStream): In
   }
   return drawn;
 }
-
-// Hashing of integers.
 
 /** A bijection of 32-bit integers whose every output bit depends on every input bit: the finaliser of MurmurHash3. */
 export function mix(value: number): number {

@@ -30,8 +30,6 @@ export function formatMs(ms: number): string {
   return ms >= 1000 ? ms.toFixed(0) : ms.toPrecision(3);
 }
 
-// The nearest known name to a mistyped one, for error messages.
-
 /**
  * The number of single-character insertions, deletions, substitutions and swaps of neighbours between two
  * words (Damerau-Levenshtein, optimal string alignment).
@@ -68,8 +66,6 @@ export function didYouMean(word: string, known: readonly string[]): string {
   }
   return `; known are ${known.join(", ")}`;
 }
-
-// Counts, durations and sizes as a person reads them.
 
 /** A count with at most four figures: `1234`, `12.3 k`, `4.56 M`. */
 export function formatCount(count: number): string {
@@ -109,8 +105,6 @@ export function formatBytes(bytes: number): string {
   return bytes < 1000 ? `${bytes} B` : `${formatCount(bytes).replace(/^([\d.]+)$/, "$1 ")}B`;
 }
 
-// Tables of text.
-
 /**
  * Aligns cells in columns.
  *
@@ -127,8 +121,6 @@ export function formatTable(
       .trimEnd()
   ).join("\n");
 }
-
-// Hosts in the notation of URLs.
 
 /** A host in the notation of URLs: an IPv6 address in brackets (RFC 3986, section 3.2.2). */
 export function urlHost(host: string): string {

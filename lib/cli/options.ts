@@ -297,7 +297,6 @@ const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, 
 /**
  * Reads a duration: `90`, `90s`, `1.5h`, `1h30m`.
  *
- * @param text A number of seconds, or numbers with the units d, h, m, s.
  * @param option The option's name without dashes, for the error.
  * @returns Seconds, more than 0.
  * @throws {UsageError} If it is invalid.

@@ -21,8 +21,6 @@ const DAWN = new URL("../tensor/dawn", import.meta.url);
 /**
  * The permissions of a stage with its arguments, as far as this process has them.
  *
- * @param command The stage's command.
- * @param args The arguments after its name.
  * @throws {UsageError} If an option is unknown, or has too many values or none.
  */
 export function permissionsOf(command: Command, args: readonly string[]): Deno.PermissionOptions {

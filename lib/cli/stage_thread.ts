@@ -138,8 +138,6 @@ export class RequestedThread implements Thread {
   }
 }
 
-// The end of the process: by a result, by an error, or by signals.
-
 /** The end of a stage. */
 export interface Outcome {
   exitCode: number;

@@ -98,13 +98,8 @@ function readU64(bytes: Uint8Array, offsetBytes: number): number {
 }
 
 /**
- * Lays out the content of a chunk as the file's bytes: with a block header at the beginning of each block and zeros
- * up to the chunk's end.
- *
- * @param begin The chunk's offset.
- * @param end Its end, by {@link chunkEnd}.
- * @param content The chunk's header and data.
- * @returns The bytes from `begin` to `end`.
+ * Lays out the content of a chunk as the bytes from `begin` to `end`, its end by {@link chunkEnd}: with a block header at the
+ * beginning of each block, and zeros up to the end.
  */
 export function layOutChunk(
   hash: RiegeliHash,
@@ -140,10 +135,9 @@ export function layOutChunk(
 /**
  * Removes the block headers from a part of a chunk and checks each.
  *
- * @param raw The file's bytes from `position` on.
- * @param at `position` of the first byte; the chunk's `begin` and `end`, the latter if it is known.
+ * @param at `position` of the first byte of `raw`; the chunk's `begin` and, if known, its `end`.
  * @param onError Called with the fault and the position of the block header; must throw.
- * @returns The content without block headers; a view of `raw` if it has none.
+ * @returns The content; a view of `raw` if it has no block headers.
  */
 export function stripBlockHeaders(
   hash: RiegeliHash,
@@ -304,10 +298,8 @@ function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
 }
 
 /**
- * Decodes the data of a simple chunk.
+ * Decodes the data of a simple chunk, whose checksum is verified.
  *
- * @param data The data, its checksum verified.
- * @param header The chunk's header.
  * @returns The records, views of one array.
  * @throws {ChunkError} If the data violate the header or the format.
  */
@@ -468,11 +460,7 @@ export function encodeFooter(footer: ArrayRecordFooter): Uint8Array[] {
   return [metadata, ...entries];
 }
 
-/**
- * Decodes the records of the footer chunk.
- *
- * @throws {Error} If they cannot be decoded, or contradict each other.
- */
+/** Decodes the records of the footer chunk. @throws {Error} If they cannot be decoded, or contradict each other. */
 export function decodeFooter(records: readonly Uint8Array[]): ArrayRecordFooter {
   const outer = readFields(records[0] ?? new Uint8Array(0));
   const metadata = readFields(bytesField(outer, 1));
@@ -508,10 +496,7 @@ export function encodePostscript(footerOffsetBytes: number): Uint8Array[] {
 }
 
 /**
- * Decodes the records of the postscript.
- *
- * @returns The offset of the footer chunk.
- * @throws {Error} If they cannot be decoded.
+ * Decodes the records of the postscript. @returns The offset of the footer chunk. @throws {Error} If they cannot be decoded.
  */
 export function decodePostscript(records: readonly Uint8Array[]): number {
   const fields = readFields(records[0] ?? new Uint8Array(0));

@@ -115,23 +115,13 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#corruptChunks.size;
   }
 
-  /**
-   * Reads a record.
-   *
-   * @param index 0 to {@link numRecords} - 1.
-   * @returns The record; it stays valid.
-   * @throws {FormatError} If its chunk is damaged, whatever `onCorrupt` is.
-   */
+  /** A record; it stays valid. @throws {FormatError} If its chunk is damaged, whatever `onCorrupt` is. */
   read(index: number): Uint8Array {
     const chunk = this.#findChunk(index);
     return this.#readChunk(chunk)[index - this.#firstRecord[chunk]];
   }
 
-  /**
-   * Reads a record, or nothing if its chunk is damaged and `onCorrupt` is "skip".
-   *
-   * @throws {FormatError} If its chunk is damaged and `onCorrupt` is "error".
-   */
+  /** {@link read}, but undefined if its chunk is damaged and `onCorrupt` is "skip". */
   readOrSkip(index: number): Uint8Array | undefined {
     const chunk = this.#findChunk(index);
     return this.#readChunkOrSkip(chunk)?.[index - this.#firstRecord[chunk]];
@@ -146,12 +136,8 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   }
 
   /**
-   * Chunk headers, unverified. Each has a checksum of its chunk's data, so they tell files apart at a small part of
-   * the cost of reading the data.
-   *
-   * @param maxChunks The largest number of data chunks; of a file with more, evenly spread ones with the first and
-   *   the last.
-   * @returns First the header of the index, then those of data chunks.
+   * The header of the index and then of at most `maxChunks` data chunks, evenly spread with the first and the last, unverified.
+   * Each has a checksum of its chunk's data, so they tell files apart at a small part of the cost of reading the data.
    */
   *chunkHeaders(maxChunks: number): Generator<Uint8Array> {
     yield this.#file.rawHeader(this.#footerOffsetBytes);

@@ -44,16 +44,14 @@ const bitReader: (nextBuffer: () => Uint8Array) => BitReader = untypedReader;
 const blockDecoder: BlockDecoder = untypedDecoder;
 
 const BLOCK_BYTES_PER_LEVEL = 100_000;
-/** The largest ratio of a block's text to its content: 255 repeats of a byte are coded in 5 bytes. */
 const FIRST_TEXT_BYTES = 1 << 20;
 const PIECE_BYTES = 1 << 18;
 // Bytes that hold any block: at most 900,000 symbols of 20 bits (bzip2.c), selectors and code tables.
 const LONGEST_BLOCK_BYTES = 900_000 * 20 / 8 + 25_000;
 
 /**
- * Decompresses bzip2 streams, one after another.
+ * Decompresses bzip2 streams, one after another, which may be cut anywhere.
  *
- * @param chunks The compressed bytes, cut anywhere.
  * @param path The file they come from, for errors.
  * @throws {FormatError} If the bytes are damaged or end inside a stream.
  */

@@ -6,13 +6,6 @@
 import { constants, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { FormatError, UserError } from "../../base/errors.ts";
 
-// A Zstandard decoder that is called again and again, for input and output in pieces of any size.
-//
-// `node:zlib` has no such call, so this one uses the handle under its stream, as Node's own synchronous calls do.
-// Deno's stream silently stops after the first of several frames, accepts a truncated frame as complete, and throws
-// errors where nobody can catch them. `zstdDecompressSync` makes a decoder for every call: 20 µs for a record of 2 kB, of
-// which 4 µs are the decompression (Deno 2.9, processor time).
-
 /** The part of Node's internal handle that is used; `lib/internal/zlib.js` of Node calls it in the same way. */
 interface Handle {
   reset(): void;
@@ -27,7 +20,14 @@ interface Handle {
   ): void;
 }
 
-/** Decodes frames one after another; skippable ones are skipped. */
+/**
+ * A decoder that is called again and again, for input and output in pieces of any size; skippable frames are skipped.
+ *
+ * `node:zlib` has no such call, so this one uses the handle under its stream, as Node's own synchronous calls do.
+ * Deno's stream silently stops after the first of several frames, accepts a truncated frame as complete, and throws
+ * errors where nobody can catch them. `zstdDecompressSync` makes a decoder for every call: 20 µs for a record of 2 kB, of
+ * which 4 µs are the decompression (Deno 2.9, processor time).
+ */
 export class ZstdDecoder {
   readonly #handle: Handle;
   /** Bytes of output and input left over by the last call. */
@@ -74,7 +74,6 @@ let decoder: ZstdDecoder | null | undefined;
 /**
  * Decompresses a frame.
  *
- * @param frame The compressed bytes.
  * @param sizeBytes The stated size of the decompressed frame.
  * @returns The bytes, in a buffer of their own; fewer than stated if the frame has fewer or is truncated.
  * @throws {Error} If the frame cannot be decoded or has more bytes than stated.
@@ -106,9 +105,8 @@ function decompressPublicly(frame: Uint8Array, sizeBytes: number): Uint8Array {
 }
 
 /**
- * Decompresses Zstandard frames.
+ * Decompresses Zstandard frames, which may be cut anywhere.
  *
- * @param chunks The compressed bytes, cut anywhere.
  * @param path The file they come from, for errors.
  * @throws {FormatError} If the bytes are damaged or end inside a frame.
  */

@@ -26,11 +26,7 @@ export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(
 /** File names have five digits. */
 const MAX_TASKS = 99_999;
 
-/**
- * Parses `2/4`.
- *
- * @throws {UsageError} If the text has another form.
- */
+/** Parses `2/4`. @throws {UsageError} If the text has another form. */
 export function parseArrayTask(text: string): ArrayTask {
   const [index, count] = (/^(\d{1,5})\/(\d{1,5})$/.exec(text)?.slice(1) ?? []).map(Number);
   if (index >= 1 && index <= count) return { index, count };

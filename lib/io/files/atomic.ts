@@ -35,12 +35,7 @@ export class AtomicFile {
     this.#file = file;
   }
 
-  /**
-   * Opens a temporary file beside `path`, making the folder if needed.
-   *
-   * @param path The name the file is to have.
-   * @throws {UserError} If the file cannot be made.
-   */
+  /** Opens a temporary file beside `path`, making the folder if needed. @throws {UserError} If it cannot be made. */
   static create(path: string): AtomicFile {
     const temporaryPath = temporaryName(path);
     try {
@@ -55,11 +50,7 @@ export class AtomicFile {
     }
   }
 
-  /**
-   * Appends all the bytes.
-   *
-   * @throws {UserError} If the disk is full; the temporary file is then deleted.
-   */
+  /** Appends all the bytes. @throws {UserError} If the disk is full; the temporary file is then deleted. */
   writeSync(bytes: Uint8Array): void {
     const file = this.#open();
     try {
@@ -109,10 +100,8 @@ export class AtomicFile {
 }
 
 /**
- * Writes a whole file atomically.
+ * Writes a whole file atomically, text as UTF-8.
  *
- * @param path The file.
- * @param content Text (written as UTF-8) or bytes.
  * @param check Called before the file gets its name, may throw.
  * @throws {UserError} If the file cannot be written.
  */
@@ -136,11 +125,7 @@ export function syncDirectory(path: string): void {
   } catch { /* Windows cannot open a folder; the rename is durable there without */ }
 }
 
-/**
- * Deletes files that a killed process left under temporary names. The caller must hold the folder's lock.
- *
- * @param folder The folder; it may not exist.
- */
+/** Deletes files that a killed process left under temporary names in a folder, if it exists. The caller must hold its lock. */
 export function removeStaleTemporaries(folder: string): void {
   try {
     for (const { name } of Deno.readDirSync(folder)) {

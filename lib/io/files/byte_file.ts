@@ -28,7 +28,7 @@ export class ByteFile implements Disposable {
   /**
    * Opens a regular file for reading.
    *
-   * @param action The action, for errors; `read PATH` by default.
+   * @param action For errors; `read PATH` by default.
    * @throws {UserError} If it cannot be read or is not a regular file.
    */
   static open(path: string, action?: string): ByteFile {
@@ -63,11 +63,7 @@ export class ByteFile implements Disposable {
     return this.#file.statSync().size;
   }
 
-  /**
-   * Fills `into` with the bytes from `offsetBytes` on.
-   *
-   * @throws {FormatError} If the file ends before.
-   */
+  /** Fills `into` with the bytes from `offsetBytes` on. @throws {FormatError} If the file ends before. */
   readAt(offsetBytes: number, into: Uint8Array): void {
     const count = this.readAvailable(offsetBytes, into);
     if (count === into.length) return;
@@ -185,11 +181,7 @@ export class FileWindow implements Disposable {
 }
 
 /**
- * Opens a regular file for reading.
- *
- * @param path The file.
- * @param action The action, for errors; `read PATH` by default.
- * @throws {UserError} If it cannot be read or is not a regular file.
+ * Opens a regular file for reading. @param action For errors. @throws {UserError} If it cannot be read or is not a regular file.
  */
 export function openRegularFile(path: string, action = `read ${path}`): Deno.FsFile {
   try {
@@ -200,29 +192,20 @@ export function openRegularFile(path: string, action = `read ${path}`): Deno.FsF
   }
 }
 
-/**
- * The text of a regular file.
- *
- * @throws {UserError} If it is not a regular file; other errors are those of the system.
- */
+/** The text of a regular file. @throws {UserError} If it is not a regular file; other errors are those of the system. */
 export function readRegularText(path: string): string {
   requireRegular(Deno.statSync(path), `read ${path}`);
   return Deno.readTextFileSync(path);
 }
 
-/** Refuses anything but a regular file. @param action The action, for errors. @throws {UserError} If it is not one. */
+/** Refuses anything but a regular file. @throws {UserError} If it is not one. */
 export function requireRegular(info: Deno.FileInfo, action: string): void {
   if (info.isFile) return;
   const advice = info.isDirectory ? "name a file" : "name a regular file";
   throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, expected a file; ${advice}`);
 }
 
-/**
- * Refuses a link where the program makes none.
- *
- * @param action The action, for errors.
- * @throws {UserError} If it is one.
- */
+/** Refuses a link where the program makes none. @throws {UserError} If it is one. */
 export function refuseLink(path: string, action: string): void {
   let target: string | undefined;
   try {

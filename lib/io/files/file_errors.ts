@@ -6,11 +6,9 @@
 import { UserError } from "../../base/errors.ts";
 
 /**
- * Turns an operating system's file error into a one-line error that names the file.
+ * The error that a Deno file call threw as a one-line {@link UserError} that names the file, if its cause is known.
  *
- * @param error The error that a Deno file call threw.
  * @param action The action that failed, such as `write runs/demo/a.parquet`.
- * @returns A {@link UserError} for known causes, else the error itself.
  */
 export function explainFileError(error: unknown, action: string): unknown {
   if (error instanceof UserError || !(error instanceof Error)) return error;

@@ -132,10 +132,8 @@ export function readText(path: string, { mayBePipe = false }: { mayBePipe?: bool
 /**
  * The object in a JSON file.
  *
- * @param path The file.
  * @param wanted The expected content, for errors, such as `a run configuration`.
- * @throws {FormatError} If it is not a JSON object.
- * @throws {UserError} If it cannot be read.
+ * @throws {FormatError} If it is not a JSON object. @throws {UserError} If it cannot be read.
  */
 export function readJsonObject(path: string, wanted: string): Record<string, unknown> {
   const text = readText(path);

@@ -206,11 +206,7 @@ export class Output implements Disposable {
     this.#isSaved = true;
   }
 
-  /**
-   * Checks that no input has changed since the start.
-   *
-   * @throws {UserError} If one did.
-   */
+  /** Checks that no input has changed since the start. @throws {UserError} If one did. */
   checkInputs(): void {
     for (const { path, sizeBytes, mtimeMs } of this.manifest.inputs) {
       const now = fingerprint(path);

@@ -40,7 +40,7 @@ export class OutputLock implements Disposable {
    *
    * @param folder The folder of the lock's file; it is made if needed.
    * @param options `output`: the locked path as the user named it; `stage`: the holder, for others' messages.
-   * @throws {UserError} If another process, or another part of this one, holds it.
+   * @throws {BusyError} If another process, or another part of this one, holds it.
    */
   static acquire(folder: string, { output, stage }: { output: string; stage: string }): OutputLock {
     try {

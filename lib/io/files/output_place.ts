@@ -78,7 +78,6 @@ export function namesOf({ outputs, replaces = [] }: Manifest): string[] {
  * Refuses a folder that holds other files or another run's output, or that is divided in another way.
  *
  * @param task This run's task among those that write to the folder.
- * @throws {UserError} If it does.
  */
 export function refuseOthersFolder(
   { output, root }: OutputPath,
@@ -146,11 +145,7 @@ export function refuseOthersFiles(
   }
 }
 
-/**
- * Refuses an output folder that is divided in another way.
- *
- * @throws {UserError} If it is.
- */
+/** Refuses an output folder that is divided in another way. @throws {UserError} If it is. */
 export function refuseOtherDivision(folder: string, task: ArrayTask): void {
   const other = listTasks(folder).find(({ count }) => count !== task.count);
   if (!other) return;
@@ -174,12 +169,7 @@ export interface Found {
   hasBegunOther: boolean;
 }
 
-/**
- * Refuses an output folder to one of several tasks, which may all start at the same time.
- *
- * @param found The task's state in the folder, and the manifest that it starts with.
- * @throws {UserError} If the folder holds files of another run, of this stage or of no stage.
- */
+/** Refuses an output folder to one of several tasks, which may all start at the same time. */
 function refuseOtherTasks(folder: string, found: Found): void {
   const { wanted, published, isPublished, hasBegunOther } = found;
   // Listed before the manifests are read: a stage writes its manifest before other files.

@@ -58,8 +58,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
 /**
  * Checks that all runs that write to a folder are done. A folder without manifests is accepted.
  *
- * @param isRead Whether an output is kept in the manifests; all by default.
- * @returns The manifests in the order of the tasks.
+ * @returns The manifests as {@link readManifests}.
  * @throws {UserError} If a task is missing or not finished, or tasks are of different runs.
  */
 export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[] {

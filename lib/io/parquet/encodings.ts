@@ -32,10 +32,8 @@ const MINIBLOCK_MULTIPLE = 32;
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
- * Decodes DELTA_BINARY_PACKED integers.
+ * Decodes DELTA_BINARY_PACKED integers, perhaps followed by other bytes.
  *
- * @param bytes The encoded values, perhaps followed by other bytes.
- * @param numValues Number of values.
  * @returns The values and the number of bytes read.
  * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
  */
@@ -93,13 +91,7 @@ export interface ByteArrays {
   bounds: Uint32Array;
 }
 
-/**
- * Finds PLAIN byte arrays.
- *
- * @param bytes The encoded values.
- * @param numValues Number of values.
- * @throws {EncodingError} If they pass the end of the bytes.
- */
+/** Finds PLAIN byte arrays. @throws {EncodingError} If they pass the end of the bytes. */
 export function findPlainByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
   const bounds = new Uint32Array(2 * checkCount(numValues, bytes.length / 4));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -129,11 +121,8 @@ function findDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): ByteAr
 }
 
 /**
- * Joins DELTA_BYTE_ARRAY prefixes and suffixes.
+ * Joins DELTA_BYTE_ARRAY prefixes and suffixes; of each value `maxLength` bytes are kept.
  *
- * @param bytes The encoded values.
- * @param numValues Number of values.
- * @param maxLength Number of bytes of each value that are kept.
  * @throws {EncodingError} If they pass the end of the bytes.
  */
 function joinDeltaByteArrays(bytes: Uint8Array, numValues: number, maxLength: number): ByteArrays {
@@ -201,9 +190,8 @@ function isUnsigned({ logical_type, converted_type }: SchemaElement): boolean {
 /**
  * Decodes the numbers of a page; integers of 2^53 and more become unsafe integers.
  *
- * @param bytes The encoded values.
- * @param numValues Number of values, without nulls.
- * @param how `element`: the column; `encoding`: of the page; `kind`: what the numbers are.
+ * @param numValues Without nulls.
+ * @param how `kind`: what the numbers are.
  * @throws {EncodingError} If the bytes are damaged or the encoding does not fit the type.
  */
 export function decodeNumbers(

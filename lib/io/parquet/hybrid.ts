@@ -11,14 +11,7 @@ import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 /** Values that are packed together; a packed run has a multiple of this. */
 const GROUP = 8;
 
-/**
- * Decodes values.
- *
- * @param bytes The runs.
- * @param bitWidth Bits of a value, 0..32.
- * @param out Filled with values.
- * @throws {EncodingError} If there are fewer values than that.
- */
+/** Decodes values of `bitWidth` bits, 0 to 32, until `out` is full. @throws {EncodingError} If there are fewer values. */
 export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Array): void {
   if (bitWidth > 32) throw new EncodingError(`a bit width of ${bitWidth}`);
   if (bitWidth === 0) {

@@ -43,10 +43,8 @@ export interface PageHeader {
 const KINDS: readonly PageKind[] = ["data", "index", "dictionary", "dataV2"];
 
 /**
- * Reads a page header.
+ * Reads the page header that the bytes begin with, and its length.
  *
- * @param bytes The bytes that begin with it.
- * @returns The header and its own length in bytes.
  * @throws {EncodingError} If the bytes are not a page header, or end inside it.
  */
 export function readPageHeader(bytes: Uint8Array): { header: PageHeader; headerBytes: number } {
@@ -154,14 +152,7 @@ function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
   return compressors.SNAPPY(page, numBytes);
 }
 
-/**
- * Decompresses a page.
- *
- * @param codec The column chunk's compression.
- * @param page The compressed bytes.
- * @param numBytes The expected size of the page.
- * @throws {Error} If the bytes are damaged or the codec is unknown.
- */
+/** Decompresses a page of `numBytes`. @throws {Error} If the bytes are damaged or the codec is unknown. */
 export function decompressPage(codec: CompressionCodec, page: Uint8Array, numBytes: number): Uint8Array {
   const decompress = DECOMPRESS[codec];
   if (!decompress) throw new EncodingError(`compression ${codec} is not supported`);

@@ -132,7 +132,6 @@ export class ParquetOutput {
   /**
    * Opens the file under its temporary name.
    *
-   * @param path The Parquet file to write.
    * @param metadata Texts for the footer, by key.
    * @throws {UserError} If the file cannot be made.
    */
@@ -163,12 +162,7 @@ export class ParquetOutput {
     this.#flush();
   }
 
-  /**
-   * Writes the footer, flushes to the disk and gives the file its name.
-   *
-   * @returns The size of the file in bytes.
-   * @throws {UserError} If the disk is full.
-   */
+  /** Writes the footer, flushes to the disk and gives the file its name. @returns The size of the file in bytes. */
   close(schema: SchemaElement[]): number {
     this.#parquet.schema = schema;
     this.#parquet.finish();
@@ -265,14 +259,7 @@ function writePage(
   return headerBytes + levelBytes + bytes.length;
 }
 
-/**
- * Writes a column chunk.
- *
- * @param sink Takes the bytes.
- * @param source The column.
- * @param numRows The number of rows to write.
- * @returns The chunk's entry in the footer.
- */
+/** Writes a column chunk of `numRows` rows. @returns The chunk's entry in the footer. */
 function writeColumnChunk(sink: ByteWriter, source: ChunkSource, numRows: number): ColumnChunk {
   const offsetBytes = sink.offset;
   const { name, data, repetition } = source;

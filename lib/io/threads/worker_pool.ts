@@ -42,12 +42,7 @@ export function startThreadsWith(starter: (module: URL) => Thread): void {
   start = starter;
 }
 
-/**
- * Receives the messages of the thread that asked for this one.
- *
- * @param take Called with each message.
- * @returns Sends an answer.
- */
+/** Receives the messages of the thread that asked for this one. @returns Sends an answer. */
 export function serveThread<T>(
   take: (message: T) => void,
 ): (message: unknown, transfer?: Transferable[]) => void {
@@ -60,8 +55,6 @@ export function serveThread<T>(
   };
   return (message, transfer = []) => parent.postMessage(message, transfer);
 }
-
-// Jobs of workers.
 
 /** One running and one waiting: a worker is idle only while all its results wait to be taken. */
 const JOBS_PER_WORKER = 2;
@@ -152,11 +145,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   readonly #started = new DisposableStack();
   readonly #transferOf: PoolOptions<Job>["transferOf"];
 
-  /**
-   * Starts the workers.
-   *
-   * @param setup The setup of all jobs.
-   */
+  /** Starts the workers. @param setup The setup of all jobs. */
   constructor(setup: unknown, { name, module, numWorkers, signal, transferOf }: PoolOptions<Job>) {
     this.#transferOf = transferOf;
     this.#workers = Array.from(
@@ -175,9 +164,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   /**
    * Gives a job to a worker.
    *
-   * @param worker 0..numWorkers - 1.
    * @param onEvent Called with the events of the job.
-   * @returns The result.
    * @throws {UserError} If the job does.
    */
   ask(worker: number, job: Job, onEvent?: (event: Event) => void): Promise<Result> {
