@@ -42,20 +42,15 @@ export class Counter implements Metric {
   }
 }
 
-/** A number that is read when it is asked for. */
-export class Reading implements Metric {
-  /** Names a metric. @param read Gives its value. */
-  constructor(
-    readonly name: string,
-    readonly help: string,
-    readonly type: "counter" | "gauge",
-    readonly read: () => number,
-  ) {}
-
-  *samples(): Iterable<readonly [string, Labels, number]> {
-    yield ["", {}, this.read()];
-  }
+/** A metric with one value. */
+function reading(type: "counter" | "gauge", name: string, help: string, value: number): Metric {
+  return { name, help, type, samples: () => [["", {}, value]] };
 }
+
+/** The present value of something that rises and falls. */
+export const gauge = (name: string, help: string, value: number) => reading("gauge", name, help, value);
+/** The present value of a count; `name` ends with `_total`. */
+export const total = (name: string, help: string, value: number) => reading("counter", name, help, value);
 
 /** How many values lie below each of some bounds, for each set of labels. */
 export class Histogram implements Metric {
@@ -148,24 +143,23 @@ export class ServerMetrics {
 
   /** All of it as text. @param others Further metrics. */
   text(models: ServedModels, others: readonly Metric[] = []): string {
-    const gauge = (name: string, help: string, read: () => number) => new Reading(name, help, "gauge", read);
-    const total = (name: string, help: string, read: () => number) =>
-      new Reading(name, help, "counter", read);
+    const { current: { service, step }, numSwaps, numFailedLoads } = models;
+    const { rss, heapUsed } = Deno.memoryUsage();
     return exposition([
       this.#requests,
       this.#seconds,
       this.#batches,
-      gauge("ping_llm_requests_in_flight", "Requests being answered.", () => this.#numInFlight),
-      gauge("ping_llm_queue_length", "Questions that wait.", () => models.current.service.queueLength),
-      gauge("ping_llm_model_step", "Optimizer steps of the served model.", () => models.current.step),
-      total("ping_llm_model_swaps_total", "Newer models served.", () => models.numSwaps),
+      gauge("ping_llm_requests_in_flight", "Requests being answered.", this.#numInFlight),
+      gauge("ping_llm_queue_length", "Questions that wait.", service.queueLength),
+      gauge("ping_llm_model_step", "Optimizer steps of the served model.", step),
+      total("ping_llm_model_swaps_total", "Newer models served.", numSwaps),
       total(
         "ping_llm_model_load_failures_total",
         "Attempts to load a newer model that failed.",
-        () => models.numFailedLoads,
+        numFailedLoads,
       ),
-      gauge("process_resident_memory_bytes", "Resident memory.", () => Deno.memoryUsage().rss),
-      gauge("ping_llm_heap_bytes", "Used memory of the JavaScript heap.", () => Deno.memoryUsage().heapUsed),
+      gauge("process_resident_memory_bytes", "Resident memory.", rss),
+      gauge("ping_llm_heap_bytes", "Used memory of the JavaScript heap.", heapUsed),
       ...others,
     ]);
   }

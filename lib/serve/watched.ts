@@ -22,7 +22,7 @@ import { ApiError } from "./api/api_error.ts";
 import { measurementLines } from "./api/lines.ts";
 import type { PingService } from "./api/ping_service.ts";
 import { type StatusCheckAnswer, statusCheckQuestionSchema } from "./api/schemas.ts";
-import { type Metric, Reading } from "./metrics.ts";
+import { gauge, type Metric, total } from "./metrics.ts";
 
 /** The watch, and the parts of its metrics. */
 export interface WatchedState {
@@ -52,9 +52,8 @@ export function watchMetrics(
   { watch, maxPairs, expectations, names = NO_NAMES, webhook, numUnusable }: WatchedState,
 ): Metric[] {
   const counter = (name: string, help: string, value: number) =>
-    new Reading(`ping_llm_watch_${name}_total`, help, "counter", () => value);
-  const gauge = (name: string, help: string, value: number) =>
-    new Reading(`ping_llm_watch_${name}`, help, "gauge", () => value);
+    total(`ping_llm_watch_${name}_total`, help, value);
+  const reading = (name: string, help: string, value: number) => gauge(`ping_llm_watch_${name}`, help, value);
   const pairs = watch.foremostPairs(maxPairs).map((pair) => {
     const { src, dst } = pair;
     return { pair, ends: { src, dst, ...names.namedEnds({ src, dst }) } };
@@ -84,8 +83,8 @@ export function watchMetrics(
     counter("wrong_clock", "Measurements whose times others of their pair contradict.", watch.numWrongClock),
     counter("dropped_pairs", "Pairs that were forgotten because of too many.", watch.numDropped),
     counter("alarms", "Alarms that have begun.", watch.alarms.numAlarms),
-    gauge("pairs", "Pairs that are remembered.", watch.numPairs),
-    gauge("open_alarms", "Alarms that have not ended.", watch.alarms.numOpen),
+    reading("pairs", "Pairs that are remembered.", watch.numPairs),
+    reading("open_alarms", "Alarms that have not ended.", watch.alarms.numOpen),
     ofPairs("alarm", "Whether a pair has an open alarm.", ({ alarm }) => [[{}, alarm ? 1 : 0]]),
     ofPairs(
       "alarm_size_ms",
@@ -118,7 +117,7 @@ export function watchMetrics(
         counter("webhook_sent", "Events that the webhook has taken.", webhook.numSent),
         counter("webhook_failed_tries", "Tries to post an event that failed.", webhook.numFailedTries),
         counter("webhook_lost", "Events that the webhook refused or that were dropped.", webhook.numLost),
-        gauge("webhook_waiting", "Events that the webhook has not taken yet.", webhook.numWaiting),
+        reading("webhook_waiting", "Events that the webhook has not taken yet.", webhook.numWaiting),
       ]
       : []),
   ];

@@ -6,7 +6,7 @@ import { FormatError } from "../../lib/base/errors.ts";
 import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
-import { Counter, exposition, Histogram, Reading, ServerMetrics } from "../../lib/serve/metrics.ts";
+import { Counter, exposition, gauge, Histogram, ServerMetrics } from "../../lib/serve/metrics.ts";
 import { pageFiles, readPage } from "../../lib/serve/page_files.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../../lib/serve/app.ts";
@@ -105,7 +105,7 @@ Deno.test("exposition() writes counters, readings and cumulative histograms, and
   counter.add({ route: "y", status: 404 });
   const histogram = new Histogram("b_seconds", "Times.", [0.1, 1]);
   for (const value of [0.05, 0.1, 0.5, 7]) histogram.observe(value);
-  const text = exposition([counter, histogram, new Reading("c", "Now.", "gauge", () => 2.5)]);
+  const text = exposition([counter, histogram, gauge("c", "Now.", 2.5)]);
   assertEquals(
     text,
     [
