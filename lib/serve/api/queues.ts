@@ -49,6 +49,24 @@ function queueFull(maxQueue: number): ApiError {
   return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
 }
 
+/** Waits for a promise. At the signal the caller leaves its queue, and the wait ends with the signal's reason. */
+async function untilSignal<T>(
+  { promise, reject }: PromiseWithResolvers<T>,
+  signal: AbortSignal | undefined,
+  leave: () => void,
+): Promise<T> {
+  const end = () => {
+    leave();
+    reject(signal?.reason);
+  };
+  signal?.addEventListener("abort", end);
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener("abort", end);
+  }
+}
+
 /** Bytes of questions that are worked on at once; while it is read, one takes some 20 times as much memory. */
 const MAX_AT_WORK_BYTES = 4 * 2 ** 20;
 /** Questions up to this length do not wait for longer ones: as many bytes of them are worked on beside these. */
@@ -85,24 +103,16 @@ class Room {
 
   async enter(bytes: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    const { promise, resolve: enter, reject } = Promise.withResolvers<void>();
-    const waiting = { bytes, enter };
+    const entered = Promise.withResolvers<void>();
+    const waiting = { bytes, enter: entered.resolve };
     this.#waiting.push(waiting);
     this.#admit();
-    if (!this.#waiting.includes(waiting)) return;
-    const giveUp = () => {
+    await untilSignal(entered, signal, () => {
       const place = this.#waiting.indexOf(waiting);
       if (place < 0) return;
       this.#waiting.splice(place, 1);
-      reject(signal?.reason);
       this.#admit();
-    };
-    signal?.addEventListener("abort", giveUp);
-    try {
-      await promise;
-    } finally {
-      signal?.removeEventListener("abort", giveUp);
-    }
+    });
   }
 
   leave(bytes: number): void {
@@ -159,31 +169,22 @@ export class RttBatcher {
     // Found here, the fault is this question's alone.
     encodeQuery(query, this.#model.config.sequenceLength);
     if (!lane && this.#queue.numLanes >= this.#options.maxQueue) throw queueFull(this.#options.maxQueue);
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const answered = Promise.withResolvers<T>();
     const own = lane ?? {};
     const question: Waiting = {
       query,
       settle(distribution) {
         try {
-          resolve(use(distribution));
+          answered.resolve(use(distribution));
         } catch (error) {
-          reject(error);
+          answered.reject(error);
         }
       },
-      fail: reject,
+      fail: answered.reject,
     };
-    const leave = () => {
-      this.#queue.remove(question, own);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", leave);
     this.#queue.push(question, own);
     this.#schedule();
-    try {
-      return await promise;
-    } finally {
-      signal?.removeEventListener("abort", leave);
-    }
+    return await untilSignal(answered, signal, () => this.#queue.remove(question, own));
   }
 
   #schedule(): void {
@@ -312,18 +313,9 @@ export class LongWork {
 
   async #turn(lane: object | undefined, signal: AbortSignal | undefined): Promise<void> {
     if (!lane && this.#queue.numLanes >= this.maxQueue) throw queueFull(this.maxQueue);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
     const own = lane ?? {};
-    const leave = () => {
-      this.#queue.remove(resolve, own);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", leave);
-    this.#queue.push(resolve, own);
-    try {
-      await promise;
-    } finally {
-      signal?.removeEventListener("abort", leave);
-    }
+    this.#queue.push(begun.resolve, own);
+    await untilSignal(begun, signal, () => this.#queue.remove(begun.resolve, own));
   }
 }
