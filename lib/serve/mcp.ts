@@ -23,6 +23,7 @@ import { VERSION } from "../base/version.ts";
 import { printLine } from "../io/files/standard_output.ts";
 import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
 import { problemOf } from "./api/api_error.ts";
+import { jsonLines } from "./api/lines.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
 import * as z from "zod";
 import { wholeSchema } from "../query/questions/question.ts";
@@ -142,7 +143,7 @@ export class McpTools {
     }
     const kind = name === score.name ? score : watch;
     const { measurements, ...fields } = readFields(wholeSchema(kind, z.unknown()), question);
-    const lines = ReadableStream.from((measurements as unknown[]).map((each) => JSON.stringify(each)));
+    const lines = jsonLines(measurements as unknown[]);
     const answers = name === score.name
       ? service.scoreLines(lines, fields, signal)
       : watchLines(this.#options.watched.watch, lines, service, { signal, isText: false, fields });

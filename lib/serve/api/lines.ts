@@ -22,17 +22,20 @@ export interface Line {
   readonly line: number;
   /** The value of the line. @throws {UserError} If it cannot be read. */
   read(): unknown;
-  /** The length of its text, if it has one of its own. */
-  readonly lengthBytes?: number;
+}
+
+/** A line of JSON. */
+export interface JsonLine extends Line {
+  /** The length of its text. */
+  readonly lengthBytes: number;
 }
 
 /** The answer to a line, or its error. */
-export type Answered<Answer> = { readonly line: number; readonly answer: Answer } | LineError;
+export type Answered<Answer> = ({ readonly line: number } & Answer) | LineError;
 
-/** The items of an array as lines. */
-export async function* itemsOf(items: Iterable<unknown>): AsyncGenerator<Line> {
-  let line = 0;
-  for (const item of items) yield { line: ++line, read: () => item };
+/** Values as lines of JSON. */
+export async function* jsonLines(values: readonly unknown[]): AsyncGenerator<string> {
+  for (const value of values) yield JSON.stringify(value);
 }
 
 /** Types of bodies of measurements besides lines of JSON. */
@@ -87,14 +90,6 @@ export async function* measurementLines(
     throw new UserError(withoutOptions(error.message) + advice, { cause: error });
   }
   yield* found;
-}
-
-/** Measurements in the items of an array, as {@link measurementLines} has them. */
-export async function* measurementItems(items: Iterable<unknown>): AsyncGenerator<Line> {
-  let line = 0;
-  for (const item of items) {
-    yield* measurementsOf(++line, () => item, { reading: USUAL_READING, withIds: false });
-  }
 }
 
 function* measurementsOf(
@@ -156,26 +151,12 @@ function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Gene
 }
 
 /** Lines of JSON; empty ones are skipped, but counted. */
-export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
+export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<JsonLine> {
   let line = 0;
   for await (const text of texts) {
     line++;
     if (text.trim() !== "") yield { line, read: () => jsonOf(text), lengthBytes: text.length };
   }
-}
-
-/** The answers and errors alone: in an array, the place says the line. */
-export async function listed<Answer>(
-  lines: AsyncIterable<Answered<Answer>>,
-): Promise<(Answer | LineError)[]> {
-  return await Array.fromAsync(lines, (line) => "error" in line ? line : line.answer);
-}
-
-/** The answers with their lines. */
-export async function* flat<Answer>(
-  lines: AsyncIterable<Answered<Answer>>,
-): AsyncGenerator<({ line: number } & Answer) | LineError> {
-  for await (const line of lines) yield "error" in line ? line : { line: line.line, ...line.answer };
 }
 
 function jsonOf(text: string): unknown {

@@ -22,7 +22,6 @@ import type { PingModel } from "../../query/ping_model.ts";
 import {
   type ApiMeasurement,
   type Asking,
-  type LineError,
   type Question,
   servedSchema,
 } from "../../query/questions/question.ts";
@@ -34,18 +33,8 @@ import {
 } from "../../query/questions/questions.ts";
 import { defaultsSchema, readFields } from "../../query/questions/read_fields.ts";
 import { score, type ScoreAnswer, type ScoreOptions } from "../../query/questions/score.ts";
-import { ApiError, computed, problemOf } from "./api_error.ts";
-import {
-  type Answered,
-  flat,
-  inOrder,
-  itemsOf,
-  type Line,
-  linesOf,
-  listed,
-  measurementItems,
-  measurementLines,
-} from "./lines.ts";
+import { computed, problemOf } from "./api_error.ts";
+import { type Answered, inOrder, type JsonLine, jsonLines, linesOf, measurementLines } from "./lines.ts";
 import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "./queues.ts";
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
 import { scoreMeasurements } from "./score_lines.ts";
@@ -140,8 +129,8 @@ export class PingService {
   async rttBatch(
     questions: readonly QuestionOf<"rtt">[],
     signal?: AbortSignal,
-  ): Promise<(AnswerOf<"rtt"> | LineError)[]> {
-    return await listed(this.#answerLines("rtt", itemsOf(requireArray(questions)), {}, signal));
+  ): Promise<Answered<AnswerOf<"rtt">>[]> {
+    return await Array.fromAsync(this.lines("rtt", jsonLines(questions), {}, signal));
   }
 
   /**
@@ -151,23 +140,34 @@ export class PingService {
    * @param defaults Fields of lines that do not have them.
    * @returns The answer or error of each line, in order.
    */
-  lines<N extends QuestionName>(
+  async *lines<N extends QuestionName>(
     name: N,
     lines: AsyncIterable<string>,
     defaults: Record<string, unknown> = {},
     signal?: AbortSignal,
-  ): AsyncGenerator<({ line: number } & AnswerOf<N>) | LineError> {
-    return flat(this.#answerLines(name, linesOf(lines), defaults, signal));
+  ): AsyncGenerator<Answered<AnswerOf<N>>> {
+    const kind: Question = QUESTIONS[name];
+    const schema = servedSchema(kind);
+    const wanted = readFields(defaultsSchema(schema), defaults);
+    const caller = { lane: {}, signal };
+    const answer = async ({ line, read, lengthBytes }: JsonLine) => {
+      try {
+        const work = () => this.#ask(kind, () => ({ ...wanted, ...readFields(schema, read()) }), caller);
+        return { line, ...await this.gate.run(lengthBytes, work, signal) as AnswerOf<N> };
+      } catch (error) {
+        if (!(error instanceof Error) || problemOf(error).status !== 400) throw error;
+        return { line, error: error.message };
+      }
+    };
+    yield* inOrder(linesOf(lines), answer, LINES_AT_ONCE);
   }
 
   /** How surprising each measurement is, given those before it; one answer or error for each, in order. */
   async score(
     measurements: readonly ApiMeasurement[],
-    options: ScoreOptions = {},
     signal?: AbortSignal,
-  ): Promise<(ScoreAnswer | LineError)[]> {
-    const lines = measurementItems(requireArray(measurements));
-    return await listed(this.#scores(lines, readFields(score.options, options), signal));
+  ): Promise<Answered<ScoreAnswer>[]> {
+    return await Array.fromAsync(this.scoreLines(jsonLines(measurements), {}, signal));
   }
 
   /**
@@ -182,41 +182,19 @@ export class PingService {
     options: ScoreOptions = {},
     signal?: AbortSignal,
     isText = false,
-  ): AsyncGenerator<({ line: number } & ScoreAnswer) | LineError> {
-    const { src, dst, ...scoring } = readFields(score.options, options);
+  ): AsyncGenerator<Answered<ScoreAnswer>> {
+    const { src, dst, context = DEFAULT_CONTEXT, seed = 0 } = readFields(score.options, options);
     const measurements = measurementLines(lines, { isText, src, dst, withIds: false });
-    return flat(this.#scores(measurements, scoring, signal));
+    return scoreMeasurements(this.#model, measurements, { context, seed, signal });
   }
 
   /** The description of the model. */
-  async model(_signal?: AbortSignal): Promise<ModelAnswer> {
+  async model(): Promise<ModelAnswer> {
     this.#examples ??= this.#inTurn(() => examplesOf(this.#model), {}).catch((error) => {
       this.#examples = undefined;
       throw error;
     });
     return { ...this.#info, adapter: this.#model.gpu.info.name, examples: await this.#examples };
-  }
-
-  async *#answerLines<N extends QuestionName>(
-    name: N,
-    lines: AsyncIterable<Line>,
-    defaults: Record<string, unknown>,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<Answered<AnswerOf<N>>> {
-    const kind: Question = QUESTIONS[name];
-    const schema = servedSchema(kind);
-    const wanted = readFields(defaultsSchema(schema), defaults);
-    const caller = { lane: {}, signal };
-    const answer = async ({ line, read, lengthBytes = 0 }: Line) => {
-      try {
-        const work = () => this.#ask(kind, () => ({ ...wanted, ...readFields(schema, read()) }), caller);
-        return { line, answer: await this.gate.run(lengthBytes, work, signal) as AnswerOf<N> };
-      } catch (error) {
-        if (!(error instanceof Error) || problemOf(error).status !== 400) throw error;
-        return { line, error: error.message };
-      }
-    };
-    yield* inOrder(lines, answer, LINES_AT_ONCE);
   }
 
   async #ask(kind: Question, read: () => Record<string, unknown>, caller: Caller): Promise<unknown> {
@@ -233,14 +211,6 @@ export class PingService {
   async #inTurn<T>(work: () => Promise<T>, caller: Caller): Promise<T> {
     return await this.#longWork.run(() => computed(work), caller);
   }
-
-  async *#scores(
-    lines: AsyncIterable<Line>,
-    { context = DEFAULT_CONTEXT, seed = 0 }: Pick<ScoreOptions, "context" | "seed">,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<Answered<ScoreAnswer>> {
-    yield* scoreMeasurements(this.#model, lines, { context, seed, signal });
-  }
 }
 
 /** What the page asks, of a server or of the model in a worker of the browser. */
@@ -248,9 +218,3 @@ export type PingApi = Pick<
   PingService,
   "rtt" | "rttBatch" | "destinations" | "map" | "places" | "score" | "model"
 >;
-
-/** @throws {ApiError} If a request of several is invalid. */
-function requireArray<T>(value: readonly T[]): readonly T[] {
-  if (Array.isArray(value)) return value;
-  throw new ApiError(400, "Cannot answer: found no array, expected one");
-}

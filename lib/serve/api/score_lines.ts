@@ -160,13 +160,12 @@ async function* scorePart(
     }
     const { pair, asked: { src, dst, rtt }, case: { measurement, number } } = entry;
     const { logLikelihood, pValue } = scores[numScored++];
-    const names = model.names.namedEnds({ src, dst });
-    const asScored = { src, dst, ...names, time: measurement.timeS, rtt };
-    const numbers = {
+    yield {
+      line: number + 1,
+      ...{ src, dst, ...model.names.namedEnds({ src, dst }), time: measurement.timeS, rtt },
       log_likelihood: logLikelihood,
       p_value: pValue,
       loss_run_p_value: runs.add(pair, rtt === null, logLikelihood),
     };
-    yield { line: number + 1, answer: { ...asScored, ...numbers } };
   }
 }

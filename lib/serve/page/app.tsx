@@ -153,7 +153,7 @@ interface Asked extends PageState {
 function App({ opened }: { opened: OpenedApi }) {
   const [asked, setAsked] = useState<Asked>();
   const [drafts, setDrafts] = useState<Fields>({});
-  const model = useAnswer("model", (signal) => opened.api.model(signal));
+  const model = useAnswer("model", () => opened.api.model());
   const heading = useRef<HTMLHeadingElement>(null);
 
   const show = (state: PageState, isOpen = false) => {

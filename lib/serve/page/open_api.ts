@@ -5,10 +5,7 @@
  * @module
  */
 import type { PingApi } from "../api/ping_service.ts";
-import type { AnswerOf } from "../../query/questions/questions.ts";
-import type { LineError } from "../../query/questions/question.ts";
-import type { ModelAnswer } from "../api/schemas.ts";
-import type { ScoreAnswer } from "../../query/questions/score.ts";
+import type { AnswerOf, QuestionName, QuestionOf } from "../../query/questions/questions.ts";
 import { WeightCache } from "./weight_cache.ts";
 
 /** Where the model that answers is and how far it is, for the line below the page's heading. */
@@ -40,14 +37,11 @@ export interface OpenedApi {
   watchStatus: (listener: (status: ModelStatus) => void) => () => void;
 }
 
-/** An operation of the API. */
-type Operation = keyof PingApi;
-
 /** From the page to the worker. */
 export type PageMessage =
   /** Loads the model. `site`: the address of `site.json`. */
   | { kind: "open"; site: string }
-  | { kind: "ask"; id: number; operation: Operation; args: readonly unknown[] }
+  | { kind: "ask"; id: number; operation: keyof PingApi; question: unknown }
   /** The answer is not wanted any more. */
   | { kind: "abort"; id: number };
 
@@ -64,46 +58,37 @@ export type WorkerMessage =
 
 /** Makes the API. @param base Where `v1/` is, such as the page's own address. */
 export function httpApi(base: string): PingApi {
-  const post = <T>(path: string, body: unknown, signal?: AbortSignal) =>
-    ask(new URL(path, base), { body: JSON.stringify(body), type: "application/json", signal })
-      .then((text) => JSON.parse(text) as T);
-  const postLines = <T>(path: string, lines: readonly unknown[], signal?: AbortSignal) =>
-    ask(new URL(path, base), {
-      body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
-      type: "application/x-ndjson",
-      signal,
-    }).then((text) => text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as T));
+  const post = (path: string, type: string, body: string, signal: AbortSignal | undefined) =>
+    ask(new URL(path, base), { method: "POST", body, headers: { "content-type": type }, signal });
+  const postQuestion =
+    <N extends QuestionName>(name: N) =>
+    async (question: QuestionOf<N>, signal?: AbortSignal): Promise<AnswerOf<N>> =>
+      JSON.parse(await post(`v1/${name}`, "application/json", JSON.stringify(question), signal));
+  const postLines = (path: string) => async (values: readonly unknown[], signal?: AbortSignal) => {
+    const body = values.map((value) => `${JSON.stringify(value)}\n`).join("");
+    const text = await post(path, "application/x-ndjson", body, signal);
+    return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  };
   return {
-    rtt: (question, signal) => post<AnswerOf<"rtt">>("v1/rtt", question, signal),
-    rttBatch: (questions, signal) =>
-      postLines<AnswerOf<"rtt"> | LineError>("v1/rtt:batch", questions, signal),
-    destinations: (question, signal) => post<AnswerOf<"destinations">>("v1/destinations", question, signal),
-    map: (question, signal) => post<AnswerOf<"map">>("v1/map", question, signal),
-    places: (question, signal) => post<AnswerOf<"places">>("v1/places", question, signal),
-    score: (measurements, options = {}, signal) => {
-      const query = new URLSearchParams(
-        Object.entries(options).map(([name, value]) => [name, String(value)]),
-      );
-      return postLines<ScoreAnswer | LineError>(`v1/score?${query}`, measurements, signal);
-    },
-    model: (signal) =>
-      ask(new URL("v1/model", base), { signal }).then((text) => JSON.parse(text) as ModelAnswer),
+    rtt: postQuestion("rtt"),
+    rttBatch: postLines("v1/rtt:batch"),
+    destinations: postQuestion("destinations"),
+    map: postQuestion("map"),
+    places: postQuestion("places"),
+    score: postLines("v1/score"),
+    model: async () => JSON.parse(await ask(new URL("v1/model", base), {})),
   };
 }
 
 /** Sends a request. @throws {Error} With the detail of the server's problem, or that it cannot be reached. */
 async function ask(
   url: URL,
-  { body, type, signal }: { body?: string; type?: string; signal: AbortSignal | undefined },
+  { signal, ...request }: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined },
 ): Promise<string> {
-  const request: RequestInit = { signal: signal ?? null };
-  if (body !== undefined && type) {
-    Object.assign(request, { method: "POST", body, headers: { "content-type": type } });
-  }
   let response: Response;
   let text: string;
   try {
-    response = await fetch(url, request);
+    response = await fetch(url, { ...request, signal: signal ?? null });
     text = await response.text();
   } catch (error) {
     signal?.throwIfAborted();
@@ -133,16 +118,9 @@ function detailOf(text: string): string | undefined {
 /** The model's script, beside the page. */
 const WORKER = "worker.js";
 
-/** The operations, and how many arguments each has before the signal. */
-const NUM_ARGUMENTS: Record<Operation, number> = {
-  rtt: 1,
-  rttBatch: 1,
-  destinations: 1,
-  map: 1,
-  places: 1,
-  score: 2,
-  model: 0,
-};
+const OPERATIONS: readonly (keyof PingApi)[] = [
+  ...["rtt", "rttBatch", "destinations", "map", "places", "score", "model"] as const,
+];
 
 interface Asked {
   resolve: (answer: unknown) => void;
@@ -172,9 +150,9 @@ class WorkerApi {
   }
 
   get opened(): OpenedApi {
-    const operations = Object.entries(NUM_ARGUMENTS).map(([name, numArguments]) => [
-      name,
-      this.#operation(name as Operation, numArguments),
+    const operations = OPERATIONS.map((operation) => [
+      operation,
+      (question?: unknown, signal?: AbortSignal) => this.#ask(operation, question, signal),
     ]);
     return {
       api: Object.fromEntries(operations) as PingApi,
@@ -188,23 +166,19 @@ class WorkerApi {
   }
 
   /** The signal does not cross to the worker. */
-  #operation(operation: Operation, numArguments: number): (...all: readonly unknown[]) => Promise<unknown> {
-    return async (...all) => {
-      const args = Array.from({ length: numArguments }, (_, i) => all[i]);
-      const signal = all[args.length] as AbortSignal | undefined;
-      await this.#loaded.promise;
-      signal?.throwIfAborted();
-      const id = this.#numAsked++;
-      const { promise, ...settle } = Promise.withResolvers<unknown>();
-      this.#asked.set(id, settle);
-      signal?.addEventListener("abort", () => {
-        this.#post({ kind: "abort", id });
-        this.#asked.delete(id);
-        settle.reject(signal.reason);
-      });
-      this.#post({ kind: "ask", id, operation, args });
-      return await promise;
-    };
+  async #ask(operation: keyof PingApi, question: unknown, signal?: AbortSignal): Promise<unknown> {
+    await this.#loaded.promise;
+    signal?.throwIfAborted();
+    const id = this.#numAsked++;
+    const { promise, ...settle } = Promise.withResolvers<unknown>();
+    this.#asked.set(id, settle);
+    signal?.addEventListener("abort", () => {
+      this.#post({ kind: "abort", id });
+      this.#asked.delete(id);
+      settle.reject(signal.reason);
+    });
+    this.#post({ kind: "ask", id, operation, question });
+    return await promise;
   }
 
   #receive(message: WorkerMessage): void {

@@ -86,7 +86,7 @@ export function PingsPart(part: PartProps) {
       report({ before });
       const after = await api.rtt(wholeQuestion({ ...question, context: measurements }), signal);
       report({ before, after });
-      const scores = await api.score(measurements, {}, signal);
+      const scores = await api.score(measurements, signal);
       report({ before, after, scores });
       return { before, after, scores, expected: await expectedOf(api, pasted.pings, scores, signal) };
     },

@@ -13,7 +13,7 @@ import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
 import { parseSite, type Site, SITE_FILE, type WeightFile } from "../api/site_file.ts";
 import { WeightCache } from "./weight_cache.ts";
 import { decodeSafetensors } from "../../base/safetensors_header.ts";
-import { type PingApi, PingService } from "../api/ping_service.ts";
+import { PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
 import { WEIGHT_LIMIT } from "../../model/finite.ts";
 import { faultOfNumbers } from "../../model/tensor_bounds.ts";
@@ -266,23 +266,17 @@ function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void 
   );
 }
 
-async function answer({ id, operation, args }: Extract<PageMessage, { kind: "ask" }>): Promise<void> {
+async function answer({ id, operation, question }: Extract<PageMessage, { kind: "ask" }>): Promise<void> {
   const controller = new AbortController();
   asked.set(id, controller);
   try {
     if (!service) throw new UserError("Cannot answer: the model is not loaded");
-    post({ kind: "answer", id, answer: await run(service, operation, [...args, controller.signal]) });
+    post({ kind: "answer", id, answer: await service[operation](question as never, controller.signal) });
   } catch (error) {
     post({ kind: "problem", id, detail: messageOf(error, "answer") });
   } finally {
     asked.delete(id);
   }
-}
-
-/** @param args Those of the operation, as the page's own types have them. */
-async function run(api: PingApi, operation: keyof PingApi, args: readonly unknown[]): Promise<unknown> {
-  const call: (this: PingApi, ...args: never[]) => Promise<unknown> = api[operation];
-  return await call.apply(api, args as never[]);
 }
 
 /** An error's message for people; errors that only a bug here can cause are logged to the console too. */

@@ -330,11 +330,9 @@ Deno.test("whatever JSON is asked, there is an answer or a problem with status 4
       (value) => service.rtt(value),
       (value) => service.destinations(bounded(value) as never),
       (value) => service.likelihood(value),
-      (value) => service.rttBatch(value),
-      (value) => service.score(value),
       (value) => service.rttBatch([value]),
       (value) => service.score([value]),
-      (value) => service.score([], value),
+      (value) => Array.fromAsync(service.scoreLines(streamOf([]), value)),
       (value) => Array.fromAsync(service.lines("rtt", streamOf([]), value)),
     ];
     let numRefused = 0;

@@ -1,7 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { streamOf, withService } from "./tiny_service.ts";
-import { inOrder, measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
+import {
+  inOrder,
+  jsonLines,
+  measurementLines,
+  type MeasurementLinesOptions,
+} from "../../../lib/serve/api/lines.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
@@ -123,7 +128,9 @@ Deno.test("scores are those of scoreResults(), each line after the lines before 
     }));
     const { scores } = await scoreResults(model, cases, { seed: 7 });
     const asked = lines.map(({ src, dst, time, rtt }) => ({ src, dst, time, rtt }));
-    const answers = await service.score(asked, { context: 3, seed: 7 });
+    const answers = await Array.fromAsync(
+      service.scoreLines(jsonLines(asked), { context: 3, seed: 7 }),
+    );
     assertEquals(
       answers.map(numbersOf),
       scores.map(({ logLikelihood, pValue }, i) => [
@@ -132,7 +139,7 @@ Deno.test("scores are those of scoreResults(), each line after the lines before 
       ]),
     );
     const numbers = { log_likelihood: 0, p_value: 0, loss_run_p_value: 0 };
-    assertEquals({ ...answers[2], ...numbers }, { ...asked[2], ...numbers });
+    assertEquals({ ...answers[2], ...numbers }, { line: 3, ...asked[2], ...numbers });
   }));
 
 Deno.test("scores are those of the stage score, where lines come in order of time", () =>

@@ -13,7 +13,6 @@ import {
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import { modelAnswerSchema } from "../../../lib/serve/api/schemas.ts";
-import { lineErrorSchema } from "../../../lib/query/questions/question.ts";
 import { type AnswerOf, type QuestionOf, QUESTIONS } from "../../../lib/query/questions/questions.ts";
 import { summaryOf } from "../../../lib/query/questions/rtt.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
@@ -131,21 +130,6 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
     const third = answers[1];
     assert(!("error" in third));
     assertEquals(third.cdf?.length, 2);
-  }));
-
-Deno.test("rttBatch() gives an answer or an error for each question", () =>
-  withService(async (service) => {
-    const questions = [questionOf(1), { ...questionOf(2), src: "nowhere" }, questionOf(3)];
-    const [first, second, third] = await service.rttBatch(questions);
-    assertEquals(lineErrorSchema.parse(second), {
-      line: 2,
-      error:
-        'src: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
-        "resolve it and give its address",
-    });
-    assert(!("error" in first) && !("error" in third));
-    assertEquals("line" in first, false);
-    assertEquals([first.dst, third.dst], ["198.51.100.1", "198.51.100.3"]);
   }));
 
 Deno.test("lines() takes in a part of its lines before they are answered", () =>

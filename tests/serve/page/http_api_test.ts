@@ -17,7 +17,7 @@ Deno.test("httpApi() asks a server each operation, and throws what it says is wr
       assert("quantiles_ms" in good && good.quantiles_ms["0.5"] === quantiles_ms["0.5"]);
       assert("error" in bad && bad.error.includes("two addresses of one version"));
       const measurement = { ...PAIR, time: 1_750_000_000, rtt: 12.5 };
-      const scores = await api.score([measurement, { ...measurement, rtt: null }], { context: 1 });
+      const scores = await api.score([measurement, { ...measurement, rtt: null }]);
       assert(scores.every((score) => "p_value" in score && score.p_value >= 0 && score.p_value <= 1));
       const question = {
         src: PAIR.src,

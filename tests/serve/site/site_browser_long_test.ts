@@ -38,7 +38,7 @@ const ASK = `async (questions) => {
     const answers = [];
     worker.onerror = (event) => reject(new Error(event.message));
     worker.onmessage = ({ data }) => {
-      if (data.kind === "ready") questions.forEach((question, id) => worker.postMessage({ kind: "ask", id, operation: "rtt", args: [question] }));
+      if (data.kind === "ready") questions.forEach((question, id) => worker.postMessage({ kind: "ask", id, operation: "rtt", question }));
       if (data.kind === "status" && data.status.state === "failed") reject(new Error(data.status.message));
       if (data.kind === "answer" || data.kind === "problem") answers.push([data.id, data.answer ?? data.detail]);
       if (answers.length === questions.length) resolve(answers);
