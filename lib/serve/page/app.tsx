@@ -17,38 +17,28 @@ import { MapPart, sourcesOfPlaces } from "./map_part.tsx";
 import { ModelPart } from "./model_part.tsx";
 import type { PartProps } from "./fields.tsx";
 import { PingsPart } from "./pings_part.tsx";
+import { useCopy } from "./saved_files.tsx";
 import { periodOf, startTime } from "./texts.ts";
 import { render } from "preact";
 
-// A button that copies a link to what the page shows.
-
-/** Copies; where the browser does not allow that, shows the link. */
+/** A button that copies a link to what the page shows. */
 function CopyLink({ state }: { state: PageState }) {
-  const [result, setResult] = useState<{ text: string; link?: string }>({ text: "" });
-  useEffect(() => setResult({ text: "" }), [state.part]);
-  const copy = async () => {
+  const { said, text, copy } = useCopy("Link", state.part);
+  const copyLink = async () => {
     const { hash, isWhole } = await formatHash(state);
-    const link = new URL(hash, location.href).href;
-    const text = isWhole ? "" : " The pasted pings are too long for a link and are left out.";
-    try {
-      await navigator.clipboard.writeText(link);
-      setResult({ text: `Link copied.${text}` });
-    } catch {
-      setResult({ text: `Copy this link.${text}`, link });
-    }
+    const note = isWhole ? "" : " The pasted pings are too long for a link and are left out.";
+    await copy(new URL(hash, location.href).href, note);
   };
   return (
     <div class="copy">
-      <span role="status">{result.text}</span>
-      {result.link === undefined ? null : <input aria-label="Link" readOnly value={result.link} />}
-      <button type="button" class="quiet" onClick={copy}>Copy link</button>
+      <span role="status">{said}</span>
+      {text === undefined ? null : <input aria-label="Link" readOnly value={text} />}
+      <button type="button" class="quiet" onClick={copyLink}>Copy link</button>
     </div>
   );
 }
 
-// Where the numbers come from: the model's data.
-
-/** The data in a sentence or two. */
+/** Where the numbers come from: the data in a sentence or two. */
 function describeData(data: ModelAnswer["data"]): string {
   if (!data) return "This checkpoint does not say which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;
@@ -90,8 +80,6 @@ function PlaceCredits({ sources }: { sources: readonly string[] }) {
     </>
   );
 }
-
-// Where the model is: loading, in this browser, or why not.
 
 /** Shows the state of a model in this browser; nothing where it runs on the server. */
 function StatusArea({ opened }: { opened: OpenedApi }) {

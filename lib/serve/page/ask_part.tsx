@@ -8,29 +8,20 @@ import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { colorOf, quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
 import {
+  besideField,
   type Faults,
-  faultsOf,
-  faultsOfError,
   type PartProps,
   Question,
+  readTime,
   SearchField,
   TimeField,
 } from "./fields.tsx";
-import {
-  ANY_TIME,
-  formatMs,
-  formatPercent,
-  formatRange,
-  formatTime,
-  periodOf,
-  questionTimeS,
-  startTime,
-} from "./texts.ts";
+import { ANY_TIME, formatMs, formatPercent, formatRange, formatTime, periodOf, startTime } from "./texts.ts";
 import { curlGet } from "./saved_files.tsx";
 import uPlot from "uplot";
 import type { PingApi } from "../api/ping_service.ts";
 import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
-import { NumberTable } from "./number_table.tsx";
+import { ScrolledTable } from "./table.tsx";
 
 // The last questions of this browser, as examples to ask again.
 
@@ -85,50 +76,38 @@ export function AddressFields(
   );
 }
 
-/** The question in the fields. @returns Null if some are empty or wrong. */
-function questionOf(fields: Fields, faults: Faults, nowMs: number): QuestionOf<"rtt"> | null {
-  const time = questionTimeS(fields.time, nowMs);
-  if (Object.keys(faults).length > 0 || typeof time === "object" && time) return null;
-  return { src: fields.src?.trim() ?? "", dst: fields.dst?.trim() ?? "", time };
-}
-
 /** See the module. */
 export function AskPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined || fields.dst !== undefined;
-  const faults = isAsked ? faultsOf(fields, ["src", "dst"], askedAtMs) : {};
-  const first = model.value?.examples[0];
-  const example = first && questionOf({ ...fields, src: first.src, dst: first.dst }, {}, askedAtMs);
-  const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
+  const { time, faults } = readTime(fields, isAsked ? ["src", "dst"] : [], askedAtMs);
+  const { src = "", dst = "" } = isAsked ? fields : model.value?.examples[0] ?? {};
+  const isRight = src !== "" && dst !== "" && Object.keys(faults).length === 0;
+  const question = isRight ? { src: src.trim(), dst: dst.trim(), time } : null;
   // Two hooks: the example's answer is never shown below the heading of a question.
   const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as QuestionOf<"rtt">), signal);
   const key = question && JSON.stringify(["ask", question]);
   const asked = useAnswer(isAsked ? key : null, ask);
   const worked = useAnswer(isAsked ? null : key, ask);
-  const answer = isAsked ? asked : worked;
+  const { answer, faults: told } = besideField(isAsked ? asked : worked);
   const { value, isBusy } = answer;
   useEffect(() => {
     if (asked.value) rememberQuestion({ src: asked.value.src, dst: asked.value.dst });
   }, [asked.value]);
   const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
-  const errorFaults = faultsOfError(answer.error);
   return (
     <>
       <Question part={part} verb="Ask">
-        <AddressFields part={part} faults={{ ...faults, ...errorFaults }} dstPlaceholder="198.51.100.0/24" />
+        <AddressFields part={part} faults={{ ...faults, ...told }} dstPlaceholder="198.51.100.0/24" />
       </Question>
       {isAsked || lastQuestions().length > 0 ? <LastQuestions part={part} /> : <Examples part={part} />}
-      <AnswerState
-        answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
-        doing="Asking the model"
-        summary={summaryOf}
-      >
+      <AnswerState answer={answer} doing="Asking the model" summary={summaryOf}>
         {() => (
           <>
             <h2>{headingOf(question, isAsked, value)}</h2>
             <RttResult
               curves={curves}
-              command={hasServer && question ? () => curlGet("v1/rtt", flat(question)) : undefined}
+              command={hasServer && question !== null && (() => curlGet("v1/rtt", { ...question }))}
             />
           </>
         )}
@@ -138,7 +117,7 @@ export function AskPart(part: PartProps) {
           <HoursStrip
             api={api}
             question={isBusy ? null : question}
-            startS={question?.time as number | null ?? hourOf(model.value, askedAtMs)}
+            startS={question?.time ?? hourOf(model.value, askedAtMs)}
           />
         )
         : null}
@@ -166,10 +145,6 @@ function headingOf(
   return isAsked ? `${src} to ${dst}` : `Example: ${src} → ${dst}`;
 }
 
-/** A question as the fields of a URL. */
-function flat({ src, dst, time }: QuestionOf<"rtt">) {
-  return { src, dst, time: time as number | null };
-}
 AskPart.heading = "How long does a ping take?";
 
 /** The questions asked before in this browser. */
@@ -307,8 +282,9 @@ function Strip({ hours }: { hours: readonly Hour[] }) {
         )}
       <details>
         <summary>These hours as a table</summary>
-        <NumberTable
+        <ScrolledTable
           name="Hours"
+          class="numbers"
           columns={["Time", "Median", "50 % of replies", "90 % of replies", "No reply"]}
           rows={hours.map(({ timeS, answer }) => [
             formatTime(timeS),

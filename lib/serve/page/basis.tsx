@@ -1,7 +1,7 @@
 /** The basis of an answer as the page shows it: a badge, a sentence, the measurements themselves. @module */
 import type { BasisJson, BasisKind } from "../../data/addresses/known_addresses.ts";
 import { medianOf } from "../../data/addresses/measured_text.ts";
-import { NumberTable } from "./number_table.tsx";
+import { ScrolledTable } from "./table.tsx";
 import { formatMs } from "./texts.ts";
 
 const MEANINGS: Record<BasisKind, string> = {
@@ -31,8 +31,9 @@ export function Basis({ basis: { kind, text, rtts, moment } }: { basis: BasisJso
               {rtts.length === 1 ? "" : `${rtts.length} with a median of ${formatMs(medianOf(rtts))}, the `}
               newest {formatMs(rtts[0].rtt_ms)}
             </summary>
-            <NumberTable
+            <ScrolledTable
               name="Measured RTTs"
+              class="numbers"
               columns={["#", "Time (UTC)", "RTT"]}
               rows={rtts.map(({ rtt_ms, time }, i) => [
                 String(i + 1),

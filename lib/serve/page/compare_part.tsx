@@ -3,21 +3,13 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { LineError } from "../../query/questions/question.ts";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
-import { formatMs, formatPercent, questionTimeS } from "./texts.ts";
+import { formatMs, formatPercent } from "./texts.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_service.ts";
 import { BasisBadge } from "./basis.tsx";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import {
-  faultOfEnd,
-  type Faults,
-  faultsOf,
-  LinesField,
-  type PartProps,
-  Question,
-  TimeField,
-} from "./fields.tsx";
+import { faultOfEnd, LinesField, type PartProps, Question, readTime, TimeField } from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
 // A table of medians, coloured by how long they are; arrow keys move between its cells.
@@ -183,7 +175,7 @@ export function ComparePart(part: PartProps) {
   const sources = linesOf(fields.sources);
   const destinations = linesOf(fields.destinations);
   const isAsked = sources.length + destinations.length > 0;
-  const faults: Faults = isAsked ? faultsOf(fields, [], askedAtMs) : {};
+  const { time, faults } = readTime(fields, [], askedAtMs);
   for (const [name, lines] of [["sources", sources], ["destinations", destinations]] as const) {
     const fault = isAsked ? faultOfLines(lines) : undefined;
     if (fault) faults[name] = fault;
@@ -194,7 +186,6 @@ export function ComparePart(part: PartProps) {
       `Found ${sources.length} × ${destinations.length} pairs, expected at most ${MAX_CELLS}`;
   }
   const isRight = isAsked && Object.keys(faults).length === 0;
-  const time = questionTimeS(fields.time, askedAtMs) as number | null;
   const questions = sources.flatMap((src) =>
     destinations.map((dst): QuestionOf<"rtt"> => ({ src, dst, time }))
   );
@@ -250,9 +241,9 @@ export function ComparePart(part: PartProps) {
                         return [src, dst, time, ...found];
                       })}
                   />
-                  {hasServer
-                    ? <CurlButton command={() => curlPost("v1/rtt:batch?quantiles=0.5", questions, true)} />
-                    : null}
+                  <CurlButton
+                    command={hasServer && (() => curlPost("v1/rtt:batch?quantiles=0.5", questions))}
+                  />
                 </div>
               </>
             )

@@ -7,6 +7,7 @@ import { render } from "preact";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { CurlButton, curlCommand } from "./saved_files.tsx";
+import { ScrolledTable } from "./table.tsx";
 
 /** A JSON Schema, as far as it is shown. */
 interface Schema {
@@ -25,9 +26,16 @@ interface Content {
   content?: Record<string, { schema?: Schema }>;
   description?: string;
 }
+/** A parameter of a URL, or a field of a body. */
+interface Field {
+  name: string;
+  required?: boolean | undefined;
+  schema?: Schema;
+  description?: string | undefined;
+}
 interface Operation {
   summary?: string;
-  parameters?: { name: string; required?: boolean; schema?: Schema; description?: string }[];
+  parameters?: Field[];
   requestBody?: Content;
   responses?: Record<string, Content>;
 }
@@ -166,11 +174,11 @@ function Description({ api, pair }: { api: OpenApi; pair: typeof PAIR }) {
           </h3>
           <FieldTable
             name={name}
-            rows={Object.entries(schema.properties ?? {}).map(([field, each]) => ({
-              name: field,
-              isNeeded: schema.required?.includes(field) ?? false,
-              type: typeText(each),
-              text: each.description ?? "",
+            rows={Object.entries(schema.properties ?? {}).map(([name, each]) => ({
+              name,
+              required: schema.required?.includes(name),
+              schema: each,
+              description: each.description,
             }))}
           />
         </section>
@@ -182,17 +190,7 @@ function Description({ api, pair }: { api: OpenApi; pair: typeof PAIR }) {
 function Details({ operation: { parameters = [], requestBody, responses = {} } }: { operation: Operation }) {
   return (
     <>
-      {parameters.length === 0 ? null : (
-        <FieldTable
-          name="Parameters"
-          rows={parameters.map(({ name, required, schema, description }) => ({
-            name,
-            isNeeded: required ?? false,
-            type: typeText(schema),
-            text: description ?? "",
-          }))}
-        />
-      )}
+      <FieldTable name="Parameters" rows={parameters} />
       {requestBody
         ? (
           <p>
@@ -238,38 +236,20 @@ function Types({ content: { content = {} } }: { content: Content }) {
   );
 }
 
-function FieldTable(
-  { name, rows }: {
-    name: string;
-    rows: readonly { name: string; isNeeded: boolean; type: string; text: string }[];
-  },
-) {
+function FieldTable({ name, rows }: { name: string; rows: readonly Field[] }) {
   if (rows.length === 0) return null;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={name}>
-      <table class="fields">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Type</th>
-            <th scope="col">Needed</th>
-            <th scope="col">Meaning</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <th scope="row">
-                <code>{row.name}</code>
-              </th>
-              <td>{row.type}</td>
-              <td>{row.isNeeded ? "yes" : "no"}</td>
-              <td>{row.text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ScrolledTable
+      name={name}
+      class="fields"
+      columns={["Name", "Type", "Needed", "Meaning"]}
+      rows={rows.map(({ name, required, schema, description }) => [
+        <code key="name">{name}</code>,
+        typeText(schema),
+        required ? "yes" : "no",
+        description,
+      ])}
+    />
   );
 }
 

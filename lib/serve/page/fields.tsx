@@ -46,6 +46,9 @@ function described(field: FieldProps, id: string) {
   return {
     id,
     name: field.name,
+    autocomplete: "off" as const,
+    autocapitalize: "off" as const,
+    spellcheck: false,
     ...(ids === "" ? {} : { "aria-describedby": ids }),
     ...(fault === undefined ? {} : { "aria-invalid": "true" as const }),
     ...(field.placeholder === undefined ? {} : { placeholder: field.placeholder }),
@@ -60,14 +63,7 @@ export function TextField(field: FieldProps & { inputMode?: "decimal" }) {
   const id = useId();
   return (
     <Labelled field={field} id={id}>
-      <input
-        type="text"
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
-        inputMode={field.inputMode ?? "text"}
-        {...described(field, id)}
-      />
+      <input type="text" inputMode={field.inputMode ?? "text"} {...described(field, id)} />
     </Labelled>
   );
 }
@@ -135,9 +131,6 @@ export function SearchField(
         <input
           type="text"
           role="combobox"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
           aria-autocomplete="list"
           aria-expanded={isShown}
           aria-controls={`${id}-list`}
@@ -187,13 +180,7 @@ export function LinesField(field: FieldProps & { rows: number }) {
   const id = useId();
   return (
     <Labelled field={field} id={id}>
-      <textarea
-        rows={field.rows}
-        autocapitalize="off"
-        spellcheck={false}
-        wrap="off"
-        {...described(field, id)}
-      />
+      <textarea rows={field.rows} wrap="off" {...described(field, id)} />
     </Labelled>
   );
 }
@@ -273,8 +260,16 @@ export function Question(
   );
 }
 
-/** Faults in the addresses and the time of a question; addresses that are not given are expected. */
-export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs: number): Faults {
+/**
+ * The time of a question, and the faults in it and in its addresses; those that are not given are expected.
+ *
+ * @returns `time`: Unix seconds; null for any time, and for a wrong one.
+ */
+export function readTime(
+  fields: Fields,
+  addresses: readonly FieldName[],
+  nowMs: number,
+): { time: number | null; faults: Faults } {
   const faults: Faults = {};
   for (const name of addresses) {
     const text = fields[name]?.trim() ?? "";
@@ -282,8 +277,8 @@ export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs:
     if (fault) faults[name] = text === "" ? `Found nothing, ${fault}` : `Cannot read ${text}: ${fault}`;
   }
   const time = questionTimeS(fields.time, nowMs);
-  if (typeof time === "object" && time !== null) faults.time = `Cannot read ${fields.time}: ${time.fault}`;
-  return faults;
+  if (time === null || typeof time === "number") return { time, faults };
+  return { time: null, faults: { ...faults, time: `Cannot read ${fields.time}: ${time.fault}` } };
 }
 
 /** The fault in an address or prefix; undefined also for a text that may be a place, known or not. */
@@ -291,11 +286,13 @@ export function faultOfEnd(text: string): string | undefined {
   return isMeantAsPrefix(text) ? faultOfPrefix(text) : undefined;
 }
 
-/** The field that a message of the API is about: such messages begin with its name. */
-export function faultsOfError(error: string | undefined): Faults {
-  const name = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)(?:_addr|stamp)?\b/i.exec(error ?? "")
-    ?.[1];
-  return name && error ? { [name]: error } : {};
+/** An answer whose error is shown beside the field that it is about: such messages begin with its name. */
+export function besideField<T>(answer: Answer<T>): { answer: Answer<T>; faults: Faults } {
+  const { error } = answer;
+  const [, name] = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)\b/i.exec(error ?? "") ?? [];
+  return name
+    ? { answer: { ...answer, error: undefined }, faults: { [name]: error } }
+    : { answer, faults: {} };
 }
 
 /** The properties of each part of the page. */

@@ -1,42 +1,35 @@
 /** The fourth part of the page: which destinations an RTT fits. @module */
+import { Fragment } from "preact";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { times } from "../../data/addresses/measured_text.ts";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { BasisBadge } from "./basis.tsx";
 import {
+  besideField,
   type Faults,
-  faultsOf,
-  faultsOfError,
   type PartProps,
   Question,
+  readTime,
   SearchField,
   TextField,
   TimeField,
 } from "./fields.tsx";
-import { formatPercent, formatRange, formatTime, questionTimeS } from "./texts.ts";
+import { formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
+import { ScrolledTable } from "./table.tsx";
 import type { Fields } from "./url_state.ts";
 
 /** How many destinations are listed. */
 const TOP = 20;
 
 function questionOf(fields: Fields, nowMs: number): { question: QuestionOf<"destinations">; faults: Faults } {
-  const faults = faultsOf(fields, ["src"], nowMs);
+  const { time, faults } = readTime(fields, ["src"], nowMs);
   const low = rttOf(fields.low);
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
   if (!(low >= 0)) faults.low = "Expected an RTT in ms, such as 20";
   if (!(high >= low)) faults.high = "Expected an RTT in ms, at least the other one, or nothing";
-  const time = questionTimeS(fields.time, nowMs) as number | null;
-  return {
-    question: {
-      src: fields.src?.trim() ?? "",
-      rtt: [low, high],
-      time,
-      top: TOP,
-    },
-    faults,
-  };
+  return { question: { src: fields.src?.trim() ?? "", rtt: [low, high], time, top: TOP }, faults };
 }
 
 function rttOf(text: string | undefined): number {
@@ -50,12 +43,11 @@ export function FitsPart(part: PartProps) {
   const isAsked = fields.low !== undefined || fields.high !== undefined;
   const { question, faults } = questionOf(fields, askedAtMs);
   const isRight = isAsked && Object.keys(faults).length === 0;
-  const answer = useAnswer<AnswerOf<"destinations">>(
+  const { answer, faults: told } = besideField(useAnswer<AnswerOf<"destinations">>(
     isRight ? JSON.stringify(["fits", question]) : null,
     (signal) => api.destinations(question, signal),
-  );
-  const errorFaults = faultsOfError(answer.error);
-  const shown = isAsked ? { ...faults, ...errorFaults } : {};
+  ));
+  const shown = isAsked ? { ...faults, ...told } : {};
   return (
     <>
       <Question part={part} verb="Search">
@@ -88,7 +80,7 @@ export function FitsPart(part: PartProps) {
         </div>
       </Question>
       <AnswerState
-        answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
+        answer={answer}
         doing="Ranking destinations"
         summary={({ destinations: [{ prefix, name, probability }] }) =>
           `The most probable: ${withName(prefix, name)} with ${formatPercent(probability)}.`}
@@ -105,19 +97,10 @@ export function FitsPart(part: PartProps) {
                     { prefix, name = null, place = null, probability, basis, measured },
                   ) => [prefix, name, place, probability, basis, measured?.measurements ?? null] as const)}
               />
-              {hasServer
-                ? (
-                  <CurlButton
-                    command={() =>
-                      curlGet("v1/destinations", {
-                        src: question.src,
-                        rtt: question.rtt.join(".."),
-                        time: question.time as number | null,
-                        top: TOP,
-                      })}
-                  />
-                )
-                : null}
+              <CurlButton
+                command={hasServer &&
+                  (() => curlGet("v1/destinations", { ...question, rtt: question.rtt.join("..") }))}
+              />
             </div>
           </>
         )}
@@ -139,44 +122,28 @@ function Fitting({ answer }: { answer: AnswerOf<"destinations"> }) {
         destinations: those that this source is known to measure, and likely ones. Before the RTT was known,
         they had {formatPercent(prior_mass)} together; others cannot be listed.
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-labelledby="fitting">
-        <table class="fitting">
-          <thead>
-            <tr>
-              <th scope="col">Destination</th>
-              <th scope="col">Probability</th>
-              <th scope="col">Basis</th>
-            </tr>
-          </thead>
-          <tbody>
-            {destinations.map(({ prefix, name, place, probability, basis, measured }) => (
-              <tr key={prefix} class={basis}>
-                <th scope="row">
-                  {withName(prefix, name)}
-                  {place === undefined ? null : <small>{place}</small>}
-                </th>
-                <td class="share">
-                  <meter min={0} max={1} value={probability} aria-hidden="true" />{" "}
-                  {formatPercent(probability)}
-                </td>
-                <td>
-                  <BasisBadge kind={basis} />
-                  {measured ? <small>{times(measured)} by this source</small> : null}
-                </td>
-              </tr>
-            ))}
-            {unlisted_probability > 0
-              ? (
-                <tr>
-                  <th scope="row">all others</th>
-                  <td class="share">{formatPercent(unlisted_probability)}</td>
-                  <td />
-                </tr>
-              )
-              : null}
-          </tbody>
-        </table>
-      </div>
+      <ScrolledTable
+        name="Destinations"
+        class="fitting"
+        columns={["Destination", "Probability", "Basis"]}
+        rowClasses={destinations.map(({ basis }) => basis)}
+        rows={[
+          ...destinations.map(({ prefix, name, place, probability, basis, measured }) => [
+            <Fragment key="destination">
+              {withName(prefix, name)}
+              {place === undefined ? null : <small>{place}</small>}
+            </Fragment>,
+            <Fragment key="probability">
+              <meter min={0} max={1} value={probability} aria-hidden="true" /> {formatPercent(probability)}
+            </Fragment>,
+            <Fragment key="basis">
+              <BasisBadge kind={basis} />
+              {measured ? <small>{times(measured)} by this source</small> : null}
+            </Fragment>,
+          ]),
+          ...unlisted_probability > 0 ? [["all others", formatPercent(unlisted_probability), ""]] : [],
+        ]}
+      />
       {notes.map((note) => <p class="hint" key={note}>{note}</p>)}
     </section>
   );

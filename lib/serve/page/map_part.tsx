@@ -1,6 +1,6 @@
 /** The part that the page opens with where the model knows places: the RTTs from one source to everywhere, as a map. @module */
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { quantileOf } from "./rtt_result.tsx";
+import { Figure, quantileOf } from "./rtt_result.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { heatNames, mapPoint, type MapView, WORLD, worldMap } from "../../base/report/world_map.ts";
 import { formatCount } from "../../base/text.ts";
@@ -22,9 +22,9 @@ import type { AnswerOf } from "../../query/questions/questions.ts";
 import { BasisBadge } from "./basis.tsx";
 import { moved, showing, viewOf, zoomed, zoomOf } from "./map_view.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { faultsOf, faultsOfError, type PartProps, Question, SearchField, TimeField } from "./fields.tsx";
-import { NumberTable } from "./number_table.tsx";
-import { formatMs, formatPercent, formatRange, formatTime, questionTimeS } from "./texts.ts";
+import { besideField, type PartProps, Question, readTime, SearchField, TimeField } from "./fields.tsx";
+import { ScrolledTable } from "./table.tsx";
+import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CsvButton, CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
 /** Places of one request: a second or two on two cores. */
@@ -85,32 +85,28 @@ function placeOf(place: AnswerOf<"map">["places"][number]): MapRtt {
 export function MapPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined;
-  const faults = isAsked ? faultsOf(fields, [], askedAtMs) : {};
+  const { time, faults } = readTime(fields, [], askedAtMs);
   const examples = model.value?.examples.map(({ src }) => src) ?? [];
   // Files of places often have IPv4 addresses only.
   const example = examples.find((each) => !each.includes(":")) ?? examples[0];
   const src = isAsked ? fields.src?.trim() : example;
-  const time = questionTimeS(fields.time, askedAtMs);
-  const isRight = src !== undefined && (typeof time !== "object" || time === null);
-  const question = isRight ? { src, time: time as number | null } : null;
-  const answer = useAnswer<ShownMap>(
+  const question = src !== undefined && faults.time === undefined ? { src, time } : null;
+  const { answer, faults: told } = besideField(useAnswer<ShownMap>(
     question && JSON.stringify(["map", question]),
     (signal, report) => askMap(api, question as NonNullable<typeof question>, { signal, report }),
-  );
+  ));
   const { value: map, isBusy } = answer;
   const isOld = map !== undefined && (map.src !== src || map.timeS !== time);
-  const errorFaults = faultsOfError(answer.error);
   const layer = MAP_LAYERS.find((each) => each === fields.layer) ?? "median";
   const geoFiles = sourcesOfPlaces(model.value?.config);
   const labels = useMemo(() => labelsOf(map?.places ?? []), [map]);
   const dst = fields.dst?.trim() ?? "";
   // The map itself already asks for the places that it shows.
   const isSought = question !== null && dst !== "" && !labels.includes(dst);
-  const sought = useAnswer<FoundDestination>(
+  const { answer: sought, faults: soughtFaults } = besideField(useAnswer<FoundDestination>(
     isSought ? JSON.stringify(["destination", question, dst]) : null,
     (signal) => askDestination(api, { ...question as NonNullable<typeof question>, dst }, signal),
-  );
-  const soughtFaults = faultsOfError(sought.error);
+  ));
   const found = isSought ? sought.value : undefined;
   return (
     <>
@@ -118,7 +114,7 @@ export function MapPart(part: PartProps) {
         <div class="row">
           <SearchField
             part={part}
-            faults={{ ...faults, ...errorFaults }}
+            faults={told}
             name="src"
             label="From"
             placeholder="192.0.2.1"
@@ -137,18 +133,14 @@ export function MapPart(part: PartProps) {
         </div>
       </Question>
       <AnswerState
-        answer={{ ...sought, value: found, error: soughtFaults.dst ? undefined : sought.error }}
+        answer={{ ...sought, value: found }}
         doing={`Asking for ${dst}`}
         summary={({ medianMs, title }) => `Median to ${title}: ${formatMs(medianMs)}.`}
       >
         {() => found ? <Chosen place={found} part={part} /> : null}
       </AnswerState>
       <AnswerState
-        answer={{
-          ...answer,
-          value: isBusy ? undefined : map,
-          error: Object.keys(errorFaults).length > 0 ? undefined : answer.error,
-        }}
+        answer={{ ...answer, value: isBusy ? undefined : map }}
         doing={map && !isOld ? `Drawing the map: ${map.progress}` : "Drawing the map"}
         summary={({ places }) => `The map has ${places.length} places.`}
       >
@@ -176,9 +168,10 @@ export function MapPart(part: PartProps) {
               <button type="button" class="quiet" onClick={() => saveSvg(map, layer, geoFiles)}>
                 Save as SVG
               </button>
-              {hasServer && question
-                ? <CurlButton command={() => curlGet("v1/map", { ...question, level: "cell" })} />
-                : null}
+              <CurlButton
+                command={hasServer && question !== null &&
+                  (() => curlGet("v1/map", { ...question, level: "cell" }))}
+              />
             </div>
             <p class="hint">
               {formatTime(map.timeS)}. <a href={SHAPE_CREDIT.url}>{SHAPE_CREDIT.text}</a>.
@@ -555,18 +548,9 @@ function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
         <BasisBadge kind={basis} />
       </p>
       <dl class={`figures ${basis}`}>
-        <div>
-          <dt>Median</dt>
-          <dd>{formatMs(medianMs)}</dd>
-        </div>
-        <div>
-          <dt>90 % of the replies</dt>
-          <dd>{formatRange(lowMs, highMs)}</dd>
-        </div>
-        <div>
-          <dt>No reply</dt>
-          <dd>{formatPercent(pFailed)}</dd>
-        </div>
+        <Figure name="Median" value={formatMs(medianMs)} />
+        <Figure name="90 % of the replies" value={formatRange(lowMs, highMs)} />
+        <Figure name="No reply" value={formatPercent(pFailed)} />
       </dl>
       <div class="tools">
         <button
@@ -584,8 +568,9 @@ function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
 /** The same numbers to read: of countries, and of the cells of the one that was chosen. */
 function Tables({ places, chosen }: { places: readonly MapRtt[]; chosen: MapRtt | undefined }) {
   const table = (name: string, rows: readonly MapRtt[]) => (
-    <NumberTable
+    <ScrolledTable
       name={name}
+      class="numbers"
       columns={["Place", "Median", "90 % of replies", "No reply", "Measured addresses", "Basis"]}
       rows={rows.map((place) => [
         place.cellDegrees === null ? place.name : `${place.name} (${place.latitude}, ${place.longitude})`,

@@ -4,7 +4,7 @@ import type { ModelAnswer } from "../api/schemas.ts";
 import { formatCount } from "../../base/text.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
-import { NumberTable } from "./number_table.tsx";
+import { ScrolledTable } from "./table.tsx";
 import { formatMs } from "./texts.ts";
 import type { PartProps } from "./fields.tsx";
 
@@ -105,8 +105,9 @@ function TrainingCurve({ curve }: { curve: CurvePoints }) {
           </figure>
           <details>
             <summary>Validation losses as a table</summary>
-            <NumberTable
+            <ScrolledTable
               name="Validation losses"
+              class="numbers"
               columns={["Step", "Nats per token"]}
               rows={evaluated.map(({ step, eval_loss }) => [String(step), (eval_loss ?? NaN).toFixed(4)])}
             />
@@ -158,9 +159,9 @@ function Evaluation({ evaluation }: { evaluation: ModelAnswer["evaluation"] }) {
             Errors of predicting {formatCount(evaluation.num_measurements)} measurements of the{" "}
             {evaluation.split} split; smaller is better. CRPS judges the whole distribution.
           </p>
-          <NumberTable
+          <ScrolledTable
             name="Errors of the methods"
-            class="methods"
+            class="numbers methods"
             columns={["Method", "Median error", "Mean error", "CRPS"]}
             rows={evaluation.methods.map((method) => [
               method.name,

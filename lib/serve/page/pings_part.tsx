@@ -8,10 +8,11 @@ import type { ScoreAnswer } from "../../query/questions/score.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { AddressFields } from "./ask_part.tsx";
 import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
-import { type Faults, faultsOf, faultsOfError, LinesField, type PartProps, Question } from "./fields.tsx";
+import { besideField, type Faults, LinesField, type PartProps, Question, readTime } from "./fields.tsx";
 import { parsePaste, type Pasted, type PastedPing } from "./paste.ts";
-import { formatMs, formatPValue, formatRange, formatSecond, formatTime, questionTimeS } from "./texts.ts";
+import { formatMs, formatPValue, formatRange, formatSecond, formatTime } from "./texts.ts";
 import { CsvButton, curlPost } from "./saved_files.tsx";
+import { ScrolledTable } from "./table.tsx";
 import type { Fields } from "./url_state.ts";
 import uPlot from "uplot";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
@@ -44,9 +45,7 @@ interface PingsQuestion {
 }
 
 function questionOf(fields: Fields, nowMs: number): PingsQuestion {
-  const faults: Faults = { ...faultsOf(fields, [], nowMs) };
-  const chosen = questionTimeS(fields.time, nowMs);
-  const asked = typeof chosen === "object" ? null : chosen;
+  const { time: asked, faults } = readTime(fields, [], nowMs);
   const source = fields.src?.trim() ?? "";
   const pasted = parsePaste(fields.pings ?? "", { source, endTimeS: asked });
   const { pings } = pasted;
@@ -79,7 +78,7 @@ export function PingsPart(part: PartProps) {
   const isRight = isAsked && Object.keys(faults).length === 0;
   const question = { src, dst, time };
   const measurements = pasted.pings.map(({ line: _, ...measurement }) => measurement);
-  const answer = useAnswer<PingsAnswer>(
+  const { answer, faults: told } = besideField(useAnswer<PingsAnswer>(
     isRight ? JSON.stringify(["pings", question, measurements]) : null,
     async (signal, report) => {
       const before = await api.rtt(wholeQuestion(question), signal);
@@ -90,15 +89,14 @@ export function PingsPart(part: PartProps) {
       report({ before, after, scores });
       return { before, after, scores, expected: await expectedOf(api, pasted.pings, scores, signal) };
     },
-  );
+  ));
   const { value } = answer;
   const curves = useMemo(() => {
     if (!value) return [];
     const before = { name: value.after ? "before" : "", answer: value.before };
     return value.after ? [before, { name: "after", answer: value.after }] : [before];
   }, [value?.before, value?.after]);
-  const errorFaults = faultsOfError(answer.error);
-  const allFaults = isAsked ? { ...faults, ...errorFaults } : {};
+  const allFaults = isAsked ? { ...faults, ...told } : {};
   return (
     <>
       <Question part={part} verb="Check these pings">
@@ -120,7 +118,7 @@ export function PingsPart(part: PartProps) {
       </Question>
       {isAsked ? <PasteReport pasted={pasted} /> : null}
       <AnswerState
-        answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
+        answer={answer}
         doing={doingOf(value, pasted.pings.length)}
         summary={({ before, after }) =>
           `Before: ${summaryOf(before)} ${after ? `With your pings: ${summaryOf(after)}` : ""}`}
@@ -133,7 +131,7 @@ export function PingsPart(part: PartProps) {
             <h2>{src} to {dst}, {formatTime(time)}</h2>
             <RttResult
               curves={curves}
-              command={hasServer ? () => curlPost("v1/score", measurements, true) : undefined}
+              command={hasServer && (() => curlPost("v1/score", measurements))}
             />
           </>
         )}
@@ -433,33 +431,20 @@ function ScoredPings(
 
 function PingTable({ rows }: { rows: readonly JudgedPing[] }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Pings with their p-values">
-      <table class="numbers pings">
-        <thead>
-          <tr>
-            <th scope="col">Line</th>
-            <th scope="col">RTT</th>
-            <th scope="col">p-value</th>
-            <th scope="col" class="text">Mark</th>
-            <th scope="col" class="text">Time</th>
-            <th scope="col" class="text">Source</th>
-            <th scope="col" class="text">Destination</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ ping, names, pValue, judgement }, i) => (
-            <tr key={i} class={judgement}>
-              <th scope="row">{ping.line}</th>
-              <td>{ping.rtt === null ? "no reply" : formatMs(ping.rtt)}</td>
-              <td>{pValue === undefined ? "–" : formatPValue(pValue)}</td>
-              <td class="text mark">{MARKS[judgement]}</td>
-              <td class="text">{formatSecond(ping.time)}</td>
-              <td class="text">{withName(ping.src, names?.src_name)}</td>
-              <td class="text">{withName(ping.dst, names?.dst_name)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ScrolledTable
+      name="Pings with their p-values"
+      class="numbers pings"
+      columns={["Line", "RTT", "p-value", "Mark", "Time", "Source", "Destination"]}
+      rowClasses={rows.map(({ judgement }) => judgement)}
+      rows={rows.map(({ ping, names, pValue, judgement }) => [
+        ping.line,
+        ping.rtt === null ? "no reply" : formatMs(ping.rtt),
+        pValue === undefined ? "–" : formatPValue(pValue),
+        MARKS[judgement],
+        formatSecond(ping.time),
+        withName(ping.src, names?.src_name),
+        withName(ping.dst, names?.dst_name),
+      ])}
+    />
   );
 }

@@ -5,6 +5,7 @@ import { withName } from "../../data/addresses/ip_prefix.ts";
 import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CsvButton, CurlButton } from "./saved_files.tsx";
 import { useMemo } from "preact/hooks";
+import { Table } from "./table.tsx";
 import { Basis } from "./basis.tsx";
 import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN } from "./chart.tsx";
 
@@ -19,10 +20,10 @@ export function wholeQuestion(question: QuestionOf<"rtt">): QuestionOf<"rtt"> {
 /**
  * Shows answers; the last one is what it is about, those before it are there to be compared with.
  *
- * @param command The question as a command of curl, where a server answers it.
+ * @param command See {@link CurlButton}.
  */
 export function RttResult(
-  { curves, command }: { curves: readonly Curve[]; command?: (() => string) | undefined },
+  { curves, command = false }: { curves: readonly Curve[]; command?: (() => string) | false },
 ) {
   const { answer } = curves[curves.length - 1];
   return (
@@ -52,7 +53,7 @@ export function RttResult(
               )
             )}
         />
-        {command ? <CurlButton command={command} /> : null}
+        <CurlButton command={command} />
       </div>
       <RttNotes answer={answer} />
     </>
@@ -90,7 +91,8 @@ function RttFigures({ answer }: { answer: AnswerOf<"rtt"> }) {
   );
 }
 
-function Figure({ name, value, note }: { name: string; value: string; note?: string | undefined }) {
+/** A number with its name. */
+export function Figure({ name, value, note }: { name: string; value: string; note?: string | undefined }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -104,27 +106,18 @@ function Figure({ name, value, note }: { name: string; value: string; note?: str
 
 function QuantileTable({ curves }: { curves: readonly Curve[] }) {
   return (
-    <table class="numbers quantiles">
-      <caption>Quantiles of the RTT</caption>
-      <thead>
-        <tr>
-          <th scope="col">Share of replies</th>
-          {curves.map(({ name }) => <th scope="col" key={name}>{name || "RTT at most"}</th>)}
-        </tr>
-      </thead>
-      <tbody>
-        {TABLE_QUANTILES.map((quantile) => (
-          <tr key={quantile}>
-            <th scope="row">{Math.round(quantile * 100)} %</th>
-            {curves.map(({ name, answer }) => <td key={name}>{formatMs(quantileOf(answer, quantile))}</td>)}
-          </tr>
-        ))}
-        <tr>
-          <th scope="row">No reply</th>
-          {curves.map(({ name, answer }) => <td key={name}>{formatPercent(answer.p_failed)}</td>)}
-        </tr>
-      </tbody>
-    </table>
+    <Table
+      class="numbers quantiles"
+      caption="Quantiles of the RTT"
+      columns={["Share of replies", ...curves.map(({ name }) => name || "RTT at most")]}
+      rows={[
+        ...TABLE_QUANTILES.map((quantile) => [
+          `${Math.round(quantile * 100)} %`,
+          ...curves.map(({ answer }) => formatMs(quantileOf(answer, quantile))),
+        ]),
+        ["No reply", ...curves.map(({ answer }) => formatPercent(answer.p_failed))],
+      ]}
+    />
   );
 }
 
@@ -195,8 +188,7 @@ export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   );
   const [low, high] = [Math.min(least0, ...near), Math.max(most0, ...near)];
   const least = Math.max((high - low) / MAX_BINS, high * LEAST_RELATIVE_WIDTH, 1e-3);
-  const decade = 10 ** Math.floor(Math.log10(least));
-  const widthMs = [1, 2, 5, 10].map((factor) => factor * decade).find((width) => width >= least) ?? least;
+  const widthMs = roundStep(least);
   // An RTT at an edge belongs to the bin that ends there.
   const first = Math.max(0, Math.ceil(low / widthMs) - 1);
   const numBins = Math.max(1, Math.ceil(high / widthMs) - first);
@@ -293,13 +285,7 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
           const x = chart.valToPos(median, "x", true);
           if (x < bbox.left || x > bbox.left + bbox.width) return;
           ctx.save();
-          ctx.strokeStyle = colors.ink;
-          ctx.lineWidth = devicePixelRatio;
-          ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-          ctx.beginPath();
-          ctx.moveTo(x, bbox.top);
-          ctx.lineTo(x, bbox.top + bbox.height);
-          ctx.stroke();
+          dotted(ctx, [[x, bbox.top], [x, bbox.top + bbox.height]], colors);
           ctx.restore();
         }, (chart) => drawMeasured(chart, measuredRtts(answer), colors)],
       },
@@ -368,12 +354,16 @@ export function logTicks(low: number, high: number, most: number): number[] {
 }
 
 function linearTicks(low: number, high: number, most: number): number[] {
-  const least = (high - low) / Math.max(1, most);
-  const decade = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].map((factor) => factor * decade).find((value) => value >= least) ?? least;
+  const step = roundStep((high - low) / Math.max(1, most));
   const ticks: number[] = [];
   for (let i = Math.ceil(low / step); i * step <= high; i++) ticks.push(Number((i * step).toPrecision(12)));
   return ticks;
+}
+
+/** The least round number that is at least another one. */
+function roundStep(least: number): number {
+  const decade = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least) ?? least;
 }
 
 /** The quantiles of a curve: every half per cent, so that it is as fine where it is steep as where it is flat. */
@@ -515,13 +505,9 @@ function drawMarks(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void 
   const pixel = devicePixelRatio;
   const bottom = bbox.top + bbox.height;
   ctx.save();
-  ctx.strokeStyle = colors.ink;
-  ctx.lineWidth = pixel;
-  ctx.setLineDash([2 * pixel, 3 * pixel]);
   const median = positionOf(chart, quantileOf(answer, 0.5));
   const middle = chart.valToPos(0.5, "y", true);
-  line(ctx, [[bbox.left, middle], [median, middle], [median, bottom]]);
-  ctx.setLineDash([]);
+  dotted(ctx, [[bbox.left, middle], [median, middle], [median, bottom]], colors);
   // A triangle on the axis: it is told apart by its shape.
   const likeliest = positionOf(chart, answer.likeliest.rtt_ms);
   ctx.fillStyle = colors.contrast;
@@ -564,7 +550,15 @@ function positionOf(chart: uPlot, rttMs: number): number {
   return chart.valToPos(Math.log10(Math.max(rttMs, 1e-3)), "x", true);
 }
 
-function line(ctx: CanvasRenderingContext2D, points: readonly (readonly [number, number])[]): void {
+/** Draws a line; the caller restores what it sets. */
+function dotted(
+  ctx: CanvasRenderingContext2D,
+  points: readonly (readonly [number, number])[],
+  colors: Colors,
+): void {
+  ctx.strokeStyle = colors.ink;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.beginPath();
   for (const [x, y] of points) ctx.lineTo(x, y);
   ctx.stroke();

@@ -40,7 +40,7 @@ export function curlCommand(url: string, body?: { type: string; text: string }):
 }
 
 /** A GET of the API as a command of curl. @param fields Null ones are left out. */
-export function curlGet(path: string, fields: Readonly<Record<string, string | number | null>>): string {
+export function curlGet(path: string, fields: Readonly<Record<string, unknown>>): string {
   const url = new URL(path, document.baseURI);
   url.hash = "";
   for (const [name, value] of Object.entries(fields)) {
@@ -49,33 +49,41 @@ export function curlGet(path: string, fields: Readonly<Record<string, string | n
   return curlCommand(url.href);
 }
 
-/** A POST of JSON, or of lines of JSON, as a command of curl. */
-export function curlPost(path: string, body: unknown, isLines = false): string {
-  const text = isLines
-    ? (body as unknown[]).map((line) => `${JSON.stringify(line)}\n`).join("")
-    : JSON.stringify(body);
-  const type = isLines ? "application/x-ndjson" : "application/json";
-  return curlCommand(new URL(path, document.baseURI).href, { type, text });
+/** A POST of lines of JSON as a command of curl. */
+export function curlPost(path: string, lines: readonly unknown[]): string {
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  return curlCommand(new URL(path, document.baseURI).href, { type: "application/x-ndjson", text });
 }
 
-/** A button that copies a command; where the browser does not allow that, shows it. */
-export function CurlButton({ command }: { command: () => string }) {
+/**
+ * Copies a text; where the browser does not allow that, the text is to be shown.
+ *
+ * @param name What is copied.
+ * @param key Says what the result is about: it goes when this changes.
+ */
+export function useCopy(name: string, key: string | undefined) {
   const [result, setResult] = useState<{ said: string; text?: string }>({ said: "" });
-  useEffect(() => setResult({ said: "" }), [command()]);
-  const copy = async () => {
-    const text = command();
+  useEffect(() => setResult({ said: "" }), [key]);
+  const copy = async (text: string, note = "") => {
     try {
       await navigator.clipboard.writeText(text);
-      setResult({ said: "Command copied." });
+      setResult({ said: `${name} copied.${note}` });
     } catch {
-      setResult({ said: "Copy this command:", text });
+      setResult({ said: `Copy this ${name.toLowerCase()}.${note}`, text });
     }
   };
+  return { ...result, copy };
+}
+
+/** A button that copies a command. @param command Absent where no server answers it. */
+export function CurlButton({ command }: { command: (() => string) | false }) {
+  const { said, text, copy } = useCopy("Command", command ? command() : undefined);
+  if (!command) return null;
   return (
     <>
-      <button type="button" class="quiet" onClick={copy}>Copy as curl</button>
-      <span role="status">{result.said}</span>
-      {result.text === undefined ? null : <pre tabIndex={0} aria-label="Command">{result.text}</pre>}
+      <button type="button" class="quiet" onClick={() => copy(command())}>Copy as curl</button>
+      <span role="status">{said}</span>
+      {text === undefined ? null : <pre tabIndex={0} aria-label="Command">{text}</pre>}
     </>
   );
 }

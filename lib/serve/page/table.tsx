@@ -1,36 +1,45 @@
-/** A table of numbers that can be scrolled where it is wider than the window. @module */
+/** Tables. @module */
+import type { ComponentChildren } from "preact";
+
+interface TableProps {
+  class: string;
+  caption?: string;
+  columns: readonly string[];
+  /** Their cells; the first one of a row names it. */
+  rows: readonly (readonly ComponentChildren[])[];
+  /** The class of each row, if they differ. */
+  rowClasses?: readonly string[];
+}
+
+/** A table whose rows and columns have headings. */
+export function Table({ class: name, caption, columns, rows, rowClasses = [] }: TableProps) {
+  return (
+    <table class={name}>
+      {caption === undefined ? null : <caption>{caption}</caption>}
+      <thead>
+        <tr>{columns.map((column) => <th scope="col" key={column}>{column}</th>)}</tr>
+      </thead>
+      <tbody>
+        {rows.map(([first, ...rest], i) => (
+          <tr key={i} class={rowClasses[i]}>
+            <th scope="row">{first}</th>
+            {rest.map((cell, k) => <td key={k}>{cell}</td>)}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
 
 /**
- * A table of numbers.
+ * A table that can be scrolled where it is wider than the window.
  *
- * @param name A description, for those who do not see it.
- * @param columns Their headings.
- * @param rows Their cells; the first one of a row names it, and no two have the same.
- * @param class Further classes.
+ * @param props `name`: a description, for those who do not see it.
  */
-export function NumberTable(
-  { name, columns, rows, class: more = "" }: {
-    name: string;
-    columns: readonly string[];
-    rows: readonly (readonly string[])[];
-    class?: string;
-  },
-) {
+export function ScrolledTable({ name, ...table }: TableProps & { name: string }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={name}>
-      <table class={`numbers ${more}`.trim()}>
-        <thead>
-          <tr>{columns.map((column) => <th scope="col" key={column}>{column}</th>)}</tr>
-        </thead>
-        <tbody>
-          {rows.map(([first, ...rest]) => (
-            <tr key={first}>
-              <th scope="row">{first}</th>
-              {rest.map((text, i) => <td key={i}>{text}</td>)}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table {...table} />
     </div>
   );
 }
