@@ -14,7 +14,7 @@ import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
 // A table of medians, coloured by how long they are; arrow keys move between its cells.
 
-/** Shades of the table, from short to long; page.css has a class for each. */
+/** Shades of the table, from short to long. */
 const NUM_SHADES = 7;
 /** Where arrow keys lead. */
 const STEPS: Record<string, readonly [number, number]> = {
@@ -103,7 +103,7 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
                   return (
                     <td
                       key={destination}
-                      class={cellClass(answers[index], shades[index])}
+                      {...lookOf(answers[index], shades[index])}
                       aria-selected={isChosen}
                     >
                       <button
@@ -140,14 +140,16 @@ function CellText({ answer }: { answer: AnswerOf<"rtt"> | LineError }) {
   );
 }
 
-/** P(no reply) from which a cell is orange, and more so. */
-const LOSSES = [0.1, 0.3, 0.9];
+/** P(no reply) from which a cell is orange, and how much of the colour it has. */
+const LOSSES = [[0.9, 44], [0.3, 30], [0.1, 18]];
 
 /** What colours a cell: losses, else its median; and what it rests on. */
-export function cellClass(answer: AnswerOf<"rtt"> | LineError, shade: number | undefined): string {
-  if ("error" in answer) return "shade-none";
-  const loss = LOSSES.filter((least) => answer.p_failed >= least).length;
-  return `${loss > 0 ? `loss-${loss}` : `shade-${shade ?? "none"}`} ${answer.basis.kind}`;
+export function lookOf(answer: AnswerOf<"rtt"> | LineError, shade = 0) {
+  const mix = (percent: number) => ({ "--mix": `${percent}%` });
+  if ("error" in answer) return { class: "none", style: mix(0) };
+  const { p_failed, basis: { kind } } = answer;
+  const loss = LOSSES.find(([least]) => p_failed >= least);
+  return loss ? { class: `lossy ${kind}`, style: mix(loss[1]) } : { class: kind, style: mix(4 + 6 * shade) };
 }
 
 /** More are one request too large, and no table to look at. */

@@ -497,7 +497,7 @@ function Legend() {
     <ul class="heats" aria-label="Colours">
       {heatNames(MAP_BOUNDS_MS, "ms").map((name, i) => (
         <li key={name}>
-          <span class={`heat heat-${i}`} aria-hidden="true" /> {name}
+          <span class="heat" style={{ background: `var(--heat${i})` }} aria-hidden="true" /> {name}
         </li>
       ))}
       <li>

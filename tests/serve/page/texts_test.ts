@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../lib/query/questions/questions.ts";
 import { binsOf, CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/rtt_result.tsx";
 import { rangeOfHours } from "../../../lib/serve/page/ask_part.tsx";
 import { medianOf, times } from "../../../lib/data/addresses/measured_text.ts";
-import { cellClass, shadesOf } from "../../../lib/serve/page/compare_part.tsx";
+import { lookOf, shadesOf } from "../../../lib/serve/page/compare_part.tsx";
 import {
   formatMs,
   formatPercent,
@@ -127,16 +127,14 @@ Deno.test("binsOf() has room for measured RTTs near its own range, which do not 
   assertEquals(rangeWith(20, 249), rangeWith());
 });
 
-Deno.test("a cell says by its class what was lost, else how long its median is, and what it rests on", () => {
-  const lost = (p_failed: number) => cellClass(answerOf(() => 20, p_failed), 3);
+Deno.test("a cell shows by its colour what was lost, else how long its median is, and what it rests on", () => {
+  const lost = (p_failed: number) => Object.values(lookOf(answerOf(() => 20, p_failed), 3));
+  const [usual, lossy] = ["estimate", "lossy estimate"];
   assertEquals([0, 0.09, 0.1, 0.5, 1].map(lost), [
-    "shade-3 estimate",
-    "shade-3 estimate",
-    "loss-1 estimate",
-    "loss-2 estimate",
-    "loss-3 estimate",
+    ...[22, 22].map((percent) => [usual, { "--mix": `${percent}%` }]),
+    ...[18, 30, 44].map((percent) => [lossy, { "--mix": `${percent}%` }]),
   ]);
-  assertEquals(cellClass({ line: 1, error: "no" }, undefined), "shade-none");
+  assertEquals(lookOf({ line: 1, error: "no" }), { class: "none", style: { "--mix": "0%" } });
 });
 
 Deno.test("measurements in words: once, twice, more, and the median of RTTs", () => {
