@@ -11,9 +11,8 @@ import { linesOf } from "../query/text_lines.ts";
 import { MEASUREMENT_TYPES } from "./api/lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";
-import type { ModelLease, ServedModels } from "./served_models.ts";
+import type { ServedModels } from "./served_models.ts";
 
-/** The limits of a server. */
 export interface Limits {
   /** Bytes of a JSON body, and of each line of JSON lines. */
   readonly maxBodyBytes: number;
@@ -23,6 +22,149 @@ export interface Limits {
   readonly maxConnections: number;
   /** Of these, connections from one address. */
   readonly maxClientConnections: number;
+}
+
+export interface AnswerOptions {
+  readonly models: ServedModels;
+  readonly limits: Limits;
+  /** Aborted when the server takes no further questions. */
+  readonly stopping: AbortSignal;
+  /** Prints what went wrong with the server itself. */
+  readonly log: (line: string) => void;
+}
+
+/** Asks a model a question, which may be anything: the service checks it. */
+export async function askQuestion(
+  service: PingService,
+  name: QuestionName | "model",
+  question: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  return await (name === "model" ? service.model() : service[name](question as never, signal));
+}
+
+/** Answers a GET. The answer depends on the URL and the model only, so a client that has it is told that it does. */
+export async function answerGet(
+  request: Request,
+  options: AnswerOptions,
+  ask: (service: PingService, signal: AbortSignal) => Promise<unknown>,
+): Promise<Response> {
+  using lease = options.models.lease();
+  const { pathname, search } = new URL(request.url);
+  const etag = `"${hashOf(`${lease.model.tag} ${pathname}${search}`)}"`;
+  const headers = { "etag": etag, "cache-control": "no-cache" };
+  if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
+  using limit = new TimeLimit(options.limits.maxRequestS, request.signal);
+  return Response.json(await ask(lease.model.service, limit.signal), { headers });
+}
+
+export async function answerPost(
+  request: Request,
+  options: AnswerOptions,
+  name: QuestionName,
+): Promise<Response> {
+  const { maxBodyBytes, maxRequestS } = options.limits;
+  using limit = new TimeLimit(maxRequestS, request.signal);
+  const { signal } = limit;
+  const { lengthBytes, value } = await readJson(request, { maxBytes: maxBodyBytes, signal });
+  using lease = options.models.lease();
+  const { service } = lease.model;
+  const answer = await service.gate.run(
+    lengthBytes,
+    async () => await askQuestion(service, name, value(), signal),
+    signal,
+  );
+  return Response.json(answer, { headers: { "cache-control": "no-store" } });
+}
+
+export type AskLines = (
+  service: PingService,
+  lines: AsyncIterable<string>,
+  request: { url: string; signal: AbortSignal; isText: boolean },
+) => AsyncIterable<{ line: number }>;
+
+/**
+ * Answers a POST of JSON lines, or of measurements in another format. A line is read when the client takes answers, so memory is bounded. An error before
+ * the first answer is a problem; later the connection breaks off.
+ *
+ * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are taken.
+ */
+export async function answerLines(
+  request: Request,
+  options: AnswerOptions & { breakOff: () => void; isMeasurements: boolean },
+  ask: AskLines,
+): Promise<Response> {
+  const { limits: { maxBodyBytes, maxRequestS }, breakOff, isMeasurements } = options;
+  const limit = new TimeLimit(maxRequestS, request.signal);
+  const { signal } = limit;
+  const lease = options.models.lease();
+  let answers: AsyncIterator<{ line: number }> | undefined;
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    limit[Symbol.dispose]();
+    lease[Symbol.dispose]();
+    answers?.return?.()?.catch(() => {});
+  };
+  const begin = async () => {
+    const lines = new BodyLines(request, { maxBytes: maxBodyBytes, signal, isMeasurements }, options.stopping);
+    const asked = { url: request.url, signal, isText: lines.isText };
+    answers = ask(lease.model.service, lines, asked)[Symbol.asyncIterator]();
+    return { lines, answers, first: await answers.next() };
+  };
+  const begun = await begin().catch((error) => {
+    end();
+    throw error;
+  });
+  let first: IteratorResult<{ line: number }> | undefined = begun.first;
+  const encoder = new TextEncoder();
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    signal.throwIfAborted();
+    limit.restart();
+    const next = first ?? await begun.answers.next();
+    first = undefined;
+    // The client may have gone meanwhile.
+    if (isOver) return;
+    const write = (value: unknown) => controller.enqueue(encoder.encode(JSON.stringify(value) + "\n"));
+    if (!next.done) return write(begun.lines.explained(next.value));
+    const unread = begun.lines.unread();
+    if (unread) write(unread);
+    end();
+    controller.close();
+  };
+  const giveUp = (reason: unknown) => {
+    if (isOver) return;
+    end();
+    if (problemOf(reason).status === 500) options.log(describeError(reason));
+    breakOff();
+  };
+  // A client that takes no answers does not pull.
+  signal.addEventListener("abort", () => giveUp(signal.reason));
+  const stream = new ReadableStream<Uint8Array>({
+    pull: async (controller) => await pull(controller).catch(giveUp),
+    cancel: end,
+  }, { highWaterMark: 1 });
+  return new Response(stream, {
+    headers: { "content-type": "application/x-ndjson", "cache-control": "no-store" },
+  });
+}
+
+/** Whether the client has what the entity tag stands for. */
+export function isKnown(request: Request, etag: string): boolean {
+  const known = request.headers.get("if-none-match");
+  return known?.match(/"[^"]*"/g)?.includes(etag) ?? false;
+}
+
+export function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
+}
+
+export function describeError(error: unknown): string {
+  return `error: ${error instanceof Error ? error.stack ?? error.message : String(error)}`;
+}
+
+export function stoppingError(): ApiError {
+  return new ApiError(503, "Cannot answer: the server stops; ask again later");
 }
 
 /** The time limit of a request. */
@@ -45,7 +187,6 @@ export class TimeLimit implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Counts anew. */
   restart(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -59,9 +200,6 @@ export class TimeLimit implements Disposable {
   }
 }
 
-// Reads the body of a request: one JSON value, or lines of JSON as answers are taken.
-
-/** Where a body comes from, and how much and how long it is read. */
 interface BodyOptions {
   /** The longest body, or the longest line. */
   maxBytes: number;
@@ -118,10 +256,8 @@ class BodyLines implements AsyncIterable<string> {
   readonly #options: BodyOptions;
   readonly #stop: AbortSignal;
   readonly #faults = new Map<number, string>();
-  /** How many lines were read. */
-  numLines = 0;
-  /** Whether all were read. */
-  isWhole = false;
+  #numLines = 0;
+  #isWhole = false;
   /** Whether they are not lines of JSON. */
   readonly isText: boolean;
 
@@ -139,18 +275,17 @@ class BodyLines implements AsyncIterable<string> {
     this.#stop = stop;
   }
 
-  /** Reads the lines, once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
     const { maxBytes, signal } = this.#options;
     try {
       const body = bodyOf(this.#request, AbortSignal.any([signal, this.#stop]));
       for await (const { text, fault } of linesOf(body, maxBytes)) {
         if (this.#stop.aborted) return;
-        this.numLines++;
-        if (fault !== undefined) this.#faults.set(this.numLines, fault);
+        this.#numLines++;
+        if (fault !== undefined) this.#faults.set(this.#numLines, fault);
         yield fault === undefined ? text : UNREADABLE;
       }
-      this.isWhole = true;
+      this.#isWhole = true;
     } catch (error) {
       if (!this.#stop.aborted || signal.aborted) throw error;
     }
@@ -162,6 +297,16 @@ class BodyLines implements AsyncIterable<string> {
     if (fault === undefined) return answer;
     this.#faults.delete(answer.line);
     return { line: answer.line, error: fault };
+  }
+
+  /** The error of the lines that are not read because the server stops. */
+  unread(): LineError | undefined {
+    if (this.#isWhole) return undefined;
+    const line = this.#numLines + 1;
+    return {
+      line,
+      error: `Cannot answer line ${line} and those after it: the server stops; ask again later`,
+    };
   }
 }
 
@@ -178,7 +323,6 @@ async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<U
   }
 }
 
-/** @returns The type. */
 function requireType(request: Request, wanted: readonly string[]): string {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.trim().toLowerCase() !== "identity") {
@@ -196,183 +340,4 @@ function requireType(request: Request, wanted: readonly string[]): string {
     `Cannot read the request: its content type is ${found ?? "not given"}, expected ${wanted[0]}; ` +
       `add the header content-type: ${wanted[0]}`,
   );
-}
-
-/** The parts that answers are made with. */
-export interface AnswerOptions {
-  readonly models: ServedModels;
-  readonly limits: Limits;
-  /** Aborted when the server takes no further questions. */
-  readonly stopping: AbortSignal;
-  /** Prints what went wrong with the server itself. */
-  readonly log: (line: string) => void;
-}
-
-/** Asks a model a question, which may be anything: the service checks it. */
-export async function askQuestion(
-  service: PingService,
-  name: QuestionName | "model",
-  question: unknown,
-  signal: AbortSignal,
-): Promise<unknown> {
-  return await (name === "model" ? service.model() : service[name](question as never, signal));
-}
-
-/** Answers a GET. The answer depends on the URL and the model only, so a client that has it is told that it does. */
-export async function answerGet(
-  request: Request,
-  options: AnswerOptions,
-  ask: (service: PingService, signal: AbortSignal) => Promise<unknown>,
-): Promise<Response> {
-  using lease = options.models.lease();
-  const { pathname, search } = new URL(request.url);
-  const etag = `"${hashOf(`${lease.model.tag} ${pathname}${search}`)}"`;
-  const headers = { "etag": etag, "cache-control": "no-cache" };
-  if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
-  using limit = new TimeLimit(options.limits.maxRequestS, request.signal);
-  return Response.json(await ask(lease.model.service, limit.signal), { headers });
-}
-
-/** Answers a POST of a question as JSON. */
-export async function answerPost(
-  request: Request,
-  options: AnswerOptions,
-  name: QuestionName,
-): Promise<Response> {
-  const { maxBodyBytes, maxRequestS } = options.limits;
-  using limit = new TimeLimit(maxRequestS, request.signal);
-  const { signal } = limit;
-  const { lengthBytes, value } = await readJson(request, { maxBytes: maxBodyBytes, signal });
-  using lease = options.models.lease();
-  const { service } = lease.model;
-  const answer = await service.gate.run(
-    lengthBytes,
-    async () => await askQuestion(service, name, value(), signal),
-    signal,
-  );
-  return Response.json(answer, { headers: { "cache-control": "no-store" } });
-}
-
-/** Asks a model line by line. */
-export type AskLines = (
-  service: PingService,
-  lines: AsyncIterable<string>,
-  request: { url: string; signal: AbortSignal; isText: boolean },
-) => AsyncIterable<{ line: number }>;
-
-/**
- * Answers a POST of JSON lines, or of measurements in another format. A line is read when the client takes answers, so memory is bounded. An error before
- * the first answer is a problem; later the connection breaks off.
- *
- * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are taken.
- */
-export async function answerLines(
-  request: Request,
-  options: AnswerOptions & { breakOff: () => void; isMeasurements: boolean },
-  ask: AskLines,
-): Promise<Response> {
-  const { limits: { maxBodyBytes, maxRequestS }, breakOff, isMeasurements } = options;
-  const limit = new TimeLimit(maxRequestS, request.signal);
-  const lease = options.models.lease();
-  const lines = new LineAnswers(lease, limit);
-  try {
-    const body = { maxBytes: maxBodyBytes, signal: limit.signal, isMeasurements };
-    const bodyLines = new BodyLines(request, body, options.stopping);
-    await lines.begin(
-      bodyLines,
-      (service) =>
-        ask(service, bodyLines, { url: request.url, signal: limit.signal, isText: bodyLines.isText }),
-    );
-  } catch (error) {
-    lines.end();
-    throw error;
-  }
-  const giveUp = (reason: unknown) => {
-    if (lines.isOver) return;
-    lines.end();
-    if (problemOf(reason).status === 500) options.log(describeError(reason));
-    breakOff();
-  };
-  // A client that takes no answers does not pull.
-  limit.signal.addEventListener("abort", () => giveUp(limit.signal.reason));
-  const stream = new ReadableStream<Uint8Array>({
-    pull: async (controller) => await lines.pull(controller).catch(giveUp),
-    cancel: () => lines.end(),
-  }, { highWaterMark: 1 });
-  return new Response(stream, {
-    headers: { "content-type": "application/x-ndjson", "cache-control": "no-store" },
-  });
-}
-
-/** The answers to lines, as bytes. */
-class LineAnswers {
-  readonly #encoder = new TextEncoder();
-  #lines: BodyLines | undefined;
-  #answers: AsyncIterator<{ line: number }> | undefined;
-  #next: IteratorResult<{ line: number }> | undefined;
-  /** Whether no more answers are taken. */
-  isOver = false;
-
-  constructor(readonly lease: ModelLease, readonly limit: TimeLimit) {}
-
-  /** Waits for the first answer. */
-  async begin(lines: BodyLines, ask: (service: PingService) => ReturnType<AskLines>): Promise<void> {
-    this.#lines = lines;
-    this.#answers = ask(this.lease.model.service)[Symbol.asyncIterator]();
-    this.#next = await this.#answers.next();
-  }
-
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    this.limit.signal.throwIfAborted();
-    this.limit.restart();
-    const next = this.#next ?? await this.#answers?.next();
-    this.#next = undefined;
-    // The client may have gone meanwhile.
-    if (this.isOver) return;
-    const write = (value: unknown) => controller.enqueue(this.#encoder.encode(JSON.stringify(value) + "\n"));
-    if (next && !next.done) return write(this.#lines?.explained(next.value));
-    const refused = this.#refused();
-    if (refused) write(refused);
-    this.end();
-    controller.close();
-  }
-
-  /** The error of the lines that are not read while the server stops. */
-  #refused(): LineError | undefined {
-    if (!this.#lines || this.#lines.isWhole) return undefined;
-    const line = this.#lines.numLines + 1;
-    return {
-      line,
-      error: `Cannot answer line ${line} and those after it: the server stops; ask again later`,
-    };
-  }
-
-  /** Ends the reading of lines and the use of the model. */
-  end(): void {
-    this.isOver = true;
-    this.limit[Symbol.dispose]();
-    this.lease[Symbol.dispose]();
-    this.#answers?.return?.()?.catch(() => {});
-  }
-}
-
-/** Whether the client has what the entity tag stands for. */
-export function isKnown(request: Request, etag: string): boolean {
-  const known = request.headers.get("if-none-match");
-  return known?.match(/"[^"]*"/g)?.includes(etag) ?? false;
-}
-
-/** A short hash of a text. */
-export function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
-}
-
-/** An error of ours, for the log. */
-export function describeError(error: unknown): string {
-  return `error: ${error instanceof Error ? error.stack ?? error.message : String(error)}`;
-}
-
-/** The problem of a server that stops. */
-export function stoppingError(): ApiError {
-  return new ApiError(503, "Cannot answer: the server stops; ask again later");
 }

@@ -30,71 +30,15 @@ import { openApiDocument } from "./openapi.ts";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
 
-// Refuses requests that name another host (DNS rebinding).
-//
-// A page of any site can have its own name resolve to 127.0.0.1 and so ask a server that listens there, with itself as
-// the origin. A server that listens on the loopback interface answers requests for names of this machine only. One that
-// others can reach anyway answers all names.
-
-/** With the final dot of a fully qualified name, which some clients send (RFC 1034, section 3.1). */
-const LOOPBACK = /^(?:localhost\.?|.*\.localhost\.?|127(?:\.\d+){3}|\[::1\])$/;
-
-/** The hosts that a server answers for. */
-class HostNames {
-  readonly #isAny: boolean;
-  readonly #names: ReadonlySet<string>;
-
-  /**
-   * Takes the place of a server.
-   *
-   * @param host The address that it listens at.
-   * @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on.
-   */
-  constructor(host: string, allowOrigins: readonly string[]) {
-    this.#isAny = !LOOPBACK.test(urlHost(host)) || allowOrigins.includes("*");
-    this.#names = new Set(
-      allowOrigins.filter((origin) => origin !== "*").map((origin) => new URL(origin).hostname),
-    );
-  }
-
-  /** @throws {ApiError} 421 if a URL names another host, 400 if it names what cannot be one. */
-  require(url: string): void {
-    const hostname = URL.parse(url)?.hostname;
-    if (hostname === undefined) {
-      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL; expected a path`);
-    }
-    if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
-    throw new ApiError(
-      421,
-      `Cannot answer for the host ${shortened(hostname)}: expected a name of this machine such as ` +
-        "localhost; start the server with --allow-origin and the origin that people use",
-    );
-  }
-}
-
-/** @throws {ApiError} 403 if a page of another site asks, as MCP wants it ("Transports", section "Security Warning"). */
-function requireOrigin(origin: string | undefined, url: string, allowOrigins: readonly string[]): void {
-  if (origin === undefined || URL.parse(origin)?.host === new URL(url).host) return;
-  if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;
-  throw new ApiError(
-    403,
-    `Cannot answer a page of ${shortened(origin)}: expected one of this server; start it with --allow-origin`,
-  );
-}
-
 interface AppOptions extends AnswerOptions {
   readonly metrics: ServerMetrics;
-  /** The address that it listens at. */
   readonly host: string;
   /** Origins of other pages that may ask; `*` for all. */
   readonly allowOrigins: readonly string[];
-  /** By path. */
   readonly pageFiles: ReadonlyMap<string, PageFile>;
-  /** The pairs of all measurements that clients send to be watched. */
   readonly watched: WatchedState;
 }
 
-/** Makes the app. */
 export function makeApp(options: AppOptions): Hono {
   const app = new Hono();
   addRules(app, options);
@@ -162,7 +106,6 @@ function addProblems(app: Hono, { log, advice }: { log: (line: string) => void; 
   });
 }
 
-/** Adds the rules for all routes. */
 function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptions): void {
   const hosts = new HostNames(host, allowOrigins);
   app.use(async (c, next) => {
@@ -201,7 +144,6 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
   }));
 }
 
-/** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
   const get = (name: QuestionName | "model") =>
     app.get(`/v1/${name}`, ({ req }) =>
@@ -241,7 +183,6 @@ function addQuestions(app: Hono, options: AppOptions): void {
   );
 }
 
-/** Adds the descriptions of the server and its model. */
 function addDescriptions(app: Hono, options: AppOptions): void {
   const description = openApiDocument();
   app.get("/openapi.json", (c) => answerGet(c.req.raw, options, () => Promise.resolve(description)));
@@ -277,4 +218,55 @@ function whenSent(c: Context, done: () => void): void {
   // An answer that waits behind another one when the connection is closed never ends by itself.
   socket.once("close", end);
   if (socket.destroyed) end();
+}
+
+/** With the final dot of a fully qualified name, which some clients send (RFC 1034, section 3.1). */
+const LOOPBACK = /^(?:localhost\.?|.*\.localhost\.?|127(?:\.\d+){3}|\[::1\])$/;
+
+/** The hosts that a server answers for. */
+/**
+ * The hosts that a server answers for. A page of any site can have its own name resolve to 127.0.0.1 and so ask a server
+ * that listens there, with itself as the origin (DNS rebinding). A server on the loopback interface therefore answers
+ * only requests for names of this machine. One that others can reach anyway answers for all names.
+ */
+class HostNames {
+  readonly #isAny: boolean;
+  readonly #names: ReadonlySet<string>;
+
+  /**
+   * Takes the place of a server.
+   *
+   * @param host The address that it listens at.
+   * @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on.
+   */
+  constructor(host: string, allowOrigins: readonly string[]) {
+    this.#isAny = !LOOPBACK.test(urlHost(host)) || allowOrigins.includes("*");
+    this.#names = new Set(
+      allowOrigins.filter((origin) => origin !== "*").map((origin) => new URL(origin).hostname),
+    );
+  }
+
+  /** @throws {ApiError} 421 if a URL names another host, 400 if it names what cannot be one. */
+  require(url: string): void {
+    const hostname = URL.parse(url)?.hostname;
+    if (hostname === undefined) {
+      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL; expected a path`);
+    }
+    if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
+    throw new ApiError(
+      421,
+      `Cannot answer for the host ${shortened(hostname)}: expected a name of this machine such as ` +
+        "localhost; start the server with --allow-origin and the origin that people use",
+    );
+  }
+}
+
+/** @throws {ApiError} 403 if a page of another site asks, as MCP wants it ("Transports", section "Security Warning"). */
+function requireOrigin(origin: string | undefined, url: string, allowOrigins: readonly string[]): void {
+  if (origin === undefined || URL.parse(origin)?.host === new URL(url).host) return;
+  if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;
+  throw new ApiError(
+    403,
+    `Cannot answer a page of ${shortened(origin)}: expected one of this server; start it with --allow-origin`,
+  );
 }

@@ -21,7 +21,43 @@ import { withGeo } from "../train/run_places.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
 import { readCalibration } from "../query/files/load_model.ts";
 
-// The description of a model: the checkpoint, the training curve, an evaluation.
+interface ModelFiles {
+  checkpoint: string;
+  /** See `readCalibration`; none if absent. */
+  calibration?: string | undefined;
+  /** See `readEvaluation`. */
+  report?: string | undefined;
+  /** Whether the network alone answers (false). */
+  noPool?: boolean;
+  /** Files that say where addresses are, in place of what the checkpoint knows (none). */
+  geo?: readonly string[];
+}
+
+/** A model that is not on a GPU yet. */
+interface DescribedModel {
+  checkpoint: LoadedCheckpoint;
+  calibration: QuantileCalibration | undefined;
+  info: ModelInfo;
+}
+
+/**
+ * Reads a model. All faults of its files are found here, before a GPU is opened.
+ *
+ * @param onNote See `loadCheckpoint`.
+ * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
+ */
+export async function readDescribedModel(
+  files: ModelFiles,
+  onNote: (line: string) => void,
+): Promise<DescribedModel> {
+  const checkpoint = await withGeo(loadCheckpoint(files.checkpoint, { onNote }), files.geo ?? [], onNote);
+  requireQueryable(checkpoint);
+  const calibration = files.calibration === undefined ? undefined : readCalibration(files.calibration);
+  calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !files.noPool);
+  const evaluation = readEvaluation(files.report, checkpoint);
+  const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
+  return { checkpoint, calibration, info };
+}
 
 /** Points of each of the two training curves: more than a page has pixels for. */
 const MAX_POINTS = 100;
@@ -29,7 +65,6 @@ const MAX_POINTS = 100;
 /** The facts that the checkpoint does not contain. */
 interface ModelInfoOptions {
   isCalibrated: boolean;
-  /** See {@link readEvaluation}. */
   evaluation: ModelInfo["evaluation"];
 }
 
@@ -157,44 +192,4 @@ function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
 /** The run of a checkpoint, or of its base; undefined for one outside of a run. */
 function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
   return runOfCheckpoint(adapted?.base ?? directory);
-}
-
-/** The path of the checkpoint. */
-interface ModelFiles {
-  /** See `loadModel`. */
-  checkpoint: string;
-  /** See `readCalibration`; none if absent. */
-  calibration?: string | undefined;
-  /** See `readEvaluation`. */
-  report?: string | undefined;
-  /** Whether the network alone answers (false). */
-  noPool?: boolean;
-  /** Files that say where addresses are, in place of what the checkpoint knows (none). */
-  geo?: readonly string[];
-}
-
-/** A model that is not on a GPU yet. */
-interface DescribedModel {
-  checkpoint: LoadedCheckpoint;
-  calibration: QuantileCalibration | undefined;
-  info: ModelInfo;
-}
-
-/**
- * Reads a model. All faults of its files are found here, before a GPU is opened.
- *
- * @param onNote See `loadCheckpoint`.
- * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
- */
-export async function readDescribedModel(
-  files: ModelFiles,
-  onNote: (line: string) => void,
-): Promise<DescribedModel> {
-  const checkpoint = await withGeo(loadCheckpoint(files.checkpoint, { onNote }), files.geo ?? [], onNote);
-  requireQueryable(checkpoint);
-  const calibration = files.calibration === undefined ? undefined : readCalibration(files.calibration);
-  calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !files.noPool);
-  const evaluation = readEvaluation(files.report, checkpoint);
-  const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
-  return { checkpoint, calibration, info };
 }

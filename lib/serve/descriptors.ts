@@ -17,7 +17,6 @@ const NUM_FOR_FILES = 12;
 /** The shares of spare and waiting connections where descriptors are few. */
 const SHARES = { spare: 1 / 8, backlog: 1 / 4 };
 
-/** The connections that a server takes. */
 export interface ConnectionLimits extends Limits {
   /** Further connections, which get only what monitors ask for. */
   readonly maxSpare: number;

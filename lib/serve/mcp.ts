@@ -35,7 +35,6 @@ import type { PingService } from "./api/ping_service.ts";
 import { type WatchedState, watchLines } from "./watched.ts";
 import { ABOUT, toolsOf } from "./openapi.ts";
 
-/** The instructions to assistants for all tools. */
 const INSTRUCTIONS =
   `${ABOUT} Ask \`model\` first: it says which addresses, places and times the model knows. ` +
   "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places, which `places` finds.";
@@ -49,16 +48,13 @@ const NO_MESSAGE = "expected a JSON-RPC message";
 const PARAMS_DEPTH = 4;
 
 interface McpOptions extends AnswerOptions {
-  /** The pairs of all measurements that clients send to be watched. */
   readonly watched: WatchedState;
 }
 
-/** The tools of a server. */
 export class McpTools {
   readonly #options: McpOptions;
   #http: Promise<(request: Request, body: unknown) => Promise<Response>> | undefined;
 
-  /** Loads nothing yet. */
   constructor(options: McpOptions) {
     this.#options = options;
   }
@@ -209,7 +205,6 @@ class LineTransport implements Transport {
   #whenIdle: (() => void) | undefined;
   #fault: unknown;
 
-  /** @param parse Checks a message. */
   constructor(parse: (value: unknown) => JSONRPCMessage) {
     this.#parse = parse;
   }

@@ -12,7 +12,6 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 type Labels = Readonly<Record<string, string | number>>;
 
-/** A metric that can be written. */
 export interface Metric {
   readonly name: string;
   readonly help: string;
@@ -21,15 +20,12 @@ export interface Metric {
   samples(): Iterable<readonly [ending: string, labels: Labels, value: number]>;
 }
 
-/** A count for each set of labels. */
 export class Counter implements Metric {
   readonly type = "counter";
   readonly #counts = new Map<string, { labels: Labels; count: number }>();
 
-  /** Names a metric; `name` ends with `_total`. */
   constructor(readonly name: string, readonly help: string) {}
 
-  /** Counts one. */
   add(labels: Labels): void {
     const key = JSON.stringify(labels);
     const entry = this.#counts.get(key);
@@ -60,7 +56,6 @@ export class Histogram implements Metric {
   /** Names a metric. @param bounds Rising; one at infinity is added. */
   constructor(readonly name: string, readonly help: string, readonly bounds: readonly number[]) {}
 
-  /** Counts a value. */
   observe(value: number, labels: Labels = {}): void {
     const key = JSON.stringify(labels);
     let series = this.#series.get(key);
@@ -88,7 +83,6 @@ export class Histogram implements Metric {
   }
 }
 
-/** The text of metrics. */
 export function exposition(metrics: readonly Metric[]): string {
   const lines = metrics.flatMap((metric) => [
     `# HELP ${metric.name} ${metric.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,
@@ -108,13 +102,10 @@ function labelsText(labels: Labels): string {
   return texts.length === 0 ? "" : `{${texts.join(",")}}`;
 }
 
-// Counters of requests and batches.
-
 /** Seconds; single questions take some 20 ms, searches a minute. */
 const LATENCY_BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/** Counts of one server. */
 export class ServerMetrics {
   readonly #requests = new Counter("ping_llm_requests_total", "Answered requests by route and status.");
   readonly #seconds = new Histogram(
@@ -136,7 +127,6 @@ export class ServerMetrics {
     };
   }
 
-  /** Counts a batch. @param size Its queries. */
   batch(size: number): void {
     this.#batches.observe(size);
   }

@@ -36,7 +36,6 @@ const LINE_KINDS: readonly LineQuestion[] = [score, watch];
 
 const capital = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
 
-/** The name of the schema of a line. */
 function lineNameOf({ name, line }: LineQuestion): string {
   return line === measurementSchema ? "Measurement" : `${capital(name)}Line`;
 }
@@ -65,7 +64,6 @@ interface Operation {
   summary: string;
   /** Descriptions of the variable parts of the path, by their names. */
   path?: Readonly<Record<string, string>>;
-  /** The fields of the URL's query. */
   query?: z.ZodObject;
   /** `texts`: further types, of texts in the formats that are read. */
   body?: { type: string; schema: string; texts?: readonly string[] };
@@ -123,7 +121,6 @@ function askedInLines(kind: LineQuestion): [path: string, methods: Record<string
   return [`/v1/${name}`, { post }];
 }
 
-/** By path and method. */
 const OPERATIONS: Record<string, Record<string, Operation>> = {
   ...Object.fromEntries(KINDS.flatMap(asked)),
   ...Object.fromEntries(LINE_KINDS.map(askedInLines)),
@@ -163,10 +160,6 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
 };
 
-/** The paths that the description has. */
-export const DESCRIBED_PATHS: readonly string[] = Object.keys(OPERATIONS);
-
-/** A description of the API, for people. */
 export const ABOUT = "RTT distributions, destinations and likelihoods from a generative model of pings.";
 
 /** How schemas become JSON Schema. */
@@ -191,7 +184,6 @@ interface Tool {
   readonly output: Record<string, unknown>;
 }
 
-/** What an assistant can ask. */
 export function toolsOf(): Tool[] {
   const { summary } = OPERATIONS["/v1/model"].get;
   const tool = (name: string, summary: string, [question, answer]: readonly [z.ZodObject, z.ZodObject]) => (
@@ -214,7 +206,6 @@ export function toolsOf(): Tool[] {
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** The description as a JSON value. */
 export function openApiDocument(): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });

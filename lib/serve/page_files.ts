@@ -76,10 +76,8 @@ export const PAGE_POLICY = [
 /** Content-Security-Policy of other answers: a browser that shows them loads nothing. */
 export const ANSWER_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** A file of the page. */
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Its media type. */
   readonly type: string;
   /** An entity tag of its content, with quotes. */
   readonly etag: string;

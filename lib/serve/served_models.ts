@@ -9,7 +9,6 @@ import type { PingService } from "./api/ping_service.ts";
 import { UserError } from "../base/errors.ts";
 import { modelFilesOf } from "../train/checkpoint.ts";
 
-/** A model that answers. */
 export interface ServedModel {
   readonly service: PingService;
   /** A hash of all that its answers depend on besides the question: the model, the calibration, the program. */
@@ -17,16 +16,14 @@ export interface ServedModel {
   readonly step: number;
   /** Why it cannot answer any more, such as a lost GPU; undefined if it can. */
   fault(): string | undefined;
-  /** Frees the GPU. */
   close(): void;
 }
 
 /** The use of a model by one request, until it is disposed. */
-export interface ModelLease extends Disposable {
+interface ModelLease extends Disposable {
   readonly model: ServedModel;
 }
 
-/** The current model, and earlier ones that requests still use. */
 export class ServedModels implements Disposable {
   #current: Shared;
   /** How often the model was replaced. */
@@ -34,7 +31,6 @@ export class ServedModels implements Disposable {
   /** How often a newer model could not be loaded. */
   numFailedLoads = 0;
 
-  /** Begins with a model. */
   constructor(first: ServedModel) {
     this.#current = new Shared(first);
   }
@@ -44,7 +40,6 @@ export class ServedModels implements Disposable {
     return this.#current.model;
   }
 
-  /** Uses the current model. */
   lease(): ModelLease {
     return this.#current.lease();
   }
@@ -63,7 +58,6 @@ export class ServedModels implements Disposable {
   }
 }
 
-/** A model, and how many requests use it. */
 class Shared {
   #numLeases = 0;
   #isRetired = false;
@@ -94,13 +88,10 @@ class Shared {
   }
 }
 
-// Waits for a newer checkpoint, and has it served.
-
 /** The files that a model is loaded from. */
 interface WatchedFiles {
   /** A run, or a folder of an adapted checkpoint. */
   checkpoint: string;
-  /** Further files that a model is loaded with. */
   files: readonly string[];
 }
 
@@ -112,9 +103,7 @@ interface WatchOptions extends WatchedFiles {
   everyS: number;
   /** Loads the newest checkpoint. */
   load: () => Promise<ServedModel>;
-  /** Ends the watch. */
   signal: AbortSignal;
-  /** Prints a line for the operator. */
   log: (line: string) => void;
 }
 

@@ -36,9 +36,7 @@ interface ServerOptions {
   /** 0 for any that is free. */
   port: number;
   limits: Limits;
-  /** Prints a line for the user. */
   log: (line: string) => void;
-  /** Answers a request. */
   fetch: (request: Request, env: object) => Response | Promise<Response>;
 }
 
@@ -49,7 +47,6 @@ const LOOK_TURNS = { everyMs: 50, most: 20 };
 /** The time between two lines that say that none are taken, ms. */
 const LOG_EVERY_MS = 60_000;
 
-/** A server that listens. */
 export class HttpServer {
   readonly #server: Server;
   readonly #acceptWatch: AcceptWatch;
@@ -136,12 +133,10 @@ class Connections {
   /** Over the limits, and why. */
   readonly #spare = new Map<Socket, ApiError>();
   #numOpen = 0;
-  /** The number of connections so far. */
   numTaken = 0;
   /** Called when a connection is closed at once. */
   onRefusal = (): void => {};
 
-  /** Counts from zero. */
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
@@ -198,7 +193,6 @@ class Connections {
   }
 }
 
-/** Where a server listens. */
 interface ListeningPlace {
   host: string;
   port: number;

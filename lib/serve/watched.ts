@@ -39,7 +39,6 @@ export interface WatchedState {
   readonly numUnusable: number;
 }
 
-/** Events that are posted to others. */
 interface Posted {
   readonly numSent: number;
   readonly numFailedTries: number;
@@ -47,7 +46,6 @@ interface Posted {
   readonly numWaiting: number;
 }
 
-/** The metrics as they are now. */
 export function watchMetrics(
   { watch, maxPairs, expectations, names = NO_NAMES, webhook, numUnusable }: WatchedState,
 ): Metric[] {
@@ -123,7 +121,6 @@ export function watchMetrics(
   ];
 }
 
-/** A pair has at least one measurement. */
 function newestOf({ recent }: WatchedPair): TimedMeasurement {
   return recent[recent.length - 1];
 }

@@ -39,7 +39,7 @@ for (
     [() => Promise.resolve(tinyLocatedModel()), ["advise", "rtt"]],
   ] as const
 ) {
-  Deno.test(`query ${names} --json and HTTP give the same bytes for the same question`, async (test) =>
+  Deno.test(`query ${names} --json, GET and POST give the same bytes for the same question`, async (test) =>
     await withRowCheckpoint(async (at) => {
       await using server = await TestServer.start(at("run"));
       for (const name of names) {
@@ -61,6 +61,12 @@ for (
           QUESTIONS[name].answer.strict().parse(JSON.parse(text));
           const lines = await server.postLines(`/v1/${name}:batch`, [ASKED[name]]);
           assertEquals(lines, [{ line: 1, ...JSON.parse(text) }]);
+          const { context: _, ...flat } = ASKED[name];
+          const query = new URLSearchParams(
+            Object.entries(flat).map(([field, value]) => [field, String(value)]),
+          );
+          const got = await server.fetch(`/v1/${name}?${query}`);
+          assertEquals(await got.text(), await (await server.post(`/v1/${name}`, flat)).text());
         });
       }
     }, await model()));

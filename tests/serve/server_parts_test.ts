@@ -7,7 +7,6 @@ import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { Counter, exposition, gauge, Histogram, ServerMetrics } from "../../lib/serve/metrics.ts";
-import { pageFiles, readPage } from "../../lib/serve/page_files.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../../lib/serve/app.ts";
 import { ServedModels } from "../../lib/serve/served_models.ts";
@@ -126,16 +125,6 @@ Deno.test("exposition() writes counters, readings and cumulative histograms, and
       "",
     ].join("\n"),
   );
-});
-
-Deno.test("pageFiles() has every file of the page at its path, with its type and tag", async () => {
-  const page = await readPage("test");
-  const files = pageFiles(page);
-  const scripts = ["/page.js", "/docs.js", "/worker.js"];
-  assertEquals([...files.keys()].sort(), ["/", "/docs", "/icon.svg", "/page.css", ...scripts].sort());
-  assertEquals([...files.values()].map(({ body }) => body), [...page.values()]);
-  assertEquals(files.get("/page.js")?.type, "text/javascript; charset=utf-8");
-  assertEquals(new Set([...files.values()].map(({ etag }) => etag)).size, files.size);
 });
 
 const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4, maxClientConnections: 4 };

@@ -23,7 +23,6 @@ export const PROBLEM_TITLES = {
   500: "Internal Server Error",
   503: "Service Unavailable",
 } as const;
-/** A status that a problem can have. */
 export type ProblemStatus = keyof typeof PROBLEM_TITLES;
 
 /** Names of the errors of an `AbortSignal`: aborted by a caller, or by its time limit. */
@@ -35,7 +34,6 @@ const ENDED = "Cannot answer: the request was ended before its answer was there;
 export class ApiError extends Error {
   /** Stands before the message in logs and stack traces. */
   override name = "ApiError";
-  /** The answer to the caller. */
   readonly problem: Problem;
 
   /**
@@ -89,14 +87,10 @@ function sentenceOf(fault: string): string {
   return fault.startsWith("Cannot ") ? fault : `Cannot answer: ${fault}`;
 }
 
-// Problem details as responses (RFC 9457).
-
-/** The media type of problems. */
 export const PROBLEM_TYPE = "application/problem+json";
 /** How long a refused client should wait, s. */
 const RETRY_AFTER_S = 1;
 
-/** The response that says what is wrong. */
 export function problemResponse(problem: Problem, headers: Record<string, string> = {}): Response {
   const isTemporary = problem.status === 429 || problem.status === 503;
   return new Response(JSON.stringify(problem), {

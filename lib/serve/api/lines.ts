@@ -16,7 +16,6 @@ import { formatOf, resultsIn } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { LineError } from "../../query/questions/question.ts";
 
-/** A line that is to be answered. */
 export interface Line {
   /** From 1. */
   readonly line: number;
@@ -24,7 +23,6 @@ export interface Line {
   read(): unknown;
 }
 
-/** A line of JSON. */
 export interface JsonLine extends Line {
   /** The length of its text. */
   readonly lengthBytes: number;
@@ -43,7 +41,6 @@ export const MEASUREMENT_TYPES: readonly string[] = [
   ...["text/plain", "text/csv", "text/tab-separated-values", "application/json"],
 ];
 
-/** See {@link measurementLines}. */
 export interface MeasurementLinesOptions {
   readonly isText: boolean;
   readonly src?: string | undefined;

@@ -39,49 +39,17 @@ import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
 import { scoreMeasurements } from "./score_lines.ts";
 
-// Pairs of addresses to begin with, for people who do not know what the model knows.
-
-const MAX_EXAMPLES = 4;
-/** How many pairs are tried. */
-const NUM_TRIED = 16;
-/** The largest P(no reply) of an example, if any has less. */
-const MAX_EXAMPLE_LOSS = 0.1;
-/** Below 1: what the model is sure of is what it has seen. */
-const TEMPERATURE = 0.5;
-
-/** Pairs that were measured often and reply; drawn from the model if its data is unknown. Always the same. */
-async function examplesOf(model: PingModel): Promise<ModelAnswer["examples"]> {
-  const asked = { timeS: null, context: [] };
-  const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];
-  const drawn = { count: NUM_TRIED, seed: 0, temperature: TEMPERATURE };
-  const pairs = known.length > 0 ? known : await Array.fromAsync(sampleMeasurements(model, asked, drawn));
-  const tried = new Map<string, { ends: { src: string; dst: string }; pFailed: number }>();
-  const use = ({ pFailed }: { pFailed: number }, i: number) => {
-    const { source, destination } = pairs[i];
-    const ends = { src: formatAddress(source), dst: formatAddress(destination) };
-    tried.set(`${ends.src} ${ends.dst}`, { ends, pFailed });
-  };
-  await model.likelyRttDistributions(pairs.map((pair) => ({ ...pair, ...asked })), use);
-  const all = [...tried.values()];
-  const replying = all.filter(({ pFailed }) => pFailed <= MAX_EXAMPLE_LOSS);
-  const chosen = replying.length > 0 ? replying : all.sort((a, b) => a.pFailed - b.pFailed);
-  return chosen.slice(0, MAX_EXAMPLES).map(({ ends }) => ({ ...ends, ...model.names.namedEnds(ends) }));
-}
-
 /** Lines of one caller that are taken in before the first of them is answered: two batches, of which one runs. */
 const LINES_AT_ONCE = 124;
 /** How many earlier lines a line sees, unless said otherwise; as for `score`. */
 const DEFAULT_CONTEXT = 20;
 
-/** The options of a service, besides the model. */
 interface PingServiceOptions {
-  /** The description of the model. */
   info: ModelInfo;
   /** How questions are merged. `maxQueue` holds for long work too. */
   batch?: BatchOptions;
 }
 
-/** A method for each kind of question. */
 type Asked = {
   readonly [N in QuestionName]: (question: QuestionOf<N>, signal?: AbortSignal) => Promise<AnswerOf<N>>;
 };
@@ -188,7 +156,6 @@ export class PingService {
     return scoreMeasurements(this.#model, measurements, { context, seed, signal });
   }
 
-  /** The description of the model. */
   async model(): Promise<ModelAnswer> {
     this.#examples ??= this.#inTurn(() => examplesOf(this.#model), {}).catch((error) => {
       this.#examples = undefined;
@@ -218,3 +185,29 @@ export type PingApi = Pick<
   PingService,
   "rtt" | "rttBatch" | "destinations" | "map" | "places" | "score" | "model"
 >;
+
+const MAX_EXAMPLES = 4;
+const NUM_TRIED = 16;
+/** The largest P(no reply) of an example, if any has less. */
+const MAX_EXAMPLE_LOSS = 0.1;
+/** Below 1: what the model is sure of is what it has seen. */
+const TEMPERATURE = 0.5;
+
+/** Pairs that were measured often and reply; drawn from the model if its data is unknown. Always the same. */
+async function examplesOf(model: PingModel): Promise<ModelAnswer["examples"]> {
+  const asked = { timeS: null, context: [] };
+  const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];
+  const drawn = { count: NUM_TRIED, seed: 0, temperature: TEMPERATURE };
+  const pairs = known.length > 0 ? known : await Array.fromAsync(sampleMeasurements(model, asked, drawn));
+  const tried = new Map<string, { ends: { src: string; dst: string }; pFailed: number }>();
+  const use = ({ pFailed }: { pFailed: number }, i: number) => {
+    const { source, destination } = pairs[i];
+    const ends = { src: formatAddress(source), dst: formatAddress(destination) };
+    tried.set(`${ends.src} ${ends.dst}`, { ends, pFailed });
+  };
+  await model.likelyRttDistributions(pairs.map((pair) => ({ ...pair, ...asked })), use);
+  const all = [...tried.values()];
+  const replying = all.filter(({ pFailed }) => pFailed <= MAX_EXAMPLE_LOSS);
+  const chosen = replying.length > 0 ? replying : all.sort((a, b) => a.pFailed - b.pFailed);
+  return chosen.slice(0, MAX_EXAMPLES).map(({ ends }) => ({ ...ends, ...model.names.namedEnds(ends) }));
+}

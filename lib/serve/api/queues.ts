@@ -26,7 +26,6 @@ export interface BatchOptions {
   maxWaitMs?: number;
   /** How many callers may wait; the next one is refused (1,024). */
   maxQueue?: number;
-  /** Called with the number of questions of each batch. */
   onBatch?: (size: number) => void;
 }
 
@@ -34,7 +33,6 @@ export interface BatchOptions {
 export interface Caller {
   /** An object that stands for a caller with many questions, whose next one is taken in turn; alone by default. */
   readonly lane?: object;
-  /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -141,13 +139,11 @@ export class RttBatcher {
   #expected = 1;
   #timer: { id: ReturnType<typeof setTimeout>; isLast: boolean } | undefined;
 
-  /** @param model Answers a batch. */
   constructor(model: Pick<PingModel, "config" | "likelyRttDistributions">, options: BatchOptions = {}) {
     this.#model = model;
     this.#options = { maxBatch: 62, maxWaitMs: 10, maxQueue: MAX_QUEUE, onBatch: () => {}, ...options };
   }
 
-  /** How many questions wait. */
   get queueLength(): number {
     return this.#queue.length;
   }
@@ -233,17 +229,14 @@ export class FairQueue<T> {
   readonly #lanes = new Map<object, T[]>();
   #length = 0;
 
-  /** How many pieces wait. */
   get length(): number {
     return this.#length;
   }
 
-  /** How many callers wait. */
   get numLanes(): number {
     return this.#lanes.size;
   }
 
-  /** @param lane An object that stands for the caller. */
   push(item: T, lane: object): void {
     const items = this.#lanes.get(lane);
     if (items) items.push(item);
@@ -286,7 +279,6 @@ export class LongWork {
   /** @param maxQueue How many callers may wait; the next one is refused. */
   constructor(readonly maxQueue: number = MAX_QUEUE) {}
 
-  /** How many pieces of work wait. */
   get queueLength(): number {
     return this.#queue.length;
   }

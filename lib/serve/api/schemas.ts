@@ -33,7 +33,6 @@ export const statusCheckAnswerSchema = z.object({
     }),
   ).describe("by prb_id; by address where it has none"),
 });
-/** See {@link statusCheckAnswerSchema}. */
 export type StatusCheckAnswer = z.infer<typeof statusCheckAnswerSchema>;
 
 /** The description of a model from its files: its sizes and its training data. */
@@ -66,7 +65,6 @@ export const modelInfoSchema = z.object({
     })).describe("the model first, then the methods without a model"),
   }).nullable().describe("from an evaluation's report.json; null where there is none"),
 });
-/** See {@link modelInfoSchema}. */
 export type ModelInfo = z.infer<typeof modelInfoSchema>;
 
 /** A model that answers. */
@@ -76,7 +74,6 @@ export const modelAnswerSchema = z.object({
   examples: z.array(z.object({ src: z.string(), dst: z.string(), ...endNames }))
     .describe("pairs of addresses that were measured often and reply, to begin with"),
 });
-/** See {@link modelAnswerSchema}. */
 export type ModelAnswer = z.infer<typeof modelAnswerSchema>;
 
 /** An error: problem details (RFC 9457, section 3). */
@@ -86,5 +83,4 @@ export const problemSchema = z.object({
   status: z.int(),
   detail: z.string().describe("the line that a stage would print"),
 });
-/** See {@link problemSchema}. */
 export type Problem = z.infer<typeof problemSchema>;

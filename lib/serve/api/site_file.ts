@@ -9,15 +9,12 @@ import { FormatError, UserError } from "../../base/errors.ts";
 import { checkFormatVersion } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
-/** The name of the file, beside `index.html`. */
 export const SITE_FILE = "site.json";
-/** The storage formats of parameters. */
 export const SITE_DTYPES = ["f32", "f16"] as const;
 
 const fileSchema = z.object({
   path: z.string(),
   sizeBytes: z.int().min(1),
-  /** SHA-256, hexadecimal. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 const siteSchema = z.object({
@@ -35,7 +32,6 @@ const siteSchema = z.object({
   /** The file of the addresses and pairs that the model was trained on, if it knows them: see `trainingDataContent`. */
   trainingData: fileSchema.optional(),
 });
-/** See {@link siteSchema}. */
 export type Site = z.infer<typeof siteSchema>;
 /** A file of the weights or of training data. */
 export type WeightFile = Site["weights"][number];

@@ -2,9 +2,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-//  A question to the model as a hook: asked when it changes, the one before is aborted.
-
-/** How far a question is. */
 export interface Answer<T> {
   /** The answer, or what there is of it; while a new question is asked, the answer to the one before. */
   value: T | undefined;

@@ -52,7 +52,6 @@ function describeData(data: ModelAnswer["data"]): string {
   return `Trained on ${text}.${origin === "" ? "" : ` Origin: ${origin}.`}${later}`;
 }
 
-/** The banner above each part. */
 function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelAnswer> }) {
   if (!value) {
     return isBusy ? <p class="busy">Reading what the model was trained on</p> : null;
@@ -137,7 +136,6 @@ interface Asked extends PageState {
   isOpen: boolean;
 }
 
-/** The whole page. */
 function App({ opened }: { opened: OpenedApi }) {
   const [asked, setAsked] = useState<Asked>();
   const [drafts, setDrafts] = useState<Fields>({});

@@ -23,40 +23,6 @@ import type { PingApi } from "../api/ping_service.ts";
 import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
 import { ScrolledTable } from "./table.tsx";
 
-// The last questions of this browser, as examples to ask again.
-
-/** Where the browser keeps them. */
-const KEY = "ping-llm last questions";
-const MAX_QUESTIONS = 5;
-
-/** A source and a destination. */
-type LastQuestion = Readonly<Pick<Required<Fields>, "src" | "dst">>;
-
-/** The last ones first; none where the browser keeps nothing. */
-function lastQuestions(): LastQuestion[] {
-  try {
-    const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(value) ? value.filter(isQuestion) : [];
-  } catch {
-    return []; // Storage is switched off, or holds something else.
-  }
-}
-
-/** Keeps a question that was answered. */
-function rememberQuestion({ src, dst }: LastQuestion): void {
-  const others = lastQuestions().filter((other) => other.src !== src || other.dst !== dst);
-  try {
-    localStorage.setItem(KEY, JSON.stringify([{ src, dst }, ...others].slice(0, MAX_QUESTIONS)));
-  } catch {
-    // Storage is full or switched off: examples are no reason to fail.
-  }
-}
-
-function isQuestion(value: unknown): value is LastQuestion {
-  return typeof value === "object" && value !== null && "src" in value && "dst" in value &&
-    typeof value.src === "string" && typeof value.dst === "string";
-}
-
 /** The fields for a source, a destination and a time. */
 export function AddressFields(
   { dstPlaceholder, ...shared }: {
@@ -76,7 +42,6 @@ export function AddressFields(
   );
 }
 
-/** See the module. */
 export function AskPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined || fields.dst !== undefined;
@@ -147,11 +112,40 @@ function headingOf(
 
 AskPart.heading = "How long does a ping take?";
 
-/** The questions asked before in this browser. */
 function LastQuestions({ part }: { part: PartProps }) {
   const { fields } = part;
   const others = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
   return <Pairs part={part} title="Asked before:" pairs={others} />;
+}
+
+const KEY = "ping-llm last questions";
+const MAX_QUESTIONS = 5;
+
+type LastQuestion = Readonly<Pick<Required<Fields>, "src" | "dst">>;
+
+/** The last ones first; none where the browser keeps nothing. */
+function lastQuestions(): LastQuestion[] {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(value) ? value.filter(isQuestion) : [];
+  } catch {
+    return []; // Storage is switched off, or holds something else.
+  }
+}
+
+/** Keeps a question that was answered. */
+function rememberQuestion({ src, dst }: LastQuestion): void {
+  const others = lastQuestions().filter((other) => other.src !== src || other.dst !== dst);
+  try {
+    localStorage.setItem(KEY, JSON.stringify([{ src, dst }, ...others].slice(0, MAX_QUESTIONS)));
+  } catch {
+    // Storage is full or switched off: examples are no reason to fail.
+  }
+}
+
+function isQuestion(value: unknown): value is LastQuestion {
+  return typeof value === "object" && value !== null && "src" in value && "dst" in value &&
+    typeof value.src === "string" && typeof value.dst === "string";
 }
 
 /** Example questions, for those who come for the first time. */
@@ -193,8 +187,6 @@ function Pairs({ part, title, pairs }: {
     </div>
   );
 }
-
-// The RTT of the hours to come: median and bands, hour by hour.
 
 const NUM_HOURS = 24;
 const HOUR_S = 3600;

@@ -10,12 +10,10 @@ const MEANINGS: Record<BasisKind, string> = {
   guess: "An end was never measured: the answer rests on the network or place around it.",
 };
 
-/** The kind of basis. */
 export function BasisBadge({ kind }: { kind: BasisKind }) {
   return <span class={`badge ${kind}`} title={MEANINGS[kind]}>{kind}</span>;
 }
 
-/** What an answer rests on. */
 export function Basis({ basis: { kind, text, rtts, moment } }: { basis: BasisJson }) {
   return (
     <div class="basis">

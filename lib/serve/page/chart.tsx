@@ -14,10 +14,8 @@ const COLOR_NAMES = [
   "third",
   "fourth",
 ] as const;
-/** The page's colours as they are now. */
 export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
 
-/** The content of a chart. */
 export interface ChartPlan {
   data: uPlot.AlignedData;
   options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
@@ -118,10 +116,8 @@ function colorsOf(element: Element): Colors {
 /** A legend would only repeat the readout, and zooming hides what a link shows. */
 export const PLAIN = { legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } } } as const;
 
-/** The font of texts in charts. */
 export const CHART_FONT = "12px system-ui, sans-serif";
 
-/** How axes look. */
 export function axisStyle(colors: Colors, side: "below" | "left"): uPlot.Axis {
   return {
     size: side === "below" ? 32 : 48,

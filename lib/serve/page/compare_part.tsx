@@ -12,9 +12,127 @@ import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultOfEnd, LinesField, type PartProps, Question, readTime, TimeField } from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
-// A table of medians, coloured by how long they are; arrow keys move between its cells.
+/** More are one request too large, and no table to look at. */
+const MAX_CELLS = 400;
 
-/** Shades of the table, from short to long. */
+/** The lines of a field, and the addresses of a line that has several, without empty and equal ones. */
+function linesOf(text: string | undefined): string[] {
+  const ends = (text ?? "").split("\n").flatMap((line) => {
+    const parts = line.split(/[\s,]+/).filter((part) => part !== "");
+    return parts.every(isMeantAsPrefix) ? parts : [line.trim()];
+  });
+  return [...new Set(ends)];
+}
+
+/** The fault in a list of addresses; undefined if there is none. */
+function faultOfLines(lines: readonly string[]): string | undefined {
+  if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
+  const wrong = lines.map((line) => ({ line, fault: faultOfEnd(line) })).find(({ fault }) => fault);
+  return wrong && `Cannot read ${wrong.line}: ${wrong.fault}`;
+}
+
+export function ComparePart(part: PartProps) {
+  const { fields, askedAtMs, opened: { api, hasServer } } = part;
+  const sources = linesOf(fields.sources);
+  const destinations = linesOf(fields.destinations);
+  const isAsked = sources.length + destinations.length > 0;
+  const { time, faults } = readTime(fields, [], askedAtMs);
+  for (const [name, lines] of [["sources", sources], ["destinations", destinations]] as const) {
+    const fault = isAsked ? faultOfLines(lines) : undefined;
+    if (fault) faults[name] = fault;
+  }
+  const numCells = sources.length * destinations.length;
+  if (numCells > MAX_CELLS) {
+    faults.destinations =
+      `Found ${sources.length} × ${destinations.length} pairs, expected at most ${MAX_CELLS}`;
+  }
+  const isRight = isAsked && Object.keys(faults).length === 0;
+  const questions = sources.flatMap((src) =>
+    destinations.map((dst): QuestionOf<"rtt"> => ({ src, dst, time }))
+  );
+  const answer = useAnswer(
+    isRight ? JSON.stringify(["compare", questions]) : null,
+    (signal) => api.rttBatch(questions.map((question) => ({ ...question, quantiles: [0.5] })), signal),
+  );
+  const [row, column] = (fields.cell ?? "").split(",").map(Number);
+  const chosen = isRight && fields.cell && row < sources.length && column < destinations.length
+    ? questions[row * destinations.length + column]
+    : undefined;
+  return (
+    <>
+      <Question part={part} verb="Compare">
+        <div class="row">
+          <LinesField part={part} faults={faults} name="sources" label="Sources, one a line" rows={5} />
+          <LinesField
+            part={part}
+            faults={faults}
+            name="destinations"
+            label="Destinations, one a line"
+            rows={5}
+          />
+          <TimeField part={part} faults={faults} />
+        </div>
+      </Question>
+      <AnswerState
+        answer={answer}
+        doing={`Asking for ${numCells} medians`}
+        summary={(answers) => `${answers.length} medians are there.`}
+      >
+        {(answers: (AnswerOf<"rtt"> | LineError)[]) =>
+          answers.length === numCells
+            ? (
+              <>
+                <MedianMatrix
+                  sources={sources}
+                  destinations={destinations}
+                  answers={answers}
+                  chosen={chosen && { row, column }}
+                  choose={(cell) => part.submit({ cell: `${cell.row},${cell.column}` })}
+                />
+                <div class="tools">
+                  <CsvButton
+                    name="medians"
+                    columns={["src", "dst", "time", "median_ms", "p_failed", "basis", "error"]}
+                    rows={() =>
+                      answers.map((answer, i) => {
+                        const { src, dst } = questions[i];
+                        const found = "error" in answer
+                          ? [null, null, null, answer.error]
+                          : [quantileOf(answer, 0.5), answer.p_failed, answer.basis.kind, null];
+                        return [src, dst, time, ...found];
+                      })}
+                  />
+                  <CurlButton
+                    command={hasServer && (() => curlPost("v1/rtt:batch?quantiles=0.5", questions))}
+                  />
+                </div>
+              </>
+            )
+            : null}
+      </AnswerState>
+      {chosen ? <ChosenPair api={api} question={chosen} /> : null}
+    </>
+  );
+}
+ComparePart.heading = "Compare sources and destinations";
+
+function ChosenPair({ api, question }: { api: PingApi; question: QuestionOf<"rtt"> }) {
+  const answer = useAnswer(
+    JSON.stringify(["ask", question]),
+    (signal) => api.rtt(wholeQuestion(question), signal),
+  );
+  const { value } = answer;
+  const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
+  return (
+    <section aria-labelledby="chosen-pair">
+      <h2 id="chosen-pair">{question.src} to {question.dst}</h2>
+      <AnswerState answer={answer} doing="Asking the model" summary={summaryOf}>
+        {() => <RttResult curves={curves} />}
+      </AnswerState>
+    </section>
+  );
+}
+
 const NUM_SHADES = 7;
 /** Where arrow keys lead. */
 const STEPS: Record<string, readonly [number, number]> = {
@@ -24,7 +142,6 @@ const STEPS: Record<string, readonly [number, number]> = {
   ArrowRight: [0, 1],
 };
 
-/** A place in the table, from 0. */
 interface Cell {
   row: number;
   column: number;
@@ -42,7 +159,6 @@ export function shadesOf(rttsMs: readonly (number | undefined)[]): (number | und
   );
 }
 
-/** See the module. */
 function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
   sources: readonly string[];
   destinations: readonly string[];
@@ -150,127 +266,4 @@ export function lookOf(answer: AnswerOf<"rtt"> | LineError, shade = 0) {
   const { p_failed, basis: { kind } } = answer;
   const loss = LOSSES.find(([least]) => p_failed >= least);
   return loss ? { class: `lossy ${kind}`, style: mix(loss[1]) } : { class: kind, style: mix(4 + 6 * shade) };
-}
-
-/** More are one request too large, and no table to look at. */
-const MAX_CELLS = 400;
-
-/** The lines of a field, and the addresses of a line that has several, without empty and equal ones. */
-function linesOf(text: string | undefined): string[] {
-  const ends = (text ?? "").split("\n").flatMap((line) => {
-    const parts = line.split(/[\s,]+/).filter((part) => part !== "");
-    return parts.every(isMeantAsPrefix) ? parts : [line.trim()];
-  });
-  return [...new Set(ends)];
-}
-
-/** The fault in a list of addresses; undefined if there is none. */
-function faultOfLines(lines: readonly string[]): string | undefined {
-  if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
-  const wrong = lines.map((line) => ({ line, fault: faultOfEnd(line) })).find(({ fault }) => fault);
-  return wrong && `Cannot read ${wrong.line}: ${wrong.fault}`;
-}
-
-/** See the module. */
-export function ComparePart(part: PartProps) {
-  const { fields, askedAtMs, opened: { api, hasServer } } = part;
-  const sources = linesOf(fields.sources);
-  const destinations = linesOf(fields.destinations);
-  const isAsked = sources.length + destinations.length > 0;
-  const { time, faults } = readTime(fields, [], askedAtMs);
-  for (const [name, lines] of [["sources", sources], ["destinations", destinations]] as const) {
-    const fault = isAsked ? faultOfLines(lines) : undefined;
-    if (fault) faults[name] = fault;
-  }
-  const numCells = sources.length * destinations.length;
-  if (numCells > MAX_CELLS) {
-    faults.destinations =
-      `Found ${sources.length} × ${destinations.length} pairs, expected at most ${MAX_CELLS}`;
-  }
-  const isRight = isAsked && Object.keys(faults).length === 0;
-  const questions = sources.flatMap((src) =>
-    destinations.map((dst): QuestionOf<"rtt"> => ({ src, dst, time }))
-  );
-  const answer = useAnswer(
-    isRight ? JSON.stringify(["compare", questions]) : null,
-    (signal) => api.rttBatch(questions.map((question) => ({ ...question, quantiles: [0.5] })), signal),
-  );
-  const [row, column] = (fields.cell ?? "").split(",").map(Number);
-  const chosen = isRight && fields.cell && row < sources.length && column < destinations.length
-    ? questions[row * destinations.length + column]
-    : undefined;
-  return (
-    <>
-      <Question part={part} verb="Compare">
-        <div class="row">
-          <LinesField part={part} faults={faults} name="sources" label="Sources, one a line" rows={5} />
-          <LinesField
-            part={part}
-            faults={faults}
-            name="destinations"
-            label="Destinations, one a line"
-            rows={5}
-          />
-          <TimeField part={part} faults={faults} />
-        </div>
-      </Question>
-      <AnswerState
-        answer={answer}
-        doing={`Asking for ${numCells} medians`}
-        summary={(answers) => `${answers.length} medians are there.`}
-      >
-        {(answers: (AnswerOf<"rtt"> | LineError)[]) =>
-          answers.length === numCells
-            ? (
-              <>
-                <MedianMatrix
-                  sources={sources}
-                  destinations={destinations}
-                  answers={answers}
-                  chosen={chosen && { row, column }}
-                  choose={(cell) => part.submit({ cell: `${cell.row},${cell.column}` })}
-                />
-                <div class="tools">
-                  <CsvButton
-                    name="medians"
-                    columns={["src", "dst", "time", "median_ms", "p_failed", "basis", "error"]}
-                    rows={() =>
-                      answers.map((answer, i) => {
-                        const { src, dst } = questions[i];
-                        const found = "error" in answer
-                          ? [null, null, null, answer.error]
-                          : [quantileOf(answer, 0.5), answer.p_failed, answer.basis.kind, null];
-                        return [src, dst, time, ...found];
-                      })}
-                  />
-                  <CurlButton
-                    command={hasServer && (() => curlPost("v1/rtt:batch?quantiles=0.5", questions))}
-                  />
-                </div>
-              </>
-            )
-            : null}
-      </AnswerState>
-      {chosen ? <ChosenPair api={api} question={chosen} /> : null}
-    </>
-  );
-}
-ComparePart.heading = "Compare sources and destinations";
-
-/** The distribution of the cell that was chosen. */
-function ChosenPair({ api, question }: { api: PingApi; question: QuestionOf<"rtt"> }) {
-  const answer = useAnswer(
-    JSON.stringify(["ask", question]),
-    (signal) => api.rtt(wholeQuestion(question), signal),
-  );
-  const { value } = answer;
-  const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
-  return (
-    <section aria-labelledby="chosen-pair">
-      <h2 id="chosen-pair">{question.src} to {question.dst}</h2>
-      <AnswerState answer={answer} doing="Asking the model" summary={summaryOf}>
-        {() => <RttResult curves={curves} />}
-      </AnswerState>
-    </section>
-  );
 }

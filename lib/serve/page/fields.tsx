@@ -10,7 +10,6 @@ import type { FieldName, Fields } from "./url_state.ts";
 import type { OpenedApi } from "./open_api.ts";
 import type { Answer } from "./answer_state.tsx";
 
-/** Faults of fields, for people. */
 export type Faults = Partial<Record<FieldName, string>>;
 
 interface FieldProps {
@@ -58,7 +57,6 @@ function described(field: FieldProps, id: string) {
   };
 }
 
-/** A line of text, such as an address. */
 export function TextField(field: FieldProps & { inputMode?: "decimal" }) {
   const id = useId();
   return (
@@ -175,7 +173,6 @@ export function SearchField(
 
 type FoundPlaces = AnswerOf<"places">["places"];
 
-/** Lines of text. */
 export function LinesField(field: FieldProps & { rows: number }) {
   const id = useId();
   return (
@@ -295,10 +292,8 @@ export function besideField<T>(answer: Answer<T>): { answer: Answer<T>; faults: 
     : { answer, faults: {} };
 }
 
-/** The properties of each part of the page. */
 export interface PartProps {
   opened: OpenedApi;
-  /** The description of the model. */
   model: Answer<ModelAnswer>;
   /** The fields as they were when the question was sent. */
   fields: Fields;

@@ -20,7 +20,6 @@ import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import { ScrolledTable } from "./table.tsx";
 import type { Fields } from "./url_state.ts";
 
-/** How many destinations are listed. */
 const TOP = 20;
 
 function questionOf(fields: Fields, nowMs: number): { question: QuestionOf<"destinations">; faults: Faults } {
@@ -37,7 +36,6 @@ function rttOf(text: string | undefined): number {
   return trimmed === "" ? NaN : Number(trimmed);
 }
 
-/** See the module. */
 export function FitsPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer } } = part;
   const isAsked = fields.low !== undefined || fields.high !== undefined;

@@ -10,7 +10,6 @@ import type { PartProps } from "./fields.tsx";
 
 const CURVE_HEIGHT_PX = 260;
 
-/** See the module. */
 export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
   return (
     <AnswerState

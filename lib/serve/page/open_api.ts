@@ -10,9 +10,7 @@ import { WeightCache } from "./weight_cache.ts";
 
 /** Where the model that answers is and how far it is, for the line below the page's heading. */
 export type ModelStatus =
-  /** It runs on the server; there is nothing to say. */
   | { state: "remote" }
-  /** Its weights are on their way. */
   | { state: "loading"; loadedBytes: number; totalBytes: number }
   /** The weights are here; the GPU is made ready. */
   | { state: "starting" }
@@ -27,7 +25,6 @@ export type ModelStatus =
   /** It cannot run here. `message`: what is missing and what to do, for people. */
   | { state: "failed"; message: string };
 
-/** The API that answers the page's questions. */
 export interface OpenedApi {
   /** Its methods wait until the model is ready, and throw if it fails. */
   api: PingApi;
@@ -53,8 +50,6 @@ export type WorkerMessage =
   | { kind: "answer"; id: number; answer: unknown }
   /** `detail`: what went wrong, for people. */
   | { kind: "problem"; id: number; detail: string };
-
-// The API of the server that the page comes from.
 
 /** Makes the API. @param base Where `v1/` is, such as the page's own address. */
 export function httpApi(base: string): PingApi {
@@ -113,9 +108,6 @@ function detailOf(text: string): string | undefined {
   }
 }
 
-// The API of the model in a worker of this browser.
-
-/** The model's script, beside the page. */
 const WORKER = "worker.js";
 
 const OPERATIONS: readonly (keyof PingApi)[] = [

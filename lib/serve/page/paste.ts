@@ -22,13 +22,11 @@ export type PastedPing = ApiMeasurement & { time: number | null; line: number };
 
 /** The pings of a pasted text, its format and its faults. */
 export interface Pasted {
-  /** For people. */
   format: string;
   /** Whether pings are left out because neither the text nor the options say their source. */
   needsSource: boolean;
   /** In order of time; those without a time first, as they stand. */
   pings: PastedPing[];
-  /** The lines that cannot be used, and why. */
   faults: { line: number; message: string }[];
 }
 
@@ -40,7 +38,6 @@ interface PasteOptions {
   endTimeS: number | null;
 }
 
-/** Reads a pasted text. */
 export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pasted {
   const found: Found[] = [];
   const reading = { ...USUAL_READING, src: parseAddress(source) ? source : undefined };

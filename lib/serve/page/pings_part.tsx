@@ -35,7 +35,6 @@ interface PingsAnswer {
   expected?: Map<number, AnswerOf<"rtt">>;
 }
 
-/** The content of the fields: the pings, and the question, completed with defaults. */
 interface PingsQuestion {
   pasted: Pasted;
   src: string;
@@ -67,7 +66,6 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   return { pasted, src, dst, time, faults };
 }
 
-/** See the module. */
 export function PingsPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer } } = part;
   const isAsked = fields.pings !== undefined;
@@ -191,8 +189,6 @@ function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) 
   );
 }
 
-// How surprising one of many p-values is.
-
 /** Below it, a value is unusual. */
 const UNUSUAL = 0.01;
 /** Unusual pings that are named in the sentence. */
@@ -201,10 +197,8 @@ const NUM_NAMED = 3;
 /** `surprising`: also among so many values; `unusual`: taken by itself. */
 type Surprise = "surprising" | "unusual" | "usual";
 
-/** A ping with what the model says of it. */
 export interface JudgedPing {
   ping: PastedPing;
-  /** The names of its ends. */
   names?: Pick<ScoreAnswer, "src_name" | "dst_name">;
   /** Undefined where it could not be scored. */
   pValue: number | undefined;
@@ -243,8 +237,6 @@ export function sumUp(rows: readonly JudgedPing[]): string {
   return `${odd.length} of ${n} ${odd.length === 1 ? "is" : "are"} unusual: ${named}${more}. ` +
     `Chance alone gives about ${chance}.`;
 }
-
-// Pings over time: the odd ones by another shape and colour, with the range that was expected of them.
 
 const HEIGHT_PX = 220;
 
@@ -359,7 +351,6 @@ function planOf(rows: readonly JudgedPing[]): ChartPlan {
 const NUM_SHOWN = 50;
 const MARKS: Record<Surprise, string> = { surprising: "▲ surprising", unusual: "△ unusual", usual: "" };
 
-/** Judges pings by their scores. */
 function judgePings(
   pings: readonly PastedPing[],
   scores: readonly (ScoreAnswer | LineError)[],

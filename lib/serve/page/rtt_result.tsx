@@ -9,7 +9,6 @@ import { Table } from "./table.tsx";
 import { Basis } from "./basis.tsx";
 import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN } from "./chart.tsx";
 
-/** The quantiles of the table. */
 const TABLE_QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 
 /** A question for all that this part of the page shows. */
@@ -91,7 +90,6 @@ function RttFigures({ answer }: { answer: AnswerOf<"rtt"> }) {
   );
 }
 
-/** A number with its name. */
 export function Figure({ name, value, note }: { name: string; value: string; note?: string | undefined }) {
   return (
     <div>
@@ -138,10 +136,7 @@ function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
   );
 }
 
-// The probability density of an RTT: the share of replies in each bin of so many milliseconds.
-
 const HISTOGRAM_HEIGHT_PX = 260;
-/** Bins of a chart, at most. */
 const MAX_BINS = 60;
 /** A bin is at least that part of its RTT wide: quantiles do not resolve more. */
 const LEAST_RELATIVE_WIDTH = 0.001;
@@ -320,10 +315,6 @@ function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): 
   ctx.restore();
 }
 
-// The distribution function of an RTT, with its 50 % and 90 % bands.
-
-// Where the labels of a logarithmic axis stand.
-
 /** How many decades are between labels where there is room for few. */
 const STRIDES = [6, 4, 3, 2];
 /** Steps of labels within a decade, from few to many. */
@@ -369,7 +360,6 @@ function roundStep(least: number): number {
 /** The quantiles of a curve: every half per cent, so that it is as fine where it is steep as where it is flat. */
 export const CURVE_QUANTILES = Array.from({ length: 199 }, (_, i) => (i + 1) / 200);
 
-/** A curve of the chart. */
 interface Curve {
   /** For its label beside it; empty if it is the only one. */
   name: string;
@@ -394,7 +384,6 @@ function DistributionChart({ curves }: { curves: readonly Curve[] }) {
   );
 }
 
-/** The distribution in a sentence. */
 export function summaryOf(answer: AnswerOf<"rtt">): string {
   const q = (quantile: number) => quantileOf(answer, quantile);
   return `Median ${formatMs(q(0.5))}; half of the replies take ${formatRange(q(0.25), q(0.75))}, ` +

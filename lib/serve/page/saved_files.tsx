@@ -2,7 +2,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { csvField } from "../../base/text.ts";
 
-/** Has the browser save a file. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement("a");
@@ -13,7 +12,6 @@ export function saveFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A cell of CSV; null is an empty one. */
 type CsvValue = string | number | null;
 
 /** Writes CSV (RFC 4180) with a header line. */

@@ -103,7 +103,6 @@ export function formatTime(timeS: number | null): string {
   return timeS === null ? "any time" : `${inputTime(timeS).replace("T", " ")} UTC`;
 }
 
-/** A time for people, to the second. */
 export function formatSecond(timeS: number | null): string {
   if (timeS === null) return "any time";
   return `${new Date(timeS * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;

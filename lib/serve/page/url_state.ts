@@ -5,43 +5,13 @@
  * @module
  */
 
-// Text short enough for a link: deflated (RFC 1951), in the letters of base64url (RFC 4648, section 5).
-
-/** Packs a text. */
-export async function packText(text: string): Promise<string> {
-  const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/** Unpacks a text; undefined if the packed one is damaged. */
-export async function unpackText(packed: string): Promise<string | undefined> {
-  try {
-    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
-    return new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
-  } catch {
-    return undefined; // A link that was cut off or changed.
-  }
-}
-
-async function through(
-  bytes: Uint8Array<ArrayBuffer>,
-  stream: ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource>,
-): Promise<Uint8Array> {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
-}
-
-/** The parts of the page, in order. */
 export const PARTS = ["map", "ask", "compare", "pings", "fits", "model"] as const;
-/** The name of a part. */
 export type PartName = (typeof PARTS)[number];
 
 /** The fields of all parts; parts that ask for the same thing share one. */
 const FIELD_NAMES = [
   ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "layer", "pings"] as const,
 ];
-/** The name of a field. */
 export type FieldName = (typeof FIELD_NAMES)[number];
 /** The texts in the fields; an absent one is empty. */
 export type Fields = Readonly<Partial<Record<FieldName, string>>>;
@@ -96,4 +66,29 @@ export async function parseHash(hash: string): Promise<PageState> {
 /** A query whose addresses and prefixes stay readable: RFC 3986 allows `:` and `/` in a fragment as they are. */
 function readableQuery(values: URLSearchParams): string {
   return values.toString().replaceAll("%3A", ":").replaceAll("%2F", "/");
+}
+
+/** Packs a text for a link: deflated (RFC 1951), in the letters of base64url (RFC 4648, section 5). */
+export async function packText(text: string): Promise<string> {
+  const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Unpacks a text; undefined if the packed one is damaged. */
+export async function unpackText(packed: string): Promise<string | undefined> {
+  try {
+    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    return new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
+  } catch {
+    return undefined; // A link that was cut off or changed.
+  }
+}
+
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  stream: ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource>,
+): Promise<Uint8Array> {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }

@@ -17,7 +17,6 @@ export class WeightCache {
     this.#site = new URL(".", site);
   }
 
-  /** The bytes of a file, if they are kept. */
   async get(file: WeightFile): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const kept = await (await this.#open())?.match(this.#keyOf(file));
     return kept && new Uint8Array(await kept.arrayBuffer());
@@ -39,7 +38,6 @@ export class WeightCache {
     }
   }
 
-  /** How many bytes are kept. */
   async sizeBytes(): Promise<number> {
     const cache = await this.#open();
     let sizeBytes = 0;
@@ -49,7 +47,6 @@ export class WeightCache {
     return sizeBytes;
   }
 
-  /** Removes what is kept. */
   async delete(): Promise<void> {
     const cache = await this.#open();
     for (const key of await this.#keys(cache)) await cache?.delete(key);

@@ -24,155 +24,12 @@ import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
 import type { PageMessage, WorkerMessage } from "./open_api.ts";
 
-// Loads the model of an exported site: its description and its weights, from the network or from what the browser keeps.
-
-/** Called with what is loaded so far of all weights. */
-type OnBytes = (loadedBytes: number, totalBytes: number) => void;
-
-/** Loads `site.json`. @throws {UserError} If it is not there or none. */
-async function loadSite(address: URL): Promise<Site> {
-  const response = await fetched(address, { cache: "no-cache" });
-  return parseSite(await response.text(), address.href);
-}
-
-/**
- * Loads the weights of a site, and keeps them.
- *
- * @param address That of `site.json`.
- * @throws {UserError} If they cannot be loaded, or are not what the site describes.
- */
-async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
-  // A program loads its files from its own disk: they are not kept a second time.
-  const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
-  const files = [...site.weights, ...(site.trainingData ? [site.trainingData] : [])];
-  const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  let trainingData: TrainingData | undefined;
-  const weights = new Map<string, Float32Array>();
-  let doneBytes = 0;
-  for (const file of files) {
-    const url = new URL(file.path, address);
-    const bytes = await bytesOf(
-      file,
-      url,
-      cache,
-      (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
-    );
-    doneBytes += file.sizeBytes;
-    const content = decodeSafetensors(bytes, url.href);
-    if (file === site.trainingData) {
-      trainingData = decodeTrainingData(content, url.href);
-      continue;
-    }
-    const tensors = presentNames(content.tensors, site.formatVersion, address.href);
-    for (const [name, values] of tensors) weights.set(name, values);
-  }
-  const model = parseModelConfig(site.model.config.model);
-  const isOfPool = (name: string) => name.startsWith("pool.");
-  const pool = presentPool(new Map([...weights].filter(([name]) => isOfPool(name))));
-  const network = new Map([...weights].filter(([name]) => !isOfPool(name)));
-  const fault = faultOfNumbers(network, { config: model, limit: WEIGHT_LIMIT }) ?? faultOfNumbers(pool);
-  if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
-  const { step, model_sha256: sha256 } = site.model;
-  return {
-    directory: address.href,
-    config: { model },
-    state: { step, files: { model: { sha256 } } },
-    weights: network,
-    trainingData,
-    ...(pool.size > 0 && { pool }),
-  };
-}
-
-async function bytesOf(
-  file: WeightFile,
-  url: URL,
-  cache: WeightCache | undefined,
-  onBytes: (loadedBytes: number) => void,
-): Promise<Uint8Array<ArrayBuffer>> {
-  onBytes(0);
-  const kept = await cache?.get(file);
-  // A file that was damaged on the disk is loaded again.
-  if (kept && await faultOf(kept, file) === undefined) return kept;
-  const bytes = await downloaded(file, url, onBytes);
-  const fault = await faultOf(bytes, file);
-  if (fault) {
-    throw new UserError(
-      `Cannot use the model from ${url.href}: ${fault}; load the page again, and if that does not help, ` +
-        "export the site again and copy all of its files",
-    );
-  }
-  await cache?.put(file, bytes);
-  return bytes;
-}
-
-/** The fault in the bytes of a file, if any. */
-async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): Promise<string | undefined> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  if (found === sha256) return undefined;
-  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${sha256.slice(0, 12)}…: it was damaged or ` +
-    "replaced";
-}
-
-async function downloaded(
-  { sizeBytes }: WeightFile,
-  url: URL,
-  onBytes: (loadedBytes: number) => void,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const { body } = await fetched(url, { cache: "no-store" });
-  const bytes = new Uint8Array(sizeBytes);
-  let loadedBytes = 0;
-  const refuse = (found: string) =>
-    new UserError(
-      `Cannot use the model from ${url.href}: found ${found} bytes, expected ${sizeBytes}; load the page again`,
-    );
-  try {
-    const reader = body?.getReader();
-    for (let chunk = await reader?.read(); chunk?.value; chunk = await reader?.read()) {
-      if (loadedBytes + chunk.value.length > sizeBytes) throw refuse("more");
-      bytes.set(chunk.value, loadedBytes);
-      loadedBytes += chunk.value.length;
-      onBytes(loadedBytes);
-    }
-  } catch (cause) {
-    if (cause instanceof UserError) throw cause;
-    throw unreachable(url, "the connection was lost", cause);
-  }
-  if (loadedBytes < sizeBytes) throw refuse(String(loadedBytes));
-  return bytes;
-}
-
-async function fetched(url: URL, options: RequestInit): Promise<Response> {
-  let response: Response;
-  try {
-    response = await (url.protocol === "file:" ? readLocal(url) : fetch(url, options));
-  } catch (cause) {
-    throw unreachable(url, "the server did not answer", cause);
-  }
-  if (response.ok) return response;
-  throw unreachable(url, `the server answered ${response.status}`);
-}
-
-/** A file, which `fetch` of Node does not read. */
-async function readLocal(url: URL): Promise<Response> {
-  // Not as a text in place, which browsers' bundlers would look for.
-  const module = "node:fs/promises";
-  return new Response(await (await import(module)).readFile(url));
-}
-
-function unreachable(url: URL, found: string, cause?: unknown): UserError {
-  return new UserError(`Cannot load ${url.href}: ${found}; check the connection and load the page again`, {
-    cause,
-  });
-}
-
 /** GPU memory for queries, besides the weights: a phone shares it with all that is open. */
 const MEMORY_LIMIT_BYTES = 2 ** 28;
 /** Has the kernels compiled, and says before anybody asks if they cannot run. */
 const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
 /** Called with what is done while a model is loaded. */
 type Report = (status: Extract<WorkerMessage, { kind: "status" }>["status"]) => void;
-/** Between two reports of progress. */
 const REPORT_MS = 100;
 
 const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
@@ -285,4 +142,143 @@ function messageOf(error: unknown, action: string): string {
   if (status !== 500) return detail;
   console.error(error);
   return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Called with what is loaded so far of all weights. */
+type OnBytes = (loadedBytes: number, totalBytes: number) => void;
+
+/** Loads `site.json`. @throws {UserError} If it is not there or none. */
+async function loadSite(address: URL): Promise<Site> {
+  const response = await fetched(address, { cache: "no-cache" });
+  return parseSite(await response.text(), address.href);
+}
+
+/**
+ * Loads the weights of a site, and keeps them.
+ *
+ * @param address That of `site.json`.
+ * @throws {UserError} If they cannot be loaded, or are not what the site describes.
+ */
+async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
+  // A program loads its files from its own disk: they are not kept a second time.
+  const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
+  const files = [...site.weights, ...(site.trainingData ? [site.trainingData] : [])];
+  const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  let trainingData: TrainingData | undefined;
+  const weights = new Map<string, Float32Array>();
+  let doneBytes = 0;
+  for (const file of files) {
+    const url = new URL(file.path, address);
+    const bytes = await bytesOf(
+      file,
+      url,
+      cache,
+      (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
+    );
+    doneBytes += file.sizeBytes;
+    const content = decodeSafetensors(bytes, url.href);
+    if (file === site.trainingData) {
+      trainingData = decodeTrainingData(content, url.href);
+      continue;
+    }
+    const tensors = presentNames(content.tensors, site.formatVersion, address.href);
+    for (const [name, values] of tensors) weights.set(name, values);
+  }
+  const model = parseModelConfig(site.model.config.model);
+  const isOfPool = (name: string) => name.startsWith("pool.");
+  const pool = presentPool(new Map([...weights].filter(([name]) => isOfPool(name))));
+  const network = new Map([...weights].filter(([name]) => !isOfPool(name)));
+  const fault = faultOfNumbers(network, { config: model, limit: WEIGHT_LIMIT }) ?? faultOfNumbers(pool);
+  if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
+  const { step, model_sha256: sha256 } = site.model;
+  return {
+    directory: address.href,
+    config: { model },
+    state: { step, files: { model: { sha256 } } },
+    weights: network,
+    trainingData,
+    ...(pool.size > 0 && { pool }),
+  };
+}
+
+async function bytesOf(
+  file: WeightFile,
+  url: URL,
+  cache: WeightCache | undefined,
+  onBytes: (loadedBytes: number) => void,
+): Promise<Uint8Array<ArrayBuffer>> {
+  onBytes(0);
+  const kept = await cache?.get(file);
+  // A file that was damaged on the disk is loaded again.
+  if (kept && await faultOf(kept, file) === undefined) return kept;
+  const bytes = await downloaded(file, url, onBytes);
+  const fault = await faultOf(bytes, file);
+  if (fault) {
+    throw new UserError(
+      `Cannot use the model from ${url.href}: ${fault}; load the page again, and if that does not help, ` +
+        "export the site again and copy all of its files",
+    );
+  }
+  await cache?.put(file, bytes);
+  return bytes;
+}
+
+async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): Promise<string | undefined> {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (found === sha256) return undefined;
+  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${sha256.slice(0, 12)}…: it was damaged or ` +
+    "replaced";
+}
+
+async function downloaded(
+  { sizeBytes }: WeightFile,
+  url: URL,
+  onBytes: (loadedBytes: number) => void,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { body } = await fetched(url, { cache: "no-store" });
+  const bytes = new Uint8Array(sizeBytes);
+  let loadedBytes = 0;
+  const refuse = (found: string) =>
+    new UserError(
+      `Cannot use the model from ${url.href}: found ${found} bytes, expected ${sizeBytes}; load the page again`,
+    );
+  try {
+    const reader = body?.getReader();
+    for (let chunk = await reader?.read(); chunk?.value; chunk = await reader?.read()) {
+      if (loadedBytes + chunk.value.length > sizeBytes) throw refuse("more");
+      bytes.set(chunk.value, loadedBytes);
+      loadedBytes += chunk.value.length;
+      onBytes(loadedBytes);
+    }
+  } catch (cause) {
+    if (cause instanceof UserError) throw cause;
+    throw unreachable(url, "the connection was lost", cause);
+  }
+  if (loadedBytes < sizeBytes) throw refuse(String(loadedBytes));
+  return bytes;
+}
+
+async function fetched(url: URL, options: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await (url.protocol === "file:" ? readLocal(url) : fetch(url, options));
+  } catch (cause) {
+    throw unreachable(url, "the server did not answer", cause);
+  }
+  if (response.ok) return response;
+  throw unreachable(url, `the server answered ${response.status}`);
+}
+
+/** A file, which `fetch` of Node does not read. */
+async function readLocal(url: URL): Promise<Response> {
+  // Not as a text in place, which browsers' bundlers would look for.
+  const module = "node:fs/promises";
+  return new Response(await (await import(module)).readFile(url));
+}
+
+function unreachable(url: URL, found: string, cause?: unknown): UserError {
+  return new UserError(`Cannot load ${url.href}: ${found}; check the connection and load the page again`, {
+    cause,
+  });
 }

@@ -35,7 +35,6 @@ async function makeBundle(): Promise<PageBundle> {
   return { sources, hash, files };
 }
 
-/** The local modules that the scripts are made from, from the root. */
 async function modulesOfScripts(): Promise<string[]> {
   const graphs = Object.values(SCRIPTS).map(async (source) =>
     JSON.parse(await deno("info", "--json", `${FOLDER}/${source}`)).modules as { specifier: string }[]

@@ -29,17 +29,13 @@ const HALF_LIMIT = 65_520;
 /** Tells the page that the model is beside it. */
 const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 
-/** The content of a site. */
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
   /** The tensors of its pool, if that is to count. */
   readonly pool: ReadonlyMap<string, Float32Array> | undefined;
-  /** The page's information about the model. */
   readonly info: ModelInfo;
-  /** See {@link Site}. */
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
-  /** Of addresses. */
   readonly names: AddressNames;
 }
 

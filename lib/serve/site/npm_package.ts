@@ -119,7 +119,6 @@ async function importFromProgram() {
 }
 `;
 
-/** The types of the module. */
 function declarations(): string {
   const { components, paths } = openApiDocument() as {
     components: { schemas: Record<string, Json> };

@@ -1,12 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { streamOf, withService } from "./tiny_service.ts";
-import {
-  inOrder,
-  jsonLines,
-  measurementLines,
-  type MeasurementLinesOptions,
-} from "../../../lib/serve/api/lines.ts";
+import { inOrder, measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
@@ -15,7 +10,6 @@ import type { LineError } from "../../../lib/query/questions/question.ts";
 import { score, type ScoreAnswer } from "../../../lib/query/questions/score.ts";
 import { parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
 import { scoreFile } from "../../../lib/query/files/score_file.ts";
-import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
@@ -114,33 +108,6 @@ function contextsOf(lines: readonly ReturnType<typeof lineOf>[], maxContext = 3)
     return context.map((each) => measurements.indexOf(each));
   });
 }
-
-Deno.test("scores are those of scoreResults(), each line after the lines before it", () =>
-  withService(async (service, model) => {
-    const lines = [lineOf(1, 0), lineOf(2, 60), lineOf(1, 60, null), lineOf(1, 120), lineOf(2, 30)];
-    const contexts = contextsOf(lines);
-    assertEquals(contexts, [[], [0], [0], [0, 2], [0]]);
-    const measurements = lines.map((line) => parseMeasurement(line));
-    const cases = measurements.map((measurement, number) => ({
-      measurement,
-      number,
-      context: contexts[number].map((place) => measurements[place]),
-    }));
-    const { scores } = await scoreResults(model, cases, { seed: 7 });
-    const asked = lines.map(({ src, dst, time, rtt }) => ({ src, dst, time, rtt }));
-    const answers = await Array.fromAsync(
-      service.scoreLines(jsonLines(asked), { context: 3, seed: 7 }),
-    );
-    assertEquals(
-      answers.map(numbersOf),
-      scores.map(({ logLikelihood, pValue }, i) => [
-        ...[logLikelihood, pValue],
-        lines[i].rtt === null ? Math.exp(logLikelihood) : 1,
-      ]),
-    );
-    const numbers = { log_likelihood: 0, p_value: 0, loss_run_p_value: 0 };
-    assertEquals({ ...answers[2], ...numbers }, { line: 3, ...asked[2], ...numbers });
-  }));
 
 Deno.test("scores are those of the stage score, where lines come in order of time", () =>
   withService(async (service, model) => {

@@ -2,18 +2,10 @@ import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { AddressCounts, basisJson } from "../../../lib/data/addresses/known_addresses.ts";
-import {
-  assert,
-  assertAlmostEquals,
-  assertEquals,
-  assertNotEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
-import { modelAnswerSchema } from "../../../lib/serve/api/schemas.ts";
-import { type AnswerOf, type QuestionOf, QUESTIONS } from "../../../lib/query/questions/questions.ts";
+import { type AnswerOf, QUESTIONS } from "../../../lib/query/questions/questions.ts";
 import { summaryOf } from "../../../lib/query/questions/rtt.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
@@ -64,22 +56,6 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
     });
     const { quantiles_ms } = await service.rtt(QUESTION);
     assertEquals(Object.keys(quantiles_ms).join(), "0.05,0.25,0.5,0.75,0.95");
-  }));
-
-Deno.test("rtt() takes prefixes, draws as rttBetweenPrefixes() does, and tells notes", () =>
-  withService(async (service, model) => {
-    const asked = { src: "192.0.2.1", dst: "198.51.100.3/28", draws: 16, seed: 5 };
-    const answer = await service.rtt({ ...asked, quantiles: [0.5], at: [20] });
-    const question = { src: asked.src, dst: asked.dst };
-    const expected = await rttBetweenPrefixes(model, question, { numDraws: 16, seed: 5 });
-    const { p_failed, drawn } = summaryOf(expected, { quantiles: [0.5], at: [20] });
-    assertEquals(QUESTIONS.rtt.answer.parse(answer), answer);
-    assertEquals(answer.p_failed, p_failed);
-    assertEquals(answer.drawn?.num_draws, 16);
-    assertEquals(answer.drawn?.standard_errors.cdf, drawn?.standard_errors.cdf);
-    assertEquals(answer.drawn?.standard_errors.quantiles_ms, drawn?.standard_errors.quantiles_ms);
-    assertEquals(answer.notes?.[0], "198.51.100.3/28 has bits after the prefix: taken as 198.51.100.0/28");
-    assertEquals(answer.time, null);
   }));
 
 Deno.test("lines() answers lines in order as rtt() does, and tells of those it cannot", () =>
@@ -194,73 +170,6 @@ Deno.test("destinations() says how often the source measured each, from the mode
     });
   }));
 
-Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses candidates by their number", () =>
-  withService(async (service) => {
-    const { dst: _, ...asked } = QUESTION;
-    const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.5"];
-    const answer = await service.nearest({ ...asked, candidates });
-    assertEquals(QUESTIONS.nearest.answer.parse(answer), answer);
-    assertEquals([answer.candidates, answer.nearest.length, answer.time], [3, 3, 1_700_000_000]);
-    for (const { candidate, median_ms, p_failed, basis } of answer.nearest) {
-      const alone = await service.rtt({ ...QUESTION, dst: candidate, quantiles: [0.5] });
-      assertEquals([median_ms, basis], [alone.quantiles_ms["0.5"], alone.basis]);
-      assertAlmostEquals(p_failed, alone.p_failed, 1e-6);
-    }
-    const total = answer.nearest.reduce((sum, { p_nearest }) => sum + p_nearest, answer.p_no_reply);
-    assertAlmostEquals(total, 1, 1e-6);
-    for (
-      const [wrong, message] of [
-        [[], "candidates"],
-        [Array(257).fill("198.51.100.7"), "candidates"],
-        [["198.51.100.7", "nowhere"], 'candidate 2: dst: Cannot read "nowhere"'],
-        [["198.51.100.7", "2001:db8::1"], "candidate 2: "],
-      ] as const
-    ) {
-      const detail = await problemFrom(service.nearest({ ...asked, candidates: [...wrong] }));
-      assertStringIncludes(detail, message);
-    }
-    const ended = AbortSignal.abort(new Error("gone"));
-    await assertRejects(() => service.nearest({ ...asked, candidates }, ended), Error, "gone");
-  }));
-
-Deno.test("matrix() gives what rtt() answers of each pair, after the context, and refuses too many pairs", () =>
-  withService(async (service) => {
-    const { src, dst, ...asked } = QUESTION;
-    const nodes = [src, dst];
-    const destinations = ["203.0.113.0/24", src];
-    const wanted = { quantiles: [0.9], samples: 2, draws: 4 };
-    const answer = await service.matrix({ ...asked, nodes, destinations, ...wanted });
-    assertEquals(QUESTIONS.matrix.answer.parse(answer), answer);
-    assertEquals([answer.destinations, answer.rows.map(({ src }) => src)], [destinations, nodes]);
-    const ofSelf = answer.rows[0];
-    const { median_ms, p_failed, quantiles_ms, samples_ms } = ofSelf;
-    const numbers = [median_ms, p_failed, quantiles_ms["0.9"], samples_ms];
-    assertEquals(numbers.map((each) => each?.[1]), [null, null, null, null]);
-    assertEquals(answer.rows[1].samples_ms?.map((each) => each?.length), [2, 2]);
-    for (const [row, column] of [[0, 0], [1, 0], [1, 1]]) {
-      const pair = { src: nodes[row], dst: destinations[column], draws: 4 };
-      const alone = await service.rtt({ ...asked, ...pair, quantiles: [0.5, 0.9] });
-      const { median_ms, p_failed, quantiles_ms } = answer.rows[row];
-      assertEquals([median_ms[column], quantiles_ms["0.9"][column]], Object.values(alone.quantiles_ms));
-      assertAlmostEquals(p_failed[column] ?? NaN, alone.p_failed, 2e-6);
-    }
-    const many = Array.from({ length: 65 }, (_, i) => `10.0.0.${i}`);
-    for (
-      const [wrong, message] of [
-        [{ nodes: [] }, "nodes"],
-        [{ nodes: many }, "found 65 nodes and 65 destinations, expected at most 4096 pairs"],
-        [{ nodes: [src, "nowhere"] }, 'node 2: dst: Cannot read "nowhere"'],
-        [{ nodes, destinations: [src, src] }, "destination 2: found"],
-        [{ nodes: [src, "2001:db8::1"] }, "Cannot answer"],
-      ] as const
-    ) {
-      const question = { ...wrong, nodes: [...wrong.nodes] } as QuestionOf<"matrix">;
-      assertStringIncludes(await problemFrom(service.matrix(question)), message);
-    }
-    const ended = AbortSignal.abort(new Error("gone"));
-    await assertRejects(() => service.matrix({ nodes }, ended), Error, "gone");
-  }));
-
 Deno.test("destinations() gives those of rankDestinations()", () =>
   withService(async (service, model) => {
     const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
@@ -344,15 +253,6 @@ Deno.test("likelihood() gives the bits of measurementBits()", () =>
       rtt: 11.25,
       step: 0,
     });
-  }));
-
-Deno.test("model() gives what the service was told, the adapter, and pairs that can be asked", () =>
-  withService(async (service, { gpu }) => {
-    const { examples, ...told } = modelAnswerSchema.strict().parse(await service.model());
-    assertEquals(told, { ...INFO, adapter: gpu.info.name });
-    assert(examples.length > 1 && examples.length <= 4, `${examples.length} examples`);
-    for (const example of examples) assertEquals((await service.rtt(example)).src, example.src);
-    assertEquals((await service.model()).examples, examples);
   }));
 
 Deno.test("examples are pairs that were measured often, without those that lose most replies", () =>
