@@ -1,8 +1,4 @@
-/**
- * How a request is answered with a model: as one JSON value, or line by line.
- *
- * @module
- */
+/** Answers requests with a model: as one JSON value, or line by line. @module */
 import { ApiError, problemOf } from "./api/api_error.ts";
 import type { LineError } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
@@ -18,9 +14,9 @@ export interface Limits {
   readonly maxBodyBytes: number;
   /** Seconds until a request is read and answered; of JSON lines, until the client has taken one more answer. */
   readonly maxRequestS: number;
-  /** Connections at the same time. Some more are taken, for `/healthz` and `/metrics` only. */
+  /** Connections at the same time; a few more are taken for `/healthz` and `/metrics` only. */
   readonly maxConnections: number;
-  /** Of these, connections from one address. */
+  /** Connections from one address. */
   readonly maxClientConnections: number;
 }
 
@@ -43,7 +39,7 @@ export async function askQuestion(
   return await (name === "model" ? service.model() : service[name](question as never, signal));
 }
 
-/** Answers a GET. The answer depends on the URL and the model only, so a client that has it is told that it does. */
+/** Answers a GET. The answer depends only on the URL and the model, so a client that has it gets 304. */
 export async function answerGet(
   request: Request,
   options: AnswerOptions,
@@ -84,8 +80,9 @@ export type AskLines = (
 ) => AsyncIterable<{ line: number }>;
 
 /**
- * Answers a POST of JSON lines, or of measurements in another format. A line is read when the client takes answers, so memory is bounded. An error before
- * the first answer is a problem; later the connection breaks off.
+ * Answers a POST of JSON lines, or of measurements in another format. A line is read when the client takes
+ * answers, which bounds memory. An error before the first answer is a problem; after it, the connection
+ * breaks off.
  *
  * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are taken.
  */
@@ -149,7 +146,7 @@ export async function answerLines(
   });
 }
 
-/** Whether the client has what the entity tag stands for. */
+/** Whether the client already has the answer with an entity tag. */
 export function isKnown(request: Request, etag: string): boolean {
   const known = request.headers.get("if-none-match");
   return known?.match(/"[^"]*"/g)?.includes(etag) ?? false;
@@ -213,9 +210,9 @@ const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
 /**
  * Reads the body of a JSON request.
  *
- * @returns Its length, and a function that reads its value.
- * @throws {ApiError} 413 if it is too long, 415 if it says that it is encoded or something else; later 400 if it is no
- *   JSON.
+ * @returns Its length, and a function that parses it.
+ * @throws {ApiError} 413 if it is too long, 415 if it is encoded or of another type, and when parsed 400 if
+ *   it is not JSON.
  */
 export async function readJson(
   request: Request,
@@ -247,10 +244,10 @@ export async function readJson(
   return { lengthBytes, value };
 }
 
-/** In place of a line that cannot be read: no JSON, so it has an error as its answer. */
+/** Takes the place of a line that cannot be read; it is not JSON, so its answer is an error. */
 const UNREADABLE = "?";
 
-/** The lines of a body, which are read as they are asked for. */
+/** The lines of a body, read once, as they are asked for. */
 class BodyLines implements AsyncIterable<string> {
   readonly #request: Request;
   readonly #options: BodyOptions;
@@ -261,12 +258,7 @@ class BodyLines implements AsyncIterable<string> {
   /** Whether they are not lines of JSON. */
   readonly isText: boolean;
 
-  /**
-   * Reads nothing yet.
-   *
-   * @param stop Ends the lines where they are.
-   * @throws {ApiError} 415 if the body says that it is something else.
-   */
+  /** @param stop Ends the lines where they are. @throws {ApiError} 415 if the body is of another type. */
   constructor(request: Request, options: BodyOptions & { isMeasurements: boolean }, stop: AbortSignal) {
     const types = options.isMeasurements ? [...LINES_TYPES, ...MEASUREMENT_TYPES] : LINES_TYPES;
     this.isText = MEASUREMENT_TYPES.includes(requireType(request, types));

@@ -1,8 +1,4 @@
-/**
- * The routes of the server.
- *
- * @module
- */
+/** The routes of the server. @module */
 import { ApiError, problemOf, problemResponse } from "./api/api_error.ts";
 import { shortened } from "../base/errors.ts";
 import { urlHost } from "../base/text.ts";
@@ -51,9 +47,9 @@ export function makeApp(options: AppOptions): Hono {
 }
 
 /**
- * Makes the app of a stage that watches: what monitors ask for, and nothing else.
+ * The app of a stage that watches: what monitors ask for, and nothing else.
  *
- * @param options `host`: the address that it listens at; `refresh`: called before metrics are read.
+ * @param options `refresh`: called before metrics are read.
  */
 export function makeWatchApp(
   watched: WatchedState,
@@ -233,12 +229,7 @@ class HostNames {
   readonly #isAny: boolean;
   readonly #names: ReadonlySet<string>;
 
-  /**
-   * Takes the place of a server.
-   *
-   * @param host The address that it listens at.
-   * @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on.
-   */
+  /** @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on. */
   constructor(host: string, allowOrigins: readonly string[]) {
     this.#isAny = !LOOPBACK.test(urlHost(host)) || allowOrigins.includes("*");
     this.#names = new Set(

@@ -1,8 +1,4 @@
-/**
- * A model from disk with its description, as a server and an exported site need it.
- *
- * @module
- */
+/** A model from disk with its description, as a server and an exported site need it. @module */
 import * as z from "zod";
 import { dirname, join } from "@std/path";
 import { dataJson } from "../data/addresses/known_addresses.ts";
@@ -43,7 +39,6 @@ interface DescribedModel {
 /**
  * Reads a model. All faults of its files are found here, before a GPU is opened.
  *
- * @param onNote See `loadCheckpoint`.
  * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
  */
 export async function readDescribedModel(
@@ -129,11 +124,10 @@ const reportSchema = z.object({
 });
 
 /**
- * The evaluation of a model.
+ * The evaluation of a model, null if there is none.
  *
- * @param named A `report.json`, if named; else the one in the run or beside it, if it is of this model.
- * @param checkpoint The model.
- * @returns Null if there is no evaluation of it.
+ * @param named The path of a `report.json`; by default the one in the run or beside it, if it is of this
+ *   model.
  * @throws {UserError} If the named one cannot be read.
  * @throws {FormatError} If it is not a report of an evaluation, or is of another model.
  */
@@ -189,7 +183,7 @@ function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
   return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
 }
 
-/** The run of a checkpoint, or of its base; undefined for one outside of a run. */
+/** The run of a checkpoint, or of its base; undefined outside of a run. */
 function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
   return runOfCheckpoint(adapted?.base ?? directory);
 }

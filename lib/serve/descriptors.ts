@@ -1,8 +1,4 @@
-/**
- * File descriptors of a server: every connection takes one, and `ulimit -n` bounds them.
- *
- * @module
- */
+/** File descriptors of a server: every connection takes one, and `ulimit -n` bounds them. @module */
 import { fromFileUrl } from "@std/path";
 import { UserError } from "../base/errors.ts";
 import { isOutOfFiles } from "../io/files/file_errors.ts";
@@ -25,10 +21,8 @@ export interface ConnectionLimits extends Limits {
 }
 
 /**
- * Lowers the limits of connections to what the process may open.
+ * Lowers the limits of connections to what the process may open, and logs that it does.
  *
- * @param limits The wanted ones.
- * @param log Gets a line if they are lowered.
  * @throws {UserError} If it may open too few for any connection.
  */
 export function withinDescriptors(limits: Limits, log: (line: string) => void): ConnectionLimits {
@@ -59,9 +53,8 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
 }
 
 /**
- * How many descriptors are free. They are opened, because a stage may not read the limit of its process.
- *
- * @param most No more are counted.
+ * How many descriptors are free, up to a number. They are opened, because a stage may not read the limit of
+ * its process.
  */
 function freeDescriptors(most: number): number {
   // A package of a registry has no file that the stage may read.

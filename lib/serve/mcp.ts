@@ -1,10 +1,10 @@
 /**
- * The questions of the API as tools of assistants, by the Model Context Protocol (MCP): over HTTP, or over standard input
- * and output.
+ * The questions of the API as tools of assistants, by the Model Context Protocol (MCP), over HTTP or over
+ * standard input and output.
  *
- * The protocol is that of the package `@modelcontextprotocol/server`, for clients of 2024-11-05 to 2026-07-28. It is loaded
- * when a client asks, since few do. Each request over HTTP stands alone: there are no sessions and no streams of events.
- * Specification: https://modelcontextprotocol.io/specification/2026-07-28.
+ * The package `@modelcontextprotocol/server` speaks the protocol with clients of 2024-11-05 to 2026-07-28. It
+ * is loaded when a client asks, since few do. Each request over HTTP stands alone: there are no sessions and
+ * no streams of events. Specification: https://modelcontextprotocol.io/specification/2026-07-28.
  *
  * @module
  */
@@ -79,8 +79,8 @@ export class McpTools {
   }
 
   /**
-   * Serves the client at standard input and output, until the input ends or the server stops; what was asked before is
-   * answered.
+   * Serves the client at standard input and output, until the input ends or the server stops and what was
+   * asked is answered.
    *
    * @throws {UserError} If nobody reads the output.
    */

@@ -1,10 +1,4 @@
-/**
- * The server's counters, in the text format of Prometheus.
- *
- * Specification: Prometheus, "Exposition formats", text format 0.0.4.
- *
- * @module
- */
+/** The server's counters, in the text exposition format 0.0.4 of Prometheus. @module */
 import type { ServedModels } from "./served_models.ts";
 
 /** The media type of {@link exposition}. */

@@ -1,7 +1,6 @@
 /**
- * The description of the API, made of the schemas that requests and answers have.
- *
- * Specification: OpenAPI 3.1.0, whose schemas are JSON Schema 2020-12.
+ * The description of the API (OpenAPI 3.1.0, JSON Schema 2020-12), made of the schemas that requests and
+ * answers have.
  *
  * @module
  */
@@ -65,9 +64,9 @@ interface Operation {
   /** Descriptions of the variable parts of the path, by their names. */
   path?: Readonly<Record<string, string>>;
   query?: z.ZodObject;
-  /** `texts`: further types, of texts in the formats that are read. */
+  /** `texts`: further types, for texts in known formats. */
   body?: { type: string; schema: string; texts?: readonly string[] };
-  /** The media type and the schemas of one of which an answer is. */
+  /** The media type of the answer, and the schemas of which it has one. */
   answer: { type: string; schemas: readonly string[] };
   /** Further statuses. */
   problems: readonly ProblemStatus[];
@@ -75,13 +74,10 @@ interface Operation {
 
 const ASKED = [400, 429, 503] as const;
 const READ = [400, 408, 413, 415, 429, 503] as const;
-/** Of all paths: a foreign host, and a fault of the server. */
+/** Possible for all paths: a foreign host, a fault of the server. */
 const ANYWHERE = [421, 500] as const;
 
-/**
- * The operations of a question: by the query of a URL where it has all that must be asked, and as JSON; in lines where
- * answers need no long work.
- */
+/** The operations of a question: by the query of a URL, as JSON, and in lines. */
 function asked(kind: Question): [path: string, methods: Record<string, Operation>][] {
   const { name, summary } = kind;
   const question = servedSchema(kind);

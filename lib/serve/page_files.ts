@@ -1,8 +1,4 @@
-/**
- * The files of the page from its bundle, and as the server sends them.
- *
- * @module
- */
+/** The files of the page from its bundle, and as the server sends them. @module */
 import { createHash } from "node:crypto";
 import { fromFileUrl, join } from "@std/path";
 import { ensure, UserError } from "../base/errors.ts";
@@ -42,10 +38,9 @@ export async function loadBundle(): Promise<PageBundle | "missing" | "outdated">
 }
 
 /**
- * Reads the page.
+ * Reads the page: the bytes of each file by its name.
  *
  * @param action The caller's action, for the error.
- * @returns The bytes of each file by its name.
  * @throws {UserError} If the bundle is missing or was made from other sources.
  */
 export async function readPage(action: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {

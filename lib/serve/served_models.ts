@@ -1,6 +1,6 @@
 /**
- * The model that questions go to. A newer one can take its place while requests are in flight: these finish on the
- * model that they began with, which is closed after the last of them.
+ * The model that questions go to. When a newer one takes its place, requests in flight finish on the model
+ * that they began with, which is closed after the last of them.
  *
  * @module
  */

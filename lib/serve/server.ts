@@ -1,8 +1,8 @@
 /**
  * Takes connections and has an app answer.
  *
- * `node:http` of Deno, not `Deno.serve`: it limits connections and the time that a request's head may take, and tells of
- * what is no request. `Deno.serve` (2.9.6) has none of these, and waits for a head without end.
+ * It uses `node:http`, because `Deno.serve` (2.9.6) limits neither connections nor the time to send a head,
+ * and does not report what is not HTTP.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { type ConnectionLimits, withinDescriptors } from "./descriptors.ts";
 
 /** Bytes of a request's head; a question with every field is shorter. */
 const MAX_HEAD_BYTES = 16 * 2 ** 10;
-/** How long a head may take, s; people's networks are faster. */
+/** The longest time for a head, s; people's networks are faster. */
 const MAX_HEAD_S = 10;
 /** How long a connection may wait for the next request, s. */
 const MAX_IDLE_S = 15;
@@ -27,7 +27,7 @@ const SPARE_PATHS = ["/healthz", "/metrics"];
 /** How long one of these may be open, s. */
 const MAX_SPARE_S = 2;
 
-/** Requests of one connection that are sent before the first of them is answered; most clients send one. */
+/** The most requests that a connection may send before the first is answered; most clients send one. */
 const MAX_PIPELINED = 16;
 
 /** Where a server listens, and what it takes. */
@@ -74,7 +74,7 @@ export class HttpServer {
     server.on("request", listenerOf(options, connections));
     // A client may end its side after the request (RFC 9112, section 9.6), as `nc -N` does.
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-    // A client who does not read what is sent; those who wait for an answer are the app's.
+    // Ends a client that does not read what is sent; the app ends those that wait for an answer.
     server.timeout = 1000 * (limits.maxRequestS + MAX_HEAD_S);
     server.on("clientError", (error: Error & { code?: string }, socket) => {
       if (socket.writable) socket.end(rawProblem(...faultOf(error)));
@@ -97,14 +97,13 @@ export class HttpServer {
   }
 
   /**
-   * Takes no more connections, and waits until all requests are answered.
-   *
-   * @param withinS Ends those that take longer.
+   * Takes no more connections, and waits until all requests are answered. @param withinS Ends those that take
+   * longer.
    */
   async stop(withinS: number): Promise<void> {
     this.#acceptWatch[Symbol.dispose]();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // A client who still sends lines gets time to read that they are not answered.
+    // A client that still sends lines gets time to read that they are not answered.
     const idle = setInterval(() => this.#server.closeIdleConnections(), 1000);
     const late = setTimeout(() => this.#server.closeAllConnections(), 1000 * withinS);
     await closed;
@@ -126,7 +125,7 @@ function listenError(error: unknown, place: string): unknown {
   return new UserError(`Cannot listen at ${place}: ${LISTEN_FAULTS[code]}`, { cause: error });
 }
 
-/** The open connections, and those of them that are over the limits. */
+/** The open connections, and which of them are over the limits. */
 class Connections {
   readonly #limits: ConnectionLimits;
   readonly #numOfClient = new Map<string, number>();
@@ -171,7 +170,7 @@ class Connections {
     socket.once("close", () => count(-1));
   }
 
-  /** Why a request is not answered; undefined if it is. */
+  /** Why a request is refused; undefined if it is not. */
   refusalOf({ socket, url = "" }: IncomingMessage): ApiError | undefined {
     return SPARE_PATHS.includes(url.split("?")[0]) ? undefined : this.#spare.get(socket);
   }
@@ -202,9 +201,9 @@ interface ListeningPlace {
 /**
  * Has a server listen again that takes no more connections.
  *
- * When the process may open no more files as a connection comes, `node:http` of Deno (2.9.6) reports nothing and never
- * takes another one. It opens all connections that wait before the first of them can be refused. So a server that has
- * taken none for a while connects to itself.
+ * If the process may open no more files when a connection comes, `node:http` of Deno (2.9.6) reports nothing
+ * and never accepts again. It opens all waiting connections before the first of them can be refused. So a
+ * server that has accepted none for a while connects to itself.
  */
 class AcceptWatch implements Disposable {
   #timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,8 +1,6 @@
 /**
- * Pairs that are watched for changes, as others ask for them: measurements in and alarms out, metrics of Prometheus, and
- * RIPE Atlas' status checks.
- *
- * Specification: RIPE Atlas, "Status checks" of the REST API, version 2.
+ * Pairs that are watched for changes, as others ask for them: measurements in and alarms out, metrics of
+ * Prometheus, and status checks of RIPE Atlas (REST API, version 2).
  *
  * @module
  */
@@ -126,11 +124,9 @@ function newestOf({ recent }: WatchedPair): TimedMeasurement {
 }
 
 /**
- * The alarms of a measurement by probe. A measurement is known by its number at RIPE Atlas, or by the address of its
- * destination; a probe by its number if that is known, else by its address.
+ * The alarms of a measurement by probe. A measurement is identified by its number at RIPE Atlas or the
+ * address of its destination, a probe by its number if that is known, else by its address.
  *
- * @param id The number or address.
- * @param value Fields of a question; they are checked.
  * @throws {ApiError} 404 if no pair has that number or destination.
  */
 export function statusCheck(watch: PairWatch, id: string, value: unknown): StatusCheckAnswer {
@@ -139,7 +135,7 @@ export function statusCheck(watch: PairWatch, id: string, value: unknown): Statu
     value,
   );
   const isMeant = selectorOf(id);
-  // The pair that was seen last stands for its probe.
+  // The pair seen last represents its probe.
   const probes = new Map<string, StatusCheckAnswer["probes"][string]>();
   for (const pair of watch.pairs()) {
     if (!isMeant(pair)) continue;
@@ -180,9 +176,8 @@ function selectorOf(id: string): (pair: WatchedPair) => boolean {
 const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttMs.toPrecision(6));
 
 /**
- * Watches measurements as they come: lines of JSON, or a text of a format that is read.
+ * Watches measurements as they come: lines of JSON, or a text in a known format.
  *
- * @param watch Keeps what it knows of the pairs.
  * @param service Says what its model expected when an alarm began.
  * @param options `isText`: whether they are not lines of JSON; `fields`: the options of the question.
  * @returns Events and errors by line; most lines have neither.

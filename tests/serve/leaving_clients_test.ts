@@ -54,58 +54,61 @@ Deno.test("nothing is logged of a client that leaves while its next answer is ma
   assertEquals(logged, []);
 });
 
-Deno.test("serve prints nothing of clients that leave in the middle of an answer", () =>
+Deno.test("serve prints nothing of clients that leave, ask often or at once, or close the connection", (test) =>
   withCheckpoint(async (_, checkpoint) => {
     await using server = await TestServer.start(checkpoint);
-    const lines = `${JSON.stringify({ ...PAIR, dst: "198.51.100.0/24", draws: 64 })}\n`.repeat(200);
-    const head = `Host: localhost\r\nContent-Type: ${
-      LINES["content-type"]
-    }\r\nContent-Length: ${lines.length}`;
-    const requests = [
-      `POST /v1/rtt:batch HTTP/1.1\r\n${head}\r\n\r\n${lines}`,
-      `GET /v1/rtt?src=192.0.2.0/24&dst=198.51.100.0/24&draws=256 HTTP/1.1\r\nHost: localhost\r\n\r\n`,
-      "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    ];
-    for (const request of requests) {
-      for (const isBegun of [false, true]) {
-        using connection = await connect(server);
-        await connection.write(encoder.encode(request));
-        if (isBegun) await connection.read(new Uint8Array(100));
+
+    await test.step("clients that leave in the middle of an answer", async () => {
+      const lines = `${JSON.stringify({ ...PAIR, dst: "198.51.100.0/24", draws: 64 })}\n`.repeat(200);
+      const head = `Host: localhost\r\nContent-Type: ${
+        LINES["content-type"]
+      }\r\nContent-Length: ${lines.length}`;
+      const requests = [
+        `POST /v1/rtt:batch HTTP/1.1\r\n${head}\r\n\r\n${lines}`,
+        `GET /v1/rtt?src=192.0.2.0/24&dst=198.51.100.0/24&draws=256 HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      ];
+      for (const request of requests) {
+        for (const isBegun of [false, true]) {
+          using connection = await connect(server);
+          await connection.write(encoder.encode(request));
+          if (isBegun) await connection.read(new Uint8Array(100));
+        }
       }
-    }
-    await until("the end of all", () => isIdle(server));
-    assertEquals(server.errors, "");
-  }));
+      await until("the end of all", () => isIdle(server));
+    });
 
-Deno.test("serve answers many requests that come at once without a warning", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    await using server = await TestServer.start(checkpoint);
-    using connection = await connect(server);
-    const request = `GET /v1/rtt?${PAIR_QUERY} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-    await connection.write(encoder.encode(request.repeat(16)));
-    let text = "";
-    const part = new Uint8Array(2 ** 16);
-    while (text.split("HTTP/1.1 200").length <= 16) {
-      const length = await connection.read(part);
-      if (length === null) break;
-      text += new TextDecoder().decode(part.subarray(0, length));
-    }
-    assertEquals(text.split("HTTP/1.1 200").length - 1, 16);
-    await until("the end of all", () => isIdle(server));
-    assertEquals(server.errors, "");
-  }));
+    // Node warns of more than ten listeners of one event.
+    await test.step("16 requests that come at once, and 20 one after the other", async () => {
+      using connection = await connect(server);
+      const part = new Uint8Array(2 ** 16);
+      let text = "";
+      const ask = async (path: string, times: number, answers: number) => {
+        await connection.write(
+          encoder.encode(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(times)),
+        );
+        while (text.split("HTTP/1.1 200").length - 1 < answers) {
+          text += new TextDecoder().decode(part.subarray(0, await connection.read(part) ?? 0));
+        }
+      };
+      await ask(`/v1/rtt?${PAIR_QUERY}`, 16, 16);
+      for (let i = 1; i <= 20; i++) await ask("/healthz", 1, 16 + i);
+      await until("the end of all", () => isIdle(server));
+    });
 
-Deno.test("/mcp closes the connection of a client that wants it", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    await using server = await TestServer.start(checkpoint);
-    using connection = await connect(server);
-    const clientInfo = { name: "test", version: "1" };
-    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
-    await connection.write(encoder.encode(
-      `POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    ));
-    const text = await new Response(connection.readable).text();
-    assertMatch(text, /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n[^]*"serverInfo"/i);
+    await test.step("/mcp closes the connection of a client that wants it", async () => {
+      using connection = await connect(server);
+      const clientInfo = { name: "test", version: "1" };
+      const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+      const types = "Accept: application/json, text/event-stream\r\nContent-Type: application/json";
+      await connection.write(encoder.encode(
+        `POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${types}\r\n` +
+          `Content-Length: ${body.length}\r\n\r\n${body}`,
+      ));
+      const text = await new Response(connection.readable).text();
+      assertMatch(text, /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n[^]*"serverInfo"/i);
+    });
+
+    assertEquals(server.errors, "");
   }));

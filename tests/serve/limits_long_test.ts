@@ -17,63 +17,58 @@ Deno.test("serve bounds what a client can take", (test) =>
     await using server = await TestServer.start(checkpoint, ...limits);
     const step = (name: string, run: () => Promise<void>) => test.step(name, run);
 
-    await step("a body or lines that come too slowly end with 503", async () => {
-      await using impatient = await TestServer.start(checkpoint, "--max-request-s", "1");
-      assertMatch(await impatient.send(headOf("/v1/rtt", 10)), /^HTTP\/1.1 503 [^]*more than 1 s/);
-      const lines = headOf("/v1/rtt:batch", 10, LINES["content-type"]);
-      assertMatch(await impatient.send(lines + "{"), /^HTTP\/1.1 503 [^]*more than 1 s/);
-    });
-
     await step("a body that says no length is cut at its limit", async () => {
       const chunk = `400\r\n${" ".repeat(1024)}\r\n`;
       const head = headOf("/v1/rtt", 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
       assertMatch(await server.send(head + chunk.repeat(3)), /^HTTP\/1.1 413 [^]*more than 2048 bytes/);
-    });
-
-    await step("a head that is too large or takes too long is refused", async () => {
       const large = `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(2 ** 15)}\r\n\r\n`;
       assertMatch(await server.send(large), /^(?:HTTP\/1.1 431 [^]*"status":431|$)/);
-      assertMatch(await server.send("GET / HTTP/1.1\r\nHost:"), /^HTTP\/1.1 408 [^]*"status":408/);
     });
 
-    await step("a client who takes no answers is cut off, and others are answered meanwhile", async () => {
-      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-      const line = new TextEncoder().encode(JSON.stringify({ ...PAIR, cdf: 300 }) + "\n");
-      const head = headOf("/v1/rtt:batch", 1e9, LINES["content-type"]);
-      await connection.write(new TextEncoder().encode(head));
-      let isCut = false;
-      const flood = async () => {
-        for (;;) await connection.write(line);
-      };
-      const cut = flood().catch(() => isCut = true);
-      let numAnswered = 0;
-      await until("the client is cut off", async () => {
-        const response = await server.fetch(`/v1/rtt?${PAIR_QUERY}&at=${numAnswered++}`);
-        assertEquals(response.status, 200);
-        await response.body?.cancel();
-        return isCut;
-      });
-      await cut;
-      await until("an empty queue", async () => await numberIn(server, "ping_llm_queue_length") === 0);
-      const numInFlight = () => numberIn(server, "ping_llm_requests_in_flight");
-      await until("its end", async () => await numInFlight() === 1);
-    });
-
-    await step("a client who asks without end and reads nothing is cut off", async () => {
-      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-      const asked = new TextEncoder().encode(
-        "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100),
-      );
-      const before = await numberIn(server, "process_resident_memory_bytes");
-      const flood = async () => {
-        for (;;) await connection.write(asked);
-      };
-      let isCut = false;
-      const cut = flood().catch(() => isCut = true);
-      await until("the client is cut off", () => isCut);
-      await cut;
-      assert(await numberIn(server, "process_resident_memory_bytes") < before + 2 ** 28);
-    });
+    // All at once: each waits for a time limit.
+    await step(
+      "clients who send or read too slowly are cut off, and others are answered meanwhile",
+      async () => {
+        const sendsSlowly = async () => {
+          await using impatient = await TestServer.start(checkpoint, "--max-request-s", "1");
+          assertMatch(await impatient.send(headOf("/v1/rtt", 10)), /^HTTP\/1.1 503 [^]*more than 1 s/);
+          const lines = headOf("/v1/rtt:batch", 10, LINES["content-type"]);
+          assertMatch(await impatient.send(lines + "{"), /^HTTP\/1.1 503 [^]*more than 1 s/);
+          assertMatch(await server.send("GET / HTTP/1.1\r\nHost:"), /^HTTP\/1.1 408 [^]*"status":408/);
+        };
+        const sendsWithoutEnd = async (head: string, part: string) => {
+          using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+          const encoder = new TextEncoder();
+          await connection.write(encoder.encode(head));
+          const bytes = encoder.encode(part);
+          let isCut = false;
+          const flood = async () => {
+            for (;;) await connection.write(bytes);
+          };
+          const cut = flood().catch(() => isCut = true);
+          let numAnswered = 0;
+          await until("the client is cut off", async () => {
+            const response = await server.fetch(`/v1/rtt?${PAIR_QUERY}&at=${numAnswered++}`);
+            assertEquals(response.status, 200);
+            await response.body?.cancel();
+            return isCut;
+          });
+          await cut;
+        };
+        const before = await numberIn(server, "process_resident_memory_bytes");
+        await Promise.all([
+          sendsSlowly(),
+          sendsWithoutEnd(
+            headOf("/v1/rtt:batch", 1e9, LINES["content-type"]),
+            `${JSON.stringify({ ...PAIR, cdf: 300 })}\n`,
+          ),
+          sendsWithoutEnd("", "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100)),
+        ]);
+        await until("an empty queue", async () => await numberIn(server, "ping_llm_queue_length") === 0);
+        await until("its end", async () => await numberIn(server, "ping_llm_requests_in_flight") === 1);
+        assert(await numberIn(server, "process_resident_memory_bytes") < before + 2 ** 28);
+      },
+    );
 
     await step("a full queue refuses with 429 and says when to come again", async () => {
       const statuses = new Set<string>();

@@ -1,24 +1,22 @@
 /**
  * Measures `serve` under load. A program, no test; by hand:
  *
- * `deno run -A tests/serve/load.ts CHECKPOINT QUESTIONS.jsonl [MINUTES]`
+ * `deno run -A tests/serve/load.ts CHECKPOINT QUESTIONS.jsonl`
  *
  * It compares `/v1/rtt:batch` with `query rtt --queries`, whose start is measured with one question and taken off, and
- * measures the latency of single questions at 1, 8 and 64 clients with autocannon. With a number of minutes it measures
- * the memory under both kinds of load instead.
+ * measures the latency of single questions at 1, 8 and 64 clients with autocannon. `memory_long_test.ts` measures memory.
  *
  * @module
  */
 import { ensure } from "../../lib/base/errors.ts";
-import { runStageProcess } from "../cli/process.ts";
+import { succeed } from "../cli/process.ts";
 import { LINES, TestServer } from "./test_server.ts";
 
 const ROUNDS = 3;
 const NUM_CLIENTS = [1, 8, 64];
 const CLIENT_SECONDS = 20;
-const SAMPLE_MS = 5000;
 
-const [checkpoint, questions, minutes = "0"] = Deno.args;
+const [checkpoint, questions] = Deno.args;
 const lines = Deno.readTextFileSync(questions).trimEnd().split("\n");
 const [first] = lines.map((line) => JSON.parse(line));
 const single = `v1/rtt?${new URLSearchParams({ src: first.src, dst: first.dst })}`;
@@ -31,15 +29,7 @@ const secondsOf = async (work: () => Promise<unknown>) => {
 };
 
 async function askStage(file: string): Promise<void> {
-  const { code, stderr } = await runStageProcess([
-    "query",
-    "rtt",
-    "--checkpoint",
-    checkpoint,
-    "--queries",
-    file,
-  ]);
-  ensure(code === 0, stderr);
+  await succeed("query", "rtt", "--checkpoint", checkpoint, "--queries", file);
 }
 
 async function askServer(server: TestServer): Promise<void> {
@@ -75,21 +65,11 @@ async function compareThroughput(server: TestServer): Promise<void> {
   Deno.removeSync(one);
 }
 
-/** Has so many clients ask one question again and again. */
-async function autocannon(url: string, clients: number, seconds: number): Promise<string> {
+/** Has clients ask one question again and again. */
+async function autocannon(url: string, clients: number): Promise<string> {
+  const load = ["-j", "-c", `${clients}`, "-d", `${CLIENT_SECONDS}`, url];
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      "--no-lock",
-      "npm:autocannon@9.0.0",
-      "-j",
-      "-c",
-      `${clients}`,
-      "-d",
-      `${seconds}`,
-      url,
-    ],
+    args: ["run", "-A", "--no-lock", "npm:autocannon@9.0.0", ...load],
   }).output();
   ensure(code === 0, new TextDecoder().decode(stderr));
   const { latency, requests, errors, non2xx } = JSON.parse(new TextDecoder().decode(stdout));
@@ -97,39 +77,6 @@ async function autocannon(url: string, clients: number, seconds: number): Promis
     `${errors} errors, ${non2xx} refused`;
 }
 
-async function watchMemory(server: TestServer): Promise<void> {
-  const endMs = performance.now() + 60_000 * Number(minutes);
-  let isDone = false;
-  const batches = async () => {
-    while (!isDone) await askServer(server);
-  };
-  const load = [autocannon(server.url + single, 8, 60 * Number(minutes)), batches()];
-  const samplesMb: number[] = [];
-  while (performance.now() < endMs) {
-    await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
-    const text = await (await server.fetch("metrics")).text();
-    samplesMb.push(Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1]) / 1e6);
-  }
-  isDone = true;
-  const [singles] = await Promise.all(load);
-  console.log(singles);
-  const perMinute = 60_000 / SAMPLE_MS;
-  const byMinute = Array.from(
-    { length: Math.ceil(samplesMb.length / perMinute) },
-    (_, i) => Math.round(median(samplesMb.slice(i * perMinute, (i + 1) * perMinute))),
-  );
-  console.log(
-    `resident memory, MB, median of each minute: ${byMinute.join(" ")}; most ${
-      Math.round(Math.max(...samplesMb))
-    }`,
-  );
-}
-
 await using server = await TestServer.start(checkpoint);
-if (Number(minutes) > 0) await watchMemory(server);
-else {
-  await compareThroughput(server);
-  for (const clients of NUM_CLIENTS) {
-    console.log(await autocannon(server.url + single, clients, CLIENT_SECONDS));
-  }
-}
+await compareThroughput(server);
+for (const clients of NUM_CLIENTS) console.log(await autocannon(server.url + single, clients));

@@ -157,8 +157,7 @@ Deno.test("serve answers every route", (test) =>
     await step("model, description, health, page", async () => {
       const model = await answerOf(modelAnswerSchema, server.fetch("/v1/model"));
       assertEquals([model.step, model.evaluation, model.is_calibrated], [3, null, false]);
-      const { paths, ...document } = await (await server.fetch("/openapi.json")).json();
-      assertEquals(faultsOfOpenApi({ paths, ...document }), []);
+      const { paths } = await (await server.fetch("/openapi.json")).json();
       for (const [path, methods] of Object.entries<object>(paths)) {
         const allow = (await server.fetch(path, { method: "OPTIONS" })).headers.get("allow")?.split(", ") ??
           [];
@@ -252,6 +251,36 @@ Deno.test("serve answers every route", (test) =>
       }
     });
 
+    const ask = async (head: string[], expected: RegExp) =>
+      assertMatch(await server.send(head.join("\r\n") + "\r\n\r\n"), expected);
+
+    await step("a client that ends its side after the request gets its answer", async () => {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+      const request = `GET /v1/rtt?${PAIR_QUERY} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+      await connection.write(new TextEncoder().encode(request));
+      await connection.closeWrite();
+      const answer = await new Response(connection.readable).text();
+      assertMatch(answer, /^HTTP\/1.1 200 [^]*"quantiles_ms"/);
+    });
+
+    await step("HTTP/1.0 needs no Host, HTTP/1.1 exactly one", async () => {
+      await ask(["GET /healthz HTTP/1.0"], /^HTTP\/1.1 200 [^]*ok\n$/);
+      await ask(["GET /healthz HTTP/1.1"], /^HTTP\/1.1 400 [^]*found 0 Host fields, expected one/);
+      const hosts = ["Host: localhost", "Host: evil.example"];
+      await ask(["GET /healthz HTTP/1.1", ...hosts], /^HTTP\/1.1 400 [^]*found 2 Host fields, expected one/);
+      await ask(["GET /healthz HTTP/1.1", "Host: localhost.", "Connection: close"], /^HTTP\/1.1 200 /);
+      await ask(
+        ["GET /healthz HTTP/1.1", "Host: localhost.evil.example", "Connection: close"],
+        /^HTTP\/1.1 421 /,
+      );
+    });
+
+    await step("an encoded body gets 415", async () => {
+      const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+      const response = server.post("/v1/rtt", PAIR, { headers });
+      await requireProblem(response, 415, /its content encoding is gzip, expected none/);
+    });
+
     await step("metrics are counted by route and status", async () => {
       const response = await server.fetch("/metrics");
       assertEquals(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
@@ -260,7 +289,7 @@ Deno.test("serve answers every route", (test) =>
       for (const line of text.trimEnd().split("\n")) {
         assertMatch(line, /^# /.test(line) ? /^# (?:HELP|TYPE) [a-z_]+ ./ : sample);
       }
-      assertStringIncludes(text, 'ping_llm_requests_total{route="/v1/rtt",status="415"} 1\n');
+      assertStringIncludes(text, 'ping_llm_requests_total{route="/v1/rtt",status="415"} 2\n');
       assertStringIncludes(text, 'ping_llm_requests_total{route="none",status="404"} 2\n');
       assertStringIncludes(text, 'ping_llm_request_seconds_bucket{route="/v1/rtt:batch",le="+Inf"}');
       assertMatch(text, /^ping_llm_batch_queries_sum [1-9]/m);
@@ -301,40 +330,6 @@ Deno.test("serve --allow-origin lets that page ask, and no other", () =>
     assertEquals(await allowed("https://example.com", "GET"), [200, null]);
     const named = "GET /healthz HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n";
     assertMatch(await server.send(named), /^HTTP\/1.1 200 OK/);
-  }));
-
-Deno.test("serve takes HTTP as clients, load balancers and scripts send it", (test) =>
-  withCheckpoint(async (_, checkpoint) => {
-    await using server = await TestServer.start(checkpoint);
-    const ask = async (head: string[], expected: RegExp) =>
-      assertMatch(await server.send(head.join("\r\n") + "\r\n\r\n"), expected);
-
-    await test.step("a client that ends its side after the request gets its answer", async () => {
-      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-      const request = `GET /v1/rtt?${PAIR_QUERY} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
-      await connection.write(new TextEncoder().encode(request));
-      await connection.closeWrite();
-      const answer = await new Response(connection.readable).text();
-      assertMatch(answer, /^HTTP\/1.1 200 [^]*"quantiles_ms"/);
-    });
-
-    await test.step("HTTP/1.0 needs no Host, HTTP/1.1 exactly one", async () => {
-      await ask(["GET /healthz HTTP/1.0"], /^HTTP\/1.1 200 [^]*ok\n$/);
-      await ask(["GET /healthz HTTP/1.1"], /^HTTP\/1.1 400 [^]*found 0 Host fields, expected one/);
-      const hosts = ["Host: localhost", "Host: evil.example"];
-      await ask(["GET /healthz HTTP/1.1", ...hosts], /^HTTP\/1.1 400 [^]*found 2 Host fields, expected one/);
-      await ask(["GET /healthz HTTP/1.1", "Host: localhost.", "Connection: close"], /^HTTP\/1.1 200 /);
-      await ask(
-        ["GET /healthz HTTP/1.1", "Host: localhost.evil.example", "Connection: close"],
-        /^HTTP\/1.1 421 /,
-      );
-    });
-
-    await test.step("an encoded body gets 415", async () => {
-      const headers = { "content-type": "application/json", "content-encoding": "gzip" };
-      const response = server.post("/v1/rtt", PAIR, { headers });
-      await requireProblem(response, 415, /its content encoding is gzip, expected none/);
-    });
   }));
 
 Deno.test("serve --names shows names in every answer, and searches them", () =>
@@ -378,56 +373,3 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
     const label = `{src="192.0.2.1",dst="198.51.100.7",src_name="probe 6001",dst_name="<i>Example</i>"} 1`;
     assertStringIncludes(await (await server.fetch("/metrics")).text(), `ping_llm_watch_alarm${label}`);
   }));
-
-// Faults in the structure of an OpenAPI 3.1 document.
-
-const ref = z.strictObject({ $ref: z.string().startsWith("#/components/schemas/") });
-const schema = z.looseObject({}).refine(
-  (value) => Object.keys(value).length > 0 && !("$schema" in value) && !("$id" in value),
-  "a schema says something",
-);
-const content = z.record(
-  z.string().regex(/^[a-z]+\/[a-z+-]+$/),
-  z.strictObject({ schema: z.union([ref, schema]) }),
-);
-const operation = z.strictObject({
-  operationId: z.string().regex(/^[a-z]+[A-Za-z]*$/),
-  summary: z.string().min(1),
-  parameters: z.array(z.strictObject({
-    name: z.string().regex(/^[a-z_]+$/),
-    in: z.enum(["path", "query"]),
-    required: z.boolean(),
-    schema,
-    description: z.string().min(1),
-  })),
-  requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
-  responses: z.record(
-    z.string().regex(/^[2-5]\d\d$/),
-    z.strictObject({ description: z.string().min(1), content }),
-  ).refine((responses) => "200" in responses, "an answer is described"),
-});
-const document = z.strictObject({
-  openapi: z.literal("3.1.0"),
-  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
-  paths: z.record(z.string().startsWith("/"), z.partialRecord(z.enum(["get", "post"]), operation)),
-  components: z.strictObject({ schemas: z.record(z.string(), schema) }),
-});
-
-/** The faults: of structure, references that lead nowhere, schemas that nothing refers to. */
-function faultsOfOpenApi(value: unknown): string[] {
-  const parsed = document.safeParse(value);
-  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  const named = new Set(Object.keys(parsed.data.components.schemas));
-  const text = JSON.stringify(value);
-  const referred = new Set(
-    [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name),
-  );
-  return [
-    ...[...referred].filter((name) => !named.has(name)).map((name) => `${name} is not there`),
-    ...[...named].filter((name) => !referred.has(name)).map((name) => `nothing refers to ${name}`),
-    ...[...text.matchAll(/"\$ref":"([^"]*)"/g)].filter(([, target]) =>
-      !target.startsWith("#/components/schemas/")
-    )
-      .map(([, target]) => `${target} is no place of this document`),
-  ];
-}

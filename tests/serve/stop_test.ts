@@ -73,20 +73,3 @@ async function linesWithoutEnd(server: TestServer, onText: (text: string) => voi
   await sent;
   return text;
 }
-
-Deno.test("serve keeps nothing of the requests of a connection that stays open", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    await using server = await TestServer.start(checkpoint);
-    const request = new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-    const answer = new Uint8Array(2 ** 16);
-    for (let i = 0; i < 20; i++) {
-      await connection.write(request);
-      for (let text = ""; !text.endsWith("ok\n");) {
-        text += new TextDecoder().decode(answer.subarray(0, await connection.read(answer) ?? 0));
-      }
-    }
-    server.kill("SIGTERM");
-    // A warning of more than ten listeners of one event.
-    assertEquals((await server.end()).stderr.includes("MaxListeners"), false, server.errors);
-  }));

@@ -1,5 +1,5 @@
 /**
- * Errors of requests, as callers see them: problem details (RFC 9457) and the words of a stage.
+ * Errors of requests as callers see them: problem details (RFC 9457) with the line that a stage would print.
  *
  * @module
  */
@@ -36,23 +36,14 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly problem: Problem;
 
-  /**
-   * Makes a problem of type `about:blank`.
-   *
-   * @param status The status of HTTP.
-   * @param detail The line that a stage would print.
-   */
+  /** @param detail The line that a stage would print. */
   constructor(status: ProblemStatus, detail: string, options?: ErrorOptions) {
     super(detail, options);
     this.problem = { type: "about:blank", title: PROBLEM_TITLES[status], status, detail };
   }
 }
 
-/**
- * The problem that an error is for a caller. Of errors that no caller can mend it tells nothing but that there is one.
- *
- * @param error Any value that was thrown while a request was answered.
- */
+/** The problem to report for an error. Errors that the caller cannot fix are reported without details. */
 export function problemOf(error: unknown): Problem {
   return apiErrorOf(error).problem;
 }
@@ -69,9 +60,10 @@ function apiErrorOf(error: unknown): ApiError {
 }
 
 /**
- * Does work on a request that was checked before, so that what fails then, such as the GPU, is no fault of the caller.
+ * Does work on a request that was checked before: what fails now, such as the GPU, is not the fault of the
+ * caller.
  *
- * @throws {Error} If it fails; what a signal ends is thrown as it is.
+ * @throws {Error} If it fails; the reason of a signal is thrown as it is.
  */
 export async function computed<T>(work: () => Promise<T>): Promise<T> {
   try {

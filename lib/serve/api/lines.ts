@@ -36,7 +36,7 @@ export async function* jsonLines(values: readonly unknown[]): AsyncGenerator<str
   for (const value of values) yield JSON.stringify(value);
 }
 
-/** Types of bodies of measurements besides lines of JSON. */
+/** Types of bodies of measurements other than lines of JSON. */
 export const MEASUREMENT_TYPES: readonly string[] = [
   ...["text/plain", "text/csv", "text/tab-separated-values", "application/json"],
 ];
@@ -49,11 +49,11 @@ export interface MeasurementLinesOptions {
 }
 
 /**
- * Measurements in a body: lines of JSON, each an object of the API or a result of a format that is read, such as RIPE
- * Atlas'; or a text of such a format.
+ * The measurements in a body: lines of JSON, each an object of the API or a result in a known format such as
+ * that of RIPE Atlas; or a text in such a format.
  *
- * @param options `isText`: whether it is not lines of JSON; `src`, `dst`: addresses of measurements that do not say theirs;
- *   `withIds`: whether the numbers of RIPE Atlas' measurements and probes are given.
+ * @param options `isText`: whether it is not lines of JSON; `src`, `dst`: addresses of measurements that do
+ *   not state theirs; `withIds`: whether to give the numbers of measurements and probes of RIPE Atlas.
  */
 export async function* measurementLines(
   texts: AsyncIterable<string>,
@@ -113,7 +113,7 @@ function* measurementsOf(
 /** The columns of measurement files, and the names of their fields here. */
 const COLUMNS: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
-/** A measurement, whose fields may have the names of columns of measurement files. */
+/** A measurement whose fields may have the names of the columns of measurement files. */
 function withFieldNames(measurement: JsonObject): JsonObject {
   const named = Object.entries(measurement).map(([name, value]) => {
     const field = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : name;
@@ -163,11 +163,10 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * Works on items; results come as soon as those before them are there.
+ * Works on items, several at a time, and yields the results in order.
  *
- * @param work Must end by itself when the caller loses interest, whose promise is then awaited by nobody.
- * @param most How many items are taken in before their results are taken out: the bound of memory.
- * @throws What `items` or `work` throws.
+ * @param work Must end by itself when the caller loses interest: nobody awaits its promise then.
+ * @param most The number of items in work, which bounds memory.
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<Item>,
@@ -202,7 +201,7 @@ export async function* inOrder<Item, Result>(
   }
 }
 
-/** A promise whose failure is no unhandled one where nobody awaits it. */
+/** A promise whose rejection does not count as unhandled. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -102,11 +102,10 @@ export class PingService {
   }
 
   /**
-   * Answers lines of JSON, each a question, as they come.
+   * Answers lines of JSON, each a question, in order as they come.
    *
-   * @param lines Empty ones are skipped, but counted. A line may say itself what it wants.
+   * @param lines Empty ones are skipped, but counted.
    * @param defaults Fields of lines that do not have them.
-   * @returns The answer or error of each line, in order.
    */
   async *lines<N extends QuestionName>(
     name: N,
@@ -139,11 +138,10 @@ export class PingService {
   }
 
   /**
-   * Scores measurements as they come: lines of JSON, or a text of a format that is read.
+   * Scores measurements in order as they come: lines of JSON, or a text in a known format.
    *
    * @param lines Empty ones are skipped, but counted.
    * @param isText Whether they are not lines of JSON.
-   * @returns The answer or error of each line, in order.
    */
   scoreLines(
     lines: AsyncIterable<string>,

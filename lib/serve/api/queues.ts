@@ -1,10 +1,12 @@
 /**
- * How the work of many callers waits for one GPU: questions that share batches, and long work, one piece at a time.
+ * How the work of many callers waits for one GPU: questions that share batches, and long work, one piece at a
+ * time.
  *
- * Questions of several callers are merged into batches of the GPU (dynamic batching). While a batch runs, the next one collects, so a busy GPU never waits. When the GPU is idle, a batch starts as soon as
- * it has as many questions as the last one had, or after `maxWaitMs`. Callers who got their answers together ask again
- * together; without the wait, the first of them would be a batch of its own, and all others would wait for it. A caller
- * alone has had batches of one, and does not wait.
+ * Questions of several callers are merged into batches of the GPU (dynamic batching). While a batch runs, the
+ * next one collects, so a busy GPU never waits. When the GPU is idle, a batch starts as soon as it has as
+ * many questions as the last one, or after `maxWaitMs`. Callers who got their answers together ask again
+ * together; without the wait, the first of them would form a batch of its own, and all others would wait for
+ * it. A caller alone has had batches of one, and does not wait.
  *
  * @module
  */
@@ -13,7 +15,6 @@ import { encodeQuery, type RttQuery } from "../../query/query_tokens.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import { ApiError, computed } from "./api_error.ts";
 
-/** How many callers may wait in a queue, unless said otherwise. */
 const MAX_QUEUE = 1024;
 
 /** How questions are merged. */
@@ -31,7 +32,7 @@ export interface BatchOptions {
 
 /** The caller, and how long it waits. */
 export interface Caller {
-  /** An object that stands for a caller with many questions, whose next one is taken in turn; alone by default. */
+  /** An object that identifies a caller with many questions; without one, the caller has only one. */
   readonly lane?: object;
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,7 +43,6 @@ interface Waiting {
   fail(error: unknown): void;
 }
 
-/** The error for a caller who comes when too many wait. */
 function queueFull(maxQueue: number): ApiError {
   return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
 }
@@ -65,9 +65,9 @@ async function untilSignal<T>(
   }
 }
 
-/** Bytes of questions that are worked on at once; while it is read, one takes some 20 times as much memory. */
+/** Bytes of questions in work at once; a question takes about 20 times its length in memory. */
 const MAX_AT_WORK_BYTES = 4 * 2 ** 20;
-/** Questions up to this length do not wait for longer ones: as many bytes of them are worked on beside these. */
+/** Questions up to this length do not wait for longer ones: they have room of their own. */
 const SMALL_BYTES = 2 ** 14;
 
 /** Bounds the memory of questions: they wait as text, in the order in which they came. */
@@ -75,13 +75,7 @@ export class SizeGate {
   readonly #small = new Room();
   readonly #large = new Room();
 
-  /**
-   * Works on a question when others leave room for it.
-   *
-   * @param bytes The length of the question.
-   * @param work Reads and answers it.
-   * @param signal Ends the wait.
-   */
+  /** Works on a question when others leave room for it. @param bytes The length of the question. */
   async run<T>(bytes: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const room = bytes <= SMALL_BYTES ? this.#small : this.#large;
     const counted = Math.min(bytes, MAX_AT_WORK_BYTES);
@@ -135,7 +129,7 @@ export class RttBatcher {
   readonly #options: Required<BatchOptions>;
   readonly #queue = new FairQueue<Waiting>();
   #isRunning = false;
-  /** How many questions to wait for while the GPU is idle. */
+  /** The number of questions to wait for while the GPU is idle. */
   #expected = 1;
   #timer: { id: ReturnType<typeof setTimeout>; isLast: boolean } | undefined;
 
@@ -151,8 +145,7 @@ export class RttBatcher {
   /**
    * Asks for the exact distribution of an RTT.
    *
-   * @param use Gets it, and makes of it what is answered. It is valid until `use` returns.
-   * @returns The result of `use`.
+   * @param use Makes the result from the distribution, which is valid until it returns.
    * @throws {UserError} If the model cannot be asked this.
    * @throws {ApiError} If too many callers wait.
    */
@@ -221,8 +214,8 @@ export class RttBatcher {
 }
 
 /**
- * A queue with a lane for each caller that has something waiting. One piece of each caller is taken, then again one of each:
- * a caller with thousands of lines so delays one with a single question by as many pieces as there are callers.
+ * A queue with a lane for each waiting caller. The lanes take turns, so a caller with thousands of lines
+ * delays a single question by no more pieces than there are callers.
  */
 export class FairQueue<T> {
   /** In the order of their next turns; none is empty. */
@@ -268,9 +261,9 @@ export class FairQueue<T> {
 }
 
 /**
- * The queue of work that takes many groups of the GPU, one piece at a time, the callers in turn. A search for destinations
- * holds up to 0.2 GB of a tree: one at a time bounds memory. Between the groups of such work come batches of questions, see
- * `ModelDecoders`.
+ * Work that takes many groups of the GPU, one piece at a time, the callers in turn. A search for destinations
+ * holds up to 0.2 GB of a tree: one at a time bounds memory. Batches of questions run between the groups of
+ * such work, see `ModelDecoders`.
  */
 export class LongWork {
   readonly #queue = new FairQueue<() => void>();
@@ -283,12 +276,7 @@ export class LongWork {
     return this.#queue.length;
   }
 
-  /**
-   * Does work in its turn.
-   *
-   * @param work Ends by itself, soon after the signal.
-   * @throws {ApiError} If too many callers wait.
-   */
+  /** @param work Ends by itself, soon after the signal. @throws {ApiError} If too many callers wait. */
   async run<T>(work: () => Promise<T>, { lane, signal }: Caller): Promise<T> {
     signal?.throwIfAborted();
     if (this.#isRunning) await this.#turn(lane, signal);

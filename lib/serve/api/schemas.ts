@@ -1,5 +1,5 @@
 /**
- * The messages of a server that are no questions to the model: what it is, status checks, problems.
+ * The messages of a server other than questions to the model: what it is, status checks, problems.
  *
  * @module
  */

@@ -1,8 +1,4 @@
-/**
- * Scores measurements in the order in which they come, each given those before it.
- *
- * @module
- */
+/** Scores measurements in the order in which they come, each given those before it. @module */
 import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -28,10 +24,9 @@ interface Entry {
 }
 
 /**
- * Scores measurements, in parts of a bounded number.
+ * Scores measurements in order, a bounded number at a time.
  *
- * @param options `context`: how many measurements a context has at most; `seed`: of the random share of p-values.
- * @returns The answer or error of each line, in order.
+ * @param options `context`: the most measurements of a context; `seed`: of the random share of p-values.
  */
 export async function* scoreMeasurements(
   model: PingModel,
@@ -100,8 +95,8 @@ interface Remembered {
 }
 
 /**
- * The histories of all sources. Where the lines of a source come in order of time, contexts are those of
- * {@link SourceHistory}, as `score` has them. A late line sees of these what is not after it.
+ * The histories of all sources. If the lines of a source are in order of time, contexts are those of {@link
+ * SourceHistory}, as in `score`. A late line sees only what is not after it.
  */
 export class LineHistories {
   /** By source, the one that was added to last is last; measurements with a time and those without are apart. */
@@ -122,7 +117,7 @@ export class LineHistories {
   /**
    * The context of the next line, oldest first. The line is then remembered for those after it.
    *
-   * @param time The time as it stands there, which may be finer than the measurement's.
+   * @param time As the line states it, which may be finer than the time of the measurement.
    */
   contextOf(measurement: TokenMeasurement, time: ApiMeasurement["time"]): TokenMeasurement[] {
     const { source, timeS } = measurement;

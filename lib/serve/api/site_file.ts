@@ -1,8 +1,4 @@
-/**
- * `site.json`: the description of an exported site's model, for the page that loads it.
- *
- * @module
- */
+/** `site.json`: the description of an exported site's model, for the page that loads it. @module */
 import * as z from "zod";
 import { modelInfoSchema } from "./schemas.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
@@ -37,12 +33,8 @@ export type Site = z.infer<typeof siteSchema>;
 export type WeightFile = Site["weights"][number];
 
 /**
- * Decodes the file.
- *
- * @param text Its text.
- * @param path Its name, for errors.
- * @throws {UserError} If it is of a later format version.
- * @throws {FormatError} If it is not a `site.json` of this version.
+ * @throws {UserError} If the file has a later format version. @throws {FormatError} If it is not a
+ * `site.json`.
  */
 export function parseSite(text: string, path: string): Site {
   try {

@@ -15,10 +15,10 @@ const KEPT = new Map<string, unknown>();
 const MAX_KEPT = 32;
 
 /**
- * Asks a question.
+ * Asks a question when it changes; the one before is aborted.
  *
- * @param key Says all that the answer depends on; null asks nothing.
- * @param ask Asks; may report parts of the answer before it is whole.
+ * @param key All that the answer depends on; null asks nothing.
+ * @param ask May report parts of the answer before it is whole.
  */
 export function useAnswer<T>(
   key: string | null,
@@ -53,9 +53,9 @@ function keep(key: string, value: unknown): void {
 }
 
 /**
- * Shows an answer when it is there; before, that it is asked for, with the seconds that pass.
+ * Shows an answer; until there is one, the seconds that pass.
  *
- * @param summary The answer in a sentence, for those who hear the page.
+ * @param summary The answer in a sentence, for screen readers.
  */
 export function AnswerState<T>({ answer, doing, summary, children }: {
   answer: Answer<T>;

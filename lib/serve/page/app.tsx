@@ -1,5 +1,5 @@
 /**
- * The page: its heading, the links to its parts, the part that is shown, and the state that all of them share.
+ * The page: its heading, the links to its parts, the part that is shown, and the state that all share.
  *
  * @module
  */
@@ -21,7 +21,6 @@ import { useCopy } from "./saved_files.tsx";
 import { periodOf, startTime } from "./texts.ts";
 import { render } from "preact";
 
-/** A button that copies a link to what the page shows. */
 function CopyLink({ state }: { state: PageState }) {
   const { said, text, copy } = useCopy("Link", state.part);
   const copyLink = async () => {
@@ -38,7 +37,7 @@ function CopyLink({ state }: { state: PageState }) {
   );
 }
 
-/** Where the numbers come from: the data in a sentence or two. */
+/** The data that the model was trained on, in a sentence or two. */
 function describeData(data: ModelAnswer["data"]): string {
   if (!data) return "This checkpoint does not say which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;
@@ -80,7 +79,7 @@ function PlaceCredits({ sources }: { sources: readonly string[] }) {
   );
 }
 
-/** Shows the state of a model in this browser; nothing where it runs on the server. */
+/** Shows the state of a model in this browser, and nothing for one on the server. */
 function StatusArea({ opened }: { opened: OpenedApi }) {
   const [status, setStatus] = useState<ModelStatus>({ state: "remote" });
   useEffect(() => opened.watchStatus(setStatus), [opened]);
@@ -112,24 +111,16 @@ function contentOf(status: Exclude<ModelStatus, { state: "remote" }>) {
   );
 }
 
-const TITLES: Record<PartName, string> = {
-  map: "Map",
-  ask: "Ask",
-  compare: "Compare",
-  pings: "Check pings",
-  fits: "Find destination",
-  model: "About the model",
-};
 const VIEWS = {
-  map: MapPart,
-  ask: AskPart,
-  compare: ComparePart,
-  pings: PingsPart,
-  fits: FitsPart,
-  model: ModelPart,
-};
+  map: { View: MapPart, title: "Map", heading: "How far is everywhere?" },
+  ask: { View: AskPart, title: "Ask", heading: "How long does a ping take?" },
+  compare: { View: ComparePart, title: "Compare", heading: "Compare sources and destinations" },
+  pings: { View: PingsPart, title: "Check pings", heading: "Are your pings unusual?" },
+  fits: { View: FitsPart, title: "Find destination", heading: "Which destinations fit an RTT?" },
+  model: { View: ModelPart, title: "About the model", heading: "About the model" },
+} satisfies Record<PartName, object>;
 
-/** The last question and its moment: a question of now is one of that moment. */
+/** The last question and its moment, which `now` refers to. */
 interface Asked extends PageState {
   atMs: number;
   /** Whether the address names no part: the page opens with a map, if the model has one. */
@@ -163,12 +154,12 @@ function App({ opened }: { opened: OpenedApi }) {
   // The age of the data decides which time a question begins with.
   const part = isKnown || asked?.fields.time || !opened.hasServer ? opening : undefined;
   useEffect(() => {
-    if (part) document.title = `${TITLES[part]} · ping-llm`;
+    if (part) document.title = `${VIEWS[part].title} · ping-llm`;
   }, [part]);
 
   const go = async (state: PageState) => {
     const { hash } = await formatHash(state);
-    // Asking the same again is no new page to go back from.
+    // Asking the same again adds no entry to the history.
     if (hash === location.hash) history.replaceState(state, "", hash);
     else history.pushState(state, "", hash);
     show(state);
@@ -191,7 +182,7 @@ function App({ opened }: { opened: OpenedApi }) {
     setDraft: (name, text) => setDrafts((fields) => ({ ...fields, [name]: text })),
     submit: (changes = {}) => go({ part: part ?? "ask", fields: { ...drafts, ...changes } }),
   };
-  const View = part && VIEWS[part];
+  const shown = part && VIEWS[part];
   return (
     <>
       <a
@@ -219,20 +210,20 @@ function App({ opened }: { opened: OpenedApi }) {
         <CopyLink state={{ part: part ?? "ask", fields: drafts }} />
       </header>
       <main id="main">
-        {View ? <h1 tabIndex={-1} ref={heading}>{View.heading}</h1> : null}
+        {shown ? <h1 tabIndex={-1} ref={heading}>{shown.heading}</h1> : null}
         <p class="lead">
           A language model of the Internet: it has read ping measurements and answers with the whole
           distribution of a round-trip time (RTT).
         </p>
         <DataBanner model={model} />
         <StatusArea opened={opened} />
-        {View ? <View key={part} {...props} /> : null}
+        {shown ? <shown.View key={part} {...props} /> : null}
       </main>
     </>
   );
 }
 
-/** A link, so that it can be opened in another tab; a plain click keeps what stands in the fields. */
+/** A link, which can be opened in another tab; a plain click keeps the fields. */
 function PartLink(
   { name, isShown, open }: { name: PartName; isShown: boolean; open: (name: PartName) => void },
 ) {
@@ -246,12 +237,11 @@ function PartLink(
         open(name);
       }}
     >
-      {TITLES[name]}
+      {VIEWS[name].title}
     </a>
   );
 }
 
-/** The state that an entry of the history has; undefined if it has none. */
 function stateOf(value: unknown): PageState | undefined {
   const isState = typeof value === "object" && value !== null && "part" in value && "fields" in value;
   return isState ? value as PageState : undefined;

@@ -23,7 +23,6 @@ import type { PingApi } from "../api/ping_service.ts";
 import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
 import { ScrolledTable } from "./table.tsx";
 
-/** The fields for a source, a destination and a time. */
 export function AddressFields(
   { dstPlaceholder, ...shared }: {
     part: PartProps;
@@ -90,14 +89,14 @@ export function AskPart(part: PartProps) {
   );
 }
 
-/** The hour of now, or of the end of data that are old. @returns Unix seconds. */
+/** The present hour, or the last one of old data, Unix seconds. */
 function hourOf(model: ModelAnswer | undefined, nowMs: number): number {
   const period = periodOf(model?.data);
   const timeS = period && startTime(period, nowMs) === ANY_TIME ? period.endS : nowMs / 1000;
   return Math.floor(timeS / HOUR_S) * HOUR_S;
 }
 
-/** The pair in words, with names if the answer is of it. */
+/** The pair in words, with names once its answer is there. */
 function headingOf(
   question: QuestionOf<"rtt"> | null,
   isAsked: boolean,
@@ -110,8 +109,6 @@ function headingOf(
   return isAsked ? `${src} to ${dst}` : `Example: ${src} → ${dst}`;
 }
 
-AskPart.heading = "How long does a ping take?";
-
 function LastQuestions({ part }: { part: PartProps }) {
   const { fields } = part;
   const others = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
@@ -123,7 +120,7 @@ const MAX_QUESTIONS = 5;
 
 type LastQuestion = Readonly<Pick<Required<Fields>, "src" | "dst">>;
 
-/** The last ones first; none where the browser keeps nothing. */
+/** The newest first; none if the browser keeps nothing. */
 function lastQuestions(): LastQuestion[] {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
@@ -133,7 +130,6 @@ function lastQuestions(): LastQuestion[] {
   }
 }
 
-/** Keeps a question that was answered. */
 function rememberQuestion({ src, dst }: LastQuestion): void {
   const others = lastQuestions().filter((other) => other.src !== src || other.dst !== dst);
   try {
@@ -148,7 +144,6 @@ function isQuestion(value: unknown): value is LastQuestion {
     typeof value.src === "string" && typeof value.dst === "string";
 }
 
-/** Example questions, for those who come for the first time. */
 function Examples({ part }: { part: PartProps }) {
   const { model: { value } } = part;
   const pairs = value?.examples.map(({ src, dst, src_name, dst_name }) => (
@@ -165,7 +160,7 @@ function Examples({ part }: { part: PartProps }) {
   );
 }
 
-/** Pairs of addresses that a click asks for. */
+/** Pairs of addresses to ask for by a click. */
 function Pairs({ part, title, pairs }: {
   part: PartProps;
   title: string;
@@ -198,12 +193,7 @@ interface Hour {
   answer: AnswerOf<"rtt">;
 }
 
-/**
- * Asks for the 24 hours that follow, and shows them.
- *
- * @param question The question of the first hour; null asks nothing.
- * @param startS Its time, Unix seconds.
- */
+/** Asks for the 24 hours that follow, and shows them. @param question Null asks nothing. */
 function HoursStrip(
   { api, question, startS }: { api: PingApi; question: QuestionOf<"rtt"> | null; startS: number },
 ) {
@@ -228,16 +218,11 @@ function answered(answer: AnswerOf<"rtt"> | LineError): AnswerOf<"rtt"> {
   return answer;
 }
 
-/** The least relative difference of medians, and difference of P(no reply), that the chart is shown for. */
+/** The chart is shown from this relative difference of medians, or difference of P(no reply). */
 const LEAST_MEDIAN_CHANGE = 0.05;
 const LEAST_FAILED_CHANGE = 0.02;
 
-/**
- * How much the hours differ.
- *
- * @returns The least and the greatest median (ms) and P(no reply); `isMuch`: the greatest median is at least 5 % above
- * the least, or P(no reply) differs by 2 percentage points.
- */
+/** How much the hours differ; `isMuch` if enough for a chart. */
 export function rangeOfHours(answers: readonly AnswerOf<"rtt">[]) {
   const medians = answers.map((answer) => quantileOf(answer, 0.5));
   const failed = answers.map(({ p_failed }) => p_failed);

@@ -24,11 +24,7 @@ export interface ChartPlan {
 }
 
 /**
- * A chart.
- *
- * @param label A description in a sentence, for those who do not see it.
- * @param heightPx Its height.
- * @param plan Makes it; a new one draws the chart anew.
+ * @param label A description in a sentence, for screen readers. @param plan A new one draws the chart anew.
  */
 export function Chart({ label, heightPx, plan }: { label: string; heightPx: number; plan: ChartPlan }) {
   const place = useRef<HTMLDivElement>(null);

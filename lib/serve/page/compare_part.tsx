@@ -12,10 +12,10 @@ import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultOfEnd, LinesField, type PartProps, Question, readTime, TimeField } from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
-/** More are one request too large, and no table to look at. */
+/** More would be too large for a request, and for a reader. */
 const MAX_CELLS = 400;
 
-/** The lines of a field, and the addresses of a line that has several, without empty and equal ones. */
+/** The distinct lines of a field, or the addresses in them. */
 function linesOf(text: string | undefined): string[] {
   const ends = (text ?? "").split("\n").flatMap((line) => {
     const parts = line.split(/[\s,]+/).filter((part) => part !== "");
@@ -24,7 +24,6 @@ function linesOf(text: string | undefined): string[] {
   return [...new Set(ends)];
 }
 
-/** The fault in a list of addresses; undefined if there is none. */
 function faultOfLines(lines: readonly string[]): string | undefined {
   if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
   const wrong = lines.map((line) => ({ line, fault: faultOfEnd(line) })).find(({ fault }) => fault);
@@ -114,7 +113,6 @@ export function ComparePart(part: PartProps) {
     </>
   );
 }
-ComparePart.heading = "Compare sources and destinations";
 
 function ChosenPair({ api, question }: { api: PingApi; question: QuestionOf<"rtt"> }) {
   const answer = useAnswer(
@@ -147,7 +145,7 @@ interface Cell {
   column: number;
 }
 
-/** The shade of each of some RTTs: evenly spread on a logarithmic scale from the shortest to the longest. */
+/** The shade of each RTT: evenly spread on a logarithmic scale from the shortest to the longest. */
 export function shadesOf(rttsMs: readonly (number | undefined)[]): (number | undefined)[] {
   const logs = rttsMs.map((rttMs) => rttMs === undefined ? undefined : Math.log(Math.max(rttMs, 1e-3)));
   const known = logs.filter((log) => log !== undefined);

@@ -1,15 +1,10 @@
-/**
- * The description of the HTTP API for people, made of the server's `openapi.json` (OpenAPI 3.1).
- *
- * @module
- */
+/** The description of the HTTP API for people, made of the server's `openapi.json` (OpenAPI 3.1). @module */
 import { render } from "preact";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { CurlButton, curlCommand } from "./saved_files.tsx";
 import { ScrolledTable } from "./table.tsx";
 
-/** A JSON Schema, as far as it is shown. */
 interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -45,7 +40,7 @@ interface OpenApi {
   components?: { schemas?: Record<string, Schema> };
 }
 
-/** The pair of examples where the model gives none. */
+/** The pair of examples if the model has none. */
 const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 
 async function readJson<T>(path: string, signal: AbortSignal): Promise<T> {
@@ -76,13 +71,12 @@ function typeText(schema: Schema | undefined): string {
   return [[type ?? "any value"].flat().join(" or "), ...bounds].join(", ");
 }
 
-/** A value that a request may have, by the name of its field. */
+/** An example of a field's value. */
 function exampleOf(name: string, pair: typeof PAIR): unknown {
   if (name === "src" || name === "dst") return pair[name];
   return name === "rtt" ? 20 : undefined;
 }
 
-/** A request of an operation as a command of curl. */
 function exampleCommand(
   path: string,
   method: string,

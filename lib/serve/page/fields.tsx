@@ -21,12 +21,11 @@ interface FieldProps {
   placeholder?: string;
 }
 
-/** A fault is of what was asked: it goes when the field changes. */
+/** A fault is shown until the field changes. */
 function shownFault({ part, faults, name }: FieldProps): string | undefined {
   return (part.drafts[name] ?? "") === (part.fields[name] ?? "") ? faults[name] : undefined;
 }
 
-/** Puts a label above a field and hint and fault below it. */
 function Labelled({ field, id, children }: { field: FieldProps; id: string; children: ComponentChildren }) {
   const fault = shownFault(field);
   return (
@@ -66,16 +65,17 @@ export function TextField(field: FieldProps & { inputMode?: "decimal" }) {
   );
 }
 
-/** How long nothing is typed until what stands there is searched, ms. */
+/** The pause in typing before the text is searched, ms. */
 const SEARCH_DELAY_MS = 120;
-/** The longest text that is searched. */
 const MAX_SEARCHED_LENGTH = 120;
 
 /**
- * A field whose text is searched while it is typed: addresses, their names, cities, countries, ASes. Its list is that of an
- * editable combobox (ARIA Authoring Practices Guide): arrow keys choose in it, Enter takes what is chosen, Escape closes it.
+ * A field whose text is searched while it is typed: addresses, their names, cities, countries, ASes. Its list
+ * is that of an editable combobox (ARIA Authoring Practices Guide): arrow keys choose, Enter takes, Escape
+ * closes.
  *
- * @param field `addressesOnly`: whether places are not taken; `onTaken`: called with what was taken from the list.
+ * @param field `addressesOnly`: whether places are left out; `onTaken`: called with what was taken from the
+ *   list.
  */
 export function SearchField(
   field: FieldProps & { addressesOnly?: boolean; onTaken?: (text: string) => void },
@@ -182,7 +182,6 @@ export function LinesField(field: FieldProps & { rows: number }) {
   );
 }
 
-/** The time of a question: now, any time, or a time of one's choice. */
 export function TimeField({ part, faults }: { part: PartProps; faults: Faults }) {
   const id = useId();
   const text = part.drafts.time ?? "";
@@ -224,7 +223,7 @@ export function TimeField({ part, faults }: { part: PartProps; faults: Faults })
   );
 }
 
-/** A form: Enter asks. After asking, the first faulty field has the focus. */
+/** A form. After asking, the first faulty field has the focus. */
 export function Question(
   { part, verb, children }: {
     part: PartProps;
@@ -258,7 +257,7 @@ export function Question(
 }
 
 /**
- * The time of a question, and the faults in it and in its addresses; those that are not given are expected.
+ * Reads the time of a question, and finds the faults in it and in its addresses, all of which are needed.
  *
  * @returns `time`: Unix seconds; null for any time, and for a wrong one.
  */
@@ -295,13 +294,12 @@ export function besideField<T>(answer: Answer<T>): { answer: Answer<T>; faults: 
 export interface PartProps {
   opened: OpenedApi;
   model: Answer<ModelAnswer>;
-  /** The fields as they were when the question was sent. */
+  /** The fields when the question was sent. */
   fields: Fields;
-  /** When it was sent, milliseconds since 1970. */
+  /** When the question was sent, milliseconds since 1970. */
   askedAtMs: number;
-  /** The fields as they are now. */
   drafts: Fields;
   setDraft: (name: FieldName, text: string) => void;
-  /** Asks what stands in the fields, after some changes. */
+  /** Asks what the fields say, after some changes. */
   submit: (changes?: Fields) => void;
 }

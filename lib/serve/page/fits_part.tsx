@@ -106,7 +106,6 @@ export function FitsPart(part: PartProps) {
     </>
   );
 }
-FitsPart.heading = "Which destinations fit an RTT?";
 
 function Fitting({ answer }: { answer: AnswerOf<"destinations"> }) {
   const { src, rtt: [low, high], time, destinations, prior_mass, unlisted_probability, notes = [] } = answer;

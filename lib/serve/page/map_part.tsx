@@ -182,7 +182,6 @@ export function MapPart(part: PartProps) {
     </>
   );
 }
-MapPart.heading = "How far is everywhere?";
 
 const CSV_FIELDS = [
   ...["country", "name", "latitude", "longitude", "cellDegrees"] as const,

@@ -1,4 +1,4 @@
-/** The part of the map that is shown: where it begins, and how wheel, fingers and keys change it. @module */
+/** The part of the map that is shown, and how wheel, fingers and keys change it. @module */
 import { mapPoint, type MapPosition, type MapView, WORLD } from "../../base/report/world_map.ts";
 
 /** The widest part of the world that data fill; beyond that the whole world is shown. */
@@ -17,7 +17,6 @@ export function zoomOf({ width }: MapView): number {
   return WORLD.width / width;
 }
 
-/** A position and its weight. */
 export interface WeighedPosition extends MapPosition {
   readonly weight: number;
 }
@@ -53,7 +52,7 @@ function extentOf(
 /**
  * Zooms in by a factor, or out if it is below 1.
  *
- * @param at The point that stays where it is, as shares of the view from its left and top.
+ * @param at The point that stays, as shares of the view from its left and top.
  */
 export function zoomed(view: MapView, factor: number, at = { x: 0.5, y: 0.5 }): MapView {
   const share = Math.min(1, Math.max(LEAST_SHARE, 1 / (factor * zoomOf(view))));

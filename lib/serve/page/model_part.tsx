@@ -47,7 +47,6 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
     </AnswerState>
   );
 }
-ModelPart.heading = "About the model";
 
 /** What the model is, the most telling first. */
 function factsOf(model: ModelAnswer): [string, string][] {

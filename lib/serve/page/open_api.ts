@@ -1,6 +1,6 @@
 /**
- * The API behind the page: a model in this browser if the page is part of an exported site, else the server that it
- * comes from.
+ * The API behind the page: the model of an exported site, in this browser, or the server that the page comes
+ * from.
  *
  * @module
  */
@@ -8,13 +8,11 @@ import type { PingApi } from "../api/ping_service.ts";
 import type { AnswerOf, QuestionName, QuestionOf } from "../../query/questions/questions.ts";
 import { WeightCache } from "./weight_cache.ts";
 
-/** Where the model that answers is and how far it is, for the line below the page's heading. */
+/** Where the model is, and how far it is loaded. */
 export type ModelStatus =
   | { state: "remote" }
   | { state: "loading"; loadedBytes: number; totalBytes: number }
-  /** The weights are here; the GPU is made ready. */
   | { state: "starting" }
-  /** It runs in this browser. */
   | {
     state: "ready";
     /** Bytes that the browser keeps of it; 0 if it keeps none. */
@@ -30,8 +28,8 @@ export interface OpenedApi {
   api: PingApi;
   /** Whether the page comes from a server that also answers programs (`/openapi.json`). */
   hasServer: boolean;
-  /** Calls with each state, the present one at once. @returns A function that ends that. */
-  watchStatus: (listener: (status: ModelStatus) => void) => () => void;
+  /** Calls with each state, and with the present one at once. */
+  watchStatus: (listener: (status: ModelStatus) => void) => void;
 }
 
 /** From the page to the worker. */
@@ -39,13 +37,11 @@ export type PageMessage =
   /** Loads the model. `site`: the address of `site.json`. */
   | { kind: "open"; site: string }
   | { kind: "ask"; id: number; operation: keyof PingApi; question: unknown }
-  /** The answer is not wanted any more. */
   | { kind: "abort"; id: number };
 
 /** From the worker to the page. */
 export type WorkerMessage =
   | { kind: "status"; status: Extract<ModelStatus, { state: "loading" | "starting" | "failed" }> }
-  /** Questions are answered from here on. */
   | { kind: "ready" }
   | { kind: "answer"; id: number; answer: unknown }
   /** `detail`: what went wrong, for people. */
@@ -122,7 +118,7 @@ interface Asked {
 class WorkerApi {
   readonly #worker: Worker;
   readonly #cache: WeightCache;
-  readonly #listeners = new Set<(status: ModelStatus) => void>();
+  #listener = (_: ModelStatus): void => {};
   readonly #asked = new Map<number, Asked>();
   readonly #loaded = Promise.withResolvers<void>();
   #status: ModelStatus = { state: "loading", loadedBytes: 0, totalBytes: 0 };
@@ -150,9 +146,8 @@ class WorkerApi {
       api: Object.fromEntries(operations) as PingApi,
       hasServer: false,
       watchStatus: (listener) => {
-        this.#listeners.add(listener);
+        this.#listener = listener;
         listener(this.#status);
-        return () => this.#listeners.delete(listener);
       },
     };
   }
@@ -207,7 +202,7 @@ class WorkerApi {
 
   #show(status: ModelStatus): void {
     this.#status = status;
-    for (const listener of this.#listeners) listener(status);
+    this.#listener(status);
   }
 
   #post(message: PageMessage): void {
@@ -222,9 +217,6 @@ export function openApi(document: Document): OpenedApi {
   return {
     api: httpApi(document.baseURI),
     hasServer: true,
-    watchStatus: (listener) => {
-      listener({ state: "remote" });
-      return () => {};
-    },
+    watchStatus: (listener) => listener({ state: "remote" }),
   };
 }

@@ -1,8 +1,4 @@
-/**
- * Pings as people paste them, of any format that is read.
- *
- * @module
- */
+/** Pings as people paste them, in any known format. @module */
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
@@ -17,7 +13,7 @@ import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { ApiMeasurement } from "../../query/questions/question.ts";
 
-/** A measurement and the line, from 1, that says it. */
+/** A measurement and its line, from 1. */
 export type PastedPing = ApiMeasurement & { time: number | null; line: number };
 
 /** The pings of a pasted text, its format and its faults. */
@@ -25,16 +21,15 @@ export interface Pasted {
   format: string;
   /** Whether pings are left out because neither the text nor the options say their source. */
   needsSource: boolean;
-  /** In order of time; those without a time first, as they stand. */
+  /** In order of time, those without a time first. */
   pings: PastedPing[];
   faults: { line: number; message: string }[];
 }
 
-/** Values for pings whose text does not have them. */
 interface PasteOptions {
-  /** The source of pings that do not say theirs; empty if it is not known. */
+  /** The source of pings that do not state theirs; empty if unknown. */
   source: string;
-  /** When the last of them was sent, Unix seconds; null if it is not known. */
+  /** When the last ping was sent, Unix seconds; null if unknown. */
   endTimeS: number | null;
 }
 

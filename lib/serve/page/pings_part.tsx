@@ -17,9 +17,9 @@ import type { Fields } from "./url_state.ts";
 import uPlot from "uplot";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
 
-/** As many as the model scores at once; more than any sequence holds. */
+/** More than any sequence holds. */
 const MAX_PINGS = 1000;
-/** Unusual pings, the least probable first, of which it is asked what was expected. */
+/** The most unusual pings to ask about what was expected. */
 const MAX_EXPLAINED = 10;
 /** Pings before a ping that the model is told, as `score` has them by default. */
 const NUM_CONTEXT = 20;
@@ -137,7 +137,6 @@ export function PingsPart(part: PartProps) {
     </>
   );
 }
-PingsPart.heading = "Are your pings unusual?";
 
 function doingOf(value: PingsAnswer | undefined, numPings: number): string {
   if (!value) return "1 of 4: asking without your pings";
@@ -145,7 +144,7 @@ function doingOf(value: PingsAnswer | undefined, numPings: number): string {
   return value.after ? `3 of 4: scoring ${numPings} pings` : "2 of 4: asking with your pings";
 }
 
-/** Asks what was expected of unusual pings, given those of the same source before. */
+/** Asks what was expected of unusual pings, given those before them from the same source. */
 async function expectedOf(
   api: PingApi,
   pings: readonly PastedPing[],
@@ -189,18 +188,17 @@ function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) 
   );
 }
 
-/** Below it, a value is unusual. */
+/** Smaller p-values are unusual. */
 const UNUSUAL = 0.01;
-/** Unusual pings that are named in the sentence. */
 const NUM_NAMED = 3;
 
-/** `surprising`: also among so many values; `unusual`: taken by itself. */
+/** `surprising`: also among all values together; `unusual`: by itself. */
 type Surprise = "surprising" | "unusual" | "usual";
 
 export interface JudgedPing {
   ping: PastedPing;
   names?: Pick<ScoreAnswer, "src_name" | "dst_name">;
-  /** Undefined where it could not be scored. */
+  /** Undefined if it could not be scored. */
   pValue: number | undefined;
   judgement: Surprise;
   /** Where 90 % of the replies were expected, given the pings before; of unusual ones only. */
@@ -347,7 +345,7 @@ function planOf(rows: readonly JudgedPing[]): ChartPlan {
   };
 }
 
-/** Rows that are shown at once; the others behind a button to open. */
+/** Rows to show at once; the others are folded. */
 const NUM_SHOWN = 50;
 const MARKS: Record<Surprise, string> = { surprising: "▲ surprising", unusual: "△ unusual", usual: "" };
 

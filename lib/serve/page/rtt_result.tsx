@@ -11,16 +11,12 @@ import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN
 
 const TABLE_QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 
-/** A question for all that this part of the page shows. */
+/** The question for all that {@link RttResult} shows. */
 export function wholeQuestion(question: QuestionOf<"rtt">): QuestionOf<"rtt"> {
   return { ...question, quantiles: CURVE_QUANTILES };
 }
 
-/**
- * Shows answers; the last one is what it is about, those before it are there to be compared with.
- *
- * @param command See {@link CurlButton}.
- */
+/** Shows the last of some answers, compared with those before it. */
 export function RttResult(
   { curves, command = false }: { curves: readonly Curve[]; command?: (() => string) | false },
 ) {
@@ -138,10 +134,10 @@ function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
 
 const HISTOGRAM_HEIGHT_PX = 260;
 const MAX_BINS = 60;
-/** A bin is at least that part of its RTT wide: quantiles do not resolve more. */
+/** The least width of a bin relative to its RTT: quantiles do not resolve more. */
 const LEAST_RELATIVE_WIDTH = 0.001;
 
-/** Bins of equal width, and what each answer gives to each. */
+/** Bins of equal width. */
 interface Bins {
   widthMs: number;
   /** One more than there are bins, ms. */
@@ -160,7 +156,7 @@ function cumulativeAt(answer: AnswerOf<"rtt">, rttMs: number): number {
   return CURVE_QUANTILES[i] + step * (rttMs - low) / (high - low);
 }
 
-/** Where nearly all replies are; long tails are cut, as they would leave no width to the rest. */
+/** Where nearly all replies are; long tails are cut, which would leave no width for the rest. */
 function shownRange(answer: AnswerOf<"rtt">): [number, number] {
   const q = (quantile: number) => quantileOf(answer, quantile);
   const spread = 4 * (q(0.75) - q(0.25));
@@ -170,7 +166,7 @@ function shownRange(answer: AnswerOf<"rtt">): [number, number] {
   ];
 }
 
-/** Puts the replies of answers into bins of a round width. Measured RTTs widen the chart to twice its range at most. */
+/** Puts replies into bins of a round width. Measured RTTs widen the chart to at most twice its range. */
 export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   const ranges = answers.map(shownRange);
   const [least0, most0] = [
@@ -203,7 +199,6 @@ function measuredRtts({ basis }: AnswerOf<"rtt">): number[] {
   return basis.rtts?.map(({ rtt_ms }) => rtt_ms) ?? [];
 }
 
-/** Describes in words what the chart shows of the measured RTTs. */
 function describePoints(rttsMs: readonly number[], edgesMs: readonly number[]): string {
   if (rttsMs.length === 0) return "";
   const outside = rttsMs.filter((rttMs) => rttMs < edgesMs[0] || rttMs > edgesMs[edgesMs.length - 1]).length;
@@ -212,7 +207,7 @@ function describePoints(rttsMs: readonly number[], edgesMs: readonly number[]): 
   }.`;
 }
 
-/** The chart. The last curve is filled; the others are drawn as dashes. */
+/** The last curve is filled; the others are dashed. */
 function Histogram({ curves }: { curves: readonly Curve[] }) {
   const bins = useMemo(() => binsOf(curves.map(({ answer }) => answer)), curves.map(({ answer }) => answer));
   const plan = useMemo(() => histogramPlan(curves, bins), [bins]);
@@ -315,7 +310,7 @@ function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): 
   ctx.restore();
 }
 
-/** How many decades are between labels where there is room for few. */
+/** Decades between labels, from few labels to many. */
 const STRIDES = [6, 4, 3, 2];
 /** Steps of labels within a decade, from few to many. */
 const STEPS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]];
@@ -323,9 +318,7 @@ const STEPS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]];
 /**
  * Round numbers in a range, about evenly spread on a logarithmic axis.
  *
- * @param low The least, greater than 0.
- * @param high The greatest.
- * @param most How many labels there is room for.
+ * @param most The number of labels for which there is room.
  */
 export function logTicks(low: number, high: number, most: number): number[] {
   const firstDecade = Math.floor(Math.log10(low));
@@ -361,16 +354,16 @@ function roundStep(least: number): number {
 export const CURVE_QUANTILES = Array.from({ length: 199 }, (_, i) => (i + 1) / 200);
 
 interface Curve {
-  /** For its label beside it; empty if it is the only one. */
+  /** Its label; empty if it is the only one. */
   name: string;
   answer: AnswerOf<"rtt">;
 }
 
 const CURVE_HEIGHT_PX = 300;
-/** The curve from here to as much below 1: what is beyond is rare, far away, and in the table. */
+/** The curve ends here and at 1 minus this: the rest is rare, far away, and in the table. */
 const SHOWN_FROM = 0.01;
 
-/** The chart. The last curve is the one that bands and marks belong to; the others are drawn as dashes. */
+/** Bands and marks belong to the last curve; the others are dashed. */
 function DistributionChart({ curves }: { curves: readonly Curve[] }) {
   const plan = useMemo(() => curvePlan(curves), curves.map(({ answer }) => answer));
   const label = curves.map(({ name, answer }) => `${name === "" ? "" : `${name}: `}${summaryOf(answer)}`)
@@ -390,12 +383,11 @@ export function summaryOf(answer: AnswerOf<"rtt">): string {
     `90 % of them ${formatRange(q(0.05), q(0.95))}.`;
 }
 
-/** A quantile that was asked for, ms. */
 export function quantileOf(answer: AnswerOf<"rtt">, quantile: number): number {
   return answer.quantiles_ms[String(quantile)];
 }
 
-/** The curve as uPlot takes it: the logarithm of RTTs, and P(RTT <= it), equal RTTs once. */
+/** The points of a curve: the logarithm of each RTT, and P(RTT <= it). */
 function pointsOf(answer: AnswerOf<"rtt">): [number[], number[]] {
   const byRtt = new Map(
     CURVE_QUANTILES.filter((quantile) => quantile >= SHOWN_FROM && quantile <= 1 - SHOWN_FROM).map((
@@ -450,7 +442,7 @@ function curvePlan(curves: readonly Curve[]): ChartPlan {
   };
 }
 
-/** The probabilities of at most so many milliseconds. */
+/** The probability of at most an RTT, by each curve. */
 function readoutOf(curves: readonly Curve[], rttMs: number): string {
   const texts = curves.map(({ name, answer }) => {
     const quantile = CURVE_QUANTILES.findLast((q) => quantileOf(answer, q) <= rttMs * (1 + 1e-9)) ?? 0;
@@ -508,7 +500,7 @@ function drawMarks(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void 
   ctx.restore();
 }
 
-/** Names each curve where it is steepest, at the side away from the other. */
+/** Labels each curve at its steepest point, on the side away from the other. */
 function drawNames(chart: uPlot, curves: readonly Curve[], colors: Colors): void {
   const { ctx, bbox } = chart;
   const pixel = devicePixelRatio;

@@ -54,10 +54,9 @@ export function curlPost(path: string, lines: readonly unknown[]): string {
 }
 
 /**
- * Copies a text; where the browser does not allow that, the text is to be shown.
+ * Copies a text. If the browser does not allow that, the text is to be shown.
  *
- * @param name What is copied.
- * @param key Says what the result is about: it goes when this changes.
+ * @param key The result is hidden again when this changes.
  */
 export function useCopy(name: string, key: string | undefined) {
   const [result, setResult] = useState<{ said: string; text?: string }>({ said: "" });

@@ -31,11 +31,7 @@ export function Table({ class: name, caption, columns, rows, rowClasses = [] }: 
   );
 }
 
-/**
- * A table that can be scrolled where it is wider than the window.
- *
- * @param props `name`: a description, for those who do not see it.
- */
+/** A table that can be scrolled if it is wider than the window. @param props `name`: for screen readers. */
 export function ScrolledTable({ name, ...table }: TableProps & { name: string }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={name}>

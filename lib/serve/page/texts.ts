@@ -84,13 +84,7 @@ export function timeWarning(
   return `${end}, ${formatAge(laterS - period.endS)} before this time: paths may have changed.`;
 }
 
-/**
- * The time that a question asks for.
- *
- * @param text The text of the field.
- * @param nowMs The present, milliseconds since 1970.
- * @returns Unix seconds, null for any time, or what is wrong with the text.
- */
+/** The time in a field: Unix seconds, null for any time, or what is wrong with the text. */
 export function questionTimeS(text: string | undefined, nowMs: number): number | null | { fault: string } {
   if (!text || text === NOW) return Math.floor(nowMs / 60_000) * 60;
   if (text === ANY_TIME) return null;

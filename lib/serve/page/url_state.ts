@@ -1,6 +1,6 @@
 /**
- * The state of the page as the fragment of its address: `#ask?src=192.0.2.1&dst=198.51.100.7`. A fragment is never sent
- * to the server, and works on any web server and from a file.
+ * The state of the page as the fragment of its address: `#ask?src=192.0.2.1&dst=198.51.100.7`. A fragment is
+ * never sent to the server, and works on any web server.
  *
  * @module
  */
@@ -16,20 +16,15 @@ export type FieldName = (typeof FIELD_NAMES)[number];
 /** The texts in the fields; an absent one is empty. */
 export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
-/** The part of the page that is open, and its fields. */
 export interface PageState {
   part: PartName;
   fields: Fields;
 }
 
-/** The longest packed text of pasted pings that a link holds, in characters: mail and chat programs keep so much whole. */
+/** The longest packed text of pasted pings in a link, in characters: mail and chat programs keep such links whole. */
 const MAX_PACKED_LENGTH = 4000;
 
-/**
- * Writes the state.
- *
- * @returns The fragment with its `#`; `isWhole`: whether the part's pasted pings are in it, which must be short when packed.
- */
+/** Writes the state as a fragment; `isWhole`: whether pasted pings are in it, which they are unless too long. */
 export async function formatHash(
   { part = "ask", fields }: PageState,
 ): Promise<{ hash: string; isWhole: boolean }> {

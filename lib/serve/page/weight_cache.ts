@@ -1,6 +1,6 @@
 /**
- * The weights that a browser keeps between visits, in its Cache storage. A file is found by its address and SHA-256, so a
- * newer model of the same site is loaded again, and takes the place of the older one.
+ * The weights that a browser keeps between visits, in its Cache storage. A file is found by its address and
+ * SHA-256; a newer model of the same site takes the place of the older one.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The worker with the model: loads it and answers questions, so that the page stays quick. It is also the module of an
- * npm package with a model in it, for programs.
+ * The worker that loads the model and answers questions, so that the page stays responsive. It is also the
+ * module of an npm package with a model in it.
  *
  * @module
  */
@@ -26,9 +26,8 @@ import type { PageMessage, WorkerMessage } from "./open_api.ts";
 
 /** GPU memory for queries, besides the weights: a phone shares it with all that is open. */
 const MEMORY_LIMIT_BYTES = 2 ** 28;
-/** Has the kernels compiled, and says before anybody asks if they cannot run. */
+/** Compiles the kernels, and fails if they cannot run, before anybody asks. */
 const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
-/** Called with what is done while a model is loaded. */
 type Report = (status: Extract<WorkerMessage, { kind: "status" }>["status"]) => void;
 const REPORT_MS = 100;
 
@@ -59,7 +58,7 @@ async function open(address: URL): Promise<void> {
 /**
  * Opens a model in a program: the module `model.js` of an npm package (`lib/serve/site/npm_package.ts`).
  *
- * @param site The address of `site.json`: that of the package, or of any exported site.
+ * @param site The address of a `site.json`, by default that of the package.
  * @throws {UserError} If there is no GPU, or the model cannot be loaded.
  */
 export async function openModel(site: string | URL = new URL(SITE_FILE, import.meta.url)) {
@@ -95,7 +94,7 @@ async function loadService(address: URL, adapter: GPUAdapter, report: Report = (
   return { model, service: new PingService(model, { info: site.model }) };
 }
 
-/** Before anything large is loaded. @throws {UserError} If the browser gives no GPU. */
+/** @throws {UserError} If the browser has no GPU, before anything large is loaded. */
 async function requireAdapter(): Promise<GPUAdapter> {
   const adapter = await navigator.gpu?.requestAdapter();
   if (adapter) return adapter;
@@ -144,7 +143,6 @@ function messageOf(error: unknown, action: string): string {
   return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Called with what is loaded so far of all weights. */
 type OnBytes = (loadedBytes: number, totalBytes: number) => void;
 
 /** Loads `site.json`. @throws {UserError} If it is not there or none. */
@@ -156,7 +154,6 @@ async function loadSite(address: URL): Promise<Site> {
 /**
  * Loads the weights of a site, and keeps them.
  *
- * @param address That of `site.json`.
  * @throws {UserError} If they cannot be loaded, or are not what the site describes.
  */
 async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {

@@ -1,6 +1,6 @@
 /**
- * Makes `lib/serve/page_bundle.json`, the page as browsers load it, from the files of `lib/serve/page/`, unless it is
- * up to date: `deno task bundle`.
+ * `deno task bundle`: makes `lib/serve/page_bundle.json`, the page as browsers load it, unless it is up to
+ * date.
  *
  * @module
  */

@@ -1,8 +1,4 @@
-/**
- * Writes a site: the page with the model in it, as files for any web server.
- *
- * @module
- */
+/** Writes a site: the page with the model in it, as files for any web server. @module */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import type { ModelInfo } from "../api/schemas.ts";
@@ -46,10 +42,8 @@ const MAX_PLACE_BYTES = 4 * 2 ** 20;
 const [MAX_ADDRESSES, MAX_PAIRS] = [2 ** 16, 2 ** 17];
 
 /**
- * The checkpoint of a site: it knows less exactly where addresses are if its table of places is too large, and only the most
- * measured addresses and pairs.
- *
- * @param maxBytes The bound on the table of places.
+ * The checkpoint of a site: with a smaller table of places if its own is larger than `maxBytes`, and only the
+ * most measured addresses and pairs.
  */
 export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
   const { config, weights, trainingData } = checkpoint;
@@ -81,11 +75,8 @@ export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uin
 }
 
 /**
- * Writes the files of a site.
+ * Writes the files of a site, and returns their names.
  *
- * @param folder The output folder.
- * @param page See `readPage`.
- * @returns Their names.
  * @throws {UserError} If the weights do not fit float16, or the disk is full.
  */
 export function writeSite(

@@ -1,5 +1,6 @@
 /**
- * An exported site as an npm package: the worker's module, the model beside it, and types made of the API's description.
+ * An exported site as an npm package: the worker's module, the model, and types made of the API's
+ * description.
  *
  * @module
  */
@@ -61,9 +62,9 @@ model.close();
 `;
 
 /**
- * The module of the package. It loads `model.js` late, which older Node cannot load, and gives Node the WebGPU of
- * Chromium. Node prints the source line and the stack of errors that nothing catches, here half a megabyte: what is wrong
- * with a question has neither.
+ * The module of the package. It loads `model.js` late, because older versions of Node cannot load it, and
+ * gives Node the WebGPU of Chromium. For uncaught errors Node prints the source line, here half a megabyte,
+ * and the stack: faults of a question have neither.
  */
 const ENTRY = `const WEBGPU = "webgpu";
 
@@ -151,7 +152,7 @@ function contentOf(body: unknown): Json | undefined {
   return content?.["application/json"]?.schema;
 }
 
-/** A JSON Schema, as far as the API's have it, as a type of TypeScript. @param indent Before its lines. */
+/** A JSON Schema of the API as a type of TypeScript. @param indent Before its lines. */
 function typeOf(schema: Json, indent: string): string {
   const {
     $ref,

@@ -155,13 +155,9 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
       'resolve it and give its address, such as "192.0.2.1"',
     ],
     [{ quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1, such as 0.9"],
-    [{ quantiles: [-1] }, "found quantiles[0] -1, expected at least 0, such as 0.1"],
     [{ quantiles: 0.5 }, "found quantiles 0.5, expected an array, such as [0.1, 0.9]"],
     [{ quantiles: "0.1;0.9" }, 'found quantiles "0.1;0.9", expected an array, such as [0.1, 0.9]'],
-    [{ quantiles: "[0.1" }, 'found quantiles "[0.1", expected an array, such as [0.1, 0.9]'],
-    [{ quantiles: "" }, 'found quantiles "", expected an array, such as [0.1, 0.9]'],
     [{ draws: "eight" }, 'found draws "eight", expected a number, such as 64'],
-    [{ draws: "" }, 'found draws "", expected a number, such as 64'],
     [
       { quantiles: Array(201).fill(0.5) },
       "found quantiles an array, expected at most 200 values, such as [0.1, 0.9]",
@@ -197,13 +193,7 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
       { ...source, rtt: [1] },
       "found rtt an array, expected at least 2 values, such as [20, 25]",
     ],
-    [
-      servedSchema(QUESTIONS.destinations),
-      { ...source, rtt: 5 },
-      "found rtt 5, expected an array, such as [20, 25]",
-    ],
     [score.options, { context: "many" }, 'found context "many", expected a number, such as 20'],
-    [score.options, { context: "1001" }, "found context 1001, expected at most 1000, such as 20"],
   ];
   for (const [schema, value, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, value));

@@ -207,25 +207,6 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
     await batcher.ask(queryOf(0), keep);
   }, 3));
 
-Deno.test("FairQueue takes one of each lane in turn, and each lane in its order", () => {
-  const queue = new FairQueue<string>();
-  const [a, b, c] = [{}, {}, {}];
-  for (const item of ["a1", "a2", "a3", "a4"]) queue.push(item, a);
-  queue.push("b1", b);
-  for (const item of ["c1", "c2", "c3"]) queue.push(item, c);
-  queue.remove("c2", c);
-  queue.remove("c2", c);
-  queue.remove("b1", a);
-  assertEquals([queue.length, queue.numLanes], [7, 3]);
-  const taken = [queue.take(), queue.take()];
-  queue.push("b2", b);
-  taken.push(...Array.from({ length: 7 }, () => queue.take()));
-  assertEquals(taken, ["a1", "b1", "c1", "a2", "b2", "c3", "a3", "a4", undefined]);
-  queue.push("b3", b);
-  queue.remove("b3", b);
-  assertEquals([queue.length, queue.numLanes, queue.take()], [0, 0, undefined]);
-});
-
 Deno.test("FairQueue gives each item once, lanes in order, whatever is asked of it", () => {
   const action = fc.oneof(
     fc.record({ push: fc.nat(3) }),

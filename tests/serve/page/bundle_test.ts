@@ -72,14 +72,8 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
   });
 });
 
-Deno.test("the page needs nothing but its own files, and has no scripts or styles in its HTML", async () => {
+Deno.test("the page's script has no zod, which compiles code, as no page of this policy may", async () => {
   const page = await readPage("test");
-  const text = (name: string) => new TextDecoder().decode(page.get(name));
-  const html = text("index.html");
-  const asked = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, name]) => name);
-  assertEquals(asked, ["icon.svg", "page.css", "page.js"]);
-  assertEquals(/<style|style=|<script[^>]*>[^<]| on\w+=/.exec(html), null);
-  // zod compiles code, which the page's policy forbids: only the worker may have it.
-  assertEquals(["page.js", "worker.js"].map((name) => text(name).includes("ZodError")), [false, true]);
-  assertEquals(/@import|url\(/.exec(text("page.css")), null);
+  const hasZod = (name: string) => new TextDecoder().decode(page.get(name)).includes("ZodError");
+  assertEquals(["page.js", "worker.js"].map(hasZod), [false, true]);
 });

@@ -7,7 +7,7 @@ import { formatBytes } from "../../../lib/base/text.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { tinyLocatedModel, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
-import { runStageProcess } from "../../cli/process.ts";
+import { succeed } from "../../cli/process.ts";
 import { hasBrowser, SOFTWARE_WEBGPU, TestBrowser } from "../../base/report/browser.ts";
 import { toSiteVersion1 } from "../../train/version_1.ts";
 import { StaticServer } from "../test_server.ts";
@@ -52,18 +52,15 @@ const ASK = `async (questions) => {
 /** Exports a small model, serves it and opens a browser. */
 async function withSite(
   test: (site: { server: StaticServer; browser: Browser; at: (name: string) => string }) => Promise<void>,
-  { options = () => [], browserOptions = SOFTWARE_WEBGPU, model = tinyLocatedModel() }: {
+  { options = () => [], model = tinyLocatedModel() }: {
     options?: (at: (name: string) => string) => string[];
-    browserOptions?: readonly string[];
     model?: ReturnType<typeof tinyLocatedModel>;
   } = {},
 ): Promise<void> {
   await withRowCheckpoint(async (at) => {
-    const args = ["export", "--checkpoint", at("run"), "--output", at("site"), ...options(at)];
-    const { code, stderr } = await runStageProcess(args);
-    assertEquals(code, 0, stderr);
+    await succeed("export", "--checkpoint", at("run"), "--output", at("site"), ...options(at));
     await using server = new StaticServer(at("site"));
-    await using browser = await TestBrowser.start(browserOptions);
+    await using browser = await TestBrowser.start(SOFTWARE_WEBGPU);
     await test({ server, browser: browser.browser, at });
   }, model);
 }
@@ -84,59 +81,48 @@ function report(at: (name: string) => string): string[] {
   return ["--calibration", at("report.json")];
 }
 
-for (const isCalibrated of [false, true]) {
-  Deno.test({
-    name: `the model in a browser gives the quantiles of query rtt${isCalibrated ? " --calibration" : ""}`,
-    ignore: !HAS_BROWSER,
-    fn: () =>
-      withSite(async ({ server, browser, at }) => {
-        const page = await browser.newPage();
+Deno.test({
+  name:
+    "the model in a browser gives the quantiles of query rtt, calibrated or not, and from a site of version 1",
+  ignore: !HAS_BROWSER,
+  fn: (t) =>
+    withSite(async ({ server, browser, at }) => {
+      const page = await browser.newPage();
+      const ask = async (): Promise<AnswerOf<"rtt">[]> => {
         await page.goto(server.at("/icon.svg"));
         const asked = QUESTIONS.map((question) => ({ ...question, quantiles: QUANTILES }));
-        const answers: AnswerOf<"rtt">[] = await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
-        const lines = QUESTIONS.map(({ src, dst, time, context }) => {
-          const earlier = context?.map((each) => ({
-            src: each.src,
-            dst: each.dst,
-            time: each.time,
-            rtt: each.rtt,
-          }));
-          return JSON.stringify({ src, dst, time, ...(earlier && { context: earlier }) });
-        });
-        Deno.writeTextFileSync(at("queries.jsonl"), lines.join("\n"));
-        const { stdout, stderr } = await runStageProcess([
-          ...["query", "rtt", "--checkpoint", at("run"), "--queries", at("queries.jsonl")],
-          ...["--quantiles", QUANTILES.join(), "--json", "--output", at("answers.jsonl")],
-          ...(isCalibrated ? ["--calibration", at("report.json")] : []),
-        ]);
-        assert(stdout.includes('"num_answered":4'), stderr);
-        const wanted = Deno.readTextFileSync(at("answers.jsonl")).trim().split("\n").map((line) =>
-          JSON.parse(line) as { quantiles_ms: Record<string, number>; p_failed: number }
-        );
+        return await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
+      };
+      const lines = QUESTIONS.map((question) => JSON.stringify(question));
+      Deno.writeTextFileSync(at("queries.jsonl"), lines.join("\n"));
+      const check = async (...calibration: string[]) => {
+        const query = ["query", "rtt", "--checkpoint", at("run"), "--queries", at("queries.jsonl")];
+        const { stdout } = await succeed(...query, "--quantiles", QUANTILES.join(), ...calibration);
+        const answers = await ask();
+        const wanted: AnswerOf<"rtt">[] = stdout.trim().split("\n").map((line) => JSON.parse(line));
+        assertEquals(wanted.length, answers.length);
         wanted.forEach(({ quantiles_ms, p_failed }, i) => {
           assertNear(answers[i].p_failed, p_failed, `P(no reply) of question ${i}`);
           for (const p of QUANTILES) {
             assertNear(answers[i].quantiles_ms[p], quantiles_ms[p], `quantile ${p} of question ${i}`);
           }
         });
-      }, isCalibrated ? { options: report } : {}),
-  });
-}
-
-Deno.test({
-  name: "the model in a browser gives the same answers from a site of format version 1",
-  ignore: !HAS_BROWSER,
-  fn: () =>
-    withSite(async ({ server, browser }) => {
-      const page = await browser.newPage();
-      const ask = async (): Promise<AnswerOf<"rtt">[]> => {
-        await page.goto(server.at("/icon.svg"));
-        return await page.evaluate(`(${ASK})(${JSON.stringify(QUESTIONS)})`);
+        return answers;
       };
-      const wanted = await ask();
-      toSiteVersion1(server.folder);
-      assertEquals(await ask(), wanted);
-      assertEquals(server.requests.filter((path) => path === WEIGHTS).length, 2);
+
+      await t.step("not calibrated, then as version 1", async () => {
+        const wanted = await check();
+        toSiteVersion1(server.folder);
+        assertEquals(await ask(), wanted);
+        assertEquals(server.requests.filter((path) => path === WEIGHTS).length, 2);
+      });
+
+      await t.step("calibrated", async () => {
+        const calibration = report(at);
+        const site = ["--output", at("site"), "--overwrite"];
+        await succeed("export", "--checkpoint", at("run"), ...site, ...calibration);
+        await check(...calibration);
+      });
     }),
 });
 
@@ -178,86 +164,85 @@ function assertNear(found: number, wanted: number, what: string): void {
 }
 
 Deno.test({
-  name: "a site keeps its weights until they are deleted, and loads them again where they were damaged",
+  name: "a site keeps its weights, and says what is wrong with them, or with the browser",
   ignore: !HAS_BROWSER,
-  fn: () =>
+  fn: (t) =>
     withSite(async ({ server, browser }) => {
-      const files = [WEIGHTS, "/training_data.safetensors"];
-      const size = formatBytes(
-        files.reduce((sum, file) => sum + Deno.statSync(`${server.folder}${file}`).size, 0),
-      );
-      const context = await browser.newContext();
-      const load = async (): Promise<Page> => {
-        const page = await context.newPage();
-        server.requests = [];
-        assertStringIncludes(await statusOf(page, server.at("/"), /runs in this browser/), `keeps ${size}`);
-        return page;
-      };
-      const loaded = () => server.requests.filter((path) => path === WEIGHTS).length;
-      const first = await load();
-      assertEquals(loaded(), 1);
-      await first.goto(server.at("/#model"));
-      await first.getByText("swiftshader").waitFor();
-      await load();
-      assertEquals(loaded(), 0, "kept");
-      await first.evaluate(`(async () => {
+      await t.step("no weights are loaded where a browser gives no GPU", async () => {
+        await using other = await TestBrowser.start(["--host-resolver-rules=MAP site.test 127.0.0.1"]);
+        const page = await other.browser.newPage();
+        const said = await statusOf(page, server.at("/"), /^Cannot/);
+        assertStringIncludes(said, "Cannot run the model here: ");
+        assertStringIncludes(said, "expected WebGPU; open the page in a current Chrome");
+        const insecure = await statusOf(page, server.at("/").replace("127.0.0.1", "site.test"), /^Cannot/);
+        assertStringIncludes(insecure, "came neither by https nor from this machine");
+        assertStringIncludes(insecure, "open it with https");
+        assertEquals(server.requests.includes(WEIGHTS), false);
+      });
+
+      await t.step(
+        "they are kept until they are deleted, and loaded again where they were damaged",
+        async () => {
+          const files = [WEIGHTS, "/training_data.safetensors"];
+          const size = formatBytes(
+            files.reduce((sum, file) => sum + Deno.statSync(`${server.folder}${file}`).size, 0),
+          );
+          const context = await browser.newContext();
+          const load = async (): Promise<Page> => {
+            const page = await context.newPage();
+            server.requests = [];
+            assertStringIncludes(
+              await statusOf(page, server.at("/"), /runs in this browser/),
+              `keeps ${size}`,
+            );
+            return page;
+          };
+          const loaded = () => server.requests.filter((path) => path === WEIGHTS).length;
+          const first = await load();
+          assertEquals(loaded(), 1);
+          await first.goto(server.at("/#model"));
+          await first.getByText("swiftshader").waitFor();
+          await load();
+          assertEquals(loaded(), 0, "kept");
+          await first.evaluate(`(async () => {
         const cache = await caches.open((await caches.keys())[0]);
         const [key] = await cache.keys();
         await cache.put(key, new Response("damaged", { headers: { "content-length": "7" } }));
       })()`);
-      const third = await load();
-      assertEquals(loaded(), 1, "damaged on the disk");
-      await third.getByRole("button", { name: /delete/i }).click();
-      await third.getByRole("button", { name: /delete/i }).waitFor({ state: "detached" });
-      await load();
-      assertEquals(loaded(), 1, "deleted");
-    }),
-});
-
-Deno.test({
-  name: "a site refuses damaged weights, short ones and none, and says what to do",
-  ignore: !HAS_BROWSER,
-  fn: () =>
-    withSite(async ({ server, browser }) => {
-      const path = `${server.folder}${WEIGHTS}`;
-      const bytes = Deno.readFileSync(path);
-      const page = await browser.newPage();
-      const refused = async (...parts: string[]) => {
-        const said = await statusOf(page, server.at("/"), /^Cannot/);
-        for (const part of [...parts, "load the page again"]) assertStringIncludes(said, part);
-      };
-      Deno.writeFileSync(path, bytes.map((byte, i) => i === bytes.length - 100 ? byte ^ 1 : byte));
-      await refused("its SHA-256 is ", "damaged or replaced");
-      Deno.writeFileSync(path, bytes.subarray(0, -1));
-      await refused(`found ${bytes.length - 1} bytes, expected ${bytes.length}`);
-      Deno.removeSync(path);
-      await refused("the server answered 404");
-      const description = `${server.folder}/site.json`;
-      const { model, ...site } = JSON.parse(Deno.readTextFileSync(description));
-      model.config.model.prefixVectors.rows = 2 ** 24;
-      Deno.writeTextFileSync(description, JSON.stringify({ model, ...site }));
-      const large = await statusOf(page, server.at("/"), /^Cannot/);
-      assertStringIncludes(
-        large,
-        "Cannot run the model here: its largest tensor has 2,049 MiB, expected at most ",
+          const third = await load();
+          assertEquals(loaded(), 1, "damaged on the disk");
+          await third.getByRole("button", { name: /delete/i }).click();
+          await third.getByRole("button", { name: /delete/i }).waitFor({ state: "detached" });
+          await load();
+          assertEquals(loaded(), 1, "deleted");
+        },
       );
-      Deno.writeTextFileSync(description, "{}");
-      assertStringIncludes(await statusOf(page, server.at("/"), /^Cannot/), "run deno task export again");
-    }),
-});
 
-Deno.test({
-  name: "a site says so where a browser gives no GPU, and loads no weights",
-  ignore: !HAS_BROWSER,
-  fn: () =>
-    withSite(async ({ server, browser }) => {
-      const page = await browser.newPage();
-      const said = await statusOf(page, server.at("/"), /^Cannot/);
-      assertStringIncludes(said, "Cannot run the model here: ");
-      assertStringIncludes(said, "expected WebGPU; open the page in a current Chrome");
-      const insecure = await statusOf(page, server.at("/").replace("127.0.0.1", "site.test"), /^Cannot/);
-      assertStringIncludes(insecure, "came neither by https nor from this machine");
-      assertStringIncludes(insecure, "open it with https");
-      assertEquals(server.requests.includes(WEIGHTS), false);
-    }, { browserOptions: ["--host-resolver-rules=MAP site.test 127.0.0.1"] }),
+      await t.step("damaged ones, short ones and none are refused", async () => {
+        const path = `${server.folder}${WEIGHTS}`;
+        const bytes = Deno.readFileSync(path);
+        const page = await browser.newPage();
+        const refused = async (...parts: string[]) => {
+          const said = await statusOf(page, server.at("/"), /^Cannot/);
+          for (const part of [...parts, "load the page again"]) assertStringIncludes(said, part);
+        };
+        Deno.writeFileSync(path, bytes.map((byte, i) => i === bytes.length - 100 ? byte ^ 1 : byte));
+        await refused("its SHA-256 is ", "damaged or replaced");
+        Deno.writeFileSync(path, bytes.subarray(0, -1));
+        await refused(`found ${bytes.length - 1} bytes, expected ${bytes.length}`);
+        Deno.removeSync(path);
+        await refused("the server answered 404");
+        const description = `${server.folder}/site.json`;
+        const { model, ...site } = JSON.parse(Deno.readTextFileSync(description));
+        model.config.model.prefixVectors.rows = 2 ** 24;
+        Deno.writeTextFileSync(description, JSON.stringify({ model, ...site }));
+        const large = await statusOf(page, server.at("/"), /^Cannot/);
+        assertStringIncludes(
+          large,
+          "Cannot run the model here: its largest tensor has 2,049 MiB, expected at most ",
+        );
+        Deno.writeTextFileSync(description, "{}");
+        assertStringIncludes(await statusOf(page, server.at("/"), /^Cannot/), "run deno task export again");
+      });
+    }),
 });
