@@ -9,7 +9,7 @@ import {
 } from "../../../lib/eval/sections/truth_section.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { makeCampaign, RowGenerator } from "../../../lib/data/synth/campaign.ts";
+import { makeCampaign, RowMaker } from "../../../lib/data/synth/campaign.ts";
 import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
 import { makeWorld } from "../../../lib/data/synth/world.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
@@ -36,16 +36,17 @@ const TRUTH = new SyntheticTruth(WORLD);
 /** Rows of a campaign in this world: one per probe; held out are every 7th and all of one destination. */
 function synthRows(): { training: MemoryRowSource; heldOut: MemoryRowSource } {
   const campaign = makeCampaign(WORLD, NUM_ROWS);
-  const rows = new RowGenerator(campaign, NUM_ROWS).rows(0, NUM_ROWS);
+  const addresses = WORLD.hosts.map(({ address }) => address);
+  const rows = new RowMaker(campaign).rows(0, NUM_ROWS);
   const rowOf = (probe: number, isWanted: (row: number) => boolean): ProbeRow => {
     const of = Array.from({ length: NUM_ROWS }, (_, row) => row)
       .filter((row) => rows.src[row] === probe && isWanted(row));
     return {
       srcId: BigInt(probe),
       eventTimeUs: Float64Array.from(of, (row) => rows.eventTimeUs[row]),
-      srcAddrs: [campaign.addresses[probe]],
+      srcAddrs: [addresses[probe]],
       srcIndex: new Int32Array(of.length),
-      dstAddrs: campaign.addresses,
+      dstAddrs: addresses,
       dstIndex: Int32Array.from(of, (row) => rows.dst[row]),
       ipVersion: Int8Array.from(of, (row) => rows.ipVersion[row]),
       rttMs: Float32Array.from(of, (row) => rows.rttMs[row]),
