@@ -15,6 +15,7 @@ import { loadModel } from "../../lib/query/files/load_model.ts";
 import { drawDestinations } from "../../lib/query/rtt/prefix_query.ts";
 import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { RttMaps } from "../../lib/query/rtt/rtt_map.ts";
+import { jsonLines } from "../../lib/serve/api/lines.ts";
 import { PingService } from "../../lib/serve/api/ping_service.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writePool } from "../../lib/train/checkpoint_files.ts";
@@ -189,7 +190,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       await run(likelihoodStage, ...checkpoint, ...input, ...order, "--output", at("bits.jsonl"));
       const bits = linesOf(at("bits.jsonl"));
       const measurements = rtts.map((ms) => ({ ...asked, rtt: ms === FAILED_RTT_MS ? null : ms }));
-      const scores = await service.score(measurements, { context: 0 });
+      const scores = await Array.fromAsync(service.scoreLines(jsonLines(measurements), { context: 0 }));
       for (const [i, nats] of results.entries()) {
         assertAlmostEquals(Number(scored[i].log_likelihood), nats, RELATIVE * 10, `score ${rtts[i]}`);
         assertAlmostEquals(

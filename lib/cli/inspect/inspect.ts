@@ -72,7 +72,7 @@ const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or an
  * @throws {UserError} If it does not exist, is of no known kind, or is a folder of splits that a run or a task
  *   has not finished.
  */
-export function detectTargets(path: string): (Target & { kind: Kind })[] {
+function detectTargets(path: string): (Target & { kind: Kind })[] {
   try {
     if (!Deno.statSync(path).isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
     const kind = detectFolder(path);

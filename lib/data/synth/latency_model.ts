@@ -196,14 +196,14 @@ export function latencyAt(
  * @param timeS Seconds since 1970.
  * @param longitude Degrees east.
  */
-export function diurnalLoad(timeS: number, longitude: number): number {
+function diurnalLoad(timeS: number, longitude: number): number {
   const localHour = timeS / 3600 + longitude / 15;
   const share = (1 + Math.cos(2 * Math.PI * (localHour - LATENCY_CONSTANTS.busiestHour) / 24)) / 2;
   return share * share;
 }
 
 /** The distance on the globe in kilometres (haversine formula). */
-export function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
+function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
   const radians = Math.PI / 180;
   const halfLatitude = Math.sin((b.latitude - a.latitude) * radians / 2);
   const halfLongitude = Math.sin((b.longitude - a.longitude) * radians / 2);

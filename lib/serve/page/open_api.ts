@@ -48,7 +48,7 @@ export type WorkerMessage =
   | { kind: "problem"; id: number; detail: string };
 
 /** Makes the API. @param base Where `v1/` is, such as the page's own address. */
-export function httpApi(base: string): PingApi {
+function httpApi(base: string): PingApi {
   const post = (path: string, type: string, body: string, signal: AbortSignal | undefined) =>
     ask(new URL(path, base), { method: "POST", body, headers: { "content-type": type }, signal });
   const postQuestion =
