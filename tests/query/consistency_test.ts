@@ -87,7 +87,7 @@ async function askSite(site: string, operation: string, question: unknown): Prom
   const { promise, resolve, reject } = Promise.withResolvers<Json>();
   worker.onerror = (event) => reject(new Error(event.message));
   worker.onmessage = ({ data }) => {
-    if (data.kind === "ready") worker.postMessage({ kind: "ask", id: 1, operation, args: [question] });
+    if (data.kind === "ready") worker.postMessage({ kind: "ask", id: 1, operation, question });
     if (data.kind === "status" && data.status.state === "failed") reject(new Error(data.status.message));
     if (data.kind === "problem") reject(new Error(data.detail));
     if (data.kind === "answer") resolve(data.answer);

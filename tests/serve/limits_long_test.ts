@@ -17,7 +17,7 @@ Deno.test("serve bounds what a client can take", (test) =>
     await using server = await TestServer.start(checkpoint, ...limits);
     const step = (name: string, run: () => Promise<void>) => test.step(name, run);
 
-    await step("a body that says no length is cut at its limit", async () => {
+    await step("a body that says no length, and a head, are cut at their limits", async () => {
       const chunk = `400\r\n${" ".repeat(1024)}\r\n`;
       const head = headOf("/v1/rtt", 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
       assertMatch(await server.send(head + chunk.repeat(3)), /^HTTP\/1.1 413 [^]*more than 2048 bytes/);
