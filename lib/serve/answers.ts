@@ -92,51 +92,39 @@ export async function answerLines(
   ask: AskLines,
 ): Promise<Response> {
   const { limits: { maxBodyBytes, maxRequestS }, breakOff, isMeasurements } = options;
-  const limit = new TimeLimit(maxRequestS, request.signal);
+  using opening = new DisposableStack();
+  const limit = opening.use(new TimeLimit(maxRequestS, request.signal));
+  const lease = opening.use(options.models.lease());
   const { signal } = limit;
-  const lease = options.models.lease();
-  let answers: AsyncIterator<{ line: number }> | undefined;
-  let isOver = false;
+  const lines = new BodyLines(request, { maxBytes: maxBodyBytes, signal, isMeasurements }, options.stopping);
+  const asked = { url: request.url, signal, isText: lines.isText };
+  const answers = answersOf(lines, ask(lease.model.service, lines, asked));
+  let first: IteratorResult<unknown> | undefined = await answers.next();
+  const held = opening.move();
   const end = () => {
-    isOver = true;
-    limit[Symbol.dispose]();
-    lease[Symbol.dispose]();
-    answers?.return?.()?.catch(() => {});
-  };
-  const begin = async () => {
-    const lines = new BodyLines(request, { maxBytes: maxBodyBytes, signal, isMeasurements }, options.stopping);
-    const asked = { url: request.url, signal, isText: lines.isText };
-    answers = ask(lease.model.service, lines, asked)[Symbol.asyncIterator]();
-    return { lines, answers, first: await answers.next() };
-  };
-  const begun = await begin().catch((error) => {
-    end();
-    throw error;
-  });
-  let first: IteratorResult<{ line: number }> | undefined = begun.first;
-  const encoder = new TextEncoder();
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    signal.throwIfAborted();
-    limit.restart();
-    const next = first ?? await begun.answers.next();
-    first = undefined;
-    // The client may have gone meanwhile.
-    if (isOver) return;
-    const write = (value: unknown) => controller.enqueue(encoder.encode(JSON.stringify(value) + "\n"));
-    if (!next.done) return write(begun.lines.explained(next.value));
-    const unread = begun.lines.unread();
-    if (unread) write(unread);
-    end();
-    controller.close();
+    held.dispose();
+    answers.return(undefined).catch(() => {});
   };
   const giveUp = (reason: unknown) => {
-    if (isOver) return;
+    if (held.disposed) return;
     end();
     if (problemOf(reason).status === 500) options.log(describeError(reason));
     breakOff();
   };
   // A client that takes no answers does not pull.
   signal.addEventListener("abort", () => giveUp(signal.reason));
+  const encoder = new TextEncoder();
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    signal.throwIfAborted();
+    limit.restart();
+    const next = first ?? await answers.next();
+    first = undefined;
+    // The client may have gone meanwhile.
+    if (held.disposed) return;
+    if (!next.done) return controller.enqueue(encoder.encode(JSON.stringify(next.value) + "\n"));
+    end();
+    controller.close();
+  };
   const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => await pull(controller).catch(giveUp),
     cancel: end,
@@ -144,6 +132,18 @@ export async function answerLines(
   return new Response(stream, {
     headers: { "content-type": "application/x-ndjson", "cache-control": "no-store" },
   });
+}
+
+/** The answers to the lines that are read, and an error for the others if the server stops. */
+async function* answersOf(
+  lines: BodyLines,
+  answers: AsyncIterable<{ line: number }>,
+): AsyncGenerator<{ line: number } | LineError> {
+  for await (const answer of answers) yield lines.explained(answer);
+  if (lines.isWhole) return;
+  const line = lines.numLines + 1;
+  const error = `Cannot answer line ${line} and those after it: the server stops; ask again later`;
+  yield { line, error };
 }
 
 /** Whether the client already has the answer with an entity tag. */
@@ -253,8 +253,8 @@ class BodyLines implements AsyncIterable<string> {
   readonly #options: BodyOptions;
   readonly #stop: AbortSignal;
   readonly #faults = new Map<number, string>();
-  #numLines = 0;
-  #isWhole = false;
+  numLines = 0;
+  isWhole = false;
   /** Whether they are not lines of JSON. */
   readonly isText: boolean;
 
@@ -273,11 +273,11 @@ class BodyLines implements AsyncIterable<string> {
       const body = bodyOf(this.#request, AbortSignal.any([signal, this.#stop]));
       for await (const { text, fault } of linesOf(body, maxBytes)) {
         if (this.#stop.aborted) return;
-        this.#numLines++;
-        if (fault !== undefined) this.#faults.set(this.#numLines, fault);
+        this.numLines++;
+        if (fault !== undefined) this.#faults.set(this.numLines, fault);
         yield fault === undefined ? text : UNREADABLE;
       }
-      this.#isWhole = true;
+      this.isWhole = true;
     } catch (error) {
       if (!this.#stop.aborted || signal.aborted) throw error;
     }
@@ -289,16 +289,6 @@ class BodyLines implements AsyncIterable<string> {
     if (fault === undefined) return answer;
     this.#faults.delete(answer.line);
     return { line: answer.line, error: fault };
-  }
-
-  /** The error of the lines that are not read because the server stops. */
-  unread(): LineError | undefined {
-    if (this.#isWhole) return undefined;
-    const line = this.#numLines + 1;
-    return {
-      line,
-      error: `Cannot answer line ${line} and those after it: the server stops; ask again later`,
-    };
   }
 }
 

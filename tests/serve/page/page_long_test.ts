@@ -153,6 +153,12 @@ pageTest(
       "the first visit has examples, which a click asks, and which are then asked before",
       async () => {
         const { page, complaints } = await open("");
+        const text = await shownText(page);
+        for (const each of [/Example: \S+ → \S+/, /Median/, /does not say which data|Trained on|Synthetic/]) {
+          assertMatch(text, each);
+        }
+        assertEquals(new URL(page.url()).hash, "", "the example is no question of the reader");
+        assertEquals(await page.evaluate("localStorage.length"), 0);
         const example = page.getByRole("list", { name: "For example:" }).getByRole("button").first();
         const [src, dst] = (await example.innerText()).split(" → ");
         await example.click();
@@ -409,20 +415,8 @@ pageTest(
 );
 
 pageTest(
-  "the first view answers, tables and charts can be saved, questions copied, and /docs read",
+  "tables and charts can be saved, questions copied, and /docs read",
   async (t, open) => {
-    await t.step("first view: an example and where the numbers come from", async () => {
-      const { page, complaints } = await open("");
-      const text = await shownText(page);
-      for (const each of [/Example: \S+ → \S+/, /Median/, /does not say which data|Trained on|Synthetic/]) {
-        assertMatch(text, each);
-      }
-      assertEquals(new URL(page.url()).hash, "", "the example is no question of the reader");
-      assertEquals(await page.evaluate("localStorage.length"), 0);
-      assertEquals(complaints, []);
-      await page.close();
-    });
-
     await t.step("CSV, PNG and curl", async () => {
       const { page, complaints, url } = await open(HASHES.ask);
       const saved = async (name: string) => {
@@ -449,15 +443,6 @@ pageTest(
       const { quantiles_ms } = await (await fetch(asked)).json();
       assertStringIncludes(await shownText(page), formatMs(quantiles_ms["0.5"]));
       assertEquals(complaints, []);
-      await page.close();
-    });
-
-    await t.step("source and time of CSV are its own", async () => {
-      const { page } = await open("#pings?src=203.0.113.200");
-      const rows = [1, 2, 3].map((i) => `${SRC},${DST},${1_750_000_000 + i},${20 + i}`);
-      await page.getByLabel("Your pings").fill(["src_addr,dst_addr,timestamp,rtt", ...rows].join("\n"));
-      await page.getByRole("button", { name: "Check these pings" }).click();
-      await page.getByRole("heading", { name: `${SRC} to ${DST}, 2025-06-15 15:06 UTC` }).waitFor();
       await page.close();
     });
 
@@ -657,42 +642,19 @@ Deno.test({
         await page.close();
       });
 
-      await t.step(
-        "fields suggest addresses, cities, regions, countries and ASes, by the keyboard alone",
-        async () => {
-          const page = await open(`#ask?src=${SRC}&dst=${DST}&time=${TIME}`);
-          await page.getByRole("heading", { name: `${SRC} (${HOSTILE[0]}) to ${DST} (dns.example)` })
-            .waitFor();
-          const field = page.getByRole("combobox", { name: "Destination" });
-          for (
-            const [typed, wanted] of [
-              ["203.0", "203.0.113.5"],
-              ["germ", "Germany"],
-              ["as1459", "AS14593"],
-              ["dns", DST],
-            ]
-          ) {
-            await field.fill(typed);
-            await page.getByRole("listbox").getByRole("option", { name: wanted }).first().waitFor();
-            await page.keyboard.press("ArrowDown");
-            await page.keyboard.press("Enter");
-            assertEquals([
-              await field.inputValue(),
-              await page.getByRole("listbox").getByRole("option").count(),
-            ], [wanted, 0]);
-          }
-          await page.getByRole("link", { name: "Find destination" }).click();
-          await page.getByRole("combobox", { name: "Source" }).fill("germ");
-          await page.getByRole("combobox", { name: "Source" }).fill("192.0");
-          await page.getByRole("listbox").getByRole("option", { name: SRC }).waitFor();
-          assertEquals(
-            await page.getByRole("listbox").getByRole("option", { name: "Germany" }).count(),
-            0,
-            "only addresses are taken there",
-          );
-          await page.close();
-        },
-      );
+      await t.step("a field of places suggests them, one of addresses does not", async () => {
+        const page = await open(HASHES.ask);
+        await page.getByRole("heading", { name: `${SRC} (${HOSTILE[0]}) to ${DST} (dns.example)` }).waitFor();
+        const options = page.getByRole("listbox").getByRole("option");
+        await page.getByRole("combobox", { name: "Destination" }).fill("germ");
+        await options.filter({ hasText: "Germany" }).first().waitFor();
+        await page.getByRole("link", { name: "Find destination" }).click();
+        await page.getByRole("combobox", { name: "Source" }).fill("germ");
+        await page.getByRole("combobox", { name: "Source" }).fill("192.0");
+        await options.filter({ hasText: SRC }).first().waitFor();
+        assertEquals(await options.filter({ hasText: "Germany" }).count(), 0);
+        await page.close();
+      });
 
       await t.step(
         "the map begins at what was measured; wheel, drag, buttons and keys change the part that is shown",
