@@ -6,6 +6,7 @@ import { checkFormatVersion } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
 export const SITE_FILE = "site.json";
+/** The storage formats of parameters. */
 export const SITE_DTYPES = ["f32", "f16"] as const;
 
 const fileSchema = z.object({

@@ -3,17 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { saveFile } from "./saved_files.tsx";
 
-const COLOR_NAMES = [
-  "paper",
-  "ink",
-  "muted",
-  "faint",
-  "rule",
-  "accent",
-  "contrast",
-  "third",
-  "fourth",
-] as const;
+const COLOR_NAMES = ["paper", "ink", "muted", "faint", "rule", "accent", "contrast"] as const;
 export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
 
 export interface ChartPlan {

@@ -24,125 +24,6 @@ import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
 import type { PageMessage, WorkerMessage } from "./open_api.ts";
 
-/** GPU memory for queries, besides the weights: a phone shares it with all that is open. */
-const MEMORY_LIMIT_BYTES = 2 ** 28;
-/** Compiles the kernels, and fails if they cannot run, before anybody asks. */
-const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
-type Report = (status: Extract<WorkerMessage, { kind: "status" }>["status"]) => void;
-const REPORT_MS = 100;
-
-const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
-const post = (message: WorkerMessage) => thread.postMessage(message);
-const asked = new Map<number, AbortController>();
-let service: PingService | undefined;
-
-// A program that imports this module has its own messages.
-if (globalThis.location?.href === import.meta.url) {
-  thread.onmessage = async ({ data }: MessageEvent<PageMessage>) => {
-    if (data.kind === "abort") asked.get(data.id)?.abort();
-    else if (data.kind === "ask") await answer(data);
-    else await open(new URL(data.site));
-  };
-}
-
-async function open(address: URL): Promise<void> {
-  try {
-    const adapter = await requireAdapter();
-    ({ service } = await loadService(address, adapter, (status) => post({ kind: "status", status })));
-    post({ kind: "ready" });
-  } catch (error) {
-    post({ kind: "status", status: { state: "failed", message: messageOf(error, "run the model here") } });
-  }
-}
-
-/**
- * Opens a model in a program: the module `model.js` of an npm package (`lib/serve/site/npm_package.ts`).
- *
- * @param site The address of a `site.json`, by default that of the package.
- * @throws {UserError} If there is no GPU, or the model cannot be loaded.
- */
-export async function openModel(site: string | URL = new URL(SITE_FILE, import.meta.url)) {
-  const adapter = await navigator.gpu?.requestAdapter();
-  if (!adapter) {
-    throw new UserError(
-      "Cannot run the model: found no WebGPU adapter, expected a GPU or a software driver; install one",
-    );
-  }
-  const { service, model } = await loadService(new URL(site), adapter);
-  return Object.assign(service, { close: () => model.close() });
-}
-
-/** @throws {UserError} If the GPU cannot run the model, or it cannot be loaded. */
-async function loadService(address: URL, adapter: GPUAdapter, report: Report = () => {}) {
-  const site = await loadSite(address);
-  requireFitting(site, adapter);
-  let reportedMs = -Infinity;
-  const checkpoint = await loadWeights(site, address, (loadedBytes, totalBytes) => {
-    if (performance.now() - reportedMs < REPORT_MS) return;
-    reportedMs = performance.now();
-    report({ state: "loading", loadedBytes, totalBytes });
-  });
-  report({ state: "starting" });
-  const names = new AddressNames();
-  names.add(new TextEncoder().encode(site.names ?? ""), address.href);
-  const model = await PingModel.from(checkpoint, {
-    memoryLimitBytes: MEMORY_LIMIT_BYTES,
-    names,
-    ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
-  });
-  await model.rttDistribution(FIRST_QUESTION);
-  return { model, service: new PingService(model, { info: site.model }) };
-}
-
-/** @throws {UserError} If the browser has no GPU, before anything large is loaded. */
-async function requireAdapter(): Promise<GPUAdapter> {
-  const adapter = await navigator.gpu?.requestAdapter();
-  if (adapter) return adapter;
-  const found = !globalThis.isSecureContext
-    ? "the page came neither by https nor from this machine, where browsers give pages no GPU"
-    : navigator.gpu
-    ? "this browser gives no GPU to pages"
-    : "this browser has no WebGPU";
-  const wanted = globalThis.isSecureContext
-    ? "open the page in a current Chrome, Edge, Firefox or Safari on a machine with a GPU"
-    : "open it with https";
-  throw new UserError(`Cannot run the model here: ${found}, expected WebGPU; ${wanted}`);
-}
-
-/** @throws {UserError} If a tensor of the model is larger than the GPU's buffers can be. */
-function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void {
-  const model = parseModelConfig(config.model);
-  const largestBytes = largestTensorBytes((make) => parameterTensors(model, make));
-  const limitBytes = bufferLimitBytes(adapter);
-  if (largestBytes <= limitBytes) return;
-  throw new UserError(
-    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ` +
-      `${mib(limitBytes)} on this GPU; ` +
-      "open the page on a larger machine, or ask for a smaller model",
-  );
-}
-
-async function answer({ id, operation, question }: Extract<PageMessage, { kind: "ask" }>): Promise<void> {
-  const controller = new AbortController();
-  asked.set(id, controller);
-  try {
-    if (!service) throw new UserError("Cannot answer: the model is not loaded");
-    post({ kind: "answer", id, answer: await service[operation](question as never, controller.signal) });
-  } catch (error) {
-    post({ kind: "problem", id, detail: messageOf(error, "answer") });
-  } finally {
-    asked.delete(id);
-  }
-}
-
-/** An error's message for people; errors that only a bug here can cause are logged to the console too. */
-function messageOf(error: unknown, action: string): string {
-  const { status, detail } = problemOf(error);
-  if (status !== 500) return detail;
-  console.error(error);
-  return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
-}
-
 type OnBytes = (loadedBytes: number, totalBytes: number) => void;
 
 /** Loads `site.json`. @throws {UserError} If it is not there or none. */
@@ -278,4 +159,123 @@ function unreachable(url: URL, found: string, cause?: unknown): UserError {
   return new UserError(`Cannot load ${url.href}: ${found}; check the connection and load the page again`, {
     cause,
   });
+}
+
+/** GPU memory for queries, besides the weights: a phone shares it with all that is open. */
+const MEMORY_LIMIT_BYTES = 2 ** 28;
+/** Compiles the kernels, and fails if they cannot run, before anybody asks. */
+const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
+type Report = (status: Extract<WorkerMessage, { kind: "status" }>["status"]) => void;
+const REPORT_MS = 100;
+
+const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
+const post = (message: WorkerMessage) => thread.postMessage(message);
+const asked = new Map<number, AbortController>();
+let service: PingService | undefined;
+
+// A program that imports this module has its own messages.
+if (globalThis.location?.href === import.meta.url) {
+  thread.onmessage = async ({ data }: MessageEvent<PageMessage>) => {
+    if (data.kind === "abort") asked.get(data.id)?.abort();
+    else if (data.kind === "ask") await answer(data);
+    else await open(new URL(data.site));
+  };
+}
+
+async function open(address: URL): Promise<void> {
+  try {
+    const adapter = await requireAdapter();
+    ({ service } = await loadService(address, adapter, (status) => post({ kind: "status", status })));
+    post({ kind: "ready" });
+  } catch (error) {
+    post({ kind: "status", status: { state: "failed", message: messageOf(error, "run the model here") } });
+  }
+}
+
+/**
+ * Opens a model in a program: the module `model.js` of an npm package (`lib/serve/site/npm_package.ts`).
+ *
+ * @param site The address of a `site.json`, by default that of the package.
+ * @throws {UserError} If there is no GPU, or the model cannot be loaded.
+ */
+export async function openModel(site: string | URL = new URL(SITE_FILE, import.meta.url)) {
+  const adapter = await navigator.gpu?.requestAdapter();
+  if (!adapter) {
+    throw new UserError(
+      "Cannot run the model: found no WebGPU adapter, expected a GPU or a software driver; install one",
+    );
+  }
+  const { service, model } = await loadService(new URL(site), adapter);
+  return Object.assign(service, { close: () => model.close() });
+}
+
+/** @throws {UserError} If the GPU cannot run the model, or it cannot be loaded. */
+async function loadService(address: URL, adapter: GPUAdapter, report: Report = () => {}) {
+  const site = await loadSite(address);
+  requireFitting(site, adapter);
+  let reportedMs = -Infinity;
+  const checkpoint = await loadWeights(site, address, (loadedBytes, totalBytes) => {
+    if (performance.now() - reportedMs < REPORT_MS) return;
+    reportedMs = performance.now();
+    report({ state: "loading", loadedBytes, totalBytes });
+  });
+  report({ state: "starting" });
+  const names = new AddressNames();
+  names.add(new TextEncoder().encode(site.names ?? ""), address.href);
+  const model = await PingModel.from(checkpoint, {
+    memoryLimitBytes: MEMORY_LIMIT_BYTES,
+    names,
+    ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
+  });
+  await model.rttDistribution(FIRST_QUESTION);
+  return { model, service: new PingService(model, { info: site.model }) };
+}
+
+/** @throws {UserError} If the browser has no GPU, before anything large is loaded. */
+async function requireAdapter(): Promise<GPUAdapter> {
+  const adapter = await navigator.gpu?.requestAdapter();
+  if (adapter) return adapter;
+  const found = !globalThis.isSecureContext
+    ? "the page came neither by https nor from this machine, where browsers give pages no GPU"
+    : navigator.gpu
+    ? "this browser gives no GPU to pages"
+    : "this browser has no WebGPU";
+  const wanted = globalThis.isSecureContext
+    ? "open the page in a current Chrome, Edge, Firefox or Safari on a machine with a GPU"
+    : "open it with https";
+  throw new UserError(`Cannot run the model here: ${found}, expected WebGPU; ${wanted}`);
+}
+
+/** @throws {UserError} If a tensor of the model is larger than the GPU's buffers can be. */
+function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void {
+  const model = parseModelConfig(config.model);
+  const largestBytes = largestTensorBytes((make) => parameterTensors(model, make));
+  const limitBytes = bufferLimitBytes(adapter);
+  if (largestBytes <= limitBytes) return;
+  throw new UserError(
+    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ` +
+      `${mib(limitBytes)} on this GPU; ` +
+      "open the page on a larger machine, or ask for a smaller model",
+  );
+}
+
+async function answer({ id, operation, question }: Extract<PageMessage, { kind: "ask" }>): Promise<void> {
+  const controller = new AbortController();
+  asked.set(id, controller);
+  try {
+    if (!service) throw new UserError("Cannot answer: the model is not loaded");
+    post({ kind: "answer", id, answer: await service[operation](question as never, controller.signal) });
+  } catch (error) {
+    post({ kind: "problem", id, detail: messageOf(error, "answer") });
+  } finally {
+    asked.delete(id);
+  }
+}
+
+/** An error's message for people; errors that only a bug here can cause are logged to the console too. */
+function messageOf(error: unknown, action: string): string {
+  const { status, detail } = problemOf(error);
+  if (status !== 500) return detail;
+  console.error(error);
+  return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -29,6 +29,7 @@ export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
   /** The tensors of its pool, if that is to count. */
   readonly pool: ReadonlyMap<string, Float32Array> | undefined;
+  /** The page's information about the model. */
   readonly info: ModelInfo;
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
