@@ -21,7 +21,7 @@ async function residentBytes(server: TestServer): Promise<number> {
 
 const CLOSING = { headers: { connection: "close" } };
 
-/** Asks again and again: a connection over the limits is closed without an answer. */
+/** Asks until there is an answer: a connection over the limits is closed without one. */
 async function untilAnswered(url: URL): Promise<void> {
   await until(`an answer of ${url}`, async () => {
     try {

@@ -13,7 +13,6 @@ class SmallServer implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #output: ReadableStreamDefaultReader<string>;
   readonly #whole: Promise<void>;
-  /** Its standard error so far. */
   errors = "";
 
   constructor(maxFiles: number) {
@@ -31,7 +30,7 @@ class SmallServer implements AsyncDisposable {
     return (await this.#output.read()).value;
   }
 
-  /** Sends it a line, and waits until it has done what that says. */
+  /** Sends it a line, and waits until it has acted on it. */
   async tell(text: string): Promise<void> {
     const writer = this.#child.stdin.getWriter();
     await writer.write(new TextEncoder().encode(`${text}\n`));
@@ -39,7 +38,6 @@ class SmallServer implements AsyncDisposable {
     assertEquals(await this.line(), `${text}\n`);
   }
 
-  /** Whether it answers soon. */
   async isHealthy(): Promise<boolean> {
     try {
       const options = { signal: AbortSignal.timeout(5000), headers: { connection: "close" } };

@@ -1,6 +1,6 @@
 /**
- * A server that needs no model, for tests of the files that a process may open. It takes all of these at a line `take` on
- * standard input, and frees them at the next one.
+ * A server without a model, for tests of the files that a process may open. It opens all of them at a line `take` on
+ * standard input, and closes them at the next line.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Hostile requests, while a client who means well asks all the time: the server answers that one, does not end, and has
- * nothing left to do when they are over.
+ * Hostile requests, while another client asks all the time: the server answers that one, goes on, and has nothing left
+ * to do when they are over.
  *
  * `deno test … tests/serve/hostile_long_test.ts -- 10000 7` makes 10,000 of seed 7.
  */
@@ -17,7 +17,7 @@ const PATIENCE_MS = 300_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Makes the request. @returns How the answer begins, empty if there is none. */
+/** @returns The beginning of the answer, empty if there is none. */
 async function attack(server: TestServer, { parts, end }: HostileRequest): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
   const send = async () => {
@@ -51,7 +51,7 @@ async function attack(server: TestServer, { parts, end }: HostileRequest): Promi
   return start;
 }
 
-/** Asks until told to stop. @returns How often it got an answer. */
+/** @returns How often it got an answer. */
 async function askWell(server: TestServer, isOver: () => boolean): Promise<number> {
   let numAnswers = 0;
   while (!isOver()) {
@@ -100,19 +100,14 @@ Deno.test("serve outlives hostile requests, and another client sees nothing of t
     assertEquals(stderr.split("\n").filter((line) => /^error: (?!stopped)|^ {4}at /.test(line)), [], stderr);
   }));
 
-/** How many requests are being answered. */
 async function numLeft(server: TestServer): Promise<number> {
   const text = await (await server.fetch("/metrics")).text();
   return Number(/^ping_llm_requests_in_flight (\d+)$/m.exec(text)?.[1]);
 }
 
-// Requests that mean no good, by a seed.
-
-/** The bytes sent over one connection. */
 interface HostileRequest {
-  /** Its kind, for messages. */
   readonly kind: string;
-  /** Sent one after the other, with pauses where there are several. */
+  /** Sent one after the other, with pauses between them. */
   readonly parts: readonly (string | Uint8Array)[];
   /** How the client behaves: it waits for an answer, goes away at once, or takes no answer for a while. */
   readonly end: "wait" | "leave" | "read nothing";
@@ -147,7 +142,7 @@ const postHead = (random: RandomStream, header: string) =>
   `POST ${pick(random, POSTS)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ` +
   `${pick(random, [JSON_TYPE, LINES_TYPE])}\r\n${header}\r\n\r\n`;
 
-/** The ends of each kind, one of which is chosen, and a maker of its parts. */
+/** The possible ends of each kind, and a maker of its parts. */
 const KINDS: Record<string, [ends: Ends, parts: (random: RandomStream) => HostileRequest["parts"]]> = {
   "noise": [
     LEAVE,
@@ -243,7 +238,6 @@ const KINDS: Record<string, [ends: Ends, parts: (random: RandomStream) => Hostil
   }],
 };
 
-/** One request. @param random By whose numbers it is made. */
 function hostileRequest(random: RandomStream): HostileRequest {
   const kind = pick(random, Object.keys(KINDS));
   const [ends, parts] = KINDS[kind];

@@ -121,7 +121,7 @@ async function hold(server: TestServer, count: number): Promise<Deno.Conn[]> {
   return open;
 }
 
-/** Asks on a connection of its own, again where it is closed first: over the limit it has 2 s. */
+/** Asks on connections of its own until one is answered: over the limit each has 2 s. */
 async function answerOf(server: TestServer, path: string): Promise<string> {
   let answer = "";
   await until(`an answer of ${path}`, async () => {
@@ -131,12 +131,10 @@ async function answerOf(server: TestServer, path: string): Promise<string> {
   return answer;
 }
 
-/** The status of that. */
 async function statusOf(server: TestServer, path: string): Promise<number> {
   return Number(/^HTTP\/1.1 (\d+)/.exec(await answerOf(server, path))?.[1]);
 }
 
-/** Waits until the server closes a connection; closes it. */
 async function untilClosed(connection: Deno.Conn): Promise<void> {
   const part = new Uint8Array(4096);
   const read = async () => {

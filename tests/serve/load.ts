@@ -1,9 +1,9 @@
 /**
- * Measures `serve` under load. A program, no test; by hand:
+ * Measures `serve` under load. It is not a test; run it by hand:
  *
  * `deno run -A tests/serve/load.ts CHECKPOINT QUESTIONS.jsonl`
  *
- * It compares `/v1/rtt:batch` with `query rtt --queries`, whose start is measured with one question and taken off, and
+ * It compares `/v1/rtt:batch` with `query rtt --queries`, less the time to start, which is measured with one question, and
  * measures the latency of single questions at 1, 8 and 64 clients with autocannon. `memory_long_test.ts` measures memory.
  *
  * @module
@@ -65,7 +65,6 @@ async function compareThroughput(server: TestServer): Promise<void> {
   Deno.removeSync(one);
 }
 
-/** Has clients ask one question again and again. */
 async function autocannon(url: string, clients: number): Promise<string> {
   const load = ["-j", "-c", `${clients}`, "-d", `${CLIENT_SECONDS}`, url];
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -29,7 +29,6 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   advise: { src: PAIR.src, candidates: ["198.51.100.7"] },
   model: {},
 };
-/** The tools for many measurements. */
 const LINE_TOOLS = ["score", "watch"];
 /** Three replies and a lost one. */
 const PINGS = [12.5, 12.6, 12.4, null].map((rtt, i) => ({ ...PAIR, time: 1748736000 + 60 * i, rtt }));
@@ -105,7 +104,7 @@ async function checkLineTools(client: Client, server: TestServer): Promise<void>
   assertMatch(JSON.stringify(content), /Cannot answer: .*measurements.*array/);
 }
 
-/** Requests with null parameters, and such that cannot be answered, all with an id. */
+/** Requests with null parameters or that cannot be answered, all with an id. */
 const ODD_REQUESTS: readonly { id: string; params?: unknown; [field: string]: unknown }[] = [
   { id: "list", method: "tools/list", params: null },
   { id: "cursor", method: "tools/list", params: { cursor: null, _meta: null } },

@@ -11,11 +11,11 @@ import { LINES, TestServer } from "./test_server.ts";
 
 const [numRequests = 4800, every = 400] = Deno.args.map(Number);
 const NUM_CLIENTS = 8;
-/** Batches of 1, 2, … lines make most of the decoders' programs; mixed requests alone take 5,000 for them. */
+/** Batches of 1, 2, … lines compile most programs of the decoders; mixed requests alone take 5,000 for that. */
 const NUM_FIRST_BATCHES = 100;
-/** In a quarter of the requests: half of all programs of both decoders of the tiny model, 0.2 MB each. */
+/** In a quarter of the requests: half of the programs of both decoders, 0.2 MB each. */
 const MOST_GROWTH_MB = MAX_PROGRAMS * 0.2;
-/** Memory rises once by so much, in busy runs late, and then no more up to 14,000 requests; a leak grows in each quarter. */
+/** Memory may rise once by this much, late in busy runs; a leak grows in each quarter. */
 const STEP_MB = 64;
 
 /** Memory outside the JavaScript heap, which grows and shrinks by some 50 MB as garbage is collected. */
@@ -62,7 +62,7 @@ Deno.test("serve's memory does not grow with the number of requests", () =>
     assert(growthMb[0] + growthMb[1] < MOST_GROWTH_MB + STEP_MB, found);
   }));
 
-/** Without a bound on what is worked on at once it is 2 GB and more. */
+/** Without a bound on the questions in work it is at least 2 GB. */
 const MOST_WITH_LARGE_MB = 1600;
 
 Deno.test("serve's memory is bounded while many clients post large questions", () =>
@@ -85,12 +85,9 @@ Deno.test("serve's memory is bounded while many clients post large questions", (
     assert(residentMb < MOST_WITH_LARGE_MB, `${residentMb} MB`);
   }));
 
-// Requests as many different clients send them, valid and not, by a seed.
-
 const KNOWN_PATHS = ["/", "/v1/model", "/openapi.json", "/healthz", "/metrics", "/docs"];
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** A valid or invalid request. */
 interface MixedRequest {
   readonly path: string;
   readonly init?: RequestInit;
@@ -126,7 +123,7 @@ function get(path: string, fields: Record<string, unknown>): MixedRequest {
   return { path: `${path}?${new URLSearchParams(fields as Record<string, string>)}` };
 }
 
-/** A kind stands as often as its requests come. */
+/** A kind is listed as often as its requests come. */
 const KINDS: ((random: RandomStream) => MixedRequest)[] = [
   ...Array(6).fill((random: RandomStream) => get("/v1/rtt", { ...pair(random), at: random.below(300) })),
   (random) => get("/v1/rtt", { ...pair(random), quantiles: "0.1,0.9", cdf: 2 + random.below(50) }),
@@ -152,7 +149,6 @@ const KINDS: ((random: RandomStream) => MixedRequest)[] = [
   () => ({ path: "/v1/rtt", init: { method: "DELETE" } }),
 ];
 
-/** One request. @param random By whose numbers it is made. */
 function mixedRequest(random: RandomStream): MixedRequest {
   return KINDS[random.below(KINDS.length)](random);
 }

@@ -8,7 +8,7 @@ import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
-/** The answer, whose fields are those of a schema and no others. */
+/** The answer, which must have the fields of a schema and no others. */
 async function answerOf<Schema extends z.ZodObject>(
   schema: Schema,
   response: Promise<Response>,

@@ -46,7 +46,7 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
     }));
 }
 
-/** Sends lines until the server ends the answer. @param onText Gets it so far. @returns All that it sends. */
+/** Sends lines until the server ends the answer. @param onText Gets the answer so far. */
 async function linesWithoutEnd(server: TestServer, onText: (text: string) => void): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
   const encoder = new TextEncoder();

@@ -5,13 +5,10 @@ import { join } from "@std/path";
 /** Closes idle connections before the server does (15 s), so that no request meets a connection that is closing. */
 const CLIENT = Deno.createHttpClient({ poolIdleTimeout: 5000 });
 
-/** A running `serve`. */
 export class TestServer implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #whole: Promise<void>;
-  /** Its standard error so far. */
   errors = "";
-  /** Where it listens. */
   url = "";
 
   private constructor(child: Deno.ChildProcess) {
@@ -52,22 +49,18 @@ export class TestServer implements AsyncDisposable {
     return server;
   }
 
-  /** Its port. */
   get port(): number {
     return Number(new URL(this.url).port);
   }
 
-  /** Its process. */
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** Asks it for a path. */
   async fetch(path: string, options: RequestInit = {}): Promise<Response> {
     return await fetch(new URL(path, this.url), { client: CLIENT, ...options });
   }
 
-  /** Posts a JSON value. */
   async post(path: string, body: unknown, options: RequestInit = {}): Promise<Response> {
     return await this.fetch(path, {
       method: "POST",
@@ -105,12 +98,10 @@ export class TestServer implements AsyncDisposable {
     return received;
   }
 
-  /** Sends a signal. */
   kill(signal: Deno.Signal): void {
     this.#child.kill(signal);
   }
 
-  /** Waits for its end. */
   async end(): Promise<{ code: number; stderr: string }> {
     const { code } = await this.#child.status;
     await this.#whole;
@@ -148,21 +139,17 @@ export async function connectMany(port: number, count: number, text = ""): Promi
   return open;
 }
 
-/** Whether an answer that tells its length is all there. */
+/** Whether an answer that states its length is complete. */
 function isWhole(answer: string): boolean {
   const [, head = "", body = ""] = /^([^]*?\r\n\r\n)([^]*)$/.exec(answer) ?? [];
   const length = /^content-length: (\d+)/im.exec(head)?.[1];
   return length !== undefined && body.length >= Number(length);
 }
 
-/** The header of JSON lines. */
 export const LINES = { "content-type": "application/x-ndjson" };
-/** Two addresses. */
 export const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 /** The same as a query. */
 export const PAIR_QUERY = "src=192.0.2.1&dst=198.51.100.7";
-
-// A plain server of files, as any web host is one.
 
 const TYPES: Record<string, string> = {
   ".css": "text/css",
@@ -172,10 +159,9 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-/** Serves a folder until it is disposed of. */
+/** A plain server of a folder, like any web host. */
 export class StaticServer implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  /** The paths that were asked for. */
   requests: string[] = [];
 
   constructor(readonly folder: string) {
@@ -186,7 +172,6 @@ export class StaticServer implements AsyncDisposable {
     });
   }
 
-  /** A page of it. */
   at(path: string): string {
     return `http://127.0.0.1:${this.#server.addr.port}${path}`;
   }

@@ -5,7 +5,7 @@ import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
-/** Waits until the server has looked at a newer model that it cannot load more than once. */
+/** Waits until the server has tried several times to load a newer model that it cannot load. */
 async function untilTriedAgain(server: TestServer): Promise<void> {
   const numFailed = async () => {
     const text = await (await server.fetch("/metrics")).text();

@@ -66,7 +66,7 @@ const REQUESTS: Record<string, z.ZodObject> = {
   statusCheck: statusCheckQuestionSchema,
 };
 
-/** A request as clients write it that have every value as text: `asText` makes text of a list. */
+/** A request with every value as text: `asText` makes text of a list. */
 function asTexts(value: unknown, asText: (list: unknown[]) => unknown): unknown {
   if (typeof value === "number") return String(value);
   if (Array.isArray(value)) return asText(value.map((each) => asTexts(each, asText)));

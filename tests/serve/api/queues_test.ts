@@ -27,7 +27,7 @@ function queryOf(number: number): RttQuery {
 
 const keep = (distribution: RttDistribution) => distribution.copy();
 
-/** Runs a test on a batcher whose batches wait until they are let through, one by one. */
+/** Runs a test on a batcher whose batches are let through one by one. */
 async function withGate(
   test: (gated: { batcher: RttBatcher; sizes: number[]; open: () => void }) => Promise<void>,
   options: BatchOptions = {},
@@ -47,7 +47,6 @@ async function withGate(
   }, 3);
 }
 
-/** Waits until a batch of this number was started. */
 async function started(sizes: readonly number[], number: number): Promise<void> {
   await until(`batch ${number}`, () => sizes.length >= number);
 }

@@ -21,7 +21,7 @@ export const INFO: ModelInfo = {
   evaluation: null,
 };
 
-/** Runs a test on it. The weights are scaled so that the model's predictions are far from uniform, but not certain. */
+/** Runs a test on it. The weights are scaled so that predictions are far from uniform, but not certain. */
 export async function withService(
   test: (service: PingService, model: PingModel) => Promise<void>,
   batch: BatchOptions = {},

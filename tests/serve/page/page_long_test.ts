@@ -44,7 +44,6 @@ const HASHES = {
   model: "#model",
 };
 
-/** A page of the running server and what it complains of. */
 interface Opened {
   page: Page;
   complaints: string[];
@@ -53,7 +52,6 @@ interface Opened {
 
 type Open = (hash: string, options?: { width?: number; scheme?: "light" | "dark" }) => Promise<Opened>;
 
-/** A way to open pages of a server. */
 function opener({ browser }: TestBrowser, server: TestServer, height = 800): Open {
   return async (hash, { width = 1280, scheme = "light" } = {}) => {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
@@ -70,7 +68,7 @@ function opener({ browser }: TestBrowser, server: TestServer, height = 800): Ope
   };
 }
 
-/** What is asked of the page of a small model, with one server and one browser for all. */
+/** Tests of the page of a small model, which share a server and a browser. */
 const PAGE_TESTS: [name: string, test: (t: Deno.TestContext, open: Open) => Promise<void>][] = [];
 function pageTest(...test: typeof PAGE_TESTS[number]): void {
   PAGE_TESTS.push(test);
@@ -79,7 +77,7 @@ function pageTest(...test: typeof PAGE_TESTS[number]): void {
 /** Themes and widths of the page. */
 const LOOKS = [["dark", 360], ["light", 360], ["light", 1280], ["dark", 1280]] as const;
 
-/** Opens a page as a phone does, and has it looked at in every theme and width. */
+/** Opens a page in a narrow window, and checks how it looks in every theme and width. */
 async function lookedAt(
   open: Open,
   hash: string,
@@ -100,7 +98,6 @@ async function lookedAt(
   return opened;
 }
 
-/** The text of the page, as a person reads it. */
 async function shownText(page: Page): Promise<string> {
   return await page.locator("main").innerText();
 }
@@ -314,7 +311,7 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
   });
 });
 
-/** An answer of the API with hostile texts in place of its own, but those that are needed as they are. */
+/** An answer of the API with hostile texts in place of its own, except those to keep. */
 function poisoned(value: unknown, keep: (key: string) => boolean, key = ""): unknown {
   if (typeof value === "string") return keep(key) ? value : HOSTILE.join(" ");
   if (Array.isArray(value)) return value.map((each) => poisoned(each, keep, key));
@@ -753,9 +750,7 @@ function middleOf(
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }
 
-// Checks of the page as a browser shows it.
-
-/** Faults in how the page looks: wider than the window, or texts that are hard to tell from what is behind. */
+/** Faults in how the page looks: too wide, texts with too little contrast, empty charts. */
 async function looksFaults(page: Page): Promise<string[]> {
   return await page.evaluate(LOOKS_FAULTS) as string[];
 }

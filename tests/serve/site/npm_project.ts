@@ -10,7 +10,6 @@ const { examples, step } = await model.model();
 console.log(JSON.stringify([quantiles_ms, p_failed, nearest[0].median_ms, fault, examples.length > 0 && step]));
 `;
 
-/** A project's program, and what it must print. */
 export interface NpmProject {
   /** The example of the package's README, and more. */
   program: string;
@@ -48,7 +47,6 @@ export async function exportPackage(checkpoint: string, folder: string): Promise
   return { program, check };
 }
 
-/** Runs a program in a folder to its end. */
 export async function runIn(folder: string, program: string, ...args: string[]): Promise<ProcessResult> {
   const command = new Deno.Command(program, { args, cwd: folder, env: { NO_COLOR: "1" }, stdin: "null" });
   const { code, stdout, stderr } = await command.output();

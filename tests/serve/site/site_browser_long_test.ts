@@ -65,7 +65,7 @@ async function withSite(
   }, model);
 }
 
-/** Opens the page. @returns Its text on the model once it is one of those. */
+/** Opens the page. @returns Its text about the model once it matches. */
 async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string> {
   await page.goto(url);
   const status = page.getByRole("status").filter({ hasText: wanted });
