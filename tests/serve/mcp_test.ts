@@ -235,7 +235,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
 
     await test.step("lines of a pipe, odd ones and some that are not messages", async () => {
       const odd = ODD_REQUESTS.map((request) => JSON.stringify({ jsonrpc: "2.0", ...request }));
-      const text = [...lines, ...odd, "{", '{"a":1}', "x".repeat(2 ** 20 + 1)].join("\n");
+      const text = [...lines, "{", '{"a":1}', "x".repeat(2 ** 20 + 1), ...odd].join("\n");
       const { code, stdout, stderr } = await runStageProcess(serve, {
         stdin: new TextEncoder().encode(text),
       });
@@ -250,11 +250,11 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       assertEquals(faults.map(({ code }) => code), [-32700, -32600, -32700]);
       assertMatch(
         faults[0].message,
-        /^Cannot read line 14 of standard input: .*, expected a JSON-RPC message$/,
+        /^Cannot read line 5 of standard input: .*, expected a JSON-RPC message$/,
       );
       assertMatch(
         faults[2].message,
-        /^Cannot read line 16 of standard input: found 1048577 bytes, expected at most 1048576 a line$/,
+        /^Cannot read line 7 of standard input: found 1048577 bytes, expected at most 1048576 a line$/,
       );
       assertEquals(answers.length, 6 + odd.length);
     });

@@ -5,6 +5,7 @@ import { FormatError, UserError } from "../../base/errors.ts";
 import { checkFormatVersion } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
+/** The name of the file, beside `index.html`. */
 export const SITE_FILE = "site.json";
 /** The storage formats of parameters. */
 export const SITE_DTYPES = ["f32", "f16"] as const;
