@@ -219,11 +219,11 @@ function whenSent(c: Context, done: () => void): void {
 /** With the final dot of a fully qualified name, which some clients send (RFC 1034, section 3.1). */
 const LOOPBACK = /^(?:localhost\.?|.*\.localhost\.?|127(?:\.\d+){3}|\[::1\])$/;
 
-/** The hosts that a server answers for. */
 /**
- * The hosts that a server answers for. A page of any site can have its own name resolve to 127.0.0.1 and so ask a server
- * that listens there, with itself as the origin (DNS rebinding). A server on the loopback interface therefore answers
- * only requests for names of this machine. One that others can reach anyway answers for all names.
+ * The hosts that a server answers for. A page of any site can have its own name resolve to 127.0.0.1 and so
+ * ask a server that listens there, with itself as the origin (DNS rebinding). A server on the loopback
+ * interface therefore answers only requests for names of this machine. One that others can reach anyway
+ * answers for all names.
  */
 class HostNames {
   readonly #isAny: boolean;
