@@ -95,8 +95,8 @@ interface Remembered {
 }
 
 /**
- * The histories of all sources. If the lines of a source are in order of time, contexts are those of {@link
- * SourceHistory}, as in `score`. A late line sees only what is not after it.
+ * The histories of all sources. If the lines of a source are in order of time, contexts are those of
+ * {@link SourceHistory}, as in `score`. A late line sees only what is not after it.
  */
 export class LineHistories {
   /** By source, the one that was added to last is last; measurements with a time and those without are apart. */

@@ -34,10 +34,7 @@ export type Site = z.infer<typeof siteSchema>;
 /** A file of the weights or of training data. */
 export type WeightFile = Site["weights"][number];
 
-/**
- * @throws {UserError} If the file has a later format version. @throws {FormatError} If it is not a
- * `site.json`.
- */
+/** @throws {UserError} If its format version is a later one. @throws {FormatError} If it is not a `site.json`. */
 export function parseSite(text: string, path: string): Site {
   try {
     const json = z.looseObject({}).parse(JSON.parse(text));
