@@ -5,13 +5,8 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import {
-  ADAPT_DEFAULTS,
-  type Adaptation,
-  AdaptedModel,
-  type AdaptOptions,
-  requireRows,
-} from "../lib/query/adapt/adapt.ts";
+import { type Adaptation, AdaptedModel, type AdaptOptions, requireRows } from "../lib/query/adapt/adapt.ts";
+import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt_defaults.ts";
 import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatLoss, formatSeconds } from "../lib/base/text.ts";
 import {
@@ -47,7 +42,7 @@ import type { RunConfig } from "../lib/train/run_config.ts";
 import { withGeo } from "../lib/train/run_places.ts";
 import { checkInputs } from "./stage_files.ts";
 import { addressOf } from "./query_options.ts";
-import { STAGES } from "./stages.ts";
+import { adaptCommand } from "./adapt.command.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
@@ -58,7 +53,7 @@ const MAX_NAMED = 3;
 /** The approximate number of measurements per second of a step, on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
 
-export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
+export const adaptStage: Stage = defineStage(adaptCommand, async (options, stage): Promise<StageResult> => {
   const { input, output, follow, merge, geo, checkpoint: path } = options;
   if (follow === (input.length > 0)) {
     throw new UsageError(

@@ -20,7 +20,12 @@ import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { timeSteps } from "../lib/train/step_timing.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { STAGES } from "./stages.ts";
+import {
+  benchGpuCommand,
+  benchKernelsCommand,
+  benchPeersCommand,
+  benchTrainCommand,
+} from "./bench.command.ts";
 import { join } from "@std/path";
 import { isRight } from "../lib/cli/bench/gpu_checks.ts";
 import { describeFinding, findingsOf, pageOfSurvey, peakOf } from "../lib/cli/bench/gpu_report.ts";
@@ -54,7 +59,7 @@ import {
   type TrainingComparison,
 } from "../lib/cli/bench/peers.ts";
 
-export const kernelsStage = defineStage(STAGES.bench.kinds.kernels, async (options, context) => {
+export const kernelsStage = defineStage(benchKernelsCommand, async (options, context) => {
   const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
   using gpu = await Gpu.open();
   const all = kernelCases();
@@ -100,7 +105,7 @@ function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): s
 
 const format = (value: number) => value.toPrecision(3);
 
-export const trainStage = defineStage(STAGES.bench.kinds.train, async (options, context) => {
+export const trainStage = defineStage(benchTrainCommand, async (options, context) => {
   const config = loadConfig(options.config, options.set);
   describeConfig(config).forEach((line) => context.log(line));
   const { tokensPerStep } = deriveConfig(config);
@@ -149,7 +154,7 @@ const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
   },
 ];
 
-export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (options, context) => {
+export const gpuBench: Stage = defineStage(benchGpuCommand, async (options, context) => {
   const startMs = performance.now();
   const maxS = parseDurationS(options.maxTime ?? (options.quick ? "8m" : "20m"), "max-time");
   const elapsedS = () => (performance.now() - startMs) / 1000;
@@ -276,7 +281,7 @@ function describeTraining(preset: string, row: TrainingRow, peak: number): strin
 const NO_JAX = "Not compared on a GPU: jax-js, which stores the weights of all pairs of attention.";
 
 export const peersBench: Stage = defineStage(
-  STAGES.bench.kinds.peers,
+  benchPeersCommand,
   async ({ config: preset, set, seconds }, { log, signal }) => {
     const config = loadConfig(preset, set);
     const adapter = await infoOfAdapter();

@@ -19,9 +19,9 @@ import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts"
 import { formatCount } from "../lib/base/text.ts";
 import { writeLines } from "./query_options.ts";
 import { openOwn } from "./own_outputs.ts";
-import { STAGES } from "./stages.ts";
+import { benchChangesCommand } from "./bench_changes.command.ts";
 
-export const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
+export const changesBench = defineStage(benchChangesCommand, async (options, stage) => {
   const { input, output, overwrite } = options;
   const detecting = options.delay === undefined ? {} : { delay: options.delay };
   const paths = listSeries(input);

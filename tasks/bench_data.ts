@@ -31,7 +31,7 @@ import {
 import { runChild } from "../lib/cli/bench/child.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { STAGES } from "./stages.ts";
+import { benchChildCommand, benchLoaderCommand, benchPreprocessCommand } from "./bench_data.command.ts";
 import { measureUsage } from "../lib/cli/bench/usage.ts";
 
 const MIN_ROWS = 1000;
@@ -40,12 +40,12 @@ const MAX_LOADER_WORKERS = 64;
 /** The share of the rows to import: results as text are large and take longer to make than to import. */
 const IMPORT_SHARE = 0.1;
 
-type PreprocessOptions = OptionsOf<typeof STAGES.bench.kinds.preprocess>;
-type LoaderOptions = OptionsOf<typeof STAGES.bench.kinds.loader>;
+type PreprocessOptions = OptionsOf<typeof benchPreprocessCommand>;
+type LoaderOptions = OptionsOf<typeof benchLoaderCommand>;
 type SharedOptions = Omit<Pick<LoaderOptions, keyof LoaderOptions & keyof PreprocessOptions>, "rows">;
 
 export const preprocessBench: Stage = defineStage(
-  STAGES.bench.kinds.preprocess,
+  benchPreprocessCommand,
   async (options, context): Promise<StageResult> => {
     const range = { min: MIN_ROWS, max: MAX_ROWS, example: "1_000_000,10_000_000" };
     const rows = parseNumbers("rows", options.rows, range).sort((a, b) => a - b);
@@ -64,7 +64,7 @@ export const preprocessBench: Stage = defineStage(
 );
 
 export const loaderBench: Stage = defineStage(
-  STAGES.bench.kinds.loader,
+  benchLoaderCommand,
   async (options, context): Promise<StageResult> => {
     const { sequenceLength, batchSize, seconds, seed, rows } = options;
     const range = { min: 0, max: MAX_LOADER_WORKERS, example: "0,1,2,4" };
@@ -182,7 +182,7 @@ const MEASURED: Record<string, () => Promise<Stage>> = {
 };
 
 export const childStage = defineStage(
-  STAGES.bench.kinds.child,
+  benchChildCommand,
   async (_options, context, [name, ...rest]) => {
     const { result, usage } = await measureUsage(() => runPiece(name, rest, context));
     // Always one line, because a program reads it.

@@ -10,11 +10,11 @@ import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import { parseNumbers } from "./bench_data.ts";
-import { STAGES } from "./stages.ts";
+import { benchSurpriseCommand } from "./bench_surprise.command.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
 
-export const surpriseBench = defineStage(STAGES.bench.kinds.surprise, async (options, stage) => {
+export const surpriseBench = defineStage(benchSurpriseCommand, async (options, stage) => {
   const [input, history] = [options.input, options.history].map((paths) => listInputs(paths, WANTED));
   const seeds = parseNumbers("seeds", options.seeds, { min: 0, max: 2 ** 32 - 1, example: "1,2,3" });
   const oneIn = parseNumbers("rows-per-false-alarm", options.rowsPerFalseAlarm, {

@@ -27,7 +27,9 @@ import { exists } from "../lib/io/files/inputs.ts";
 import { readPage } from "../lib/serve/page_files.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { makeOutputFile } from "./stage_files.ts";
-import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
+import { compileCommand } from "./compile.command.ts";
+import { DEMO_FILES } from "./demo.command.ts";
+import { STAGE_MODULES, STAGES } from "./stages.ts";
 
 /** Deno's flags to start each stage. @param dawn As for `denoFlagsOf`. */
 function flagsOf(dawn?: string): Program["flags"] {
@@ -50,7 +52,7 @@ const SYSTEMS: Record<string, string> = {
 };
 
 export const compileStage: Stage = defineStage(
-  STAGES.compile,
+  compileCommand,
   async ({ output, form, dawn, overwrite }, context): Promise<StageResult> => {
     if (dawn && form === "compiled") {
       throw new UsageError(

@@ -4,15 +4,16 @@
  * @module
  */
 import { UsageError } from "../lib/base/errors.ts";
-import { COMPLETED_SHELLS, completionScript } from "../lib/cli/completion/completion.ts";
+import { completionScript } from "../lib/cli/completion/completion.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { PRESETS } from "../lib/train/run_config.ts";
+import { completionCommand, SHELLS } from "./completion.command.ts";
 import { STAGES } from "./stages.ts";
 
-export const completionStage = defineStage(STAGES.completion, (_options, _context, words) => {
-  const shell = COMPLETED_SHELLS.find((name) => name === words[0]);
+export const completionStage = defineStage(completionCommand, (_options, _context, words) => {
+  const shell = SHELLS.find((name) => name === words[0]);
   if (shell === undefined || words.length > 1) {
-    throw new UsageError(`Cannot complete in ${words.join(" ")}: expected ${COMPLETED_SHELLS.join(" | ")}`);
+    throw new UsageError(`Cannot complete in ${words.join(" ")}: expected ${SHELLS.join(" | ")}`);
   }
   const script = completionScript(shell, STAGES, [...PRESETS.keys()]);
   return Promise.resolve({ text: script, json: { stage: "completion", shell, script } });

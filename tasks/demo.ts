@@ -24,7 +24,8 @@ import { fetchAtlasStage } from "./fetch.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
 import { rttStage } from "./query_rtt.ts";
-import { DEMO_CAMPAIGN, DEMO_STEPS, STAGES } from "./stages.ts";
+import { DEMO_CAMPAIGN, DEMO_STEPS, demoCommand } from "./demo.command.ts";
+import { serveCommand } from "./serve.command.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
@@ -39,7 +40,7 @@ const NUM_PREDICTED = 2000;
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
-export const demoStage = defineStage(STAGES.demo, async (options, context) => {
+export const demoStage = defineStage(demoCommand, async (options, context) => {
   const startMs = performance.now();
   const { output, seed } = options;
   const chosen = { input: options.input.length > 0, synthetic: options.synthetic, fetch: options.fetch };
@@ -104,7 +105,7 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
     query: asked,
     seconds: (performance.now() - startMs) / 1000,
   };
-  const { host, port } = STAGES.serve.options;
+  const { host, port } = serveCommand.options;
   const learned = {
     campaign: "a campaign of RIPE Atlas (96 probes, 151 servers, May 2019)",
     synth: "a synthetic Internet",
@@ -124,7 +125,7 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   return { text: lines.join("\n"), json: result };
 });
 
-type DemoOptions = OptionsOf<typeof STAGES.demo>;
+type DemoOptions = OptionsOf<typeof demoCommand>;
 
 /** The Parquet files to learn from: the campaign, synthetic, imported, or given. */
 async function makeMeasurements(

@@ -25,7 +25,7 @@ import { answersOf, summaryLines } from "../lib/eval/page/summary.ts";
 import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { checkInputs, requireProbeRows } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { evalCommand } from "./eval.command.ts";
 import type { AllSplitsReport, SplitCounts } from "../lib/eval/all_splits.ts";
 import { allSplitsLines, allSplitsPage } from "../lib/eval/page/all_splits_page.ts";
 import {
@@ -61,7 +61,7 @@ const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
-export const evalStage: Stage = defineStage(STAGES.eval, async (options, context) => {
+export const evalStage: Stage = defineStage(evalCommand, async (options, context) => {
   const contexts = countsOf("--contexts", options.contexts);
   const adapt = options.adapt === undefined || options.adapt === NO_ADAPT
     ? undefined
@@ -119,12 +119,12 @@ function required(value: string | undefined, option: string): string {
   throw new UsageError(`Cannot run: ${option} DIR is missing; add it, or give --all-splits PATH`);
 }
 
-type EvalOptions = OptionsOf<typeof STAGES.eval>;
+type EvalOptions = OptionsOf<typeof evalCommand>;
 
 /** Refuses options that exclude each other. @param context The other options, as text. */
 function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
   const isGiven = (name: keyof EvalOptions) =>
-    JSON.stringify(options[name]) !== JSON.stringify(STAGES.eval.options[name].default);
+    JSON.stringify(options[name]) !== JSON.stringify(evalCommand.options[name].default);
   const given = names.find(isGiven);
   if (given) throw new UsageError(`Cannot use --${kebab(given)} ${context}; leave it out`);
 }

@@ -14,10 +14,10 @@ import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../li
 import { readPage, siteFiles } from "../lib/serve/page_files.ts";
 import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
-import { STAGES } from "./stages.ts";
+import { exportCommand } from "./export.command.ts";
 
 export const exportStage: Stage = defineStage(
-  STAGES.export,
+  exportCommand,
   async (
     { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },
     stage,

@@ -29,7 +29,14 @@ import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
 import type { ManifestOutput } from "../lib/io/files/manifest.ts";
 import { Output } from "../lib/io/files/output.ts";
-import { ATLAS_KEY, GLOBALPING_KEY, PROMETHEUS_KEY, STAGES } from "./stages.ts";
+import {
+  ATLAS_KEY,
+  fetchAtlasCommand,
+  fetchGlobalpingCommand,
+  fetchPrometheusCommand,
+  GLOBALPING_KEY,
+  PROMETHEUS_KEY,
+} from "./fetch.command.ts";
 import { zstdCompressSync } from "node:zlib";
 import { createPing, endedPing, GlobalpingPlaces, isId } from "../lib/cli/fetch/globalping.ts";
 import { fetchRange, LATENESS_S, MAX_POINTS } from "../lib/cli/fetch/prometheus.ts";
@@ -37,13 +44,13 @@ import { divideTime, formatWindow, type TimeWindow } from "../lib/cli/fetch/wind
 import { openInput } from "../lib/io/compression/decompress.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 
-type Options = OptionsOf<typeof STAGES.fetch.kinds.atlas>;
+type Options = OptionsOf<typeof fetchAtlasCommand>;
 
 const PROBES = "probes.json";
 /** The name by which a file's counts tell when it was fetched by the server's clock, seconds since 1970. */
 const FETCHED_S = "fetchedAtS";
 
-export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, async (options, context) => {
+export const fetchAtlasStage: Stage = defineStage(fetchAtlasCommand, async (options, context) => {
   const startMs = performance.now();
   const { output: folder, measurement, overwrite } = options;
   const measurements = parseIds(measurement, "measurement");
@@ -207,7 +214,7 @@ function parseTimeS(text: string, option: string): number {
 const PLACES = ["places.csv", "networks.csv"] as const;
 
 export const fetchGlobalpingStage: Stage = defineStage(
-  STAGES.fetch.kinds.globalping,
+  fetchGlobalpingCommand,
   async (options, context) => {
     const startMs = performance.now();
     const { id: ids, target: targets, output: folder, overwrite, url } = options;
@@ -309,7 +316,7 @@ async function readAll(path: string): Promise<string> {
 // `fetch prometheus`
 
 export const fetchPrometheusStage: Stage = defineStage(
-  STAGES.fetch.kinds.prometheus,
+  fetchPrometheusCommand,
   async (options, context) => {
     const startMs = performance.now();
     const { output: folder, query, url, overwrite } = options;

@@ -15,10 +15,10 @@ import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.
 import { describeRejected, rejectsPathBeside, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { identityOf, readingOf } from "./reading.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { importCommand } from "./import.command.ts";
 
 export const importStage: Stage = defineStage(
-  STAGES.import,
+  importCommand,
   async (options, context): Promise<StageResult> => {
     const { maxRejectRatio, output, overwrite } = options;
     const reading = await readingOf(options);

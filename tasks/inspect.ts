@@ -9,9 +9,9 @@ import { inspect } from "../lib/cli/inspect/inspect.ts";
 import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspect/report.ts";
 import { openOwn, signed } from "./own_outputs.ts";
 import { checkInputs } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { inspectCommand } from "./inspect.command.ts";
 
-export const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
+export const inspectStage = defineStage(inspectCommand, async (options, context, paths) => {
   const { plot } = options;
   if (plot !== undefined && !/\.svg$/i.test(plot)) {
     throw new UsageError(`Cannot use --plot ${plot}: expected a name that ends with .svg`);

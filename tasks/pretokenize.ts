@@ -16,9 +16,9 @@ import {
   type V2Options,
 } from "../lib/data/loader/pretokenize/pretokenize.ts";
 import { checkInputs } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { pretokenizeCommand } from "./pretokenize.command.ts";
 
-export const pretokenizeStage: Stage = defineStage(STAGES.pretokenize, async (options, context) => {
+export const pretokenizeStage: Stage = defineStage(pretokenizeCommand, async (options, context) => {
   const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
   if (vocab === "v2" && rttEncoding !== "float64") {
     throw new UsageError(

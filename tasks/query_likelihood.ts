@@ -18,7 +18,7 @@ import { bitsOf, likelihood } from "../lib/query/questions/likelihood.ts";
 import { askedModel, contextOf, logContext, openLines } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
 import { checkInputs } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { queryLikelihoodCommand } from "./query_likelihood.command.ts";
 
 /** Number of measurements computed at once: 6,144 sequences in all orders. */
 const ROWS_PER_PART = 256;
@@ -30,10 +30,10 @@ interface Row {
   measurement: TokenMeasurement;
 }
 
-type Options = OptionsOf<typeof STAGES.query.kinds.likelihood>;
+type Options = OptionsOf<typeof queryLikelihoodCommand>;
 
 export const likelihoodStage = defineStage(
-  STAGES.query.kinds.likelihood,
+  queryLikelihoodCommand,
   async (options, stage) =>
     options.input.length > 0 ? await answerRows(options, stage) : await answerOne(options, stage),
 );

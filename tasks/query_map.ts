@@ -16,11 +16,11 @@ import { askedModel, contextOf, logContext } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
 import { ownOutput, signed } from "./own_outputs.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
-import { STAGES } from "./stages.ts";
+import { queryMapCommand } from "./query_map.command.ts";
 
-type Options = OptionsOf<typeof STAGES.query.kinds.map>;
+type Options = OptionsOf<typeof queryMapCommand>;
 
-export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
+export const mapStage = defineStage(queryMapCommand, async (options, stage) => {
   if (options.output !== undefined) return await writeMap({ ...options, output: options.output }, stage);
   const given = await givenQuestion(QUESTIONS.map, options, stage);
   using model = await askedModel(options, stage);

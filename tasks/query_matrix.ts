@@ -27,14 +27,14 @@ import { makeOutputFile } from "./stage_files.ts";
 import { askedModel, contextOf } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
-import { STAGES } from "./stages.ts";
+import { queryMatrixCommand } from "./query_matrix.command.ts";
 
 /** Memory kept from the GPU: for the runtime, the checkpoint and one block of the matrix. */
 const BESIDES_GPU_GB = 0.7;
 
-type Options = OptionsOf<typeof STAGES.query.kinds.matrix>;
+type Options = OptionsOf<typeof queryMatrixCommand>;
 
-export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options, stage) => {
+export const matrixStage = defineStage(queryMatrixCommand, async (options, stage) => {
   if (options.output !== undefined) return await writeFile({ ...options, output: options.output }, stage);
   const given = await givenQuestion(QUESTIONS.matrix, options, stage);
   using model = await askedModel(options, stage);

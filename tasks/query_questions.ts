@@ -20,11 +20,16 @@ import { readValues } from "../lib/query/rtt/query_file.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { openOwn } from "./own_outputs.ts";
 import { askedModel, contextOf, writeLines } from "./query_options.ts";
-import { STAGES } from "./stages.ts";
+import {
+  queryAdviseCommand,
+  queryDestinationsCommand,
+  queryNearestCommand,
+  querySampleCommand,
+} from "./query_questions.command.ts";
 
 /** The options that all kinds have. */
 type CommonOptions = Pick<
-  OptionsOf<typeof STAGES.query.kinds.nearest>,
+  OptionsOf<typeof queryNearestCommand>,
   "checkpoint" | "geo" | "names" | "seed"
 >;
 
@@ -138,12 +143,11 @@ function questionStage<Q extends Question>(
   });
 }
 
-const { kinds } = STAGES.query;
 const stages = [
-  questionStage(QUESTIONS.destinations, kinds.destinations, "destinations"),
-  questionStage(QUESTIONS.nearest, kinds.nearest, "nearest"),
-  questionStage(QUESTIONS.advise, kinds.advise, "advice"),
-  questionStage(QUESTIONS.sample, kinds.sample, "measurements"),
+  questionStage(QUESTIONS.destinations, queryDestinationsCommand, "destinations"),
+  questionStage(QUESTIONS.nearest, queryNearestCommand, "nearest"),
+  questionStage(QUESTIONS.advise, queryAdviseCommand, "advice"),
+  questionStage(QUESTIONS.sample, querySampleCommand, "measurements"),
 ];
 export const [destinationsStage, nearestStage, adviseStage, sampleStage] = stages;
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { OptionsOf } from "../lib/cli/command.ts";
-import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
+import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt_defaults.ts";
 import { usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
 import { withName } from "../lib/data/addresses/ip_prefix.ts";
@@ -27,7 +27,7 @@ import { askedModel, contextOf, openLines } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
 import { openOwn, signed } from "./own_outputs.ts";
 import { makeOutputFile } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { queryRttCommand } from "./query_rtt.command.ts";
 
 /** The largest number of bad lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -38,10 +38,10 @@ const TERMINAL_BARS = 16;
 /** Quantiles that a picture shows. */
 const PLOT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-type Options = OptionsOf<typeof STAGES.query.kinds.rtt>;
+type Options = OptionsOf<typeof queryRttCommand>;
 
 export const rttStage = defineStage(
-  STAGES.query.kinds.rtt,
+  queryRttCommand,
   async (options, stage) =>
     options.queries === undefined
       ? await answerOne(options, stage)

@@ -12,10 +12,10 @@ import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
-import type { STAGES } from "./stages.ts";
+import type { importCommand } from "./import.command.ts";
 
 type Options = Pick<
-  OptionsOf<typeof STAGES.import>,
+  OptionsOf<typeof importCommand>,
   | ("format" | "columns" | "src" | "dst" | "noReply")
   | ("start" | "interval" | "source" | "rtt" | "names")
 >;

@@ -43,11 +43,11 @@ import {
   outputPaths,
   requireMeasurements,
 } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { scoreCommand } from "./score.command.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
 
-export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage): Promise<StageResult> => {
+export const scoreStage: Stage = defineStage(scoreCommand, async (options, stage): Promise<StageResult> => {
   const { output, noPool, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
   requireMeasurements(options.input, "score");
   if (options.report !== undefined && !/\.html?$/i.test(options.report)) {

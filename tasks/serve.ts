@@ -25,14 +25,14 @@ import { ServerMetrics } from "../lib/serve/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { printLine } from "../lib/io/files/standard_output.ts";
 import { sha256OfTensors } from "../lib/io/safetensors.ts";
-import { STAGES } from "./stages.ts";
+import { serveCommand } from "./serve.command.ts";
 
-type Options = OptionsOf<typeof STAGES.serve>;
+type Options = OptionsOf<typeof serveCommand>;
 
 /** Watched pairs that have metrics of their own. */
 const MAX_METRIC_PAIRS = 100;
 
-export const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
+export const serverStage = defineStage(serveCommand, (options, stage) => serve(options, stage, options.json));
 
 async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<StageResult> {
   const { checkpoint, calibration, report, watchS: everyS } = options;
@@ -142,7 +142,7 @@ async function loadServed(
 
 /** Refuses what is said of a port that is not opened, and what would share standard output with the answers. */
 function requireNoPort({ host, port, allowOrigin, json }: Options): void {
-  const { host: { default: usualHost }, port: { default: usualPort } } = STAGES.serve.options;
+  const { host: { default: usualHost }, port: { default: usualPort } } = serveCommand.options;
   const given = {
     host: host !== usualHost,
     port: port !== usualPort,

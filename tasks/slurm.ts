@@ -25,7 +25,8 @@ import { evalStage } from "./eval.ts";
 import { checkInputs } from "./stage_files.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
 import { trainStage } from "./train.ts";
-import { STAGES } from "./stages.ts";
+import { shardCommand } from "./split_stages.command.ts";
+import { slurmCommand } from "./slurm.command.ts";
 
 const CHAIN: Record<ChainStage, Stage> = {
   "shard": shardStage,
@@ -46,7 +47,7 @@ const KEYS = [
   "program",
 ] as const;
 
-export const slurmStage: Stage = defineStage(STAGES.slurm, async (options, context) => {
+export const slurmStage: Stage = defineStage(slurmCommand, async (options, context) => {
   if (options.submit && options.dryRun) {
     throw new UsageError(
       "Cannot use --submit and --dry-run together: a dry run submits nothing; leave one out",
@@ -117,7 +118,7 @@ function checkArguments({ stage, args }: ChainJob): void {
 /** Refuses files that `shard` would refuse when it opens them. */
 async function checkFooters(files: readonly string[], jobs: readonly ChainJob[]): Promise<void> {
   const args = jobs.find(({ stage }) => stage === "shard")?.args ?? [];
-  const { groupBy } = parseArguments(STAGES.shard, args).values;
+  const { groupBy } = parseArguments(shardCommand, args).values;
   const options = { groupBy, seed: 0, splitMode: undefined, columns: [], rejects: new RejectLog() } as const;
   // All footers are checked before the first row; no rows are read.
   await readKeyed(files, { ...options, rowRange: [0, 0] }).next();

@@ -16,7 +16,7 @@ import { PhaseProgress } from "../lib/cli/progress.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { shardMeasurements } from "../lib/data/probe_rows/shard.ts";
 import { checkInputs, requireMeasurements } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { probeRowsCommand, shardCommand } from "./split_stages.command.ts";
 import { neededParts } from "../lib/data/probe_rows/shard_layout.ts";
 import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
 
@@ -53,7 +53,7 @@ function splitStageResult(
   return { text, json: { stage, output, task, ...result } };
 }
 
-export const shardStage: Stage = defineStage(STAGES.shard, async (options, context) => {
+export const shardStage: Stage = defineStage(shardCommand, async (options, context) => {
   requireMeasurements(options.input, "shard");
   await checkInputs(options.input, options, context);
   using progress = new PhaseProgress(context, "rows");
@@ -75,7 +75,7 @@ export const shardStage: Stage = defineStage(STAGES.shard, async (options, conte
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
 
-export const probeRowsStage: Stage = defineStage(STAGES["probe-rows"], async (options, context) => {
+export const probeRowsStage: Stage = defineStage(probeRowsCommand, async (options, context) => {
   const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
   const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
   const numShards = [options.shards, numHeldOut, numHeldOut] as const;

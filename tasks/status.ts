@@ -5,9 +5,9 @@
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/cli/inspect/status.ts";
-import { STAGES } from "./stages.ts";
+import { statusCommand } from "./status.command.ts";
 
-export const statusStage = defineStage(STAGES.status, (_options, _context, paths) => {
+export const statusStage = defineStage(statusCommand, (_options, _context, paths) => {
   const reports = statusOf(paths);
   const text = describeStatus(reports);
   return Promise.resolve({ text, json: statusAsJson(reports), exitCode: exitCodeOf(reports) });

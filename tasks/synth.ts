@@ -8,9 +8,9 @@ import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cl
 import { synthesize } from "../lib/data/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/data/synth/truth.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { synthCommand } from "./synth.command.ts";
 
-export const synthStage: Stage = defineStage(STAGES.synth, async (options, context): Promise<StageResult> => {
+export const synthStage: Stage = defineStage(synthCommand, async (options, context): Promise<StageResult> => {
   const { output, seed, rows, probes, destinations, days, ipv6Share, workers, overwrite } = options;
   const made = { seed, rows, probes, destinations, days, ipv6Share };
   const besides = (path: string) => [truthPathBeside(path)];

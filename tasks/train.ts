@@ -17,11 +17,11 @@ import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_co
 import { AgreedError } from "../lib/train/ranks.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
 import { checkInputs, requireProbeRows } from "./stage_files.ts";
-import { STAGES } from "./stages.ts";
+import { trainCommand } from "./train.command.ts";
 
-type TrainOptions = OptionsOf<typeof STAGES.train>;
+type TrainOptions = OptionsOf<typeof trainCommand>;
 
-export const trainStage = defineStage(STAGES.train, async (options, context) => {
+export const trainStage = defineStage(trainCommand, async (options, context) => {
   const launch = launchOf(variable);
   if (!launch) return await trainOn(undefined, options, context);
   if (options.profile) {

@@ -37,9 +37,9 @@ import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
 import { ownOutput } from "./own_outputs.ts";
 import { readingOf } from "./reading.ts";
-import { STAGES, WEBHOOK_KEY } from "./stages.ts";
+import { watchCommand, WEBHOOK_KEY } from "./watch.command.ts";
 
-type Options = OptionsOf<typeof STAGES.watch>;
+type Options = OptionsOf<typeof watchCommand>;
 
 const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
 /** The time between two writings of the metrics. */
@@ -51,7 +51,7 @@ const MAX_LEFT_OUT = 0.05;
 /** Limits of the connections of monitors. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
-export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
+export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const { input, metrics, metricPairs, overwrite } = options;
   if (options.json && options.output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");

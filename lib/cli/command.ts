@@ -46,10 +46,10 @@ interface Needs {
   everything?: true;
 }
 
-/** The declaration of a command. */
-interface Declaration<O extends Options> {
-  /** Its name, unless it is named in a list, see {@link named}. */
-  name?: string;
+/** A command of the program: a stage, or a kind of a {@link Group}. */
+export interface Command<O extends Options = Options> {
+  /** Its name on the command line, such as `train` or `query rtt`. */
+  readonly name: string;
   /** Its purpose, in one line that begins with a verb. */
   summary: string;
   /** Further paragraphs of `--help`. */
@@ -71,10 +71,6 @@ interface Declaration<O extends Options> {
   module?: string;
 }
 
-export interface Command<O extends Options = Options> extends Declaration<O> {
-  readonly name: string;
-}
-
 /** A command with several kinds, such as `query rtt`. */
 export interface Group<K extends Record<string, Command> = Record<string, Command>> {
   readonly name: string;
@@ -89,26 +85,10 @@ type WithCommon<O extends Options> = Omit<typeof commonOptions, keyof O> & O;
 /** The parsed options of a command. */
 export type OptionsOf<C> = C extends Command<infer O> ? Values<O> : never;
 
-/** Declares a command; {@link named} gives it its name. Its own option replaces a common one of the same name. */
-export function command<O extends Options>(declaration: Declaration<O>): Command<WithCommon<O>> {
+/** Declares a command. Its own option replaces a common one of the same name. */
+export function command<O extends Options>(declaration: Command<O>): Command<WithCommon<O>> {
   const { options } = declaration;
-  return { name: "", ...declaration, options: { ...options, ...commonOptions, ...options } as WithCommon<O> };
-}
-
-/** Gives commands, and the kinds of groups, the names by which they are listed. */
-export function named<S extends Record<string, Command | Omit<Group, "name">>>(
-  commands: S,
-  group = "",
-): { [K in keyof S]: S[K] & { name: string } } {
-  const entries = Object.entries(commands).map(([key, command]) => {
-    const name = `${group}${key}`;
-    return [key, {
-      ...command,
-      ...("kinds" in command && { kinds: named(command.kinds, `${name} `) }),
-      name,
-    }];
-  });
-  return Object.fromEntries(entries);
+  return { ...declaration, options: { ...options, ...commonOptions, ...options } as WithCommon<O> };
 }
 
 /**

@@ -18,8 +18,7 @@ import { truthPathBeside } from "../data/synth/truth.ts";
  * Which earlier measurements of the same source may be known: those of every split, or only those of the
  * training set, so that held-out pairs stay unseen.
  */
-export const HISTORY_MODES = ["all", "train"] as const;
-export type HistoryMode = typeof HISTORY_MODES[number];
+export type HistoryMode = "all" | "train";
 
 /** The split modes that keep all measurements of a held-out pair out of the training set. */
 const UNSEEN_PAIRS: readonly SplitMode[] = ["pair", "destination", "node"];

@@ -11,8 +11,6 @@ import type { DType } from "./tensor.ts";
 export type EngineName = "deno" | "dawn";
 /** `auto`: Dawn for f16 on a GPU whose matrix units the kernels can use, if it is installed; else the runtime's. */
 export type EngineChoice = "auto" | EngineName;
-/** All choices; the first is the default. */
-export const ENGINE_CHOICES: readonly EngineChoice[] = ["auto", "deno", "dawn"];
 
 /** Matrix units that multiply f16 matrices of `side` rows and columns with f32 sums. */
 export interface MatrixUnits {

@@ -108,7 +108,7 @@ Deno.test("parseDurationS() refuses what is not a duration", () => {
 
 Deno.test("a command's own option replaces the common one", () => {
   const workers = option.integer("its own");
-  const { options } = command({ summary: "", example: "", options: { workers } });
+  const { options } = command({ name: "", summary: "", example: "", options: { workers } });
   assertEquals([options.workers, options.seed], [workers, commonOptions.seed]);
 });
 

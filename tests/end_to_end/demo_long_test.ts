@@ -1,7 +1,7 @@
 /** The whole chain in real processes, short: what a new user does first. */
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
-import { DEMO_CAMPAIGN } from "../../tasks/stages.ts";
+import { DEMO_CAMPAIGN } from "../../tasks/demo.command.ts";
 import { refused, runStageProcess, succeeded } from "../cli/process.ts";
 import { TestServer } from "../serve/test_server.ts";
 import { type DemoFigures, FIGURE_RUNS, figuresOf, GOLDEN } from "./demo_figures.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { fromFileUrl } from "@std/path";
 import { PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../lib/data/addresses/places/open_places.ts";
-import { DEMO_CAMPAIGN } from "../../tasks/stages.ts";
+import { DEMO_CAMPAIGN } from "../../tasks/demo.command.ts";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { PAIR, TestServer } from "./test_server.ts";

@@ -11,7 +11,7 @@ import { type Command, type Group, leavesOf } from "../command.ts";
 import { kebab, type Options } from "../options.ts";
 import * as uses from "../path_uses.ts";
 
-export const COMPLETED_SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = "bash" | "zsh" | "fish";
 
 type Word = readonly [name: string, help: string];
 
@@ -54,7 +54,7 @@ const posix = {
   groups: (patterns: readonly string[]) => patterns.join(" | "),
 };
 
-const NOTATIONS: Record<typeof COMPLETED_SHELLS[number], Notation> = {
+const NOTATIONS: Record<Shell, Notation> = {
   bash: {
     ...posix,
     template: BASH,
@@ -91,7 +91,7 @@ const NOTATIONS: Record<typeof COMPLETED_SHELLS[number], Notation> = {
  * @param presets Names that an option for a configuration takes beside files.
  */
 export function completionScript(
-  shell: typeof COMPLETED_SHELLS[number],
+  shell: Shell,
   commands: Record<string, Command | Group>,
   presets: readonly string[],
 ): string {

@@ -28,7 +28,7 @@ import {
 import { type BaselineForecasts, forecastsOf, merged } from "../baselines/baseline_forecasts.ts";
 import { canonicalText, casesOf, type EvalCase } from "../cases.ts";
 import { tuningRows } from "../baselines/tuned.ts";
-import { ADAPT_DEFAULTS } from "../../query/adapt/adapt.ts";
+import { ADAPT_DEFAULTS } from "../../query/adapt/adapt_defaults.ts";
 import { PingModel } from "../../query/ping_model.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { forecastRtts, joinForecasts, type RttForecasts } from "./rtt_forecasts.ts";

@@ -14,6 +14,7 @@ import {
   withEmbeddingUpdate,
 } from "../../model/embedding_update.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { ADAPT_DEFAULTS } from "./adapt_defaults.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
 import {
   type AdaptedParts,
@@ -55,13 +56,6 @@ export interface Adaptation {
   /** The same after the fit. */
   readonly lossAfter: number | null;
 }
-
-/** The defaults of {@link AdaptOptions}. */
-export const ADAPT_DEFAULTS = {
-  steps: 20,
-  learningRate: 0.1,
-  maxDrift: 1,
-} as const satisfies Pick<FitOptions, "steps" | "learningRate" | "maxDrift">;
 
 /**
  * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know. If an

@@ -7,8 +7,6 @@ import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
 /** The name of the file, beside `index.html`. */
 export const SITE_FILE = "site.json";
-/** The storage formats of parameters. */
-export const SITE_DTYPES = ["f32", "f16"] as const;
 
 const fileSchema = z.object({
   path: z.string(),
@@ -22,7 +20,8 @@ const siteSchema = z.object({
   model: modelInfoSchema,
   /** Corrects distributions: see `QuantileCalibration`; null for none. */
   calibration: z.array(z.number()).refine(isRising).nullable(),
-  dtype: z.enum(SITE_DTYPES),
+  /** The storage format of parameters. */
+  dtype: z.enum(["f32", "f16"]),
   /** Names of addresses, as CSV: see `AddressNames`. */
   names: z.string().optional(),
   /** The files of the weights, safetensors, beside this one. */

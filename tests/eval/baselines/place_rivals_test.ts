@@ -1,4 +1,4 @@
-import { DEMO_CAMPAIGN } from "../../../tasks/stages.ts";
+import { DEMO_CAMPAIGN } from "../../../tasks/demo.command.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { RandomStream } from "../../../lib/base/random.ts";

@@ -44,7 +44,7 @@ import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix
 import { parseEnds, parseWithin } from "../../../lib/query/rtt/rtt_question.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
-import { DEMO_CAMPAIGN } from "../../../tasks/stages.ts";
+import { DEMO_CAMPAIGN } from "../../../tasks/demo.command.ts";
 import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { withTinyModel } from "../tiny_model.ts";

@@ -7,9 +7,7 @@ import { hashKey, type KeyTable } from "./keys.ts";
 import type { ColumnData, SpillColumn } from "./spill.ts";
 
 /** The columns by which measurements are grouped into sources. */
-export const GROUP_KEYS = ["src_addr", "prb_id"] as const;
-/** One of {@link GROUP_KEYS}. */
-export type GroupKey = typeof GROUP_KEYS[number];
+export type GroupKey = "src_addr" | "prb_id";
 
 const BASE_SCHEMA: readonly SpillColumn[] = [
   { name: "timeUs", type: "f64" },

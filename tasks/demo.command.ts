@@ -1,0 +1,62 @@
+/** The command `demo`. @module */
+import { command } from "../lib/cli/command.ts";
+import { option } from "../lib/cli/options.ts";
+import * as uses from "../lib/cli/path_uses.ts";
+import { ATLAS_KEY, atlasApi, MEASUREMENTS, SPAN_TIME } from "./fetch.command.ts";
+
+/**
+ * The real measurements of `demo` and the places of their addresses, as paths from the checkout's root. For their origin
+ * see tests/data/README.md.
+ */
+export const DEMO_CAMPAIGN = {
+  measurements: "tests/data/campaigns/menog-2019-05.parquet",
+  places: [
+    "tests/data/campaigns/dbip-city-menog-2019-05.csv",
+    "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
+  ],
+};
+export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
+/** The most steps of `demo`. On the data of every checkout: as many as two cores take in the default time. */
+export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
+
+export const demoCommand = command({
+  name: "demo",
+  summary: "run the whole chain, small, end to end",
+  details:
+    "Learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, --fetch, or a synthetic " +
+    "Internet.",
+  reads: "nothing, or `--input`, or RIPE Atlas (`--fetch`)",
+  writes: "all of the above, small, and a report",
+  example: "--input results/*.json.gz --output runs/mine",
+  main: ["output", "input", "fetch", "minutes", "overwrite"],
+  options: {
+    output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
+    input: option.paths(
+      uses.inputs,
+      "measurements of any format that import reads, to learn instead of the real campaign",
+    ),
+    fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
+    start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
+    stop: option.text("with --fetch: time after the last one, likewise", { value: "TIME" }),
+    url: atlasApi.url,
+    keyFile: atlasApi.keyFile,
+    synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
+    steps: option.integer(
+      `largest number of training steps (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with ` +
+        "--input as many as its epochs take)",
+      { min: 1, max: DEMO_STEPS.most },
+    ),
+    minutes: option.number("longest training time, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+    geo: option.paths(
+      uses.inputs,
+      "files with the places of addresses, as for train; the campaign and --fetch have places of their own",
+    ),
+    overwrite: option.switch("replace what an earlier demo wrote, and train again"),
+  },
+  needs: {
+    trains: true,
+    files: () => [new URL("../tests/data/campaigns", import.meta.url)],
+    connects: { to: "url", ifGiven: "fetch" },
+    variables: [ATLAS_KEY],
+  },
+});

@@ -1,0 +1,32 @@
+/** The command `import`. @module */
+import { command } from "../lib/cli/command.ts";
+import { option } from "../lib/cli/options.ts";
+import * as uses from "../lib/cli/path_uses.ts";
+import { maxRejectRatio, memoryLimitGb, overwriteFile, readingOptions } from "./shared_options.ts";
+
+export const importCommand = command({
+  name: "import",
+  summary: "turn measurements of any format into measurements Parquet",
+  reads:
+    "measurements of any format of the table above, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+  writes: "measurements Parquet; names of addresses for `--names`",
+  example: "--input results/ --output pings.parquet",
+  main: ["input", "output", "columns", "src", "noReply"],
+  options: {
+    input: option.paths(uses.inputs, "files, folders, globs, or - for standard input", { required: true }),
+    output: option.path(
+      uses.outputFile(".rejects.jsonl", ".names.csv"),
+      "the Parquet file to write; an interrupted import starts again from the beginning. Names of addresses, for --names " +
+        "of other stages, are written beside it: F.names.csv",
+      { value: "F.parquet", required: true },
+    ),
+    ...readingOptions,
+    names: option.paths(
+      uses.inputs,
+      "addresses of hosts that inputs identify by name: CSV with an address and its name per line, or a hosts file",
+    ),
+    maxRejectRatio,
+    overwrite: overwriteFile,
+    memoryLimitGb,
+  },
+});

@@ -1,0 +1,30 @@
+/** The command `query matrix`. @module */
+import { command } from "../lib/cli/command.ts";
+import { option } from "../lib/cli/options.ts";
+import * as uses from "../lib/cli/path_uses.ts";
+import { questionOptions } from "../lib/cli/question_options.ts";
+import { matrix } from "../lib/query/questions/matrix.ts";
+import { calibration, memoryLimitGb, modelOptions, noPool, overwriteFile } from "./shared_options.ts";
+
+export const queryMatrixCommand = command({
+  name: "query matrix",
+  summary: "the RTTs between all of some nodes, or from them to others, as a table or as a graph for Shadow",
+  reads: "a checkpoint, a file of addresses or prefixes, optionally another one of destinations",
+  writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
+  example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
+  main: ["checkpoint", "nodes", "destinations", "output", "quantiles"],
+  options: {
+    ...modelOptions,
+    ...questionOptions(matrix),
+    calibration,
+    noPool,
+    output: option.path(
+      uses.outputFile(),
+      "the file to write, for any number of pairs: .csv, .parquet, .json; or .gml, where the latency of a direction is half " +
+        "the median RTT, without bandwidths, which the hosts in Shadow's configuration have to set " +
+        "(default: a table of medians)",
+    ),
+    overwrite: overwriteFile,
+    memoryLimitGb: option.number(memoryLimitGb.help, { default: 2, min: 1 }),
+  },
+});

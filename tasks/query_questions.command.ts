@@ -1,0 +1,82 @@
+/** The commands `query destinations`, `query nearest`, `query advise` and `query sample`. @module */
+import { command } from "../lib/cli/command.ts";
+import { option } from "../lib/cli/options.ts";
+import * as uses from "../lib/cli/path_uses.ts";
+import { questionOptions } from "../lib/cli/question_options.ts";
+import { QUESTIONS } from "../lib/query/questions/questions.ts";
+import { calibration, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
+
+const { advise, destinations, nearest, sample } = QUESTIONS;
+const linesOutput = (what: string) =>
+  option.path(uses.outputFile(), `write the ${what} as JSON lines (default: a table on standard output)`);
+
+export const queryDestinationsCommand = command({
+  name: "query destinations",
+  summary:
+    "the most probable destinations given a source and an RTT, by Bayes' rule from the answers of query rtt",
+  reads: "a checkpoint, a source, an RTT or a range of RTTs",
+  writes: "the most probable destinations or prefixes, by Bayes' rule",
+  example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
+  main: ["checkpoint", "src", "rtt", "within", "prefixLength"],
+  options: {
+    ...modelOptions,
+    ...questionOptions(destinations),
+    calibration,
+    noPool,
+    output: linesOutput("destinations"),
+    overwrite: overwriteOther,
+  },
+  module: "query_questions",
+});
+
+export const queryNearestCommand = command({
+  name: "query nearest",
+  summary: "the nearest of some candidates to a source, by their RTT distributions",
+  reads: "a checkpoint, a source, a file of addresses or prefixes",
+  writes: "the nearest of them: median RTT, probability of being the nearest, expected regret",
+  example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
+  main: ["checkpoint", "src", "candidates", "by", "top"],
+  options: {
+    ...modelOptions,
+    ...questionOptions(nearest),
+    calibration,
+    noPool,
+    output: linesOutput("candidates"),
+    overwrite: overwriteOther,
+  },
+  module: "query_questions",
+});
+
+export const queryAdviseCommand = command({
+  name: "query advise",
+  summary:
+    "which measurements would most reduce the uncertainty about the others, once the model is adapted to them",
+  reads: "a checkpoint, a source, a file of addresses that it can measure; or a file of pairs",
+  writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
+  example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
+  main: ["checkpoint", "src", "candidates", "budget", "output"],
+  options: {
+    ...modelOptions,
+    ...questionOptions(advise),
+    output: linesOutput("measurements"),
+    overwrite: overwriteOther,
+  },
+  module: "query_questions",
+});
+
+export const querySampleCommand = command({
+  name: "query sample",
+  summary: "whole measurements drawn from the model, one JSON line each",
+  reads: "a checkpoint, optionally addresses and a time",
+  writes: "measurements that the model draws, as JSON lines",
+  example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
+  main: ["checkpoint", "src", "dst", "count", "output"],
+  options: {
+    ...modelOptions,
+    ...questionOptions(sample),
+    noPool,
+    output: option.path(uses.outputFile(), "also write the measurements to this file, as JSON lines"),
+    overwrite: overwriteOther,
+  },
+  module: "query_questions",
+});

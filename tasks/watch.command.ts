@@ -1,0 +1,119 @@
+/** The command `watch`. @module */
+import { command } from "../lib/cli/command.ts";
+import { option } from "../lib/cli/options.ts";
+import * as uses from "../lib/cli/path_uses.ts";
+import type { RttChoice } from "../lib/data/formats/format.ts";
+import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
+import { names, overwriteOther, readingOptions } from "./shared_options.ts";
+
+/** The environment variable with the key that posted alarms are signed with. */
+export const WEBHOOK_KEY = "PING_LLM_WEBHOOK_KEY";
+
+export const watchCommand = command({
+  name: "watch",
+  summary:
+    "report when pairs stop replying or their RTTs leave their usual level, and when they return, without fixed thresholds",
+  details:
+    "An outage is reported after about 3 losses, a clear change --delay measurements of its pair after it, others up to 20 " +
+    "or at the end of the input. Alarms that begin together and share a source or a destination form a group; the strongest " +
+    "groups are reported, at most --false-alarms. Without --follow files are first read completely, and it is an error if " +
+    "more than 5 % of the input is unusable or out of order. A restart with --follow reads the input from its beginning and " +
+    "reports what --output does not contain; to read rotated files again, name them too ('pings.jsonl*'). " +
+    "lib/query/changes/grafana.json is a Grafana dashboard of the metrics.",
+  reads: "measurements as they come, optionally a checkpoint",
+  writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
+  example: "--input data/pings.jsonl --follow",
+  main: ["input", "output", "follow", "falseAlarms", "webhook"],
+  options: {
+    checkpoint: option.path(uses.run, "a run or checkpoint: adds the expectation of its model to each alarm"),
+    input: option.paths(
+      uses.inputs,
+      "measurements of any format that import reads, in order of time; files in the order of their first times; - for " +
+        "standard input",
+      { default: ["-"] },
+    ),
+    ...readingOptions,
+    follow: option.switch(
+      "wait for more lines at the end of files, for files that are missing, and for more files in folders and globs",
+    ),
+    output: option.path(
+      uses.outputFile(),
+      "write the alarms to this file at the end, instead of to standard output; with --follow append them as they come, " +
+        "after a restart behind those that are already there",
+      { value: "F.jsonl" },
+    ),
+    text: option.switch(
+      "show alarms to people, a line for each group, open ones first, then the largest (the default on a terminal; else " +
+        "JSON lines)",
+    ),
+    metrics: option.path(
+      uses.outputFile(),
+      "write counts, RTTs and alarms to this file every 10 s in Prometheus' text format, for node_exporter's textfile " +
+        "collector",
+      { value: "F.prom" },
+    ),
+    overwrite: overwriteOther,
+    listen: option.text(
+      "answer GET /metrics for Prometheus, and status checks as RIPE Atlas does, at this address and port",
+      { value: "ADDRESS:PORT" },
+    ),
+    metricPairs: option.integer(
+      "how many pairs have metrics of their own: those with the largest open alarms first",
+      { default: 100, min: 0 },
+    ),
+    rtt: option.choice<RttChoice>(
+      ["min", "mean", "median", "each"],
+      "how the replies to one result become an RTT; each takes every packet as a measurement",
+      { default: "min" },
+    ),
+    falseAlarms: option.text(
+      "how many groups of alarms may be reported per time, for all pairs together: those with the most evidence, for outages " +
+        "and for other changes, among all in the input or --calibration",
+      { default: "5/day", value: "N/day" },
+    ),
+    calibration: option.paths(
+      uses.inputs,
+      "measurements of the same pairs that are considered normal, to choose alarms by (default: the input; with - or " +
+        "--follow its last 7 days)",
+    ),
+    delay: option.integer(
+      "how many later measurements of a pair are seen before a clear change is reported; others need up to 20",
+      { default: DEFAULT_CHANGE_OPTIONS.delay, min: 1, max: 1000 },
+    ),
+    minShiftMs: option.number("smallest change of the median that is reported, in ms", {
+      default: DEFAULT_CHANGE_OPTIONS.minShiftMs,
+      min: 0,
+    }),
+    newUsualAfter: option.text("an alarm ends after this time: the new level becomes the usual one", {
+      default: "1d",
+      value: "TIME",
+    }),
+    groupWithin: option.text("alarms that begin within this time may form a group", {
+      default: "15m",
+      value: "TIME",
+    }),
+    maxPairs: option.integer(
+      "how many pairs to remember (about 10 kB each); the least recently seen is dropped first",
+      { default: 20_000, min: 1 },
+    ),
+    geo: option.paths(
+      uses.inputs,
+      "files with the places of addresses, for groups that share an AS or a country: MMDB, CSV of ip-location-db, " +
+        "probe archive of RIPE Atlas; later files override earlier ones (default: the places in --checkpoint)",
+    ),
+    names,
+    webhook: option.text("post each alarm to this URL as JSON, repeatedly until it is accepted", {
+      value: "URL",
+    }),
+    webhookKey: option.path(
+      uses.input,
+      `sign posted alarms with the key in this file (default: the key in the variable ${WEBHOOK_KEY}, if it is set): ` +
+        "HMAC-SHA256 in the header ping-llm-signature",
+    ),
+    maxQueue: option.integer("how many alarms may wait for the webhook; the oldest is dropped first", {
+      default: 1000,
+      min: 1,
+    }),
+  },
+  needs: { listens: "listen", connects: { to: "webhook", ifGiven: "webhook" }, variables: [WEBHOOK_KEY] },
+});
