@@ -2,8 +2,8 @@
  * `fetch atlas`: ping results of RIPE Atlas, and where its probes are. `fetch globalping`: ping measurements of
  * Globalping, created or read by their ids, and where their probes are. `fetch prometheus`: values of a query.
  *
- * Of RIPE Atlas and Prometheus a window of time is a file. The manifest of the work tells which are there, so a run that
- * was stopped or killed goes on where it was, and a later run without `--stop` fetches what came since.
+ * For RIPE Atlas and Prometheus each window of time becomes a file. The manifest lists the files that are complete, so a
+ * run that was stopped or killed continues where it was, and a later run without `--stop` fetches newer measurements.
  *
  * @module
  */
@@ -11,14 +11,12 @@ import { join } from "@std/path";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { formatCount } from "../lib/base/text.ts";
 import {
-  type AtlasWindow,
   atlasWindows,
   fetchProbes,
   fetchWindow,
   parseIds,
   SeenHosts,
   SETTLE_S,
-  windowFile,
 } from "../lib/cli/fetch/atlas.ts";
 import { ApiClient, parseBase, readKey } from "../lib/cli/fetch/api_client.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
@@ -27,7 +25,7 @@ import { defineStage, serveStage, type Stage, type StageContext } from "../lib/c
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
-import type { ManifestOutput } from "../lib/io/files/manifest.ts";
+import type { Manifest } from "../lib/io/files/manifest.ts";
 import { Output } from "../lib/io/files/output.ts";
 import {
   ATLAS_KEY,
@@ -40,132 +38,157 @@ import {
 import { zstdCompressSync } from "node:zlib";
 import { createPing, endedPing, GlobalpingPlaces, isId } from "../lib/cli/fetch/globalping.ts";
 import { fetchRange, LATENESS_S, MAX_POINTS } from "../lib/cli/fetch/prometheus.ts";
-import { divideTime, formatWindow, type TimeWindow } from "../lib/cli/fetch/windows.ts";
+import { divideTime, type FileWindow, formatWindow } from "../lib/cli/fetch/windows.ts";
 import { openInput } from "../lib/io/compression/decompress.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 
 type Options = OptionsOf<typeof fetchAtlasCommand>;
 
 const PROBES = "probes.json";
-/** The name by which a file's counts tell when it was fetched by the server's clock, seconds since 1970. */
+/** The count of a file with the time when it was fetched, by the server's clock, Unix seconds. */
 const FETCHED_S = "fetchedAtS";
 
 export const fetchAtlasStage: Stage = defineStage(fetchAtlasCommand, async (options, context) => {
-  const startMs = performance.now();
-  const { output: folder, measurement, overwrite } = options;
-  const measurements = parseIds(measurement, "measurement");
+  const measurements = parseIds(options.measurement, "measurement");
   const probes = options.probes === undefined ? undefined : formatIndexes(parseIds(options.probes, "probes"));
   const { startS, stopS, identity } = parseSpan(options);
   const windowS = Math.max(1, Math.round(parseDurationS(options.window, "window")));
   const client = clientOf(options, context, { variable: ATLAS_KEY, scheme: "Key", advice: CHECK_IDS });
   const asked = { measurements: formatIndexes(measurements), probes: probes ?? "all", ...identity, windowS };
-  const started = { stage: "fetch atlas", inputs: [], options: { ...asked, url: options.url }, overwrite };
-  const windowsUntil = (nowS: number) => atlasWindows(measurements, { startS, stopS, windowS, nowS });
-  windowsUntil(ownNowS()); // refuses too many
-  using output = Output.openFolder(folder, started);
-  const found = new Map(output.manifest.outputs.map((each) => [each.path, each]));
-  const { windows, missing } = await planned(client, stopS, windowsUntil, (window) => {
-    return isFinal(window, found.get(windowFile(window)), SETTLE_S);
-  });
-  const isDone = missing.length === 0 && output.isComplete;
-  if (!isDone) {
-    output.manifest.complete = false;
-    await fetchMissing(output, { windows, missing, probes }, client, context);
-    output.publish();
-  }
-  const results = output.manifest.outputs.reduce((sum, { counts }) => sum + (counts?.results ?? 0), 0);
-  const numProbes = output.finished(PROBES)?.counts?.objects ?? 0;
-  const numFetched = isDone ? 0 : missing.length;
-  const seconds = (performance.now() - startMs) / 1000;
-  const json = {
+  const seen = new SeenHosts();
+  let numResults = 0;
+  const { manifest, ...counts } = await fetchSpan(options, context, {
     stage: "fetch atlas",
-    results,
-    windows: windows.length,
-    fetchedWindows: numFetched,
-    probes: numProbes,
-    doneAlready: isDone,
-    input: join(folder, "results"),
-    geo: join(folder, PROBES),
-    seconds,
+    asked,
+    client,
+    stopS,
+    settleS: SETTLE_S,
+    windowsUntil: (nowS) => atlasWindows(measurements, { startS, stopS, windowS, nowS }),
+    async begin(output, present) {
+      for (const { name } of present) {
+        await seen.addFile(output.pathOf(name));
+        context.signal.throwIfAborted();
+      }
+    },
+    async fetch(window, path, _nowS, show) {
+      const onResults = (count: number) =>
+        show(`${formatCount(numResults + count)} results, measurement ${window.measurement}`);
+      onResults(0);
+      const results = await fetchWindow(client, { window, probes, path, seen, onResults });
+      numResults += results;
+      return { results };
+    },
+    async end(output, show) {
+      show("probes and anchors");
+      const objects = await fetchProbes(client, seen, join(output.folder, PROBES));
+      await output.record(PROBES, { objects });
+    },
+  });
+  const results = sumOf(manifest, "results");
+  const numProbes = sumOf(manifest, "objects");
+  const geo = join(options.output, PROBES);
+  return {
+    json: { stage: "fetch atlas", ...counts, results, probes: numProbes, geo },
+    text: [
+      describeSpan(
+        options.output,
+        counts,
+        `${formatCount(results)} results, ${formatCount(numProbes)} probes and anchors`,
+      ),
+      `        deno task train … --geo ${geo}`,
+    ].join("\n"),
   };
-  const text = [
-    `${
-      isDone
-        ? `${folder} has everything already`
-        : `Fetched ${numFetched} of ${windows.length} windows to ${folder}`
-    }: ` +
-    `${formatCount(results)} results, ${formatCount(numProbes)} probes and anchors`,
-    `  next  deno task import --input ${json.input} --output ${folder.replace(/\/+$/, "")}.parquet`,
-    `        deno task train … --geo ${json.geo}`,
-  ].join("\n");
-  return { text, json };
 });
 
-async function fetchMissing(
-  output: Output,
-  { windows, missing, probes }: {
-    windows: readonly AtlasWindow[];
-    missing: readonly AtlasWindow[];
-    probes: string | undefined;
-  },
-  client: ApiClient,
-  context: StageContext,
-): Promise<void> {
-  const seen = new SeenHosts();
-  const isMissing = new Set(missing);
-  for (const window of windows.filter((each) => !isMissing.has(each))) {
-    await seen.addFile(output.pathOf(windowFile(window)));
-    context.signal.throwIfAborted();
-  }
-  const total = windows.length;
-  const numDone = total - missing.length;
-  using progress = context.progress("fetching", { total, unit: "windows", start: numDone });
-  let numResults = 0;
-  for (const [i, window] of missing.entries()) {
-    const name = windowFile(window);
-    const onResults = (count: number) =>
-      progress.update(
-        numDone + i,
-        `${formatCount(numResults + count)} results, measurement ${window.measurement}`,
-      );
-    onResults(0);
-    const fetchedAtS = await client.nowS();
-    const path = join(output.folder, name);
-    const results = await fetchWindow(client, { window, probes, path, seen, onResults });
-    await output.record(name, { results, [FETCHED_S]: fetchedAtS });
-    numResults += results;
-  }
-  progress.update(total, "probes and anchors");
-  const objects = await fetchProbes(client, seen, join(output.folder, PROBES));
-  await output.record(PROBES, { objects });
-}
-
-function ownNowS(): number {
-  return Math.floor(Date.now() / 1000);
+/** A time span that is fetched window by window, each into a file of the output folder. */
+interface SpanFetch<W extends FileWindow> {
+  stage: string;
+  /** The identity of the output, besides the URL. */
+  asked: Manifest["options"];
+  client: ApiClient;
+  /** The end of the span, Unix seconds; Infinity for none. */
+  stopS: number;
+  /** How late measurements of a window can still arrive. */
+  settleS: number;
+  /** The windows that begin before a time. @throws {UsageError} If there are too many. */
+  windowsUntil(nowS: number): W[];
+  /** Called before the missing windows are fetched, with the others. */
+  begin?(output: Output, present: readonly W[]): Promise<void>;
+  /** Writes a window to `path`. @param show Shows a text beside the progress. @returns The counts of the file. */
+  fetch(window: W, path: string, nowS: number, show: (text: string) => void): Promise<Record<string, number>>;
+  /** Called before the output is published. */
+  end?(output: Output, show: (text: string) => void): Promise<void> | void;
 }
 
 /**
- * The windows of a span until now, and those of them that are to be fetched. Now is the server's time; it is asked unless
- * everything is there.
- *
- * @param windowsUntil The windows that begin before a time.
+ * Fetches the windows of a span that the output folder lacks, or that were fetched before all of their measurements could
+ * have arrived.
  */
-async function planned<W extends TimeWindow>(
-  client: ApiClient,
-  stopS: number,
-  windowsUntil: (nowS: number) => W[],
-  isFetched: (window: W) => boolean,
-): Promise<{ windows: W[]; missing: W[] }> {
-  const nowS = ownNowS();
-  const isOver = nowS >= stopS && windowsUntil(nowS).every(isFetched);
-  const windows = windowsUntil(isOver ? nowS : await client.nowS());
-  return { windows, missing: windows.filter((window) => !isFetched(window)) };
+async function fetchSpan<W extends FileWindow>(
+  { output: folder, overwrite, url }: Pick<Options, "output" | "overwrite" | "url">,
+  context: StageContext,
+  { stage, asked, client, stopS, settleS, windowsUntil, ...calls }: SpanFetch<W>,
+) {
+  const startMs = performance.now();
+  const ownNowS = Math.floor(Date.now() / 1000);
+  windowsUntil(ownNowS); // refuses too many
+  using output = Output.openFolder(folder, { stage, inputs: [], options: { ...asked, url }, overwrite });
+  const fetchedS = new Map(output.manifest.outputs.map(({ path, counts }) => [path, counts?.[FETCHED_S]]));
+  const isFetched = ({ name, stopS }: W) => (fetchedS.get(name) ?? -Infinity) >= stopS + settleS;
+  // Now is the server's time; it is asked unless everything is there.
+  const isOver = ownNowS >= stopS && windowsUntil(ownNowS).every(isFetched);
+  const windows = windowsUntil(isOver ? ownNowS : await client.nowS());
+  const missing = windows.filter((window) => !isFetched(window));
+  const isDone = missing.length === 0 && output.isComplete;
+  if (!isDone) {
+    output.manifest.complete = false;
+    await calls.begin?.(output, windows.filter(isFetched));
+    const total = windows.length;
+    let numDone = total - missing.length;
+    using progress = context.progress("fetching", { total, unit: "windows", start: numDone });
+    const show = (text: string) => progress.update(numDone, text);
+    for (const window of missing) {
+      const nowS = await client.nowS();
+      const counts = await calls.fetch(window, join(output.folder, window.name), nowS, show);
+      await output.record(window.name, { ...counts, [FETCHED_S]: nowS });
+      numDone++;
+    }
+    await calls.end?.(output, show);
+    output.publish();
+  }
+  return {
+    manifest: output.manifest,
+    windows: windows.length,
+    fetchedWindows: isDone ? 0 : missing.length,
+    doneAlready: isDone,
+    input: join(folder, "results"),
+    seconds: (performance.now() - startMs) / 1000,
+  };
 }
 
-/** Whether a window was fetched after all of its results had come. @param settleS How late they can come. */
-function isFinal({ stopS }: TimeWindow, file: ManifestOutput | undefined, settleS: number): boolean {
-  const fetchedAtS = file?.counts?.[FETCHED_S];
-  return fetchedAtS !== undefined && fetchedAtS >= stopS + settleS;
+/** What was fetched, and the command that imports it. */
+function describeSpan(
+  folder: string,
+  { windows, fetchedWindows, doneAlready, input }: {
+    windows: number;
+    fetchedWindows: number;
+    doneAlready: boolean;
+    input: string;
+  },
+  found: string,
+): string {
+  const done = doneAlready
+    ? `${folder} has everything already`
+    : `Fetched ${fetchedWindows} of ${windows} windows to ${folder}`;
+  return `${done}: ${found}\n  next  deno task import --input ${input} --output ${parquetBeside(folder)}`;
+}
+
+function parquetBeside(folder: string): string {
+  return `${folder.replace(/\/+$/, "")}.parquet`;
+}
+
+function sumOf({ outputs }: Manifest, count: string): number {
+  return outputs.reduce((sum, { counts }) => sum + (counts?.[count] ?? 0), 0);
 }
 
 const CHECK_IDS = "check the ids and the options";
@@ -208,8 +231,6 @@ function parseTimeS(text: string, option: string): number {
   if ("fault" in time) throw new UsageError(`Cannot use --${option} ${text}: ${time.fault}`);
   return Math.floor(time.timeUs / 1e6);
 }
-
-// `fetch globalping`
 
 const PLACES = ["places.csv", "networks.csv"] as const;
 
@@ -278,7 +299,7 @@ export const fetchGlobalpingStage: Stage = defineStage(
       for (const name of PLACES) await output.record(name, { networks: places.size });
       output.publish();
     }
-    const results = manifest.outputs.reduce((sum, { counts }) => sum + (counts?.results ?? 0), 0);
+    const results = sumOf(manifest, "results");
     const input = join(folder, "results");
     const geo = PLACES.map((name) => join(folder, name));
     const seconds = (performance.now() - startMs) / 1000;
@@ -298,8 +319,7 @@ export const fetchGlobalpingStage: Stage = defineStage(
         isDone ? `${folder} has everything already` : `Fetched ${json.measurements} measurements to ${folder}`
       }: ` +
       `${formatCount(results)} results of ${formatCount(json.networks)} networks and cities`,
-      `  next  deno task import --source network --input ${input} --output ` +
-      `${folder.replace(/\/+$/, "")}.parquet`,
+      `  next  deno task import --source network --input ${input} --output ${parquetBeside(folder)}`,
       `        deno task train … --geo ${geo.join(" ")}`,
     ].join("\n");
     return { text, json };
@@ -313,94 +333,61 @@ async function readAll(path: string): Promise<string> {
   return text;
 }
 
-// `fetch prometheus`
-
-export const fetchPrometheusStage: Stage = defineStage(
-  fetchPrometheusCommand,
-  async (options, context) => {
-    const startMs = performance.now();
-    const { output: folder, query, url, overwrite } = options;
-    const { startS, stopS, identity } = parseSpan(options);
-    const stepS = parseDurationS(options.step, "step");
-    if (!Number.isInteger(stepS)) {
-      throw new UsageError(`Cannot use --step ${options.step}: expected whole seconds, such as 15s`);
-    }
-    const numSteps = Math.floor(parseDurationS(options.window, "window") / stepS);
-    const windowS = stepS * Math.min(Math.max(1, numSteps), MAX_POINTS);
-    const client = clientOf(options, context, {
-      variable: PROMETHEUS_KEY,
-      scheme: "Bearer",
-      advice: "check --query and --url",
-      hasPath: true,
-    });
-    const asked = { query, ...identity, stepS, windowS, url };
-    const started = { stage: "fetch prometheus", inputs: [], options: asked, overwrite };
-    // Multiples of the step, so that each run asks for the values of the same times.
-    const span = { startS: stepS * Math.ceil(startS / stepS), stopS, windowS };
-    const windowsUntil = (nowS: number) =>
+export const fetchPrometheusStage: Stage = defineStage(fetchPrometheusCommand, async (options, context) => {
+  const { output: folder, query, url } = options;
+  const { startS, stopS, identity } = parseSpan(options);
+  const stepS = parseDurationS(options.step, "step");
+  if (!Number.isInteger(stepS)) {
+    throw new UsageError(`Cannot use --step ${options.step}: expected whole seconds, such as 15s`);
+  }
+  const numSteps = Math.floor(parseDurationS(options.window, "window") / stepS);
+  const windowS = stepS * Math.min(Math.max(1, numSteps), MAX_POINTS);
+  const client = clientOf(options, context, {
+    variable: PROMETHEUS_KEY,
+    scheme: "Bearer",
+    advice: "check --query and --url",
+    hasPath: true,
+  });
+  // Multiples of the step, so that each run asks for the values of the same times.
+  const span = { startS: stepS * Math.ceil(startS / stepS), stopS, windowS };
+  const logged = new Set<string>();
+  let numPoints = 0;
+  const { manifest, ...counts } = await fetchSpan(options, context, {
+    stage: "fetch prometheus",
+    asked: { query, ...identity, stepS, windowS },
+    client,
+    stopS,
+    settleS: LATENESS_S,
+    windowsUntil: (nowS) =>
       divideTime({ ...span, nowS }).map((window) => ({
         ...window,
         name: `results/${formatWindow(window)}.json.zst`,
-      }));
-    windowsUntil(ownNowS()); // refuses too many
-    using output = Output.openFolder(folder, started);
-    const { windows, missing } = await planned(client, stopS, windowsUntil, (window) => {
-      return isFinal(window, output.finished(window.name), LATENESS_S);
-    });
-    const isDone = missing.length === 0 && output.isComplete;
-    const sumOf = (name: string) =>
-      output.manifest.outputs.reduce((sum, { counts }) => sum + (counts?.[name] ?? 0), 0);
-    if (!isDone) {
-      output.manifest.complete = false;
-      const total = windows.length;
-      using progress = context.progress("fetching", {
-        total,
-        unit: "windows",
-        start: total - missing.length,
-      });
-      const told = new Set<string>();
-      for (const [i, window] of missing.entries()) {
-        progress.update(total - missing.length + i, `${formatCount(sumOf("points"))} values`);
-        const nowS = await client.nowS();
-        const answer = await fetchRange(client, { query, window, stepS, nowS });
-        const { bytes, numSeries, numPoints, warnings } = answer;
-        for (const warning of warnings.filter((each) => !told.has(each))) {
-          told.add(warning);
-          context.log(`${url} warns: ${warning}`);
-        }
-        writeFileAtomic(join(output.folder, window.name), zstdCompressSync(bytes));
-        await output.record(window.name, { series: numSeries, points: numPoints, [FETCHED_S]: nowS });
+      })),
+    async fetch(window, path, nowS, show) {
+      show(`${formatCount(numPoints)} values`);
+      const answer = await fetchRange(client, { query, window, stepS, nowS });
+      for (const warning of answer.warnings.filter((each) => !logged.has(each))) {
+        logged.add(warning);
+        context.log(`${url} warns: ${warning}`);
       }
-      if (sumOf("points") === 0) {
-        output.discard();
-        throw new UserError(
-          `Cannot fetch ${
-            shortened(query)
-          } from ${url}: no series matches it at these times; check --query, ` +
-            "--start and --stop",
-        );
-      }
-      output.publish();
-    }
-    const json = {
-      stage: "fetch prometheus",
-      points: sumOf("points"),
-      windows: windows.length,
-      fetchedWindows: isDone ? 0 : missing.length,
-      doneAlready: isDone,
-      input: join(folder, "results"),
-      seconds: (performance.now() - startMs) / 1000,
-    };
-    const text = [
-      `${
-        isDone
-          ? `${folder} has everything already`
-          : `Fetched ${missing.length} of ${windows.length} windows to ${folder}`
-      }: ${formatCount(json.points)} values`,
-      `  next  deno task import --input ${json.input} --output ${folder.replace(/\/+$/, "")}.parquet`,
-    ].join("\n");
-    return { text, json };
-  },
-);
+      writeFileAtomic(path, zstdCompressSync(answer.bytes));
+      numPoints += answer.numPoints;
+      return { series: answer.numSeries, points: answer.numPoints };
+    },
+    end(output) {
+      if (sumOf(output.manifest, "points") > 0) return;
+      output.discard();
+      throw new UserError(
+        `Cannot fetch ${shortened(query)} from ${url}: no series matches it at these times; check --query, ` +
+          "--start and --stop",
+      );
+    },
+  });
+  const points = sumOf(manifest, "points");
+  return {
+    json: { stage: "fetch prometheus", ...counts, points },
+    text: describeSpan(folder, counts, `${formatCount(points)} values`),
+  };
+});
 
 if (import.meta.main) serveStage(fetchAtlasStage, fetchGlobalpingStage, fetchPrometheusStage);

@@ -19,7 +19,7 @@ import { JsonObjectScanner, parsePiece } from "../../data/formats/json_stream.ts
 import { openInput } from "../../io/compression/decompress.ts";
 import { AtomicFile, writeFileAtomic } from "../../io/files/atomic.ts";
 import { type ApiClient, RetryableError } from "./api_client.ts";
-import { divideTime, formatWindow, type TimeWindow } from "./windows.ts";
+import { divideTime, type FileWindow, formatWindow } from "./windows.ts";
 
 /** Results can come so long after their time: probes send them in batches. */
 export const SETTLE_S = 3600;
@@ -36,7 +36,7 @@ const MAX_ANCHORS = 100_000;
 const MAX_ADDRESSES = 64;
 
 /** A time span of one measurement. */
-export interface AtlasWindow extends TimeWindow {
+interface AtlasWindow extends FileWindow {
   measurement: number;
 }
 
@@ -46,12 +46,13 @@ export function atlasWindows(
   span: Parameters<typeof divideTime>[0],
 ): AtlasWindow[] {
   const windows = divideTime(span, measurements.length);
-  return measurements.flatMap((measurement) => windows.map((window) => ({ measurement, ...window })));
-}
-
-/** The file of a window, within the output folder. */
-export function windowFile(window: AtlasWindow): string {
-  return `results/${window.measurement}-${formatWindow(window)}.jsonl.zst`;
+  return measurements.flatMap((measurement) =>
+    windows.map((window) => ({
+      ...window,
+      measurement,
+      name: `results/${measurement}-${formatWindow(window)}.jsonl.zst`,
+    }))
+  );
 }
 
 /**

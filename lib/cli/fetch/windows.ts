@@ -11,6 +11,11 @@ export interface TimeWindow {
   stopS: number;
 }
 
+/** A time span with the name of its file within the output folder. */
+export interface FileWindow extends TimeWindow {
+  name: string;
+}
+
 /**
  * Divides a time span into windows.
  *

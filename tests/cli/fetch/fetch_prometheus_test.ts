@@ -1,12 +1,9 @@
 /** `fetch prometheus` against a server that answers as Prometheus does, and fails. @module */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
-import { permissionsOf } from "../../../lib/cli/stage_permissions.ts";
+import { UsageError, UserError } from "../../../lib/base/errors.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { fetchPrometheusStage } from "../../../tasks/fetch.ts";
-import { STAGES } from "../../../tasks/stages.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { refused, runStageProcess, succeeded } from "../process.ts";
 import { answersIn, pointsIn } from "./fetched_files.ts";
 import { pointsBetween, PrometheusServer } from "./prometheus_server.ts";
 import type { ReplayServer } from "./replay_server.ts";
@@ -31,11 +28,10 @@ async function fetchInto(
   server: ReplayServer,
   folder: string,
   changes: Record<string, string> = {},
-  { signal, lines = [] }: { signal?: AbortSignal; lines?: string[] } = {},
+  lines: string[] = [],
 ): Promise<Record<string, unknown>> {
   const { json } = await fetchPrometheusStage.run([...argsOf(server, folder, changes), "--quiet"], {
     log: (line) => lines.push(line),
-    ...(signal && { signal }),
   });
   assert(json);
   return json;
@@ -99,33 +95,6 @@ Deno.test("an answer above 4 MiB is written as one for each target, with all of 
   assert(text === `${divided.join("\n")}\n`);
 });
 
-Deno.test("a second run asks for nothing, one with another query is refused", async () => {
-  await using server = new PrometheusServer();
-  using folder = new TemporaryFolder();
-  const first = await fetchInto(server, folder.at("out"));
-  const second = await fetchInto(server, folder.at("out"));
-  assertEquals([server.requests.length, second.doneAlready, second.points], [4, true, first.points]);
-  await assertRejects(() => fetchInto(server, folder.at("out"), { query: "up" }), UserError, "--overwrite");
-});
-
-Deno.test("after an interruption at any request the next run asks for the rest only", async () => {
-  await using server = new PrometheusServer();
-  using folder = new TemporaryFolder();
-  for (let stopAt = 1; stopAt <= 4; stopAt++) {
-    const stopped = new AbortController();
-    server.requests.length = 0;
-    server.onRequest = () => {
-      if (server.requests.length === stopAt) stopped.abort(new InterruptedError("SIGINT"));
-    };
-    const out = folder.at(`${stopAt}`);
-    await assertRejects(() => fetchInto(server, out, {}, { signal: stopped.signal }), InterruptedError);
-    server.onRequest = () => {};
-    const { fetchedWindows } = await fetchInto(server, out);
-    assertEquals(fetchedWindows, 4 - (stopAt - 1));
-    assertEquals(await pointsIn(out), pointsBetween(START_S, STOP_S, 15));
-  }
-});
-
 Deno.test("without --stop a later run fetches the windows that were not over, and no time after the server's now", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
@@ -159,7 +128,7 @@ Deno.test("a request is tried again after 503, and a warning is told once", asyn
     body: '{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}',
   }]);
   const lines: string[] = [];
-  const { points } = await fetchInto(server, folder.at("out"), {}, { lines });
+  const { points } = await fetchInto(server, folder.at("out"), {}, lines);
   assertEquals([points, lines.length], [320, 2]);
   assertStringIncludes(
     lines[0],
@@ -220,24 +189,4 @@ Deno.test("wrong options are refused before anything is asked or written", async
   }
   assertEquals(server.requests, []);
   assertEquals(exists(folder.at("out")), false);
-});
-
-Deno.test("as a process it sends its token to the named host and path, and shows it to nobody", async () => {
-  await using server = new PrometheusServer();
-  using folder = new TemporaryFolder();
-  const args = argsOf(server, folder.at("out"), { url: `${server.url}/prometheus/` });
-  const env = { PROMETHEUS_TOKEN: "token-1234" };
-  const flags = ["--allow-net", "--allow-env=PROMETHEUS_TOKEN"];
-  const run = () => runStageProcess(["fetch", "prometheus", ...args], { flags, env });
-  server.faults.push(["/prometheus/", { status: 401, body: "Unauthorized" }]);
-  const error = await refused(run(), 1);
-  assertStringIncludes(error, "401 Unauthorized; expected a key that may read this; check --key-file");
-  const { stdout, stderr } = await succeeded(run());
-  assertStringIncludes(stdout, "Fetched 4 of 4 windows");
-  assertEquals([...new Set(server.requests.map(({ path }) => path))], ["/prometheus/api/v1/query_range"]);
-  assert(server.requests.every(({ headers }) => headers.get("Authorization") === "Bearer token-1234"));
-  const manifest = Deno.readTextFileSync(folder.at("out/manifest.json"));
-  for (const text of [error, stdout, stderr, manifest]) assert(!text.includes("1234"), text);
-  const allowed = permissionsOf(STAGES.fetch.kinds.prometheus, args) as Deno.PermissionOptionsObject;
-  assertEquals([allowed.net, allowed.env], [[new URL(server.url).host], ["PROMETHEUS_TOKEN"]]);
 });
