@@ -9,13 +9,7 @@ import { type Adaptation, AdaptedModel, type AdaptOptions, requireRows } from ".
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt_defaults.ts";
 import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatLoss, formatSeconds } from "../lib/base/text.ts";
-import {
-  defineStage,
-  serveStage,
-  type Stage,
-  type StageContext,
-  type StageResult,
-} from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
@@ -48,12 +42,12 @@ import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
 
-/** The largest number of addresses named in a line. */
+/** The most addresses that are named in a line. */
 const MAX_NAMED = 3;
-/** The approximate number of measurements per second of a step, on two cores. */
+/** Approximate measurements per second of a step on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
 
-export const adaptStage: Stage = defineStage(adaptCommand, async (options, stage): Promise<StageResult> => {
+export const adaptStage = defineStage(adaptCommand, async (options, stage): Promise<StageResult> => {
   const { input, output, follow, merge, geo, checkpoint: path } = options;
   if (follow === (input.length > 0)) {
     throw new UsageError(
@@ -112,7 +106,6 @@ export const adaptStage: Stage = defineStage(adaptCommand, async (options, stage
   };
 });
 
-/** Fits and publishes. */
 async function make(
   model: AdaptedModel,
   { checkpoint, config, base, input, maxMeasurements, merge, fit, reading }: {
@@ -155,7 +148,7 @@ async function make(
   staged.publish();
 }
 
-/** Writes a checkpoint with all weights; its optimizer state is that of the base. */
+/** Writes a checkpoint with all weights and the optimizer state of the base. */
 async function saveMerged(
   { weights, trainingData }: AdaptedModel,
   { checkpoint, config, base: { base } }: { checkpoint: string; config: RunConfig; base: AdaptedFrom },
@@ -179,7 +172,6 @@ function givenAddresses(text: string | undefined): string[] | undefined {
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();
 }
 
-/** The arguments of `adapt --follow`. */
 interface FollowOptions {
   output: string;
   base: AdaptedFrom;
@@ -237,9 +229,7 @@ async function followLines(
   };
 }
 
-/** The measurements of standard input, in groups. */
 class Arrivals {
-  /** The number of measurements passed on. */
   numTaken = 0;
   readonly #arriving: ArrivingMeasurements;
 
@@ -252,7 +242,7 @@ class Arrivals {
     this.#arriving = new ArrivingMeasurements([STANDARD_INPUT], { isFollowing: true, reading, signal, log });
   }
 
-  /** The number of unusable lines. */
+  /** How many lines were unusable. */
   get numBad(): number {
     return this.#arriving.numBad;
   }
@@ -289,7 +279,7 @@ class Arrivals {
   }
 }
 
-/** Logs the estimated time of a fit, if it is more than a few seconds. */
+/** Logs the estimated time of a fit if it exceeds a few seconds. */
 export function noteEstimate(numMeasurements: number, steps: number, log: (line: string) => void): void {
   const perStep = Math.min(numMeasurements, MAX_STEP_MEASUREMENTS);
   const seconds = (steps + 2) * perStep / MEASUREMENTS_PER_SECOND;
@@ -300,7 +290,7 @@ export function noteEstimate(numMeasurements: number, steps: number, log: (line:
   );
 }
 
-/** Shows the progress: located addresses, then finished steps. */
+/** Shows the located addresses, then the finished steps. */
 export function adaptProgress(
   stage: StageContext,
   numSteps: number,
@@ -322,7 +312,6 @@ export function adaptProgress(
   };
 }
 
-/** The counts of a fit, for the manifest and `--json`. */
 function countsOf(
   { addresses, withoutRow, numMeasurements, numFailed, lossBefore, lossAfter }: Adaptation,
   { rows }: AdaptedModel,
@@ -338,7 +327,6 @@ function countsOf(
   };
 }
 
-/** The counts of a fit as text. */
 function describeCounts(
   { addresses, measurements, rows, lossBefore, lossAfter }: Record<string, unknown>,
 ): string {
@@ -348,7 +336,7 @@ function describeCounts(
   return `${addresses} addresses fitted to ${measurements} measurements, ${rows} embeddings differ from the base${loss}`;
 }
 
-/** Logs the addresses that could not be fitted, and whether there were any to fit. */
+/** Logs which addresses could not be fitted, and if there were none to fit. */
 export function noteAdaptation(
   { addresses, withoutRow, numFailed }: Adaptation,
   log: (line: string) => void,

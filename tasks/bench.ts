@@ -6,13 +6,7 @@
 import { readEarlierRun } from "../lib/cli/bench/throughput.ts";
 import { didYouMean, formatBytes, formatCount, formatTable } from "../lib/base/text.ts";
 import { UserError } from "../lib/base/errors.ts";
-import {
-  defineStage,
-  serveStage,
-  type Stage,
-  type StageContext,
-  type StageResult,
-} from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { type BenchRow, kernelCases, measureCase } from "../lib/cli/bench/kernel_bench.ts";
 import { Gpu, type GpuInfo } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
@@ -85,7 +79,7 @@ export const kernelsStage = defineStage(benchKernelsCommand, async (options, con
   };
 });
 
-/** A table of the kernels; with an earlier run, also its medians and the ratios to them. */
+/** @param earlier Adds the medians of an earlier run and the ratios to them. */
 function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): string {
   const head = ["kernel", "median", "unit", "slowest", "fastest", "GB/s", "cores busy", "per core"];
   if (earlier) head.push("earlier", "speed-up");
@@ -139,9 +133,9 @@ export const trainStage = defineStage(benchTrainCommand, async (options, context
 
 const JSON_NAME = "gpu.json";
 const PAGE_NAME = "gpu.html";
-/** The orders in which the fields of a measurement are written. */
+/** The number of orders in which the fields of a measurement can be written. */
 const NUM_ORDERS = 24;
-/** The largest number of unmeasured steps in the notes; the page has all. */
+/** The most unmeasured steps in the notes; the page lists all. */
 const MAX_SHOWN = 5;
 
 const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
@@ -154,7 +148,7 @@ const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
   },
 ];
 
-export const gpuBench: Stage = defineStage(benchGpuCommand, async (options, context) => {
+export const gpuBench = defineStage(benchGpuCommand, async (options, context) => {
   const startMs = performance.now();
   const maxS = parseDurationS(options.maxTime ?? (options.quick ? "8m" : "20m"), "max-time");
   const elapsedS = () => (performance.now() - startMs) / 1000;
@@ -235,7 +229,6 @@ export const gpuBench: Stage = defineStage(benchGpuCommand, async (options, cont
   return { text: [...json.lines, "", ...notes, where].join("\n"), json, exitCode: numWrong > 0 ? 1 : 0 };
 });
 
-/** `bench gpu --quick`. */
 async function surveyQuickly(plan: QuickPlan, { context, output, settings, leftS }: {
   context: StageContext;
   output: Output;
@@ -280,7 +273,7 @@ function describeTraining(preset: string, row: TrainingRow, peak: number): strin
 
 const NO_JAX = "Not compared on a GPU: jax-js, which stores the weights of all pairs of attention.";
 
-export const peersBench: Stage = defineStage(
+export const peersBench = defineStage(
   benchPeersCommand,
   async ({ config: preset, set, seconds }, { log, signal }) => {
     const config = loadConfig(preset, set);

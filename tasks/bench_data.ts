@@ -37,16 +37,16 @@ import { measureUsage } from "../lib/cli/bench/usage.ts";
 const MIN_ROWS = 1000;
 const MAX_ROWS = 2 ** 40;
 const MAX_LOADER_WORKERS = 64;
-/** The share of the rows to import: results as text are large and take longer to make than to import. */
+/** The share of rows that are imported: results as text are large, and slower to make than to import. */
 const IMPORT_SHARE = 0.1;
 
 type PreprocessOptions = OptionsOf<typeof benchPreprocessCommand>;
 type LoaderOptions = OptionsOf<typeof benchLoaderCommand>;
 type SharedOptions = Omit<Pick<LoaderOptions, keyof LoaderOptions & keyof PreprocessOptions>, "rows">;
 
-export const preprocessBench: Stage = defineStage(
+export const preprocessBench = defineStage(
   benchPreprocessCommand,
-  async (options, context): Promise<StageResult> => {
+  async (options, context) => {
     const range = { min: MIN_ROWS, max: MAX_ROWS, example: "1_000_000,10_000_000" };
     const rows = parseNumbers("rows", options.rows, range).sort((a, b) => a - b);
     const benches: DataBench[] = [];
@@ -63,9 +63,9 @@ export const preprocessBench: Stage = defineStage(
   },
 );
 
-export const loaderBench: Stage = defineStage(
+export const loaderBench = defineStage(
   benchLoaderCommand,
-  async (options, context): Promise<StageResult> => {
+  async (options, context) => {
     const { sequenceLength, batchSize, seconds, seed, rows } = options;
     const range = { min: 0, max: MAX_LOADER_WORKERS, example: "0,1,2,4" };
     const workerCounts = parseNumbers("loader-workers", options.loaderWorkers, range);
@@ -103,7 +103,6 @@ function loaderRow(name: string, { usage, numTokens, numPaddingTokens }: LoaderP
   return throughputOf({ name, unit: "tokens/s", work: numTokens, padding }, [usage]);
 }
 
-/** Runs stages by `bench child`. */
 function runnerOf({ signal }: StageContext): StageRunner {
   return async (args) =>
     await runChild(args, { label: args[0], signal }) as Awaited<
@@ -111,7 +110,7 @@ function runnerOf({ signal }: StageContext): StageRunner {
     >;
 }
 
-/** The distinct numbers of a flag, in their order. @throws {UsageError} If one is not a whole number in the range. */
+/** The distinct numbers of an option, in their order. @throws {UsageError} If one is not an integer in the range. */
 export function parseNumbers(
   name: string,
   text: string,
@@ -173,7 +172,7 @@ function describe(
 
 // `bench child`
 
-/** The stages that can run in this way. */
+/** The stages that can run in a child. */
 const MEASURED: Record<string, () => Promise<Stage>> = {
   "synth": async () => (await import("./synth.ts")).synthStage,
   "import": async () => (await import("./import.ts")).importStage,

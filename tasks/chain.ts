@@ -14,26 +14,24 @@ import { exists, readText } from "../lib/io/files/inputs.ts";
 import { hasCheckpoints } from "../lib/train/checkpoint.ts";
 import { trainStage } from "./train.ts";
 
-/** The state of a chain between interrupted calls. */
 interface ChainState<Options> {
   /** The options that its results depend on. */
   options: Options;
   tokensPerSecond?: number;
   /** Whether it replaces the output of an earlier chain. */
   replaces?: boolean;
-  /** Whether it has trained, and whether it is done. */
+  /** Whether training and the whole chain are done. */
   isTrained?: boolean;
   isDone?: boolean;
 }
 
-/** The output folder of a chain. */
 export interface ChainFolder {
   output: string;
-  /** The file of its state, in the folder. */
+  /** The name of the state file in the folder. */
   fileName: string;
-  /** The kind of chain, such as `a demo`. */
+  /** What the chain makes, such as `a demo`. */
   what: string;
-  /** Names of options on which only the training and the later steps depend. */
+  /** Options that only training and later steps depend on. */
   trainOptions?: readonly string[];
 }
 
@@ -76,7 +74,7 @@ export function openChain<Options extends object>(
   return state;
 }
 
-/** The options that differ, as users write them. */
+/** The names of differing options, as users write them. */
 function namesOfDifferent(earlier: object, options: object): string {
   const textsOf = (of: object) =>
     new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
@@ -85,14 +83,14 @@ function namesOfDifferent(earlier: object, options: object): string {
   return names.filter((name) => before.get(name) !== now.get(name)).map(kebab).join(", ");
 }
 
-/** The entries of a folder besides the chain's own state. */
+/** The entries of a folder except the chain's own state. */
 function namesIn({ output, fileName }: ChainFolder): string[] {
   return [...Deno.readDirSync(output)].map(({ name }) => name).filter((name) =>
     name !== WORK && name !== fileName
   );
 }
 
-/** Whether options differ only in those of the training, and no output that depends on these exists. */
+/** Whether only options of the training differ, and nothing that depends on them exists. */
 function isBeforeTraining<Options>(folder: ChainFolder, earlier: Options, options: Options): boolean {
   const { output, trainOptions = [] } = folder;
   const others = (of: Options) =>
@@ -105,7 +103,7 @@ function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): vo
   writeJsonAtomic(statePath(folder), state);
 }
 
-/** Stores that a chain is done: from now on other options are refused. */
+/** Records that the chain is done: from now on other options are refused. */
 export function finishChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
   delete state.replaces;
   state.isDone = true;
@@ -126,7 +124,7 @@ function readState<Options>(folder: ChainFolder): ChainState<Options> {
   }
 }
 
-/** Runs a stage as a part of a chain, and shows the equivalent command and its result. */
+/** Runs a stage as part of a chain, and logs the equivalent command and its result. */
 export async function step(
   context: StageContext,
   stage: Stage,

@@ -30,7 +30,6 @@ export const compileCommand = command({
   needs: { files: programFiles, deno: true },
 });
 
-/** The inputs of the executable file. */
 function programFiles(): (string | URL)[] {
   const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", ...DEMO_FILES];
   const deno = Deno.execPath();

@@ -5,13 +5,7 @@
  */
 import { join } from "@std/path";
 import { formatBytes, formatSeconds } from "../lib/base/text.ts";
-import {
-  defineStage,
-  serveStage,
-  type Stage,
-  type StageContext,
-  type StageResult,
-} from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import {
   collectProgram,
   dawnFiles,
@@ -31,7 +25,7 @@ import { compileCommand } from "./compile.command.ts";
 import { DEMO_FILES } from "./demo.command.ts";
 import { STAGE_MODULES, STAGES } from "./stages.ts";
 
-/** Deno's flags to start each stage. @param dawn As for `denoFlagsOf`. */
+/** The flags with which Deno starts each stage. @param dawn See `denoFlagsOf`. */
 function flagsOf(dawn?: string): Program["flags"] {
   return new Map(Object.values(STAGES).map((stage) => [stage.name, denoFlagsOf(stage, dawn)]));
 }
@@ -43,7 +37,7 @@ export const PROGRAM: Program = {
   data: DEMO_FILES,
   flags: flagsOf(),
 };
-/** The output of `uname -sm` for builds of Deno. */
+/** The output of `uname -sm` by Deno's build target. */
 const SYSTEMS: Record<string, string> = {
   "x86_64-unknown-linux-gnu": "Linux x86_64",
   "aarch64-unknown-linux-gnu": "Linux aarch64",
@@ -51,9 +45,9 @@ const SYSTEMS: Record<string, string> = {
   "aarch64-apple-darwin": "Darwin arm64",
 };
 
-export const compileStage: Stage = defineStage(
+export const compileStage = defineStage(
   compileCommand,
-  async ({ output, form, dawn, overwrite }, context): Promise<StageResult> => {
+  async ({ output, form, dawn, overwrite }, context) => {
     if (dawn && form === "compiled") {
       throw new UsageError(
         "Cannot use --dawn with --form compiled: a launcher unpacks Dawn's library to a file; leave out --form",

@@ -16,7 +16,7 @@ export const DEMO_CAMPAIGN = {
   ],
 };
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
-/** The most steps of `demo`. On the data of every checkout: as many as two cores take in the default time. */
+/** The most training steps by kind of data: about what two cores manage in the default time. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
 
 export const demoCommand = command({

@@ -29,14 +29,12 @@ import { serveCommand } from "./serve.command.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
-/** The folder of fetched results. */
 const FETCHED = "fetched";
-/** The file of imported results. */
 const IMPORTED = "imported.parquet";
-/** Number of predicted measurements: enough to estimate the median error to some tenths of a millisecond. */
+/** Predicted measurements: enough to estimate the median error to a few tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
 
-/** The synthetic Internet of the demo: small enough to learn in minutes on two cores. */
+/** A synthetic Internet small enough to learn in minutes on two cores. */
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
@@ -127,7 +125,7 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
 
 type DemoOptions = OptionsOf<typeof demoCommand>;
 
-/** The Parquet files to learn from: the campaign, synthetic, imported, or given. */
+/** The Parquet files to learn from: the campaign, synthetic, imported or given. */
 async function makeMeasurements(
   options: DemoOptions,
   { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
@@ -146,7 +144,7 @@ async function makeMeasurements(
   return [parquet];
 }
 
-/** The path of a file of this program. @param name From the checkout's root. @throws {UsageError} In a published package. */
+/** @param name A file of this program, from the checkout's root. @throws {UsageError} In a published package. */
 function pathOf(name: string): string {
   const url = new URL(`../${name}`, import.meta.url);
   if (url.protocol === "file:") return fromFileUrl(url);
@@ -156,7 +154,6 @@ function pathOf(name: string): string {
   );
 }
 
-/** Fetches results of RIPE Atlas. @returns Their folder. */
 async function fetchResults(
   { output, start = "", stop = "", url, keyFile }: DemoOptions,
   measurement: string,
@@ -171,7 +168,7 @@ async function fetchResults(
   return join(folder, "results");
 }
 
-/** The pair with the most replies in the held-out measurements; a lost one weighs as much as nine replies. */
+/** The pair with the most replies in the held-out measurements; a loss weighs as much as nine replies. */
 async function pairOf(rowsDir: string): Promise<{ src: string; dst: string }> {
   using heldOut = await openProbeRows(rowsDir, "test");
   const pairs = new Map<string, { src: string; dst: string; weight: number }>();

@@ -48,17 +48,17 @@ import { dataFingerprint } from "../lib/train/run_data.ts";
 import { type ChainFolder, finishChain, openChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
 
-/** The word of `--adapt` for no adaptation. */
+/** The value of `--adapt` for no adaptation. */
 const NO_ADAPT = "none";
 /** The default of `--adapt` if addresses are held out. */
 const DEFAULT_ADAPT = "0,2,8,24";
-/** Number of files of each split: few, since the next split reads all of them. */
+/** Few files per split, because the next split reads all of them. */
 const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
 /** Options of the training. */
 const OF_TRAINING = ["config", "set", "maxTime"] as const;
-/** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
+/** More context than fits a sequence, and more measurements per address than a fit needs. */
 const MAX_COUNT = 10_000;
 
 export const evalStage: Stage = defineStage(evalCommand, async (options, context) => {
@@ -113,7 +113,6 @@ export const evalStage: Stage = defineStage(evalCommand, async (options, context
   return { text: textOf(report, folder), json: { stage: "eval", ...places, ...report } };
 });
 
-/** @throws {UsageError} If an option was not given. */
 function required(value: string | undefined, option: string): string {
   if (value !== undefined) return value;
   throw new UsageError(`Cannot run: ${option} DIR is missing; add it, or give --all-splits PATH`);
@@ -121,7 +120,7 @@ function required(value: string | undefined, option: string): string {
 
 type EvalOptions = OptionsOf<typeof evalCommand>;
 
-/** Refuses options that exclude each other. @param context The other options, as text. */
+/** Refuses options that exclude others. @param context What they cannot be combined with. */
 function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
   const isGiven = (name: keyof EvalOptions) =>
     JSON.stringify(options[name]) !== JSON.stringify(evalCommand.options[name].default);
@@ -129,7 +128,6 @@ function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)
   if (given) throw new UsageError(`Cannot use --${kebab(given)} ${context}; leave it out`);
 }
 
-/** The arguments of each evaluation of `--all-splits`. */
 function evaluationOf(
   { maxMeasurements, contexts, everyContext, noPool, baselines, engine }: EvalOptions,
 ): string[] {
@@ -146,7 +144,7 @@ function evaluationOf(
   return [...args, ...(everyContext ? ["--every-context"] : []), ...(noPool ? ["--no-pool"] : [])];
 }
 
-/** Ascending distinct numbers. @throws {UsageError} If it is not a list of counts. */
+/** Ascending distinct numbers. @throws {UsageError} If the text is not a list of counts. */
 function countsOf(option: string, text: string): number[] {
   const counts = text.split(",").map((part) => /^\s*\d+\s*$/.test(part) ? Number(part) : NaN);
   if (counts.every((count) => count <= MAX_COUNT)) return [...new Set(counts)].sort((a, b) => a - b);
@@ -155,7 +153,6 @@ function countsOf(option: string, text: string): number[] {
   );
 }
 
-/** Names of baselines. @throws {UsageError} If one is unknown. */
 function baselinesOf(text: string): string[] {
   const known = [...standardBaselines(0).keys(), ...PLACE_BASELINES];
   if (text === "all") return known;
@@ -166,7 +163,7 @@ function baselinesOf(text: string): string[] {
   throw new UsageError(`Cannot use --baselines ${text}: ${unknown} is unknown${didYouMean(unknown, known)}`);
 }
 
-/** Refuses methods that know places where nothing says any. @throws {UsageError} If one was named. */
+/** @throws {UsageError} If a method that needs places was named, and nothing has places. */
 function requirePlaces({ baselines, geo }: EvalOptions, { model }: Pick<RunConfig, "model">): void {
   const named = PLACE_BASELINES.find((name) => baselinesOf(baselines).includes(name));
   if (baselines === "all" || named === undefined || geo.length > 0 || model.places) return;
@@ -186,13 +183,11 @@ function textOf(report: EvalReport, folder: EvalFolder): string {
   ].join("\n");
 }
 
-/** A split with its probe rows. */
 interface MadeSplit extends PlannedSplit {
   rows: string;
   counts: SplitCounts;
 }
 
-/** A chain in progress. */
 interface Chain {
   options: EvalOptions;
   context: StageContext;
@@ -200,9 +195,9 @@ interface Chain {
   state: ReturnType<typeof openChain>;
   /** Whether results with other options are replaced. */
   isReplacing: boolean;
-  /** `--seed` and perhaps `--verify`, which every stage takes. */
+  /** `--seed` and possibly `--verify`, which every stage takes. */
   common: string[];
-  /** The same with `--workers` and perhaps `--overwrite`, which all stages except training take. */
+  /** Additionally `--workers` and possibly `--overwrite`, which all stages except train take. */
   shared: string[];
 }
 
@@ -301,7 +296,7 @@ async function lookAt(inputs: readonly string[], context: StageContext): Promise
   return await surveyMeasurements(inputs, { signal: context.signal, onProgress: progress.update });
 }
 
-/** Holds out one split after the other, each from the measurements that the previous one left. */
+/** Holds out one split after the other, each from the measurements that the previous ones left. */
 async function makeSplits(
   { options, context, shared }: Chain,
   splits: readonly PlannedSplit[],
@@ -363,7 +358,7 @@ async function requireTrainedOn(rows: string, checkpoint: string): Promise<void>
   );
 }
 
-/** The `--adapt` of splits that hold out addresses. Logs if there is nothing to adapt. */
+/** The `--adapt` for splits that hold out addresses; logs if there is nothing to adapt. */
 function adaptOf({ options, context }: Chain, splits: readonly PlannedSplit[], model: string): string {
   const { adapt } = options;
   const holdsOut = splits.some(({ mode }) => ADAPTABLE_SPLITS.includes(mode));

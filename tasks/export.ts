@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
@@ -16,7 +16,7 @@ import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
 import { exportCommand } from "./export.command.ts";
 
-export const exportStage: Stage = defineStage(
+export const exportStage = defineStage(
   exportCommand,
   async (
     { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },

@@ -21,7 +21,7 @@ import {
 import { ApiClient, parseBase, readKey } from "../lib/cli/fetch/api_client.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
-import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
@@ -48,7 +48,7 @@ const PROBES = "probes.json";
 /** The count of a file with the time when it was fetched, by the server's clock, Unix seconds. */
 const FETCHED_S = "fetchedAtS";
 
-export const fetchAtlasStage: Stage = defineStage(fetchAtlasCommand, async (options, context) => {
+export const fetchAtlasStage = defineStage(fetchAtlasCommand, async (options, context) => {
   const measurements = parseIds(options.measurement, "measurement");
   const probes = options.probes === undefined ? undefined : formatIndexes(parseIds(options.probes, "probes"));
   const { startS, stopS, identity } = parseSpan(options);
@@ -197,7 +197,6 @@ function clientOf(
   { url, keyFile, timeout }: Pick<Options, "url" | "keyFile" | "timeout">,
   { signal, log }: StageContext,
   { variable, scheme, advice, hasPath }: {
-    /** The variable of the environment with the key. */
     variable: string;
     /** The word before the key in the header. */
     scheme: string;
@@ -216,7 +215,6 @@ function clientOf(
   });
 }
 
-/** The time span of the options, in seconds since 1970, and what a manifest has of it. */
 function parseSpan({ start, stop }: Pick<Options, "start" | "stop">) {
   const startS = parseTimeS(start, "start");
   const stopS = stop === undefined ? Infinity : parseTimeS(stop, "stop");
@@ -234,7 +232,7 @@ function parseTimeS(text: string, option: string): number {
 
 const PLACES = ["places.csv", "networks.csv"] as const;
 
-export const fetchGlobalpingStage: Stage = defineStage(
+export const fetchGlobalpingStage = defineStage(
   fetchGlobalpingCommand,
   async (options, context) => {
     const startMs = performance.now();
@@ -333,7 +331,7 @@ async function readAll(path: string): Promise<string> {
   return text;
 }
 
-export const fetchPrometheusStage: Stage = defineStage(fetchPrometheusCommand, async (options, context) => {
+export const fetchPrometheusStage = defineStage(fetchPrometheusCommand, async (options, context) => {
   const { output: folder, query, url } = options;
   const { startS, stopS, identity } = parseSpan(options);
   const stepS = parseDurationS(options.step, "step");

@@ -4,7 +4,7 @@
  * @module
  */
 import { formatSeconds } from "../lib/base/text.ts";
-import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import {
   importMeasurements,
   type ImportSummary,
@@ -17,9 +17,9 @@ import { identityOf, readingOf } from "./reading.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { importCommand } from "./import.command.ts";
 
-export const importStage: Stage = defineStage(
+export const importStage = defineStage(
   importCommand,
-  async (options, context): Promise<StageResult> => {
+  async (options, context) => {
     const { maxRejectRatio, output, overwrite } = options;
     const reading = await readingOf(options);
     const paths = listMeasurementFiles(options.input, { log: context.log, except: output, reading });

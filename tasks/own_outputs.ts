@@ -6,7 +6,7 @@
  */
 import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.ts";
 
-/** The options, each with the beginning of its file. */
+/** Options by name, with the pattern that the beginning of their file matches. */
 const OWN = {
   "inspect --plot": signOf("inspect"),
   "query rtt --output": anyOf(
@@ -30,16 +30,18 @@ const OWN = {
   "bench changes --output": jsonLine("file", "detections"),
 };
 
-/** A stage's option that names a file without a manifest. */
 export type OwnOutput = keyof typeof OWN;
 export const OWN_OUTPUTS = Object.keys(OWN) as readonly OwnOutput[];
 
-/** How the file of an option is written. @param overwrite Whether it may replace any other file. */
+/** @param overwrite Whether any other file may be replaced. */
 export function ownOutput(name: OwnOutput, overwrite: boolean): OutputFileOptions {
   return { stage: name.replace(/ --.*/, ""), own: OWN[name], overwrite };
 }
 
-/** Opens the file of an option, if it is given, before the work that fills it. @throws {UserError} As {@link OutputFile}. */
+/**
+ * Opens the file of an option, if given, before the work that fills it. @throws {UserError} See {@link
+ * OutputFile}.
+ */
 export function openOwn(
   name: OwnOutput,
   path: string | undefined,
@@ -48,7 +50,7 @@ export function openOwn(
   return path === undefined ? undefined : new OutputFile(path, ownOutput(name, overwrite));
 }
 
-/** A picture with the sign of the stage that drew it. @param svg SVG without a declaration before its first tag. */
+/** Adds the signature of a stage to a picture. @param svg SVG that begins with its root tag. */
 export function signed(svg: string, stage: string): string {
   return svg.replace(/^<svg[^>]*>/, (tag) => `${tag}<!-- ping-llm ${stage} -->`);
 }
@@ -57,7 +59,7 @@ function signOf(stage: string): RegExp {
   return new RegExp(`^<svg[^>]*><!-- ping-llm ${stage} -->`);
 }
 
-/** A line of JSON by its first key and some of the further ones, in their order. */
+/** Matches a line of JSON by its first key and some later keys, in order. */
 function jsonLine(first: string, ...further: string[]): RegExp {
   return new RegExp(`^\\{"${first}":${further.map((key) => `.*"(?:${key})":`).join("")}`);
 }

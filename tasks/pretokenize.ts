@@ -6,7 +6,7 @@
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
-import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { checkInputs } from "./stage_files.ts";
 import { pretokenizeCommand } from "./pretokenize.command.ts";
 
-export const pretokenizeStage: Stage = defineStage(pretokenizeCommand, async (options, context) => {
+export const pretokenizeStage = defineStage(pretokenizeCommand, async (options, context) => {
   const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
   if (vocab === "v2" && rttEncoding !== "float64") {
     throw new UsageError(
@@ -41,7 +41,7 @@ export const pretokenizeStage: Stage = defineStage(pretokenizeCommand, async (op
   };
 });
 
-/** Refuses files of the other vocabulary's kind, with advice. */
+/** Refuses files for the other vocabulary, with advice. */
 function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   const named = (extension: string) =>
     inputs.find((path) => path.endsWith(extension) && !(exists(path) && Deno.statSync(path).isDirectory));

@@ -20,7 +20,7 @@ import { askModel, givenQuestion } from "./query_questions.ts";
 import { checkInputs } from "./stage_files.ts";
 import { queryLikelihoodCommand } from "./query_likelihood.command.ts";
 
-/** Number of measurements computed at once: 6,144 sequences in all orders. */
+/** Measurements computed at once: 6,144 sequences in all orders. */
 const ROWS_PER_PART = 256;
 
 interface Row {
@@ -38,7 +38,6 @@ export const likelihoodStage = defineStage(
     options.input.length > 0 ? await answerRows(options, stage) : await answerOne(options, stage),
 );
 
-/** The bits of one measurement. */
 async function answerOne(options: Options, stage: StageContext): Promise<StageResult> {
   const missing = (["src", "dst"] as const).find((name) => options[name] === undefined);
   if (missing !== undefined) {
@@ -52,7 +51,6 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   return { text: likelihood.text(answer), json: answer };
 }
 
-/** The bits of each row of files. */
 async function answerRows(options: Options, stage: StageContext): Promise<StageResult> {
   const { output, withoutTime, order } = options;
   await checkInputs(options.input, { verify: false }, stage);
@@ -128,7 +126,6 @@ async function answerRows(options: Options, stage: StageContext): Promise<StageR
   };
 }
 
-/** Rows of Parquet files in parts. */
 async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<Row[]> {
   const rejects = new RejectLog();
   let part: Row[] = [];
@@ -148,7 +145,6 @@ async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<R
   if (part.length > 0) yield part;
 }
 
-/** Sums over rows. */
 class Totals {
   numRows = 0;
   #meanBits = 0;

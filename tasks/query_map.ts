@@ -28,7 +28,6 @@ export const mapStage = defineStage(queryMapCommand, async (options, stage) => {
   return { text: QUESTIONS.map.text(answer), json: answer };
 });
 
-/** Writes a map of all countries and cells. */
 async function writeMap(options: Options & { output: string }, stage: StageContext): Promise<StageResult> {
   const { src, output, layer, overwrite } = options;
   const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");

@@ -29,7 +29,7 @@ import { askModel, givenQuestion } from "./query_questions.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { queryMatrixCommand } from "./query_matrix.command.ts";
 
-/** Memory kept from the GPU: for the runtime, the checkpoint and one block of the matrix. */
+/** Memory that the GPU may not use: for the runtime, the checkpoint and one block of the matrix. */
 const BESIDES_GPU_GB = 0.7;
 
 type Options = OptionsOf<typeof queryMatrixCommand>;
@@ -42,7 +42,7 @@ export const matrixStage = defineStage(queryMatrixCommand, async (options, stage
   return { text: QUESTIONS.matrix.text(answer), json: answer };
 });
 
-/** Writes a matrix of any size, which goes on after a kill. */
+/** Writes a matrix of any size, and continues after a kill. */
 async function writeFile(options: Options & { output: string }, stage: StageContext): Promise<StageResult> {
   const { output, draws: numDraws = DEFAULT_NUM_DRAWS, seed, samples: numSamples = 0, overwrite } = options;
   const { quantiles = [0.05, 0.95] } = options;
@@ -119,7 +119,7 @@ async function writeFile(options: Options & { output: string }, stage: StageCont
   };
 }
 
-/** The nodes of a file; places are those of IPv4. @throws {UserError} If a line names no node, or one again. */
+/** The nodes in a file; places are over IPv4. @throws {UserError} If a line is not a node, or repeats one. */
 async function nodesOf(
   path: string,
   { places, names }: PingModel,

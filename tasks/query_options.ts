@@ -17,7 +17,7 @@ import { logLeftOut } from "./reading.ts";
 import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.ts";
 import { printLine } from "../lib/io/files/standard_output.ts";
 
-/** The bytes of an address given as `--option`. @throws {UsageError} If it is not an address. */
+/** Parses an address given as `--option`. @throws {UsageError} If it is not an address. */
 export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
@@ -27,7 +27,7 @@ export function addressOf(option: string, text: string): Uint8Array {
   );
 }
 
-/** The model of `--checkpoint`, as the other options change its answers. */
+/** The model of `--checkpoint`, as modified by other options. */
 export async function askedModel(
   { checkpoint, calibration, noPool, geo, names }: {
     checkpoint: string;
@@ -88,18 +88,18 @@ export function openLines(
   return new JsonLinesOutput(output, ownOutput(name, overwrite));
 }
 
-/** Logs if not all of the context is used. */
+/** Logs if only part of the context is used. */
 export function logContext(stage: StageContext, numUsed: number, context: readonly TokenMeasurement[]): void {
   if (numUsed === context.length) return;
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
 }
 
-/** Writes all values as JSON lines, if there is a file. */
+/** Writes values as JSON lines, if there is a file. */
 export function writeLines(file: OutputFile | undefined, values: readonly unknown[]): void {
   file?.finish(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 }
 
-/** Writes values as JSON lines to a file, which appears complete or not at all, or to standard output. */
+/** Writes JSON lines to standard output, or to a file that appears complete or not at all. */
 export class JsonLinesOutput {
   readonly #encoder = new TextEncoder();
   readonly #file: OutputFile | undefined;
@@ -115,14 +115,12 @@ export class JsonLinesOutput {
     this.#file = path === undefined ? undefined : new OutputFile(path, options);
   }
 
-  /** Writes a value as one line. @throws {UserError} If the disk is full or the output's reader has gone. */
   write(value: unknown): void {
     const line = JSON.stringify(value);
     if (this.#file) this.#file.writeSync(this.#encoder.encode(`${line}\n`));
     else printLine(line);
   }
 
-  /** Gives the file its name. */
   commit(): void {
     this.#file?.commit();
   }

@@ -27,20 +27,19 @@ import {
   querySampleCommand,
 } from "./query_questions.command.ts";
 
-/** The options that all kinds have. */
+/** Options that all kinds have. */
 type CommonOptions = Pick<
   OptionsOf<typeof queryNearestCommand>,
   "checkpoint" | "geo" | "names" | "seed"
 >;
 
-/** A question as options give it. */
+/** A question as given by options. */
 export interface GivenQuestion {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The file of each list, and the number of the line of each of its items. */
+  /** For each list its file, and the line number of each item. */
   readonly files: ReadonlyMap<string, { readonly path: string; readonly lines: readonly number[] }>;
 }
 
-/** The question of a command's options. @throws {UserError} If a file of it cannot be read. */
 export async function givenQuestion(
   kind: Question,
   options: Readonly<Record<string, unknown>>,
@@ -79,13 +78,12 @@ export async function givenQuestion(
   return { fields, files };
 }
 
-/** A measurement as a question gives it. */
 function asContext({ source, destination, timeS, rttCode }: TokenMeasurement) {
   const rtt = rttCode === null ? null : decodeRttCode(rttCode);
   return { src: formatAddress(source), dst: formatAddress(destination), time: timeS, rtt };
 }
 
-/** Asks a model a question. @returns The answer; its notes are logged. */
+/** Asks a model a question and logs the notes of the answer. */
 export async function askModel<Q extends Question>(
   kind: Q,
   { fields, files }: GivenQuestion,
@@ -104,7 +102,7 @@ export async function askModel<Q extends Question>(
   }
 }
 
-/** A fault of a field with the option or the line that gave it. */
+/** Names the option or the line that a faulty field came from. */
 function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
   if (!(error instanceof UserError)) return error;
   const [, item, at, found] = /^(\w+) (\d+): (.*)/s.exec(error.message) ?? [];
@@ -120,7 +118,7 @@ function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
   return new UsageError(`Cannot use --${kebab(camel(name))} ${shortened(fields[name])}: ${fault?.text}`);
 }
 
-/** A stage that asks a question. @param rows The field of the answer that `--output` gets, a line each. */
+/** @param rows The field of the answer that becomes the lines of `--output`. */
 function questionStage<Q extends Question>(
   kind: Q,
   command: Parameters<typeof defineStage>[0],

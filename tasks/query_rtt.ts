@@ -29,13 +29,12 @@ import { openOwn, signed } from "./own_outputs.ts";
 import { makeOutputFile } from "./stage_files.ts";
 import { queryRttCommand } from "./query_rtt.command.ts";
 
-/** The largest number of bad lines that are logged one by one. */
+/** The most bad lines that are logged individually. */
 const MAX_SHOWN_LINES = 20;
-/** The largest number of measurements of `--adapt` that are fitted. */
 const MAX_ADAPT_MEASUREMENTS = 10_000;
-/** Bars of the histogram that a terminal shows. */
+/** Bars of a histogram on a terminal. */
 const TERMINAL_BARS = 16;
-/** Quantiles that a picture shows. */
+/** Quantiles marked in a picture. */
 const PLOT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 type Options = OptionsOf<typeof queryRttCommand>;
@@ -89,7 +88,7 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   return { text: QUESTIONS.rtt.text(answer), json: answer };
 }
 
-/** Writes the table of an answer, unless it is there. @throws {UserError} If a file of something else is there. */
+/** Writes the table of an answer unless it exists. @throws {UserError} If another file exists there. */
 async function writeTable(
   path: string,
   { distribution, asked, overwrite }: {

@@ -47,7 +47,7 @@ export async function readingOf(options: Options): Promise<ReadingOptions> {
   };
 }
 
-/** What of the options belongs to the identity of an output: plain data, without what is not given. */
+/** The part of the options that identifies an output, as plain data without undefined values. */
 export function identityOf({ addresses: _, columns, ...plain }: ReadingOptions): Record<string, unknown> {
   const values = { ...plain, ...(columns && { columns: [...columns] }) };
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));

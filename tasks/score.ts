@@ -6,13 +6,7 @@
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { formatSeconds } from "../lib/base/text.ts";
-import {
-  defineStage,
-  serveStage,
-  type Stage,
-  type StageContext,
-  type StageResult,
-} from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import type { OutputFile } from "../lib/io/files/output_file.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
@@ -47,7 +41,7 @@ import { scoreCommand } from "./score.command.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
 
-export const scoreStage: Stage = defineStage(scoreCommand, async (options, stage): Promise<StageResult> => {
+export const scoreStage = defineStage(scoreCommand, async (options, stage): Promise<StageResult> => {
   const { output, noPool, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
   requireMeasurements(options.input, "score");
   if (options.report !== undefined && !/\.html?$/i.test(options.report)) {
@@ -131,7 +125,7 @@ export const scoreStage: Stage = defineStage(scoreCommand, async (options, stage
   return await resultOf({ output, page, names }, run);
 });
 
-/** Refuses files that lack a column, before anything is written; logs the columns that are not copied. */
+/** Refuses files that lack a column before anything is written, and logs which columns are not copied. */
 async function checkColumns(
   inputs: readonly string[],
   history: readonly string[],
@@ -148,7 +142,6 @@ async function checkColumns(
   }
 }
 
-/** The result as text, with the page if requested. */
 async function resultOf(
   { output, page, names }: {
     output: string;

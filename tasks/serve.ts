@@ -29,7 +29,7 @@ import { serveCommand } from "./serve.command.ts";
 
 type Options = OptionsOf<typeof serveCommand>;
 
-/** Watched pairs that have metrics of their own. */
+/** How many watched pairs have metrics of their own. */
 const MAX_METRIC_PAIRS = 100;
 
 export const serverStage = defineStage(serveCommand, (options, stage) => serve(options, stage, options.json));
@@ -75,7 +75,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   return { text: "", json: null };
 }
 
-/** Answers over HTTP until the server is to stop. */
+/** Answers over HTTP until the server has to stop. */
 async function serveHttp(
   options: Options,
   answering: AnswerOptions & { watched: WatchedState },
@@ -107,7 +107,6 @@ async function serveHttp(
   await server.stop(maxRequestS);
 }
 
-/** Loads the newest checkpoint with its calibration and report. */
 async function loadServed(
   options: Options,
   metrics: ServerMetrics,
@@ -140,7 +139,10 @@ async function loadServed(
   };
 }
 
-/** Refuses what is said of a port that is not opened, and what would share standard output with the answers. */
+/**
+ * Refuses options of a port, which --mcp does not open, and --json, which would share standard output with
+ * answers.
+ */
 function requireNoPort({ host, port, allowOrigin, json }: Options): void {
   const { host: { default: usualHost }, port: { default: usualPort } } = serveCommand.options;
   const given = {

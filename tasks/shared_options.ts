@@ -54,7 +54,7 @@ export const configOptions = {
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
 };
 
-/** Places of addresses for a model that exists. */
+/** Places of addresses for an existing model. */
 export const geoOfModel = option.paths(
   uses.inputs,
   "files with the places of addresses, as for train, replacing those in the checkpoint",
@@ -64,7 +64,7 @@ export const names = option.paths(
   "names to show beside addresses, and addresses of hosts that inputs identify by name: CSV with an address or prefix and " +
     "its name per line, as import writes it, or a hosts file; later files override earlier ones",
 );
-/** The model that a question is put to. */
+/** The model that answers a question. */
 export const modelOptions = { checkpoint, geo: geoOfModel, engine, names };
 export const calibration = option.path(
   uses.input,
@@ -118,7 +118,7 @@ export const readingOptions = {
   ),
 };
 
-/** What of lib/ the page is bundled from besides lib/ itself: serve and export check whether the bundle is outdated. */
+/** Sources of the page outside lib/: serve and export check whether its bundle is outdated. */
 export function pageSources(): URL[] {
   return ["deno.lock", "kernels"].map((name) => new URL(`../${name}`, import.meta.url));
 }

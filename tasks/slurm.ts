@@ -34,7 +34,6 @@ const CHAIN: Record<ChainStage, Stage> = {
   "train": trainStage,
   "eval": evalStage,
 };
-/** Keys of the configuration that are options. */
 const KEYS = [
   "partition",
   "account",
@@ -47,7 +46,7 @@ const KEYS = [
   "program",
 ] as const;
 
-export const slurmStage: Stage = defineStage(slurmCommand, async (options, context) => {
+export const slurmStage = defineStage(slurmCommand, async (options, context) => {
   if (options.submit && options.dryRun) {
     throw new UsageError(
       "Cannot use --submit and --dry-run together: a dry run submits nothing; leave one out",
@@ -106,7 +105,7 @@ function splitModes(text: string): SplitMode[] {
   );
 }
 
-/** Refuses options that a stage would refuse, before it waits in a queue. */
+/** Refuses options that a stage would refuse, before its job waits in a queue. */
 function checkArguments({ stage, args }: ChainJob): void {
   try {
     CHAIN[stage].check(args);
@@ -124,7 +123,7 @@ async function checkFooters(files: readonly string[], jobs: readonly ChainJob[])
   await readKeyed(files, { ...options, rowRange: [0, 0] }).next();
 }
 
-/** The command with which jobs start the program: the one file if this is it, tasks of this checkout, or the package. */
+/** How jobs start the program: as this executable, by the tasks of this checkout, or from the package. */
 function programOf(given: string | undefined): string[] {
   if (given !== undefined) return [given];
   if (Deno.build.standalone) return [Deno.execPath()];

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import { type ArrayTask, parseArrayTask } from "../lib/io/files/array_task.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
@@ -20,7 +20,7 @@ import { probeRowsCommand, shardCommand } from "./split_stages.command.ts";
 import { neededParts } from "../lib/data/probe_rows/shard_layout.ts";
 import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
 
-/** The options in the form of the stages in lib. @param largestRecordBytes The largest record that a thread makes. */
+/** The options as lib/ takes them. @param largestRecordBytes The largest record that a thread makes. */
 function limitsOf(
   { task, memoryLimitGb, workers }: { task: string; memoryLimitGb: number; workers: number },
   largestRecordBytes?: number,
@@ -30,7 +30,6 @@ function limitsOf(
   return { task: parseArrayTask(task), memoryLimitBytes, workers: threads };
 }
 
-/** The result of a run. @param options The options of the stage. @param describe Describes the counts of a split. */
 function splitStageResult(
   stage: string,
   { output, task }: { output: string; task: string },
@@ -53,7 +52,7 @@ function splitStageResult(
   return { text, json: { stage, output, task, ...result } };
 }
 
-export const shardStage: Stage = defineStage(shardCommand, async (options, context) => {
+export const shardStage = defineStage(shardCommand, async (options, context) => {
   requireMeasurements(options.input, "shard");
   await checkInputs(options.input, options, context);
   using progress = new PhaseProgress(context, "rows");
@@ -72,10 +71,10 @@ export const shardStage: Stage = defineStage(shardCommand, async (options, conte
   );
 });
 
-/** Val and test are an eighth of train by default, so they get an eighth of its files. */
+/** Val and test have an eighth of train by default, so they also get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
 
-export const probeRowsStage: Stage = defineStage(probeRowsCommand, async (options, context) => {
+export const probeRowsStage = defineStage(probeRowsCommand, async (options, context) => {
   const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
   const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
   const numShards = [options.shards, numHeldOut, numHeldOut] as const;

@@ -37,7 +37,7 @@ export async function checkInputs(
   });
 }
 
-/** Refuses measurements instead of probe rows. @param action Such as `train on`. @throws {UserError} If it finds them. */
+/** @param action Such as `train on`. @throws {UserError} If it finds measurements instead of probe rows. */
 export function requireProbeRows(path: string, action: string): void {
   if (holds(path, ".arrayrecord") || !holds(path, ".parquet")) return;
   throw new UserError(
@@ -46,7 +46,7 @@ export function requireProbeRows(path: string, action: string): void {
   );
 }
 
-/** Refuses probe rows instead of measurements. @param action Such as `shard`. @throws {UserError} If it finds them. */
+/** @param action Such as `shard`. @throws {UserError} If it finds probe rows instead of measurements. */
 export function requireMeasurements(paths: readonly string[], action: string): void {
   for (const path of paths) {
     if (holds(path, ".parquet") || !holds(path, ".arrayrecord")) continue;
@@ -57,26 +57,22 @@ export function requireMeasurements(paths: readonly string[], action: string): v
   }
 }
 
-/** Whether a path is a file of a kind, or a folder with one. */
+/** Whether a path is a file of a kind, or a folder that contains one. */
 function holds(path: string, extension: string): boolean {
   if (!exists(path)) return false;
   if (!Deno.statSync(path).isDirectory) return path.endsWith(extension);
   return findFiles(path, { extensions: [extension] }).size > 0;
 }
 
-/** The counts of the output for the manifest. */
 interface WrittenFile extends Pick<Manifest, "counts"> {
-  /** Rows of the output file, if it has any. */
   rows?: number;
-  /** Numbers of rejected rows by reason; none by default. */
+  /** Numbers of rejected rows by reason. */
   rejected?: Manifest["rejected"];
 }
 
-/** A finished file. */
 export interface FileRun {
-  /** Its manifest, complete. */
   manifest: Manifest;
-  /** The duration of the work; 0 if it was done before. */
+  /** How long the work took; 0 if it had been done before. */
   seconds: number;
   /** Whether an earlier run with the same inputs and options had made it. */
   isDone: boolean;
@@ -113,7 +109,7 @@ export async function makeOutputFile(
   return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };
 }
 
-/** The paths of a manifest's outputs. */
+/** The paths of the outputs in a manifest. */
 export function outputPaths(output: string, { outputs }: Manifest): string[] {
   return outputs.map(({ path }) => `${dirname(output)}/${path}`);
 }

@@ -43,7 +43,6 @@ import { synthCommand } from "./synth.command.ts";
 import { trainCommand } from "./train.command.ts";
 import { watchCommand } from "./watch.command.ts";
 
-/** The stages by name. */
 export const STAGES = {
   "synth": synthCommand,
   "fetch": {

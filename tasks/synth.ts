@@ -4,13 +4,13 @@
  * @module
  */
 import { formatSeconds } from "../lib/base/text.ts";
-import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import { synthesize } from "../lib/data/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/data/synth/truth.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { synthCommand } from "./synth.command.ts";
 
-export const synthStage: Stage = defineStage(synthCommand, async (options, context): Promise<StageResult> => {
+export const synthStage = defineStage(synthCommand, async (options, context): Promise<StageResult> => {
   const { output, seed, rows, probes, destinations, days, ipv6Share, workers, overwrite } = options;
   const made = { seed, rows, probes, destinations, days, ipv6Share };
   const besides = (path: string) => [truthPathBeside(path)];

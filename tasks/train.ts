@@ -135,13 +135,13 @@ function configOf(options: TrainOptions): RunConfig {
   return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
 }
 
-/** A variable of the environment, if it may be read. */
+/** An environment variable, if it may be read. */
 function variable(name: string): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable: name });
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
-/** A context that shows nothing. */
+/** A context without output. */
 function silent({ signal }: StageContext): StageContext {
   const progress: StageContext["progress"] = (label, options) =>
     new Progress(label, { ...options, quiet: true });

@@ -6,7 +6,7 @@ import type { RttChoice } from "../lib/data/formats/format.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import { names, overwriteOther, readingOptions } from "./shared_options.ts";
 
-/** The environment variable with the key that posted alarms are signed with. */
+/** The environment variable with the key that signs posted alarms. */
 export const WEBHOOK_KEY = "PING_LLM_WEBHOOK_KEY";
 
 export const watchCommand = command({

@@ -42,13 +42,12 @@ import { watchCommand, WEBHOOK_KEY } from "./watch.command.ts";
 type Options = OptionsOf<typeof watchCommand>;
 
 const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
-/** The time between two writings of the metrics. */
 const METRICS_MS = 10_000;
-/** How long the webhook gets at the end of the input, and at a signal, ms. */
+/** How long the webhook may take at the end of the input and after a signal. */
 const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** The largest share of an input that may be left out. */
 const MAX_LEFT_OUT = 0.05;
-/** Limits of the connections of monitors. */
+/** Connection limits for monitors. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 export const watchStage = defineStage(watchCommand, async (options, stage) => {
@@ -152,7 +151,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   return { text: shown, json: { stage: "watch", ...counts, neededEvidence: watch.alarms.needed } };
 });
 
-/** The output of alarms: a file that is followed has no end, so its alarms are appended as they come. */
+/** A followed file has no end, so its alarms are appended as they come. */
 function openAlarms(
   { output, follow, overwrite }: Options,
   told: ToldAlarms,
@@ -179,7 +178,7 @@ function parsedAlarm(text: string): AlarmLine | undefined {
   }
 }
 
-/** The final counts, and as a line. */
+/** The final counts, also as a line. */
 function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements) {
   const counts = {
     measurements: watch.numMeasurements,
@@ -209,7 +208,7 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
   return { counts: { ...counts, rejected, skipped }, text };
 }
 
-/** Which alarms are told, for people. */
+/** Describes which alarms are reported. */
 function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): string {
   const compared = calibration.length > 0
     ? "--calibration"
@@ -220,7 +219,7 @@ function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): stri
     `with ${compared}`;
 }
 
-/** The evidence that alarms needed, for people. */
+/** Describes the evidence that alarms needed. */
 function neededOf({ needed: { outage, shift }, numDepartures, numAlarms }: PairWatch["alarms"]): string {
   const [outageNats, shiftNats] = [outage, shift].map((nats) => Number(nats.toPrecision(3)));
   const needed =
@@ -232,7 +231,7 @@ function neededOf({ needed: { outage, shift }, numDepartures, numAlarms }: PairW
   } weaker changes are not told, a larger --false-alarms tells more`;
 }
 
-/** @throws {UserError} If nothing of an input could be used, or more than a twentieth of it was left out. */
+/** @throws {UserError} If nothing in the input was usable, or more than a twentieth was left out. */
 function requireUsed(
   watch: PairWatch,
   { paths, rejected, skipped, firstRejected }: ArrivingMeasurements,
@@ -272,7 +271,7 @@ function arrivalsOf(
   return new ArrivingMeasurements(paths, { isFollowing, reading, signal, log });
 }
 
-/** The address and port of `--listen`. @throws {UsageError} If it is neither. */
+/** Parses `--listen`. @throws {UsageError} If it is not an address and port. */
 function placeOf(text: string): { host: string; port: number } {
   const [, host, port] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
   const address = host?.replace(/^\[(.*)\]$/, "$1");
@@ -299,7 +298,7 @@ function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageCon
 
 const GEO_FIELDS = { countryCode: "country", asNumber: "AS" };
 
-/** Where addresses are, by files, else by the places of a model. */
+/** Places of addresses from files, otherwise from a model. */
 async function placesOf(
   paths: readonly string[],
   model: PingModel | undefined,
@@ -318,15 +317,18 @@ async function placesOf(
   return places && ((address) => places.describe(address));
 }
 
-/** Work that is done now, again and again, and one last time. A file that cannot be written now may be written later. */
+/**
+ * Repeats work at intervals, beginning now, and once at the end. A file that cannot be written may become
+ * writable.
+ */
 class Repeated implements Disposable {
   readonly #timer: ReturnType<typeof setInterval>;
   #running: Promise<void> | undefined;
   #error: unknown;
-  /** The error of the system because of which it does not succeed now. */
+  /** The system error that currently makes it fail. */
   #failure: Error | undefined;
 
-  /** @param log Gets a line when the work fails for the first time, and when it succeeds again. */
+  /** @param log Called when the work first fails and when it succeeds again. */
   constructor(everyMs: number, readonly work: () => Promise<void>, readonly log: (line: string) => void) {
     this.#timer = setInterval(() => this.#running ??= this.#once(), everyMs);
     this.#running = this.#once();
@@ -412,7 +414,7 @@ async function calibrated(
   return { departures, days };
 }
 
-/** `1/day`, `0.5/hour`. */
+/** Parses `1/day`, `0.5/hour`. */
 function ratePerDay(text: string): number {
   const [, count, unit] = /^(\d+(?:\.\d+)?)\/(hour|day|week)$/.exec(text) ?? [];
   if (Number(count) > 0) return Number(count) * SECONDS_OF.day / SECONDS_OF[unit as keyof typeof SECONDS_OF];
@@ -421,7 +423,7 @@ function ratePerDay(text: string): number {
   );
 }
 
-/** The model's expectation for the pair when an alarm began, given the measurements before. */
+/** What the model expected of the pair when an alarm began, given the measurements before. */
 async function expectedAt(model: PingModel, event: AlarmEvent): Promise<Expectation | undefined> {
   if (event.kind !== "begin") return undefined;
   const { alarm: { src, dst, now }, timeS, history = [] } = event;

@@ -23,9 +23,7 @@ const WANTED = {
   wanted: "a series as CSV with the columns epoch;rtt;cp",
 };
 
-/** A series of RTTs. */
 export interface Series {
-  /** Its name without its folder. */
   file: string;
   /** ms, by row; NaN for a loss. */
   rttsMs: Float64Array;
@@ -33,24 +31,20 @@ export interface Series {
   marks: number[] | undefined;
 }
 
-/** The changes found in a file. */
 interface SeriesChanges {
   file: string;
   numRows: number;
-  /** The rows at which changes were found. */
+  /** Rows at which changes were found. */
   detections: number[];
-  /** The rows after each of them that were seen when it was reported. */
+  /** How many further rows were seen before each detection was reported. */
   delays: number[];
-  /** How that agrees with the marks; undefined without any column of marks. */
   agreement: ChangeAgreement | undefined;
 }
 
-/** The files of series that paths name. @throws {UserError} If there are none. */
 export function listSeries(paths: readonly string[]): string[] {
   return listInputs(paths, WANTED);
 }
 
-/** Reads a series. @throws {UserError} If a row cannot be read. */
 export async function readSeries(path: string): Promise<Series> {
   const rttsMs: number[] = [];
   const marks: number[] = [];
@@ -84,7 +78,7 @@ export async function readSeries(path: string): Promise<Series> {
   };
 }
 
-/** Finds the changes of a series, seeing a row only after those before it, and compares them with its marks afterwards. */
+/** Finds the changes of a series online, then compares them with its marks. */
 export function changesOf({ file, rttsMs, marks }: Series, options: Partial<ChangeOptions>): SeriesChanges {
   const detector = new ChangeDetector(options);
   const detections: number[] = [];
@@ -102,7 +96,7 @@ export function changesOf({ file, rttsMs, marks }: Series, options: Partial<Chan
   return { file, numRows: rttsMs.length, detections, delays, agreement };
 }
 
-/** The agreement with the marks as a table, by file, and the medians over the files. */
+/** A table of the agreement with the marks by file, with the medians over the files. */
 export function describeChanges(changes: readonly SeriesChanges[]): string {
   const marked = changes.flatMap(({ file, detections, agreement }) =>
     agreement ? [{ file, numDetections: detections.length, ...agreement }] : []
@@ -135,7 +129,7 @@ export function medianAgreement(
 
 type Searched = Omit<ChangeOptions, "delay" | "maxDelay" | "clearMargin">;
 
-/** Where settings are drawn from, evenly over the logarithm. */
+/** Ranges from which settings are drawn, log-uniformly. */
 const RANGES: Record<keyof Searched, readonly [number, number]> = {
   penalty: [7, 16],
   outlierShare: [0.003, 0.03],
@@ -145,10 +139,10 @@ const RANGES: Record<keyof Searched, readonly [number, number]> = {
   minBriefShiftMs: [0.7, 3],
   minShiftSpreads: [0.7, 3],
 };
-/** The number of divisions into folds; one alone says little of some 25 series. */
+/** How often the series are divided into folds: one division of some 25 series is not representative. */
 const NUM_DIVISIONS = 20;
 
-/** Draws a setting. @param number Which one. */
+/** @param number The index of the setting to draw. */
 export function drawSetting(seed: number, number: number): Searched {
   const random = new RandomStream(seed, "bench/changes/setting", number);
   const drawn = Object.entries(RANGES).map(([name, [low, high]]) => [
@@ -158,11 +152,11 @@ export function drawSetting(seed: number, number: number): Searched {
   return Object.fromEntries(drawn);
 }
 
-/** The median F2 of held-out series, with the setting that is best on the others. */
+/** The median F2 of held-out series under the setting that is best on the other series. */
 export interface CrossValidation {
-  /** Its mean over the divisions into folds. */
+  /** The mean over the divisions into folds. */
   mean: number;
-  /** Its least and largest over these. */
+  /** The extremes over the divisions. */
   range: [number, number];
 }
 
@@ -191,7 +185,7 @@ export function crossValidate(
   return { mean: meanOf(medians) ?? NaN, range: [Math.min(...medians), Math.max(...medians)] };
 }
 
-/** The setting with the largest sum of the median and the mean over some series: the median alone is rough. */
+/** The setting with the largest sum of median and mean over some series: the median alone is too coarse. */
 function bestOf(f2: readonly (readonly number[])[], series: readonly number[]): readonly number[] {
   const goodness = f2.map((each) => {
     const values = series.map((place) => each[place]);

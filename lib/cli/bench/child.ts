@@ -6,7 +6,7 @@
 import { UserError } from "../../base/errors.ts";
 import { ownProgram } from "../own_program.ts";
 
-/** The time that a process has to end by itself, s. */
+/** How long a process may take to end after SIGTERM, s. */
 const ENDING_S = 5;
 
 /**
@@ -58,7 +58,7 @@ export async function runChild(
   }
 }
 
-/** The reason why a process ended, by its standard error. */
+/** The reason why a process ended, from its standard error. */
 export function reasonIn(text: string): string {
   const lines = text.trimEnd().split("\n");
   return (lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "").replace(/^error: /, "");

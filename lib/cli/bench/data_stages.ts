@@ -20,10 +20,9 @@ import type { Usage } from "./usage.ts";
 
 const PACKETS = 3;
 const NO_REPLY = { x: "*" };
-/** The largest number of decimals of real replies. */
 const RTT_DECIMALS = 6;
 const MEAN_DECIMALS = 10;
-/** RTTs of a result differ by up to a tenth. */
+/** The RTTs of a result differ by up to a tenth. */
 const MOST_APART = 1000;
 
 /**
@@ -98,7 +97,7 @@ function atlasResult(batch: MeasurementBatch, row: number): Record<string, unkno
   };
 }
 
-/** RTTs whose mean is that of the row. */
+/** RTTs whose mean is the row's RTT. */
 function packetRttsMs({ rttMs, packetErrorCount }: MeasurementBatch, row: number): number[] {
   if (rttMs[row] === FAILED_RTT_MS) return [];
   const numReplies = PACKETS - (packetErrorCount?.[row] ?? 0);
@@ -119,7 +118,6 @@ export type StageRunner = (
   args: readonly string[],
 ) => Promise<{ usage: Usage; result: Record<string, unknown> }>;
 
-/** Options of the measurements. */
 interface DataBenchOptions {
   folder: string;
   rows: number;
@@ -128,25 +126,19 @@ interface DataBenchOptions {
   seed: number;
   workers: number;
   memoryLimitGb: number;
-  /** Number of runs of each stage. */
   repeats: number;
   runStage: StageRunner;
-  /** Called with lines for the user. */
   log: (line: string) => void;
   signal: AbortSignal;
 }
 
-/** Measures stages one after another. */
 export class DataBench {
-  /** The results so far. */
   readonly rows: Throughput[] = [];
-  /** The measurements that all stages read. */
   readonly parquet: string;
-  /** Probe rows made from them, after {@link probeRows}. */
+  /** Probe rows of these, once {@link probeRows} has made them. */
   readonly probeRowsFolder: string;
   readonly #options: DataBenchOptions;
 
-  /** @param options The sizes, and how stages run. */
   constructor(options: DataBenchOptions) {
     this.#options = options;
     this.parquet = join(options.folder, "measurements.parquet");
@@ -173,19 +165,17 @@ export class DataBench {
     removeOutput(output);
   }
 
-  /** Divides the measurements into shards. */
   async shard(): Promise<void> {
     const output = join(this.#options.folder, "shards");
     await this.#stage("shard", output, this.#inputArgs());
     Deno.removeSync(output, { recursive: true });
   }
 
-  /** Makes probe rows from the unsharded measurements. */
   async probeRows(): Promise<void> {
     await this.#stage("probe-rows", this.probeRowsFolder, this.#inputArgs());
   }
 
-  /** Measures a stage, and adds its row. @param numRows Rows that it passes over. */
+  /** Measures a stage. @param numRows The number of rows that it processes. */
   async #stage(
     stage: string,
     output: string,
@@ -217,14 +207,12 @@ export class DataBench {
   }
 }
 
-/** The size of a file, or of all files of a folder, in bytes. */
 function sizeOf(path: string): number {
   const { isDirectory, size } = Deno.statSync(path);
   if (!isDirectory) return size;
   return [...Deno.readDirSync(path)].reduce((sum, { name }) => sum + sizeOf(join(path, name)), 0);
 }
 
-/** Removes the output of a stage, so that the stage runs again. */
 function removeOutput(path: string): void {
   const manifestPath = manifestPathBeside(path);
   const outputs = readManifest(manifestPath)?.outputs.map((output) => join(dirname(path), output.path));

@@ -21,14 +21,12 @@ import { Transformer } from "../../model/transformer.ts";
 import { claimedAddresses, denseBatch } from "../../train/step_timing.ts";
 import { RandomStream } from "../../base/random.ts";
 
-/** The largest error of an adapter's results. */
 export interface CheckRow {
   name: string;
   error: number;
   allowedError: number;
 }
 
-/** Whether a result is as it should be. */
 export function isRight({ error, allowedError }: CheckRow): boolean {
   return error <= allowedError;
 }
@@ -36,7 +34,6 @@ export function isRight({ error, allowedError }: CheckRow): boolean {
 /** Tolerances relative to the largest element: a hundred roundings of a sum, and one or two to f16. */
 const ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
 
-/** Checks all kinds of kernels with tensors of a dtype as in the model. */
 export async function checkKernels(registry: KernelRegistry, dtype: DType): Promise<CheckRow[]> {
   const rows: CheckRow[] = [];
   for (const [name, check] of Object.entries({ checkProducts, checkAttention, checkRows, checkModel })) {
@@ -105,10 +102,10 @@ function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return Number.isNaN(largest) ? Infinity : largest;
 }
 
-/** The decrease of the loss along the gradient in the check of the gradient, nats. */
+/** How much the check of the gradient lowers the loss along it, nats. */
 const LOSS_CHANGE = 0.02;
 
-/** The decoder is f32 in any case. */
+/** The decoder always computes in f32. */
 const MODEL_ERROR = { f32: { slope: 1e-2, nats: 1e-4 }, f16: { slope: 2e-2, nats: 0.02 } };
 
 /** Checks a small model: its gradient against differences of its loss, its decoder against its forward pass. */
@@ -163,12 +160,11 @@ async function checkModel(registry: KernelRegistry, dtype: DType): Promise<Check
   ];
 }
 
-/** The largest error relative to the largest element. */
 function relativeError(found: ArrayLike<number>, wanted: ArrayLike<number>): number {
   return largestDifference(found, wanted) / largestDifference(wanted, new Float64Array(wanted.length));
 }
 
-/** Tensors of random numbers, with their values as the kernels read them. */
+/** Random tensors with their values as the kernels read them. */
 class RandomTensors {
   readonly #random = new RandomStream(0, "bench/checks");
 
@@ -186,7 +182,7 @@ class RandomTensors {
     return [tensor, Float32Array.from(stored)];
   }
 
-  /** Runs operations. @returns What they wrote. */
+  /** Runs operations. @returns What they wrote to `written`. */
   async run(add: (program: Program) => void, ...written: Tensor[]): Promise<Float32Array[]> {
     const program = new Program(this.registry, "check");
     add(program);
@@ -198,10 +194,10 @@ class RandomTensors {
   }
 }
 
-/** Attention is summed over more roundings to f16: of scores' weights and their gradients. */
+/** Attention sums more values that are rounded to f16: weights of scores and their gradients. */
 const ATTENTION_ERROR: Record<DType, number> = { f32: 5e-5, f16: 4e-3 };
 
-/** Compares attention and its gradient, of the head sizes of the presets, two segments a sequence. */
+/** Compares attention and its gradient at the head sizes of the presets, with two segments per sequence. */
 async function checkAttention(registry: KernelRegistry, dtype: DType): Promise<CheckRow[]> {
   const rows: CheckRow[] = [];
   for (const headDim of [64, 128]) {
@@ -251,7 +247,7 @@ async function checkAttention(registry: KernelRegistry, dtype: DType): Promise<C
   return rows;
 }
 
-/** Causal attention within segments in float64. @returns out, dq, dk, dv. */
+/** Causal attention within segments, in float64. @returns out, dq, dk, dv. */
 function attention(
   { sequenceLength: T, numHeads: H, headDim: D }: {
     sequenceLength: number;
@@ -291,7 +287,7 @@ function attention(
   return [out, dq, dk, dv];
 }
 
-/** Compares the kernels that work row by row, and AdamW. With f16, tensors are f16 as in the model. */
+/** Compares the row-wise kernels and AdamW. With f16, tensors have the dtypes that they have in the model. */
 async function checkRows(registry: KernelRegistry, dtype: DType): Promise<CheckRow[]> {
   using memory = new BenchMemory(registry.gpu);
   const tensors = new RandomTensors(registry, memory);
@@ -307,11 +303,10 @@ async function checkRows(registry: KernelRegistry, dtype: DType): Promise<CheckR
 
 type Compare = (name: string, found: ArrayLike<number>, wanted: ArrayLike<number>) => void;
 
-/** float32 epsilon. */
 const EPSILON = 1.1920929e-7;
 const NUM_ROWS = 37;
 
-/** Each row of some, x / sqrt(mean(x^2)), and the gradient by x given that by the result. */
+/** x / sqrt(mean(x^2)) of each row, and the gradient with respect to x given that of the result. */
 function normalized(
   x: ArrayLike<number>,
   dy: ArrayLike<number>,
@@ -365,7 +360,7 @@ async function checkHeads(tensors: RandomTensors, dtype: DType, compare: Compare
     y,
     dx,
   );
-  /** Turns each pair of dims by its angle, times a sign. */
+  /** Rotates each pair of dimensions by its angle times a sign. */
   const rotated = (values: ArrayLike<number>, sign: number) =>
     Float64Array.from(values, (value, i) => {
       const position = Math.floor(i / (3 * 64)) % 20;

@@ -31,19 +31,18 @@ import type { DType } from "../../tensor/tensor.ts";
 import { timingWeights } from "../../train/step_timing.ts";
 import { loadConfig, type RunConfig } from "../../train/run_config.ts";
 
-/** How a part opens its device and compiles kernels. */
 export interface PartOptions {
   gpu: GpuOptions;
   registry?: ConstructorParameters<typeof KernelRegistry>[1];
 }
 
-/** A configuration as the options of a command name it. */
+/** A configuration as given on the command line. */
 export interface NamedConfig {
   config: string;
   set: readonly string[];
 }
 
-/** A part: its kind, and what it needs. `seconds` is the time of each measurement, `maxS` that of all. */
+/** What to measure. `seconds` is the time of each measurement, `maxS` the time of all. */
 export type GpuPart =
   | PartOptions & { kind: "adapter" }
   | PartOptions & { kind: "checks" }
@@ -58,7 +57,6 @@ export type GpuPart =
   | PartOptions & NamedConfig & { kind: "products"; maxRows: number; seconds: number; maxS: number }
   | PartOptions & NamedConfig & { kind: "decoding"; queries: { query: DecodedQuery; rows: number[] }[] };
 
-/** The speed of a product computed in one way. */
 export interface WayRow {
   shape: string;
   /** Kernel, tile and splits, or {@link CHOSEN}. */
@@ -66,10 +64,8 @@ export interface WayRow {
   gigaflopsPerS: number;
 }
 
-/** The way that the program chooses. */
 export const CHOSEN = "as chosen";
 
-/** What each kind of part gives. */
 export interface PartResults {
   adapter: GpuInfo;
   checks: CheckRow[];
@@ -80,7 +76,7 @@ export interface PartResults {
   decoding: DecodingRow[];
 }
 
-/** Measures a part. @throws {UserError} If the engine, the peer or the memory for it is not there. */
+/** @throws {UserError} If the engine, the peer or enough memory is not available. */
 export async function runGpuPart(
   part: GpuPart,
   { signal }: { signal: AbortSignal },
@@ -117,7 +113,7 @@ function withDtype(config: RunConfig, dtype: DType = "f32"): RunConfig {
   return { ...config, train: { ...config.train, dtype } };
 }
 
-/** Attention and its gradient, or the kernels that work row by row, for a micro-batch. */
+/** Attention and its gradient, or the row-wise kernels, for one micro-batch. */
 async function measureKernels(
   registry: KernelRegistry,
   part: GpuPart & { kind: "kernels" },
@@ -134,10 +130,10 @@ async function measureKernels(
   return rows;
 }
 
-/** The numbers of splits of gradients that are tried. */
+/** Numbers of splits that are tried for gradients. */
 const SPLITS = [1, 2, 4, 8, 16];
 
-/** Each product of the layers, as it is chosen and in all other ways. */
+/** Each product of the layers, computed as chosen and in all other ways. */
 async function measureProducts(
   registry: KernelRegistry,
   part: GpuPart & { kind: "products" },

@@ -24,33 +24,31 @@ interface QuickStep {
 
 export interface QuickEnd extends QuickStep {
   seconds: number;
-  /** What was measured; absent if nothing was. */
   result?: unknown;
-  /** Why nothing was measured. */
   reason?: string;
 }
 
 /** A constant that was chosen without a measurement on this adapter. */
 interface Choice {
   name: string;
-  /** Its values, the present one first, and the parts that measure them. */
+  /** The current value first, each with the part that measures it. */
   ways: [value: string, part: GpuPart][];
 }
 
 export interface QuickPlan {
   isSoftware: boolean;
-  /** The configuration of most steps and a large one, each with one micro-batch a step. */
+  /** The configurations of most steps and of the large model, with one micro-batch per step. */
   usual: NamedConfig;
   large: NamedConfig;
-  /** The first one with all its micro-batches. */
+  /** The usual one with all of its micro-batches. */
   whole: NamedConfig;
   queries: readonly [DecodedQuery, DecodedQuery];
 }
 
-/** A new value has to be faster by this factor. */
+/** How much faster a new value has to be. */
 const WORTH_A_CHANGE = 1.03;
 
-/** What is tried. Add choices here: their values may differ in the options of the device and of the registry. */
+/** The choices to try. Their values may differ in the options of the device and of the registry. */
 function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
   const { training, kernels, usual, isSoftware } = parts;
   const rows = kernels("deno", "f32", "rows");
@@ -88,7 +86,6 @@ function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
   ];
 }
 
-/** Makes the parts of a plan. */
 function partsOf({ isSoftware, usual, queries }: QuickPlan) {
   const scale = isSoftware
     ? { trainS: 0.001, caseS: 0.001, maxRows: 256, maxS: 5, rows: [[132], [24]] }
@@ -133,7 +130,6 @@ function partsOf({ isSoftware, usual, queries }: QuickPlan) {
 const ENGINES: readonly EngineName[] = ["deno", "dawn"];
 const TRAINED: readonly (readonly [EngineName, DType])[] = [["deno", "f32"], ["dawn", "f16"]];
 
-/** The steps in their order. */
 export function quickSteps(plan: QuickPlan): QuickStep[] {
   const { isSoftware, usual, large, whole } = plan;
   const parts = partsOf(plan);
@@ -213,7 +209,7 @@ export async function runQuick(
   return ends;
 }
 
-/** Whether a result is wrong, or the checks of an engine that is there failed. */
+/** Whether a result is wrong, or the checks of an available engine failed. */
 export function hasFault(ends: readonly QuickEnd[]): boolean {
   const engines = new Set(resultsOf(ends, "adapter").map(({ part }) => part.gpu.engine));
   return ends.some(({ part, reason }) =>
@@ -222,7 +218,6 @@ export function hasFault(ends: readonly QuickEnd[]): boolean {
     resultsOf(ends, "checks").some(({ result }) => !result.every(isRight));
 }
 
-/** The results of a kind, with their steps. */
 function resultsOf<K extends keyof PartResults>(
   ends: readonly QuickEnd[],
   kind: K,
@@ -299,7 +294,7 @@ function describeTraining(ends: readonly QuickEnd[]): string {
   return lines.length > 0 ? formatTable([head, ...lines], { left: [0] }) : "";
 }
 
-/** The times of a step of the first model, a column for each engine and dtype. */
+/** The time of each kernel in a training step of the usual model, with a column per engine and dtype. */
 function describeKernels(ends: readonly QuickEnd[]): string {
   const runs = resultsOf(ends, "training").filter(({ step }) => step.name.startsWith("train in"));
   if (runs.length === 0) return "";
@@ -321,7 +316,7 @@ function describeKernels(ends: readonly QuickEnd[]): string {
   return formatTable([head, ...lines, ["all", ...runs.flatMap((run) => [totalOf(run), ""])]], { left: [0] });
 }
 
-/** Attention, or kernels of rows, a column for each step. */
+/** Attention or row-wise kernels, with a column per step. */
 function describeCases(ends: readonly QuickEnd[], of: "attention" | "rows"): string {
   const runs = resultsOf(ends, "kernels").filter(({ part }) => part.of === of);
   if (runs.length === 0) return "";
@@ -336,7 +331,7 @@ function describeCases(ends: readonly QuickEnd[], of: "attention" | "rows"): str
   return formatTable([["kernel", "", ...runs.map(({ step }) => step.name)], ...cases], { left: [0, 1] });
 }
 
-/** Speeds of the values of each choice, with the advice. */
+/** The speed of each value of a choice, and the advice. */
 function describeChoices(ends: readonly QuickEnd[], plan: QuickPlan): string {
   const lines = choicesOf(partsOf(plan)).map(({ name, ways }) => {
     const speeds = ways.map(([, part]) => speedOf(ends, part));
@@ -357,7 +352,7 @@ function describeChoices(ends: readonly QuickEnd[], plan: QuickPlan): string {
   return formatTable([["choice", "speed", "advice"], ...lines], { left: [0, 1, 2] });
 }
 
-/** A number that is larger for what is faster; undefined if a part was not measured. */
+/** A figure that is larger for faster parts; undefined if the part was not measured. */
 function speedOf(ends: readonly QuickEnd[], part: GpuPart): number | undefined {
   const key = JSON.stringify(part);
   const end = ends.find((end) => JSON.stringify(end.part) === key);
@@ -381,7 +376,7 @@ function describeDecoding(ends: readonly QuickEnd[]): string {
   return lines.length > 0 ? formatTable([head, ...lines], { left: [0, 1] }) : "";
 }
 
-/** For each product what is chosen, and the best way. */
+/** The chosen and the best way to compute each product. */
 function describeWays(rows: readonly WayRow[]): string {
   const lines = [...Map.groupBy(rows, ({ shape }) => shape)].map(([shape, rows]) => {
     const best = rows.reduce((best, row) => row.gigaflopsPerS > best.gigaflopsPerS ? row : best);

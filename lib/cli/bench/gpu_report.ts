@@ -11,37 +11,32 @@ import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../../tensor
 
 // `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or no change.
 
-/** The advice for a constant. */
 export interface Finding {
   constant: string;
   file: string;
-  /** The present value. */
   present: string;
   /** `set to …`, `stays` or `not measured`. */
   advice: string;
-  /** The measurements behind the advice. */
   why: string;
 }
 
-/** The limits of queries, which this folder may not import. */
+/** Limits of lib/query, which this folder may not import. */
 interface QueryConstants {
   MAX_ROWS: number;
   MAX_CONTINUATIONS: number;
 }
 
-/** The best value by the measurements; undefined if a needed one is missing. */
+/** The best measured value; undefined if a necessary measurement is missing. */
 type Judgement = { best: unknown; why: string } | undefined;
 
-/** A constant is changed only if the new value is faster by this factor. */
+/** A constant is changed only if the new value is this much faster. */
 const WORTH_A_CHANGE = 1.03;
-/** The values tried for each part of the rule of splits. */
 const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
   enoughWorkgroups: [64, 128, 256, 512, 1024, 2048, 4096],
   minSplitK: [64, 128, 256, 512, 1024, 2048],
   maxSplits: [1, 2, 4, 8, 16, 32],
 };
 
-/** The advice for all constants. */
 export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
   const { submits: [submit], products, training, decoding } = rows;
   const timer = "the call waits";
@@ -78,17 +73,16 @@ export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryCo
 
 const EXTENT_FILE = "lib/query/model_decoders.ts";
 
-/** A finding as a line. */
 export function describeFinding({ constant, file, present, advice, why }: Finding): string {
   return `${constant} (${file}, ${present}): ${advice}; ${why}`;
 }
 
-/** The best rate of the products, in GFLOP/s; 0 without products. */
+/** In GFLOP/s; 0 without products. */
 export function peakOf(products: readonly ProductRow[]): number {
   return Math.max(0, ...products.map(({ gigaflopsPerS }) => gigaflopsPerS));
 }
 
-/** The first candidate that costs about as much as the cheapest. @param candidates The present one first. */
+/** The first candidate whose cost is close to the minimum. @param candidates The current value first. */
 function firstOfBest<T>(candidates: readonly T[], costOf: (candidate: T) => number): T {
   const costs = candidates.map(costOf);
   const limit = WORTH_A_CHANGE * Math.min(...costs);
@@ -109,7 +103,7 @@ function judgeTimer(submit: SubmitRow | undefined, present: string): Judgement {
   };
 }
 
-/** The number of tiles of 128 x 128 from which they are faster than tiles of 64 x 64. */
+/** The number of 128 x 128 tiles from which they are faster than 64 x 64 tiles. */
 function judgeTiles(products: readonly ProductRow[]): Judgement {
   const rows = products.filter(({ part, kind }) => part === "fill" && kind === "NT");
   const sizes = [...Map.groupBy(rows, ({ m, n }) => m * n / 128 ** 2)].flatMap(([tiles, rows]) => {
@@ -127,7 +121,7 @@ function judgeTiles(products: readonly ProductRow[]): Judgement {
   };
 }
 
-/** The rule of splits with the fastest gradients of the presets; of equal ones the one with the fewest changes. */
+/** The split rule with the fastest gradients of the presets; ties go to the fewest changes. */
 function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: string } | undefined {
   const rows = products.filter(({ part }) => part === "splits");
   const shapes = [...Map.groupBy(rows, ({ m, n, k }) => `${m} x ${n} x ${k}`).values()];
@@ -146,7 +140,7 @@ function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: s
   return { best, why };
 }
 
-/** The rate at a number of splits, interpolated linearly over its logarithm between measured numbers. */
+/** The rate at a number of splits, interpolated over its logarithm. */
 function rateAt(rows: readonly ProductRow[], splits: number): number {
   const above = rows.findIndex((row) => row.splits >= splits);
   const a = rows[Math.max(0, above - 1)];
@@ -194,7 +188,6 @@ function judgeRows(measured: readonly DecodingRow[], present: number): Judgement
   };
 }
 
-/** The page. @param notes Notes for the reader at the top. */
 export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
   adapter: AdapterRow;
   findings: readonly Finding[];
@@ -248,13 +241,13 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
 const textOf = (value: unknown) =>
   typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
 
-/** A table of rows with the same fields; field names end in their units. */
+/** A table of rows with equal fields, whose names end in their units. */
 function tableOfRows(rows: readonly object[]): string {
   if (rows.length === 0) return "<p>None.</p>";
   return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));
 }
 
-/** The rates of each shape, a column for each way to compute it, the best one marked. */
+/** Rates with a row per shape and a column per way to compute it, the best marked. */
 function tableOfRates(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
   const ways = [...new Set(products.map(wayOf))];
   const shapes = Map.groupBy(products, ({ kind, m, n, k }) => `${kind} ${m} x ${n} x ${k}`);

@@ -29,17 +29,20 @@ import { deriveConfig, loadConfig, PRESETS, type RunConfig } from "../../train/r
 import { planMemory } from "../../train/memory_plan.ts";
 import { medianOf } from "./throughput.ts";
 
-/** The time of a submit, and whether onSubmittedWorkDone() waits for the work in the call itself. */
+/** The cost of a submit, and whether onSubmittedWorkDone() blocks until the work is done. */
 export interface SubmitRow {
-  /** Seconds of one small product, until the call returns; the median. */
+  /** Median seconds until the call returns, for one small product. */
   submitS: number;
-  /** Seconds of much work, until the call returns, and until its promise settles. */
+  /** Seconds until the call returns and until its promise settles, for much work. */
   callS: number;
   settledS: number;
 }
 
 export interface ProductRow {
-  /** The purpose: how many tiles fill the adapter, how many splits are best, the layers of the presets. */
+  /**
+   * What the product shows: how many tiles fill the adapter, the best number of splits, or the layers of the
+   * presets.
+   */
   part: "fill" | "splits" | "layers";
   kind: GemmKind;
   m: number;
@@ -53,11 +56,10 @@ export interface ProductRow {
   gigaflopsPerS: number;
 }
 
-/** The speed of training. */
 export interface TrainingRow {
   dtype: DType;
   steps: number;
-  /** Seconds from opening the device to the end of the first step, and the median of the steps after it. */
+  /** Seconds from opening the device to the end of the first step, and the median of later steps. */
   startS: number;
   stepS: number;
   tokensPerS: number;
@@ -66,7 +68,6 @@ export interface TrainingRow {
   plannedMemoryBytes: number;
 }
 
-/** A kind of query, in terms of decoding. */
 export interface DecodedQuery {
   /** `one step`: distributions of RTTs; `many steps`: whole measurements. */
   kind: "one step" | "many steps";
@@ -76,12 +77,11 @@ export interface DecodedQuery {
   steps: number;
 }
 
-/** The speed of rows decoded together. */
 export interface DecodingRow extends DecodedQuery {
   rows: number;
-  /** Median seconds of the prompts and all steps, results read back. */
+  /** Median seconds of prefill and all steps, including reading the results. */
   seconds: number;
-  /** Tokens of steps. */
+  /** Tokens of the steps only. */
   tokensPerS: number;
 }
 
@@ -89,44 +89,40 @@ export interface SurveyRows {
   checks: CheckRow[];
   submits: SubmitRow[];
   products: ProductRow[];
-  /** On a device with or without subgroups. */
+  /** Measured on a device with or without subgroups. */
   kernels: (BenchRow & { subgroups: boolean })[];
   training: TrainingRow[];
   decoding: DecodingRow[];
 }
 
-/** Rows before the first step. */
 export function emptyRows(): SurveyRows {
   return { checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] };
 }
 
 interface SurveyStep {
   name: string;
-  /** Measures and adds rows. */
   run(): Promise<void>;
 }
 
-/** The result of a step. */
 export interface StepEnd {
   name: string;
   seconds: number;
-  /** The reason if nothing was measured; absent on success. */
   reason?: string;
 }
 
-/** A device that steps share; one is open at a time. */
+/** The device that steps share; at most one is open. */
 export class SurveyDevice implements Disposable {
   #registry: KernelRegistry | undefined;
   #subgroups = true;
 
-  /** The device with or without subgroups. @throws {UserError} If there is no adapter. */
+  /** @throws {UserError} If there is no adapter. */
   async registry(subgroups = true): Promise<KernelRegistry> {
     if (this.#subgroups !== subgroups) this[Symbol.dispose]();
     this.#subgroups = subgroups;
     return this.#registry ??= new KernelRegistry(await Gpu.open({ subgroups }));
   }
 
-  /** Frees the device with all its memory; the next request opens another one. */
+  /** Frees the device and its memory; the next request opens another one. */
   [Symbol.dispose](): void {
     this.#registry?.gpu.close();
     this.#registry = undefined;
@@ -186,7 +182,7 @@ export async function describeAdapter({ device, info }: Gpu): Promise<AdapterRow
 
 // The steps, at the sizes of the presets for a GPU, and at small ones for a software adapter.
 
-/** The smallest time of the large work. */
+/** The least duration of the large work. */
 const LONG_S = 0.1;
 
 async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> {
@@ -240,7 +236,7 @@ export async function timeTraining(
   return { row, profile };
 }
 
-/** The smallest number of repetitions, and the time for more. */
+/** The least number of repetitions and their total time. */
 const MIN_REPETITIONS = 3;
 const TIMED_S = 0.5;
 
@@ -287,26 +283,24 @@ export async function timeDecoding(
   return { ...query, rows, seconds, tokensPerS: next.length * steps / seconds };
 }
 
-/** The size of a survey. */
 interface SurveyScale {
   /** Seconds for which each kernel is timed. */
   caseS: number;
-  /** Products to time: tiles of 64 x 64 of the result, and steps of k. */
+  /** Sizes of the products that fill the adapter: 64 x 64 tiles of the result, and the extent of k. */
   fillTiles: readonly number[];
   fillK: number;
-  /** Configurations whose layers are timed, and the most rows. */
+  /** Presets whose layers are timed, and the largest number of rows. */
   presets: readonly string[];
   maxRows: number;
-  /** Numbers of splits of gradients. */
+  /** Numbers of splits tried for gradients. */
   splits: readonly number[];
-  /** Seconds for which each storage is trained. */
+  /** Training time per storage format. */
   trainS: number;
-  /** Rows that are decoded together, by one step or by many. */
+  /** Numbers of rows decoded together, in one step or in many. */
   rowsOfOneStep: readonly number[];
   rowsOfManySteps: readonly number[];
 }
 
-/** The sizes for each kind of adapter. */
 export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
   full: {
     caseS: 0.15,
@@ -332,17 +326,16 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
   },
 };
 
-/** The input of a survey's steps. */
 interface SurveyPlan {
   scale: SurveyScale;
   adapter: AdapterRow;
   device: SurveyDevice;
-  /** The configuration whose model is trained and decodes. */
+  /** The configuration of the trained and decoded model. */
   config: RunConfig;
   queries: readonly [DecodedQuery, DecodedQuery];
 }
 
-/** The steps, which add to `rows`, the most important first. */
+/** The steps, most important first; they add to `rows`. */
 export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
   const { scale, device, config, queries } = plan;
   const seconds = scale.caseS;
@@ -397,7 +390,7 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
 type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;
 type TimedProduct = { row: Omit<ProductRow, "gigaflopsPerS">; benchCase: BenchCase };
 
-/** The products to time: `splits` with those that fill the adapter, `layers` of the presets. */
+/** The products to time: `splits` including those that fill the adapter, and the `layers` of the presets. */
 function productsOf(
   configs: readonly RunConfig[],
   { scale, adapter }: SurveyPlan,
@@ -441,14 +434,14 @@ function productsOf(
   return { splits, layers };
 }
 
-/** The rows of a result of `count` tiles: about a square, and even, so that tiles of 128 x 128 divide both sides. */
+/** Rows of a nearly square result of `count` tiles; even, so that 128 x 128 tiles divide both sides. */
 function sideOf(count: number): number {
   let side = 2 * Math.floor(Math.sqrt(count) / 2);
   while (count / side % 2 !== 0) side -= 2;
   return side;
 }
 
-/** Tokens of a micro-batch, within the scale. */
+/** Tokens of a micro-batch, limited by the scale. */
 function numRowsOf({ model, train }: RunConfig, { maxRows }: Pick<SurveyScale, "maxRows">): number {
   return Math.min(maxRows, train.microBatchSize * model.sequenceLength);
 }

@@ -23,46 +23,42 @@ import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
 
 export interface BenchCase {
   readonly name: string;
-  /** `GFLOP/s`: work counts floating-point operations, more is better; `ns/element`: it counts elements. */
+  /** `GFLOP/s`: work is floating-point operations, more is better; `ns/element`: work is elements. */
   readonly unit: "GFLOP/s" | "ns/element";
-  /** The operations or elements of one repetition. */
   readonly work: number;
   /** Makes the tensors. @returns A function that appends one repetition to a program. */
   prepare(memory: BenchMemory): (program: Program) => void;
 }
 
-/** The speed of a case. */
 export interface BenchRow {
   readonly name: string;
   readonly unit: BenchCase["unit"];
   readonly median: number;
   readonly slowest: number;
   readonly fastest: number;
-  /** Number of timed repetitions. */
   readonly repetitions: number;
-  /** Memory traffic at the median time, with the tensors of each dispatch counted once. */
+  /** Memory traffic at the median time, counting the tensors of each dispatch once. */
   readonly gigabytesPerSecond: number;
-  /** Processor seconds used per second while timing. */
+  /** Processor seconds per second of timing. */
   readonly coresBusy: number;
-  /** `median` by processor time, which on a software adapter does not depend on other programs. */
+  /** `median` by processor time, which other programs do not affect on a software adapter. */
   readonly perCore: number;
 }
 
-/** After this many elements the values repeat: computing each one would take longer than timing the kernels. */
+/** Values repeat after this many elements: computing each would take longer than timing the kernels. */
 const PATTERN_LENGTH = 2 ** 16;
 
-/** Tensors of one case, freed after it. */
 export class BenchMemory {
   readonly #tensors: Tensor[] = [];
 
   constructor(readonly gpu: Gpu) {}
 
-  /** A tensor of numbers spread evenly over [-0.5, 0.5): zeros could be faster than real data. */
+  /** Numbers spread evenly over [-0.5, 0.5), because zeros could be faster than real data. */
   float32(label: string, shape: readonly number[]): Tensor {
     return this.floats(label, shape, "f32");
   }
 
-  /** {@link float32} for any dtype. @param shape For f16, an even number of elements. */
+  /** {@link float32} of any dtype. @param shape An even number of elements for f16. */
   floats(label: string, shape: readonly number[], dtype: DType): Tensor {
     const tensor = this.#keep(this.gpu.tensor(label, shape, dtype));
     const data = new (dtype === "f16" ? Float16Array : Float32Array)(tensorLength(tensor));
@@ -73,14 +69,13 @@ export class BenchMemory {
     return tensor;
   }
 
-  /** A tensor of integers `(7 i) mod below`. */
+  /** The integers `(7 i) mod below`. */
   uint32(label: string, shape: readonly number[], below: number): Tensor {
     const data = new Uint32Array(shape.reduce((product, extent) => product * extent, 1));
     for (let i = 0; i < data.length; i++) data[i] = 7 * i % below;
     return this.uint32From(label, shape, data);
   }
 
-  /** A tensor of these integers. */
   uint32From(label: string, shape: readonly number[], data: Uint32Array<ArrayBuffer>): Tensor {
     return this.#keep(this.gpu.tensorFrom(label, shape, data));
   }
@@ -95,7 +90,7 @@ export class BenchMemory {
   }
 }
 
-/** Batches per case; odd, because of the median. */
+/** Odd, so that there is a median batch. */
 const NUM_BATCHES = 7;
 /** Bounds the dispatches of one submit. */
 const MAX_REPETITIONS = 1000;
@@ -175,10 +170,10 @@ function speedOf({ unit, work }: BenchCase, seconds: number): number {
 /** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
 const ROWS = 2048;
 
-/** Inputs and outputs of the linear layers: squares, then the demo preset's MLP up and down, and its head. */
+/** Inputs and outputs of linear layers: squares, then the MLP (up, down) and head of the demo preset. */
 const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 272]];
 
-/** The cases of all kernels, in the variant chosen for the adapter, in the order of the table. */
+/** All cases in the order of the table, each in the variant chosen for the adapter. */
 export function kernelCases(): BenchCase[] {
   return [
     ...layerProducts().map((product) => gemmCase(...product)),
@@ -195,7 +190,7 @@ export function kernelCases(): BenchCase[] {
   ];
 }
 
-/** Kind, m, n and k of the linear layers' three products: y = x W^T, dx = dy W, dW = dy^T x. */
+/** Kind, m, n, k of the three products of each linear layer: y = x W^T, dx = dy W, dW = dy^T x. */
 function layerProducts(): [GemmKind, number, number, number][] {
   return LAYERS.flatMap(([width, outputs]): [GemmKind, number, number, number][] => [
     ["NT", ROWS, outputs, width],
@@ -347,7 +342,6 @@ export function rowCases(width: number, rows = ROWS): BenchCase[] {
   ];
 }
 
-/** The normalisation and rotation of heads. */
 export function headCases(
   heads: { numHeads: number; headDim: number; sequenceLength: number },
   rows = ROWS,

@@ -11,17 +11,15 @@ import { ArrayRecordWriter } from "../../io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../data/probe_rows/probe_row.ts";
 import { measureUsage, type Usage } from "./usage.ts";
 
-/** The data and the options of loading it. */
 export interface LoaderPassOptions {
-  /** The output folder of `probe-rows`. */
   data: string;
   split: string;
   seed: number;
   sequenceLength: number;
   batchSize: number;
-  /** Threads that make batches, 0 for none. */
+  /** Threads that make batches, or 0. */
   numWorkers: number;
-  /** The least duration of the passes after the first, seconds; the first ends with its epoch. */
+  /** The least duration of the passes after the first, which ends with its epoch. */
   seconds: number;
 }
 
@@ -68,12 +66,12 @@ export async function passLoader(
 
 // Made-up probe rows of sizes that are difficult for a loader; rows of `synth` have about the same size.
 
-/** Sizes: short ones, exponential; or half of 1 to 5, half short, and four with most of the data. */
+/** Exponential short rows; or half rows of 1 to 5, half short ones, and four with most of the data. */
 type RowMix = "short rows" | "mixed rows";
 
 /** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
 const MEAN_SHORT = 60;
-/** Measurements of a huge row; fewer if the total is small. */
+/** Measurements of a huge row, fewer if the total is small. */
 const MAX_HUGE = 200_000;
 const NUM_HUGE = 4;
 const NUM_ADDRESSES = 8;

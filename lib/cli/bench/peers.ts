@@ -28,28 +28,26 @@ import { medianOf } from "./throughput.ts";
 import { timed, type Times } from "./usage.ts";
 import { fromFileUrl } from "@std/path";
 
-/** Steps whose losses are compared. They also warm both up. */
+/** Steps whose losses are compared; they also warm up both programs. */
 const NUM_CHECKED_STEPS = 3;
-/** The largest relative difference of the losses; in f16 against bf16, whose roundings are 2^-9. */
+/** The largest relative difference of losses; f16 is compared with bf16, which rounds to 2^-9. */
 const MAX_LOSS_DIFFERENCE: Record<DType, number> = { f32: 1e-3, f16: 2e-2 };
-/** Steps of a turn on a GPU, submitted together as a run does. */
+/** Steps of a turn on a GPU, submitted together as in a training run. */
 const STEPS_TOGETHER = 8;
 
-/** The training speeds of both, in tokens/s. */
+/** The training speeds of both programs, in tokens/s. */
 export interface TrainingComparison {
   readonly peer: PeerName;
-  /** The device of the peer. */
   readonly device: string;
-  /** This program's engine and dtype. */
+  /** The engine and dtype of this program. */
   readonly engine: EngineName;
   readonly dtype: DType;
   readonly median: number;
   readonly peerMedian: number;
-  /** By processor time, which on a software adapter does not depend on other programs. */
+  /** By processor time, which other programs do not affect on a software adapter. */
   readonly perCore: number;
   readonly peerPerCore: number;
   readonly tokensPerStep: number;
-  /** Timed steps of each. */
   readonly numSteps: number;
   /** The largest relative difference of the losses of the checked steps. */
   readonly lossDifference: number;
@@ -139,7 +137,7 @@ export async function compareTraining(
   };
 }
 
-/** Prepares this program's training, and gives the peer the same model, weights and batch. */
+/** Prepares this program's training and sends the peer the same model, weights and batch. */
 async function startTraining(registry: KernelRegistry, peer: Peer, config: RunConfig) {
   const { model: modelConfig, optim, train: { microBatchSize: batchSize, steps: totalSteps, dtype } } =
     config;
@@ -165,7 +163,6 @@ async function startTraining(registry: KernelRegistry, peer: Peer, config: RunCo
     gpu.check();
     return { seconds, cpuSeconds };
   };
-  /** The mean loss of the last step, nats. */
   const loss = async () => (await gpu.read(model.lossSum))[0][0] / numTokens;
   /** The hyperparameters of a step as the optimizer applies them. */
   const numbersOf = (stepIndex: number) => {
@@ -218,7 +215,7 @@ async function sendModel(
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 
-/** A table of comparisons, and lines about them. */
+/** A table of comparisons, with notes. */
 export function describeComparisons(comparisons: readonly TrainingComparison[]): string[] {
   const head = ["tokens/s, beside", "this program", "", "ms a step", "other", "ms", "ratio"];
   const fastest = comparisons.find(({ peer }) => peer === "torch.compile bf16");
@@ -241,7 +238,7 @@ export function describeComparisons(comparisons: readonly TrainingComparison[]):
 const format = (value: number) => value.toPrecision(3);
 const ratioOf = (ours: number, theirs: number) => `${(ours / theirs).toFixed(2)} x`;
 
-/** A configuration without the options that peers do not have: address embeddings, shifted keys, loss weights. */
+/** The configuration without features that peers lack: address embeddings, shifted keys, loss weights. */
 export function comparableConfig(config: RunConfig, dtype: DType): RunConfig {
   const { model, train } = config;
   return {
@@ -261,30 +258,27 @@ export function comparableConfig(config: RunConfig, dtype: DType): RunConfig {
 
 // A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs take turns.
 
-/** A program that answers requests. */
 export interface Peer {
   readonly name: PeerName;
   readonly device: string;
   ask(request: PeerRequest): Promise<PeerReply>;
 }
 
-/** The peers: jax-js on the same adapter, PyTorch on the processor or a GPU with CUDA. */
+/** jax-js on the same adapter, or PyTorch on the processor or a CUDA GPU. */
 export type PeerName = "jax-js" | `${"PyTorch" | "torch.compile"} ${"f32" | "bf16"}`;
 
-/** The peers to compare with on an adapter, each with this program's dtype beside it; the last one is the fastest. */
+/** The peers for an adapter, each with the dtype that this program uses beside it; the fastest is last. */
 export function peersOn({ isSoftware }: Pick<GpuInfo, "isSoftware">): [PeerName, DType][] {
   if (isSoftware) return [["jax-js", "f32"], ["PyTorch f32", "f32"], ["torch.compile f32", "f32"]];
   return [["PyTorch f32", "f32"], ["PyTorch bf16", "f16"], ["torch.compile bf16", "f16"]];
 }
 
-/** The options of starting a peer. */
 interface PeerOptions {
-  /** Where PyTorch runs (`cpu`). */
+  /** Where PyTorch runs (default: cpu). */
   torchDevice?: "cpu" | "cuda";
   signal?: AbortSignal;
-  /** Whether jax-js may use only cached packages. */
+  /** Whether jax-js may only use cached packages. */
   cachedOnly?: boolean;
-  /** Further environment variables. */
   env?: Record<string, string>;
 }
 

@@ -15,9 +15,9 @@
  */
 import { timed } from "./usage.ts";
 
-/** An array on jax-js's device. */
+/** An array on the device of jax-js. */
 interface JaxArray {
-  /** The same array, for another use. */
+  /** The same array, for one more use. */
   readonly ref: JaxArray;
   add(other: JaxArray | number): JaxArray;
   sub(other: JaxArray | number): JaxArray;
@@ -30,7 +30,7 @@ interface JaxArray {
   data(): Promise<Float32Array>;
 }
 
-/** Arrays by name; jax-js's transformations go through all of them. */
+/** Arrays by name, which the transformations of jax-js traverse. */
 type JaxArrays = { [name: string]: JaxArray };
 
 interface Jax {
@@ -66,7 +66,7 @@ interface Jax {
   };
 }
 
-/** The model's extents and options; those of `ModelConfig`, with the vocabulary's size. */
+/** The fields of `ModelConfig`, with the size of the vocabulary. */
 interface JaxModelConfig {
   numLayers: number;
   width: number;
@@ -84,7 +84,7 @@ interface JaxModelConfig {
 const EPSILON = 1.1920929e-7;
 const ROTATION_BASE = 10000;
 
-/** The inputs that are the same in every step: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T). */
+/** Inputs that never change: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T). */
 function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
   const { sequenceLength: T, headDim } = config;
   const half = headDim / 2;
@@ -152,20 +152,18 @@ function jaxLoss(
   };
 }
 
-/** The update rule of a parameter. */
 export interface JaxRule {
   kind: "adamw" | "muon";
   /** The key of its {@link JaxStepNumbers}. */
   group: string;
   /** (rows, columns). */
   shape: readonly number[];
-  /** AdamW's. */
+  /** For AdamW. */
   beta1: number;
   beta2: number;
   epsilon: number;
 }
 
-/** The hyperparameters of one step for a group of parameters; rates include all factors. */
 export type JaxStepNumbers = {
   learningRate: number;
   weightDecay: number;
@@ -176,14 +174,12 @@ export type JaxStepNumbers = {
   biasCorrection2: number;
 };
 
-/** The optimizer's state, by parameter. */
 type JaxState = Record<string, JaxArrays>;
 
 const NEWTON_SCHULZ = [3.4445, -4.7750, 2.0315];
 const NEWTON_SCHULZ_STEPS = 5;
 const NEWTON_SCHULZ_EPSILON = 1e-7;
 
-/** The state before the first step. */
 function jaxOptimizerState(jax: Jax, rules: Record<string, JaxRule>): JaxState {
   const state: JaxState = {};
   for (const [name, { kind, shape }] of Object.entries(rules)) {
@@ -193,7 +189,7 @@ function jaxOptimizerState(jax: Jax, rules: Record<string, JaxRule>): JaxState {
   return state;
 }
 
-/** A parameter before a step, and the hyperparameters of the step as arrays of one element, which are kept. */
+/** A parameter before a step, and the hyperparameters as one-element arrays, which are not consumed. */
 interface UpdateInput {
   parameter: JaxArray;
   gradient: JaxArray;
@@ -283,17 +279,16 @@ function orthogonalize(jax: Jax, matrix: JaxArray, isTall: boolean): JaxArray {
 
 const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
 
-/** The hyperparameters of a step, by group of parameters. */
 type StepNumbers = Record<string, JaxStepNumbers>;
 
 export interface PeerModel {
   config: JaxModelConfig;
-  /** The update rule of each parameter, by its name. */
+  /** By name of the parameter. */
   rules: Record<string, JaxRule>;
   maxGradientNorm: number;
-  /** File of all weights, f32 in the machine's order, one parameter after the other in the order of `rules`. */
+  /** A file of all weights as native f32, in the order of `rules`. */
   weightsPath: string;
-  /** The batch, (B * T), which is also its own targets. */
+  /** The batch, (B * T), which is also its targets. */
   tokens: number[];
 }
 
@@ -302,7 +297,7 @@ export type PeerRequest =
   | { kind: "model"; model: PeerModel }
   | { kind: "steps"; numbers: StepNumbers[] };
 
-/** A reply: the times of all `steps`; to `start`, the device, or the reason if the package is not available. */
+/** The times of all `steps`; for `start` the device, or why the package is not available. */
 export interface PeerReply {
   unavailable?: string;
   device?: string;
@@ -312,7 +307,7 @@ export interface PeerReply {
   loss?: number;
 }
 
-/** Training by a jitted step, which updates parameters and state. */
+/** Trains by a jitted step that updates parameters and state. */
 function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers[]) => Promise<PeerReply> {
   const { config, rules, maxGradientNorm } = model;
   const { numpy: np, tree } = jax;

@@ -20,23 +20,23 @@ import { NormalPValues } from "../../query/score/normal_p_values.ts";
 import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts";
 import { RandomStream } from "../../base/random.ts";
 
-/** An event is found if one of its first rows is. */
+/** An event counts as found if one of its first rows is. */
 const EVENT_ROWS = 5;
-/** The rows that an outage or shift lasts, at most. */
+/** How many rows an outage or shift lasts at most. */
 const LASTING_ROWS = 20;
-/** Consecutive rows of a pair that have at most one event. */
+/** At most one event per this many consecutive rows of a pair. */
 const BLOCK_ROWS = 100;
-/** The share of such blocks that have one. */
+/** The share of such blocks with an event. */
 const PLANTED_SHARE = 0.25;
-/** Replies that a pair has in the history, so that its median and spread are known. */
+/** Replies that the history of a pair needs for a median and a spread. */
 const LEAST_REPLIES = 10;
-/** The least spread, ms: what the rounding of tools leaves. */
+/** A lower bound on the spread, ms, because tools round. */
 const LEAST_SPREAD_MS = 0.1;
 const CHUNK_ROWS = 2048;
-/** Limits of p-values for which the share of normal rows below is told. */
+/** Limits for which the share of normal rows with a lower p-value is reported. */
 const P_LIMITS = [0.0001, 0.001, 0.01, 0.1, 0.5];
 
-/** What is planted: all replies lost, or RTTs longer by `spreads` interquartile ranges of the pair. */
+/** What is planted: losses, or RTTs that are longer by `spreads` interquartile ranges of the pair. */
 const EVENTS: readonly { name: string; spreads?: number; isSpike?: boolean }[] = [
   { name: "outage" },
   { name: "shift of 3", spreads: 3 },
@@ -46,60 +46,55 @@ const EVENTS: readonly { name: string; spreads?: number; isSpike?: boolean }[] =
   { name: "spike of 30", spreads: 30, isSpike: true },
 ];
 
-/** A measurement of a campaign. */
 interface CampaignRow {
   readonly source: string;
   readonly pair: string;
   readonly timeUs: number;
   readonly measurement: TokenMeasurement;
-  /** Whether it is only history. */
+  /** Whether it only serves as history. */
   readonly isHistory: boolean;
 }
 
-/** The median and interquartile range of a pair's replies in the history, ms. */
+/** Of the replies of a pair in the history. */
 interface Usual {
   readonly medianMs: number;
   readonly spreadMs: number;
 }
 
-/** A campaign by source and time. */
 export interface Campaign {
   readonly rows: readonly CampaignRow[];
   /** By pair, for pairs with enough replies in the history. */
   readonly usual: ReadonlyMap<string, Usual>;
-  /** Indexes of the rows of such pairs that are not history. */
+  /** Indexes of rows of such pairs outside the history. */
   readonly normal: readonly number[];
 }
 
-/** A kind of event in rows of a pair, the first of which are given. */
+/** An event in the rows of a pair; `rows` has the first ones. */
 interface PlantedEvent {
   readonly kind: number;
   readonly rows: readonly number[];
 }
 
-/** How unusual each row is by a method, by its index; only the order counts. */
+/** How unusual the row of an index is; only the order matters. */
 type Unusual = (index: number) => number;
 
-/** What a method finds. */
 interface Found {
   readonly method: string;
-  /** By kind of event, the share that is found at its first row, and in its first rows; medians over the seeds. */
+  /** The share of each kind of event found at its first row and within its first rows, as medians over the seeds. */
   readonly events: readonly { readonly name: string; readonly atFirst: number; readonly inAll: number }[];
 }
 
-/** A comparison of methods. */
 export interface SurpriseComparison {
-  /** Normal rows. */
   readonly rows: number;
-  /** Events of each kind, over all seeds. */
+  /** Events of each kind, summed over the seeds. */
   readonly numEvents: readonly number[];
-  /** By rate of false alarms: one in `oneIn` normal rows. */
+  /** By rate of false alarms, one in `oneIn` normal rows. */
   readonly rates: readonly { readonly oneIn: number; readonly found: readonly Found[] }[];
-  /** The share of normal rows with a p-value below a limit; corrected by the others of two halves of the pairs. */
+  /** The share of normal rows whose p-value is below a limit; `corrected` by the other half of the pairs. */
   readonly below: readonly { readonly limit: number; readonly share: number; readonly corrected: number }[];
 }
 
-/** Reads a campaign. @param history Files that are known before. @param input Files whose rows are scored. */
+/** @param history Files that precede the scored ones. @param input Files whose rows are scored. */
 export async function readCampaign(history: readonly string[], input: readonly string[]): Promise<Campaign> {
   const all: CampaignRow[] = [];
   for (const [paths, isHistory] of [[history, true], [input, false]] as const) {
@@ -136,7 +131,7 @@ function usualOf(rttsMs: readonly number[]): Usual {
   return { medianMs, spreadMs: Math.max(LEAST_SPREAD_MS, high - low) };
 }
 
-/** Plants events, the kinds in turn, beginning with one by the seed. */
+/** Plants the kinds of events in turn; the seed decides which is first. */
 function plant(
   { rows, usual, normal }: Campaign,
   seed: number,
@@ -163,7 +158,6 @@ function plant(
   return { rows: planted, events };
 }
 
-/** The scores of rows, by their index. */
 async function scoresOf(
   model: PingModel,
   rows: readonly CampaignRow[],
@@ -197,7 +191,7 @@ async function scoresOf(
   return found;
 }
 
-/** The greatest evidence of an alarm of `watch` that begins at a row; 0 for others. */
+/** The largest evidence of a `watch` alarm that begins at a row; 0 without one. */
 function evidenceOf(rows: readonly CampaignRow[]): Unusual {
   const watch = new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: Infinity });
   const keyOf = (pair: string, timeS: number) => `${pair} ${timeS}`;
@@ -210,7 +204,7 @@ function evidenceOf(rows: readonly CampaignRow[]): Unusual {
   return (i) => begun.get(keyOf(rows[i].pair, rows[i].timeUs / 1e6)) ?? 0;
 }
 
-/** How many interquartile ranges an RTT is from the median of its pair; 0 of a lost reply. */
+/** The distance of an RTT from the pair's median in interquartile ranges; 0 for a lost reply. */
 function spreadsOf({ usual }: Campaign, rows: readonly CampaignRow[]): Unusual {
   return (i) => {
     const { medianMs, spreadMs } = usual.get(rows[i].pair) ?? { medianMs: NaN, spreadMs: NaN };
@@ -248,7 +242,7 @@ export async function compareSurprise(
   const usual = Object.entries(methodsOf(rows, clean))
     .map(([method, of]) => ({ method, sorted: normal.map(of).sort((a, b) => b - a) }));
   const numEvents = EVENTS.map(() => 0);
-  /** By rate, method, kind of event and seed. */
+  /** By rate, method, kind of event, and seed. */
   const shares = oneIn.map(() =>
     usual.map(() => EVENTS.map(() => ({ atFirst: [] as number[], inAll: [] as number[] })))
   );
@@ -295,7 +289,7 @@ export async function compareSurprise(
   };
 }
 
-/** Corrects p-values of each half of the pairs by the normal rows of the other half. */
+/** Corrects the p-values of each half of the pairs by the normal rows of the other half. */
 function correctorOf(
   { rows, normal }: Campaign,
   pOf: (index: number) => number,
@@ -309,7 +303,6 @@ function correctorOf(
   return (p, row) => others[halfOf(row)].corrected(p, isLost(row));
 }
 
-/** A comparison as tables. */
 export function describeSurprise({ rows, numEvents, rates, below }: SurpriseComparison): string {
   const percent = (share: number) => Number.isNaN(share) ? "-" : (100 * share).toFixed(0);
   const head = ["% found at the first row / in five", ...EVENTS.map(({ name }) => name)];

@@ -8,33 +8,32 @@ import { readText } from "../../io/files/inputs.ts";
 import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
 import type { Usage } from "./usage.ts";
 
-/** A measurement of a stage. */
 export interface Throughput {
   readonly name: string;
-  /** Number of measurements of the data set, if a stage is measured with several data sets. A stage may read fewer. */
+  /** Measurements in the data set, if a stage is measured with several. A stage may read fewer. */
   readonly dataRows?: number;
   readonly unit: "rows/s" | "tokens/s";
-  /** The speed by time: median, smallest and largest of the repetitions. */
+  /** Median and extremes of the speed over the repetitions. */
   readonly median: number;
   readonly slowest: number;
   readonly fastest: number;
   readonly repetitions: number;
-  /** The median speed by processor time: the speed of one core. */
+  /** Median speed per processor second, that is, of one core. */
   readonly perCore: number;
-  /** Rows or tokens of a repetition. */
+  /** Rows or tokens per repetition. */
   readonly work: number;
-  /** Time and processor time of a repetition, medians. */
+  /** Medians of the time and processor time of a repetition. */
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** The largest of the repetitions. */
+  /** The largest of all repetitions. */
   readonly peakMemoryBytes: number;
-  /** Size of all output files of a repetition; absent if nothing is written. */
+  /** Total size of the output files of a repetition, if there are any. */
   readonly bytesWritten?: number;
-  /** Share of the tokens that are padding; only for loaders. */
+  /** The share of padding tokens, for loaders. */
   readonly padding?: number;
 }
 
-/** The name of a measurement, unique in a run. */
+/** Unique within a run. */
 function keyOf({ name, dataRows }: Pick<Throughput, "name" | "dataRows">): string {
   return dataRows === undefined ? name : `${name} of ${dataRows} rows`;
 }
@@ -68,7 +67,7 @@ export function throughputOf(
 const ratio = (value: number) => `${value.toFixed(2)} x`;
 const HEAD = "stage,work,speed,unit,per core,time,processor,peak memory,written,padding".split(",");
 
-/** Shows measurements as a table. @param earlier From {@link readEarlierRun}, for a column with the ratios to it. */
+/** @param earlier From {@link readEarlierRun}: adds a column of ratios to it. */
 export function describeThroughputs(rows: readonly Throughput[], earlier?: Map<string, number>): string {
   const head = earlier ? [...HEAD, "speed-up"] : HEAD;
   const lines = rows.map((row) => {
@@ -106,19 +105,18 @@ export function readEarlierRun(path: string): Map<string, number> {
   }
 }
 
-/** A stage at one size, compared with the next smaller one. Linear time and flat memory have ratios of 1. */
+/** A stage at one size compared with the next smaller size. Ratios of 1 mean linear time and constant memory. */
 export interface Scaling {
   readonly name: string;
-  /** Rows that the stage passed over. */
+  /** Rows that the stage processed. */
   readonly fromRows: number;
   readonly toRows: number;
-  /** Ratios of rows/s, of rows/s per core and of peak resident memory to those of the smaller size. */
+  /** Ratios of rows/s, rows/s per core, and peak resident memory to the smaller size. */
   readonly speedRatio: number;
   readonly perCoreRatio: number;
   readonly memoryRatio: number;
 }
 
-/** Compares each stage at each size with the next smaller one. @param rows By size, ascending. */
 export function scalingOf(rows: readonly Throughput[]): Scaling[] {
   return [...Map.groupBy(rows, ({ name }) => name)].flatMap(([name, sizes]) =>
     sizes.slice(1).map((to, i) => ({
@@ -132,7 +130,6 @@ export function scalingOf(rows: readonly Throughput[]): Scaling[] {
   );
 }
 
-/** Shows the comparisons as a table. */
 export function describeScaling(scalings: readonly Scaling[]): string {
   const lines = scalings.map(({ name, fromRows, toRows, speedRatio, perCoreRatio, memoryRatio }) => [
     name,

@@ -10,19 +10,16 @@
 import process from "node:process";
 import { PeakMemory } from "../../io/threads/peak_memory.ts";
 
-/** Time, and processor time of all threads, user and system. */
 export interface Times {
   seconds: number;
   cpuSeconds: number;
 }
 
-/** The usage of some work. */
 export interface Usage extends Times {
   /** Largest resident memory of the process so far. */
   peakMemoryBytes: number;
 }
 
-/** Times work. @returns Its result and times. */
 export async function timed<T>(work: () => Promise<T>): Promise<{ result: T; times: Times }> {
   const cpuBefore = process.cpuUsage();
   const startMs = performance.now();
@@ -32,7 +29,6 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ result: T; tim
   return { result, times: { seconds, cpuSeconds: (user + system) / 1e6 } };
 }
 
-/** Measures work. @returns Its result and usage. */
 export async function measureUsage<T>(work: () => Promise<T>): Promise<{ result: T; usage: Usage }> {
   using memory = new PeakMemory();
   const { result, times } = await timed(work);

@@ -21,29 +21,24 @@ import { OutputLock } from "../../io/files/output_lock.ts";
 
 export interface ChainJob {
   stage: ChainStage;
-  /** The chain's way of splitting. */
   splitBy: string;
-  /** The arguments of the stage, without the task of a job array. */
+  /** The arguments of the stage, without its task in the job array. */
   args: string[];
-  /** The path of its script. */
   path: string;
-  /** The text of the script. */
   script: string;
 }
 
-/** Options of {@link chainJobs}. */
 interface ChainOptions {
-  /** Measurements, the input of `shard`. */
+  /** The input of `shard`. */
   inputs: readonly string[];
-  /** The folder of all outputs, absolute. With several ways of splitting, each has a subfolder. */
+  /** The absolute path of the output folder. Each of several ways of splitting has a subfolder. */
   output: string;
-  /** Ways of splitting, see lib/data/probe_rows/splits.ts. */
+  /** See lib/data/probe_rows/splits.ts. */
   splitBy: readonly string[];
   ratios: string;
   seed: number;
-  /** The command that starts the program, before the name of a stage. */
   program: readonly string[];
-  /** The base folder of relative paths. */
+  /** The folder that relative paths refer to. */
   folder: string;
 }
 
@@ -63,7 +58,7 @@ const MEMORY_SHARE = 0.75;
 /** Options that connect the jobs of a chain. */
 const LINKS = ["--input", "--output", "--split-by", "--task", "--data", "--run", "--checkpoint"];
 
-/** Makes the jobs of all chains, each after the jobs that it waits for. */
+/** The jobs of all chains, each after those that it waits for. */
 export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJob[] {
   return options.splitBy.flatMap((splitBy) => {
     const isOnly = options.splitBy.length === 1;
@@ -126,23 +121,21 @@ function optionsOf(
 
 // The script of a job, for `sbatch` (https://slurm.schedmd.com/sbatch.html) or for bash without SLURM.
 
-/** The content of a script. */
 interface Job {
   /** The job's name in `squeue`. */
   name: string;
-  /** The script's path, absolute; its log is beside it. */
+  /** The absolute path of the script; its log is beside it. */
   path: string;
-  /** The purpose, for its first lines. */
   purpose: string;
-  /** The name of the script that must finish before, if there is one. */
+  /** The name of the script that has to finish first, if any. */
   after: string | undefined;
   demands: JobDemands;
-  /** The program and its arguments: first the program and the stage, then the words of each option. */
+  /** First the program and stage, then the words of each option. */
   command: readonly (readonly string[])[];
   folder: string;
 }
 
-/** A word, quoted for the shell if needed. */
+/** Quotes a word for the shell if needed. */
 function quoted(word: string): string {
   return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -205,7 +198,6 @@ function directives({ name, path, demands }: Job): string[] {
   ];
 }
 
-/** The command, one option a line. */
 function commandLines({ command, demands }: Job, container: string | undefined): string {
   const lines = command.map((words) => words.map(quoted).join(" "));
   const task = demands.tasks === 1 ? [] : [`--task "$task/${demands.tasks}"`];
@@ -280,7 +272,6 @@ async function start(args: string[]): Promise<Deno.CommandOutput> {
   }
 }
 
-/** The mark of scripts that slurm wrote. */
 const SIGN = "# Written by ping-llm slurm";
 
 /**

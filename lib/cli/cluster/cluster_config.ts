@@ -7,12 +7,10 @@ import * as z from "zod";
 import { applySet, parseConfig } from "../../base/config_file.ts";
 import { readJsonObject } from "../../io/files/inputs.ts";
 
-/** The stages of the chain, in order. */
 export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
-/** One of them. */
 export type ChainStage = typeof CHAIN_STAGES[number];
 
-/** A text; a number is accepted as text, since `--set` reads `time=90` as a number. */
+/** A text, or a number as text, because `--set` reads `time=90` as a number. */
 const text = (pattern: RegExp, wanted: string) =>
   z.preprocess(
     (value) => typeof value === "number" ? String(value) : value,
@@ -22,7 +20,6 @@ const word = text(/^[\w.,:+-]+$/, "a word of letters, digits and . , : + -");
 const line = text(/^[^\n\r]+$/, "one line");
 const count = (min: number) => z.int().min(min);
 
-/** The resources requested from SLURM. */
 const demands = {
   partition: word.optional(),
   account: word.optional(),
@@ -58,10 +55,8 @@ const schema = z.strictObject({
   "eval": stage,
 });
 
-/** The resources of all jobs, and those of single stages. */
 export type ClusterConfig = z.output<typeof schema>;
 
-/** The resources of a job, and the options of its stage. */
 export interface JobDemands {
   partition?: string | undefined;
   account?: string | undefined;
@@ -69,14 +64,12 @@ export interface JobDemands {
   time?: string | undefined;
   memoryGb: number;
   cpus: number;
-  /** A number, or a type and a number; 0 for none. Like memory and processors, it is per rank. */
+  /** A count, or type:count; 0 for none. Like memory and processors, it is per rank. */
   gpus: number | string;
-  /** Further options of `sbatch`. */
   options: string[];
   args: string[];
-  /** Tasks of its job array; 1 for a plain job. */
   tasks: number;
-  /** Processes that `srun` starts together; 1 for a single process. */
+  /** Processes that `srun` starts together. */
   ranks: number;
   /** The MPI interface by which `srun` connects them. */
   mpi: string;
@@ -112,7 +105,6 @@ export function loadClusterConfig(
   return parseConfig(schema, raw);
 }
 
-/** The resources of a stage's job. */
 export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands {
   const [byDefault, own] = [DEFAULTS[name], cluster[name]];
   return {

@@ -13,24 +13,22 @@ import { UserError } from "../../base/errors.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 
 export interface LauncherParts {
-  /** The files of the archive, with `deno` and `program/tasks/main.ts`. */
+  /** The files of the archive, including `deno` and `program/tasks/main.ts`. */
   entries: readonly TarEntry[];
-  /** Deno's flags for each stage. */
+  /** Deno's flags by stage. */
   flags: ReadonlyMap<string, readonly string[]>;
   version: string;
-  /** The output of `uname -sm` on machines that can run it. */
+  /** What `uname -sm` prints on machines that can run it. */
   system: string;
 }
 
-/** The facts about the written file. */
 interface WrittenLauncher {
   sizeBytes: number;
-  /** The name of the unpacked folder. */
   hash: string;
 }
 
 const HASH_DIGITS = 20;
-/** The width to which numbers that depend on the script's own length are padded. */
+/** Width of padded numbers that depend on the length of the script itself. */
 const NUMBER_WIDTH = 12;
 
 /**
@@ -103,9 +101,8 @@ export function launcherScript(
 
 // Tar archives, in the format that every `tar` reads (POSIX.1-1988, ustar), with the same bytes for the same files.
 
-/** A file of an archive. */
 export interface TarEntry {
-  /** Its name in the archive, with `/`. */
+  /** Its path in the archive, with `/`. */
   name: string;
   path: string;
   isExecutable?: boolean;

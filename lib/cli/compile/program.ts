@@ -16,27 +16,25 @@ import type { TarEntry } from "./launcher.ts";
 
 /** A checkout and its entry modules. */
 export interface Program {
-  /** The folder of the checkout. */
   root: string;
-  /** The module of the command line, from the root. */
   main: string;
-  /** The modules of the stages, from the root; each is loaded when its stage runs. */
+  /** The modules of the stages, from the root, each loaded when its stage runs. */
   stages: readonly string[];
-  /** Files that stages read besides, from the root. */
+  /** Further files that stages read, from the root. */
   data: readonly string[];
-  /** Deno's flags to start each stage, such as `-R`. */
+  /** Deno's flags by stage, such as `-R`. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The files and folders of a checkout that the program is loaded from. */
+/** The files and folders of a checkout that are part of the program. */
 const CODE = ["configs", "kernels", "lib", "tasks"];
 const LICENSE = "LICENSE";
-/** The names of threads' entry modules. */
+/** Entry modules of threads. */
 const THREAD_MODULE = /_worker\.ts$/;
-/** The files that packages are loaded from; other files are types, sources and documentation. */
+/** Files of packages that are loaded; others are types, sources and documentation. */
 const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
 const PACKAGES = "node_modules";
-/** The package of Dawn, see lib/tensor/engine.ts, and its files for this system. */
+/** The package of Dawn (see lib/tensor/engine.ts) and its files for this system. */
 const DAWN = `lib/tensor/dawn/${PACKAGES}/webgpu`;
 const DAWN_FILES = [
   "package.json",
@@ -49,13 +47,11 @@ const graphSchema = z.object({
   npmPackages: z.record(z.string(), z.object({ name: z.string(), dependencies: z.array(z.string()) })),
 });
 
-/** The files of the code, sorted, from the root. */
 export function codeFiles({ root, data }: Program): string[] {
   const code = CODE.flatMap((folder) => filesIn(root, folder)).filter((name) => !name.includes(PACKAGES));
   return [...code, ...data, "deno.json", LICENSE].sort();
 }
 
-/** The entry modules of threads, from the root. */
 export function threadModules(program: Program): string[] {
   return codeFiles(program).filter((name) => THREAD_MODULE.test(name));
 }
@@ -109,7 +105,7 @@ export function dawnFiles({ root }: Pick<Program, "root">): TarEntry[] {
   return names.map((name) => ({ name: `program/${name}`, path: join(root, name) }));
 }
 
-/** The names of the packages that the program imports, directly or through other packages. */
+/** The names of the packages that the program imports, directly or indirectly. */
 async function namesOfPackages({ root, main, stages }: Program, signal: AbortSignal): Promise<Set<string>> {
   const imports = [main, ...stages].map((name) =>
     `import ${JSON.stringify(toFileUrl(join(root, name)).href)};`
@@ -123,7 +119,7 @@ async function namesOfPackages({ root, main, stages }: Program, signal: AbortSig
   return new Set([...reached].map((id) => npmPackages[id].name));
 }
 
-/** The package of a file in `node_modules`. */
+/** The package that a file in `node_modules` belongs to. */
 function packageOf(name: string): string {
   const [first, second] = name.slice(name.lastIndexOf(`${PACKAGES}/`) + PACKAGES.length + 1).split("/");
   return first.startsWith("@") ? `${first}/${second}` : first;
@@ -141,7 +137,7 @@ async function requireDeno(
   );
 }
 
-/** All files in a folder of the root and below, sorted, from the root. */
+/** All files in a folder and below, sorted, from the root. */
 function filesIn(root: string, folder: string): string[] {
   const found = [...Deno.readDirSync(join(root, folder))].flatMap(({ name, isDirectory, isFile }) => {
     const path = `${folder}/${name}`;
@@ -156,7 +152,7 @@ interface RuntimeOutput {
   stderr: string;
 }
 
-/** Runs a command of Deno. @param args Its arguments. @param cwd The folder to run it in. @param signal Ends it. */
+/** @param cwd The working directory. @param signal Ends the command. */
 export async function runDeno(
   args: readonly string[],
   { cwd, signal }: { cwd: string; signal: AbortSignal },
@@ -174,7 +170,7 @@ export async function runDeno(
   return { success, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
-/** Part of Deno's message if its runtime stub cannot be fetched. */
+/** Part of Deno's message if it cannot fetch its runtime stub. */
 const NO_STUB = /denort|base binary/;
 
 /**
@@ -195,7 +191,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
   throw new UserError(`Cannot compile: deno compile failed: ${why}; try --form launcher`);
 }
 
-/** Deno's arguments to compile a program into a file. */
+/** The arguments with which Deno compiles a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
   const flags = new Set([...program.flags.values()].flat());
   const loaded = [...program.stages, ...threadModules(program), ...program.data];

@@ -15,10 +15,10 @@ export type Shell = "bash" | "zsh" | "fish";
 
 type Word = readonly [name: string, help: string];
 
-/** What can be typed at a place. */
+/** What can be typed at a position. */
 interface Candidates {
   words: readonly Word[];
-  /** Also paths; or nothing but the options of the command. */
+  /** Whether paths are candidates too; or only the options of the command. */
   kind: "" | "files" | "folders" | "options";
 }
 
@@ -30,15 +30,13 @@ interface WordsOfCommand extends Candidates {
   options: readonly Word[];
 }
 
-/** The notation of a shell. */
 interface Notation {
   template: string;
   quote(text: string): string;
-  /** A word of a list. */
   word(word: Word): string;
   list(name: string, words: readonly string[]): string;
   text(name: string, text: string): string;
-  /** A pattern of texts that end with this, or are this. */
+  /** A pattern for texts that are equal to this, or end with it. */
   pattern(text: string, isEnd?: boolean): string;
   row(patterns: readonly string[], commands: readonly string[]): string;
   groups(patterns: readonly string[]): string;
@@ -183,7 +181,7 @@ function setters(notation: Notation, row: ValuesOfOption | WordsOfCommand): stri
   ];
 }
 
-/** The first line of a help text, as far as it has place beside a word. */
+/** The first line of a help text, shortened to fit beside a word. */
 function shorten(help: string): string {
   const [line] = help.split("\n");
   return line.length <= 70 ? line : `${line.slice(0, 69)}…`;

@@ -24,48 +24,45 @@ import { keepSecret } from "../../base/printed.ts";
 const MAX_ATTEMPTS = 8;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
-/** A server that asks for a longer wait is not waited for. */
+/** The client gives up if a server asks for a longer wait. */
 const LONGEST_ASKED_S = 900;
-/** Bytes of an answer that is an error, or is read as a whole. */
+/** Limits for answers that are errors, and for answers read as a whole. */
 const MAX_ERROR_BYTES = 1 << 16;
 const MAX_JSON_BYTES = 1 << 26;
 
-/** A request that may succeed when it is tried again. */
+/** The failure of a request that may succeed if repeated. */
 export class RetryableError extends Error {
-  /** @param afterS How long to wait, if the server said so, seconds. */
+  /** @param afterS How long the server asked to wait, seconds. */
   constructor(message: string, readonly afterS?: number, options?: ErrorOptions) {
     super(message, options);
   }
 }
 
-/** How an {@link ApiClient} asks. */
 export interface ApiOptions {
-  /** Scheme, host, port and perhaps a path, which the paths of requests follow. */
+  /** Scheme, host, port and possibly a path that precedes the paths of requests. */
   base: URL;
-  /** The value of the header `Authorization`, if any. */
   authorization?: string | undefined;
-  /** Longest silence of the server, ms. */
+  /** The longest silence of the server. */
   timeoutMs: number;
   signal: AbortSignal;
-  /** Called before each wait, with a line for the user. */
+  /** Called with a line for the user before each wait. */
   log: (line: string) => void;
-  /** What to do after a refusal, for its error. */
+  /** What the error of a refused request advises. */
   advice: string;
-  /** The wait after the first failure, ms. */
+  /** The wait after the first failure. */
   firstWaitMs?: number;
 }
 
-/** The body of a request. */
 interface RequestBody {
   json: unknown;
 }
 
-/** Reads the body of an answer; called again, from the start, when an attempt fails in between. */
+/** Reads the body of an answer. It is called again from the start if an attempt fails. */
 type BodyReader<T> = (body: AsyncIterable<Uint8Array>) => Promise<T>;
 
 export class ApiClient {
   readonly #options: ApiOptions;
-  /** The server's time minus that of `performance`, ms; NaN if its answers do not say it. */
+  /** The server's time minus `performance.now()`; NaN if its answers have no date. */
   #clockMs: number | undefined;
 
   constructor(options: ApiOptions) {
@@ -106,12 +103,12 @@ export class ApiClient {
     return await this.#request(path, read);
   }
 
-  /** {@link get} of JSON; with a body, POST of it. @throws As that, and if the answer is longer than 64 MiB. */
+  /** {@link get} for JSON; POST if there is a body. @throws Also if the answer is longer than 64 MiB. */
   async json(path: string, body?: RequestBody): Promise<unknown> {
     return (await this.jsonBytes(path, body)).value;
   }
 
-  /** {@link json}, with the bytes of the answer. */
+  /** {@link json} with the bytes of the answer. */
   async jsonBytes(path: string, body?: RequestBody): Promise<{ bytes: Uint8Array; value: unknown }> {
     return await this.#request(path, async (chunks) => {
       const bytes = await readBytes(chunks, MAX_JSON_BYTES);
@@ -123,7 +120,6 @@ export class ApiClient {
     }, body);
   }
 
-  /** Waits. @throws The reason of the signal, once that is aborted. */
   async wait(ms: number): Promise<void> {
     const { signal } = this.#options;
     await pause(ms, signal);
@@ -218,7 +214,6 @@ export class ApiClient {
     }
   }
 
-  /** The error of an answer that is not a success. */
   async #refusal(url: URL, response: Response, chunks: AsyncIterable<Uint8Array>): Promise<Error> {
     const { status, statusText, headers } = response;
     const said = saidBy(await readBytes(chunks, MAX_ERROR_BYTES).catch(() => new Uint8Array()));
@@ -238,7 +233,7 @@ export class ApiClient {
   }
 }
 
-/** Aborts when nothing came for some time. */
+/** Aborts after some time without data. */
 class SilenceTimer implements Disposable {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -278,7 +273,7 @@ async function* chunksOf(response: Response, silence: SilenceTimer): AsyncGenera
   }
 }
 
-/** An error of the connection; of permissions, one that another attempt cannot fix. */
+/** A failed connection as a retryable error, except for missing permissions. */
 function connectionError(error: unknown, silence: SilenceTimer): unknown {
   if (error instanceof Deno.errors.NotCapable) return error;
   const message = silence.signal.aborted
@@ -287,14 +282,14 @@ function connectionError(error: unknown, silence: SilenceTimer): unknown {
   return new RetryableError(message, undefined, { cause: error });
 }
 
-/** The system's message, without the URL. */
+/** The message of the system, without the URL. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return messageOf(error.cause);
   return error.message.replace(/^error sending request for url \([^)]*\): /, "");
 }
 
-/** The text of a body, which a server may send as gzip of several members although it was not asked for it. */
+/** The decoded body: servers may send gzip of several members unasked. */
 async function* decoded(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* (await openInput("the answer", { raw: chunks })).chunks;
@@ -321,7 +316,10 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
   return Buffer.concat(parts);
 }
 
-/** The message in an error's body: `error.detail` of RIPE Atlas, `error.message` of Globalping, `error` of Prometheus. */
+/**
+ * The message in the body of an error: `error.detail` (RIPE Atlas), `error.message` (Globalping) or `error`
+ * (Prometheus).
+ */
 function saidBy(body: Uint8Array): string {
   try {
     const { error, errorType } = JSON.parse(new TextDecoder().decode(body));
@@ -334,7 +332,7 @@ function saidBy(body: Uint8Array): string {
   }
 }
 
-/** Seconds to wait, as the server asks: a number or a date of `Retry-After`, or `X-RateLimit-Reset`. */
+/** The wait that the server asks for: seconds or a date in `Retry-After`, or `X-RateLimit-Reset`. */
 export function waitAskedS(headers: Headers): number | undefined {
   const text = headers.get("Retry-After") ?? headers.get("X-RateLimit-Reset");
   if (text === null) return undefined;
@@ -343,7 +341,6 @@ export function waitAskedS(headers: Headers): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
-/** When a server answered, by its clock, ms since 1970. */
 function dateMsOf(headers: Headers): number | undefined {
   const dateMs = Date.parse(headers.get("Date") ?? "");
   return Number.isNaN(dateMs) ? undefined : dateMs;

@@ -21,26 +21,25 @@ import { AtomicFile, writeFileAtomic } from "../../io/files/atomic.ts";
 import { type ApiClient, RetryableError } from "./api_client.ts";
 import { divideTime, type FileWindow, formatWindow } from "./windows.ts";
 
-/** Results can come so long after their time: probes send them in batches. */
+/** How long after their time results can arrive: probes send them in batches. */
 export const SETTLE_S = 3600;
-/** A longer line is not a result. */
+/** Longer lines are not results. */
 const MAX_LINE_BYTES = 1 << 22;
 const FRAME_BYTES = 1 << 21;
 const RESULTS_PER_CALL = 1000;
-/** Ids of a request for probes: 8 characters each stay well below the usual limits of a URL. */
+/** Ids per request for probes: at 8 characters each, the URL stays well below usual limits. */
 const IDS_PER_REQUEST = 200;
 const PAGE_SIZE = 500;
-/** RIPE Atlas has some 1500 anchors, and more that were. */
+/** RIPE Atlas has about 1500 anchors and more that are retired. */
 const MAX_ANCHORS = 100_000;
-/** Addresses that results tell of one probe; some change theirs daily. */
+/** Addresses remembered per probe; some change daily. */
 const MAX_ADDRESSES = 64;
 
-/** A time span of one measurement. */
 interface AtlasWindow extends FileWindow {
   measurement: number;
 }
 
-/** {@link divideTime} for each of the measurements. */
+/** {@link divideTime} for each measurement. */
 export function atlasWindows(
   measurements: readonly number[],
   span: Parameters<typeof divideTime>[0],
@@ -80,9 +79,8 @@ export function parseIds(text: string, option: string): number[] {
 
 const MAX_IDS = 100_000;
 
-/** The addresses of probes and destinations in results. */
 export class SeenHosts {
-  /** The addresses that each probe measured from. */
+  /** The addresses from which each probe measured. */
   readonly probes = new Map<number, Set<string>>();
   readonly destinations = new Set<string>();
 
@@ -95,7 +93,7 @@ export class SeenHosts {
     if (typeof from === "string" && addresses.size < MAX_ADDRESSES) addresses.add(from);
   }
 
-  /** Takes in the results of a file that is there already. */
+  /** Adds the results of an existing file. */
   async addFile(path: string): Promise<void> {
     const scanner = new JsonObjectScanner(path);
     for await (const chunk of (await openInput(path)).chunks) {
@@ -116,7 +114,7 @@ export async function fetchWindow(
   client: ApiClient,
   { window, probes, path, seen, onResults }: {
     window: AtlasWindow;
-    /** Ids and ranges as the API takes them, or all. */
+    /** Ids and ranges as the API takes them; all if undefined. */
     probes: string | undefined;
     path: string;
     seen: SeenHosts;
@@ -150,14 +148,13 @@ export async function fetchWindow(
   });
 }
 
-/** Writes bytes as frames of Zstandard (RFC 8878), each of some MiB, so that memory is bounded. */
+/** Writes Zstandard frames (RFC 8878) of a few MiB, so that memory is bounded. */
 class ZstdFrames {
   #parts: Uint8Array[] = [];
   #numBytes = 0;
 
   constructor(readonly file: AtomicFile) {}
 
-  /** Appends bytes, which it keeps. */
   write(bytes: Uint8Array): void {
     this.#parts.push(bytes);
     this.#numBytes += bytes.length;
@@ -172,7 +169,7 @@ class ZstdFrames {
   }
 }
 
-/** The lines of a text with their ends; blank ones are left out. */
+/** The lines of a text including their ends, without blank ones. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {
@@ -197,7 +194,7 @@ const NEWLINE = 0x0a;
 const SPACE = 0x20;
 const decoder = new TextDecoder();
 
-/** @throws {RetryableError} If it is not a JSON object: the answer was cut or an error came within it. */
+/** @throws {RetryableError} If it is not a JSON object: the answer was cut or contains an error. */
 function parseResult(line: Uint8Array): Record<string, unknown> {
   const text = decoder.decode(line);
   try {
@@ -209,7 +206,7 @@ function parseResult(line: Uint8Array): Record<string, unknown> {
   throw new RetryableError(`found a line that is not a result (${shortened(text.trim(), 60)})`);
 }
 
-/** @throws {UserError} If a result is not one of pings, or of another measurement. */
+/** @throws {UserError} If it is not a ping result of the measurement. */
 function requirePing({ type, msm_id }: Record<string, unknown>, measurement: number): void {
   if (typeof type !== "string" && msm_id === undefined) {
     throw new RetryableError("found an object that is not a result");
@@ -263,7 +260,7 @@ export async function fetchProbes(client: ApiClient, seen: SeenHosts, path: stri
   return new Set(objects.map(({ type, id }) => `${type} ${id}`)).size;
 }
 
-/** Entries of a probe with the addresses that the API does not name. */
+/** Entries for the addresses of a probe that the API does not list. */
 function addressesOf(
   probe: Record<string, unknown>,
   addresses: ReadonlySet<string> = new Set(),

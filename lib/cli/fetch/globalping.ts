@@ -15,22 +15,21 @@ import { globalpingProbes, isGlobalping, placeholderAddress } from "../../data/f
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import type { ApiClient } from "./api_client.ts";
 
-/** The API asks for half a second between two looks at a measurement. */
+/** The API asks for half a second between two polls of a measurement. */
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 8000;
 
-/** A measurement to make: the body of a request without the target. */
+/** The body of a request for a measurement, without the target. */
 interface PingRequest {
-  /** Places and networks of probes in words, such as `Germany+AWS`; any if there are none. */
+  /** Places and networks of probes, such as `Germany+AWS`; any if empty. */
   locations: readonly string[];
-  /** Number of probes. */
   limit: number;
   packets: number;
-  /** The IP version of targets that are names. */
+  /** For targets that are names. */
   ipVersion: "auto" | "4" | "6";
 }
 
-/** Has a target measured. @returns The id of the measurement. @throws {UserError} If the API refuses. */
+/** @returns The id of the new measurement. @throws {UserError} If the API refuses. */
 export async function createPing(client: ApiClient, target: string, request: PingRequest): Promise<string> {
   const { locations, limit, packets, ipVersion } = request;
   const json = {
@@ -45,7 +44,6 @@ export async function createPing(client: ApiClient, target: string, request: Pin
   throw new UserError(`Cannot measure ${target}: the server answered without an id`);
 }
 
-/** Whether a text can be the id of a measurement. */
 export function isId(text: string): boolean {
   return /^[\w.-]{1,128}$/.test(text) && !/^\.+$/.test(text);
 }
@@ -95,10 +93,10 @@ export async function endedPing(
   }
 }
 
-/** Bytes of the blocks of which a table of places consists: /24 of IPv4, /40 of IPv6 (`place_table.ts`). */
+/** Prefix bytes of the blocks in a table of places: /24 for IPv4, /40 for IPv6 (`place_table.ts`). */
 const BLOCK_BYTES = { 4: 3, 16: 5 } as const;
 
-/** Where the networks and cities of measurements are, for `train --geo`: two files as ip-location-db has them. */
+/** The places of networks and cities, for `train --geo`: two files in the format of ip-location-db. */
 export class GlobalpingPlaces {
   /** By the first and last address of a block. */
   readonly #places = new Map<string, string>();
@@ -108,7 +106,6 @@ export class GlobalpingPlaces {
     return this.#places.size;
   }
 
-  /** Adds the probes of a measurement. */
   add(measurement: Record<string, unknown>): void {
     for (const { probe, isV6 } of globalpingProbes(measurement)) {
       const { country = "", state = "", latitude = "", longitude = "", asn } = probe;
@@ -127,7 +124,7 @@ export class GlobalpingPlaces {
   }
 }
 
-/** The first and the last address of an address's block. */
+/** The first and last address of the block that an address is in. */
 function blockOf(address: string): string {
   const bytes = parseAddress(address);
   ensure(bytes, "a placeholder is an address");

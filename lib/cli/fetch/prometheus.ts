@@ -20,28 +20,25 @@ import { labelsKey } from "../../data/formats/prometheus.ts";
 import type { ApiClient } from "./api_client.ts";
 import type { TimeWindow } from "./windows.ts";
 
-/** The most points of a series that Prometheus returns. */
 export const MAX_POINTS = 11_000;
 
-/** Samples of agents that push (remote write) can arrive this long after their time. */
+/** How long after their time pushed samples (remote write) can arrive. */
 export const LATENESS_S = 300;
 
-/** The values of a query at all multiples of the step in a window. */
+/** Asks for the values of a query at all multiples of the step in a window. */
 export interface RangeQuery {
   query: string;
   window: TimeWindow;
   stepS: number;
-  /** Now by the server's clock. */
   nowS: number;
 }
 
-/** The answer to a {@link RangeQuery}. */
 export interface RangeAnswer {
-  /** As it came; one too long to be read at once is divided by the labels of its series. */
+  /** The answer as received, but divided by the labels of its series if it is too long to be read at once. */
   bytes: Uint8Array;
   numSeries: number;
   numPoints: number;
-  /** Such as that one of several stores did not answer. */
+  /** For example that one of several stores did not answer. */
   warnings: string[];
 }
 
@@ -62,7 +59,7 @@ export async function fetchRange(
   return { bytes: bytes.length < MAX_OBJECT_BYTES ? bytes : dividedByLabels(value), ...counts };
 }
 
-/** An answer as several, a line each, none of which parts the series that are read together. */
+/** Divides an answer into one per line, keeping together the series that are read together. */
 function dividedByLabels(answer: unknown): Uint8Array {
   const all = objectOf(objectOf(answer).data).result as unknown[];
   const groups = Map.groupBy(all, (series) => labelsKey(objectOf(objectOf(series).metric)));
@@ -72,7 +69,7 @@ function dividedByLabels(answer: unknown): Uint8Array {
   return new TextEncoder().encode(`${lines.join("\n")}\n`);
 }
 
-/** Counts what an answer has. @throws {UserError} If it is an error, or not a matrix of series. */
+/** @throws {UserError} If the answer is an error or not a matrix of series. */
 function countMatrix(answer: unknown): Omit<RangeAnswer, "bytes"> {
   const { status, data, warnings = [], errorType, error } = isObject(answer) ? answer : {};
   if (status === "error") {
@@ -105,7 +102,6 @@ function countMatrix(answer: unknown): Omit<RangeAnswer, "bytes"> {
   return { numSeries: result.length, numPoints, warnings: texts };
 }
 
-/** The number of points of a series. @throws {UserError} If it is not one. */
 function pointsOf(series: unknown): number {
   const { metric, values, histograms } = isObject(series) ? series : {};
   const points = values ?? (histograms === undefined ? undefined : []);

@@ -4,9 +4,9 @@ import { formatCount } from "../../base/text.ts";
 
 const MAX_WINDOWS = 100_000;
 
-/** A time span: a request and a file. */
+/** The time span of a request and its file. */
 export interface TimeWindow {
-  /** First second, and the second after the last one, since 1970. */
+  /** The first second and the one after the last, Unix time. */
   startS: number;
   stopS: number;
 }
@@ -42,7 +42,7 @@ export function divideTime(
   return windows;
 }
 
-/** A window in the name of a file, such as `20201007T030000Z-20201007T040000Z`. */
+/** The window as part of a file name, such as `20201007T030000Z-20201007T040000Z`. */
 export function formatWindow({ startS, stopS }: TimeWindow): string {
   return [startS, stopS].map((timeS) => new Date(1000 * timeS).toISOString().replace(/\.\d+|[-:]/g, "")).join(
     "-",

@@ -31,9 +31,8 @@ import {
   type Target,
 } from "./report.ts";
 
-/** The number of shown last losses. */
 const SHOWN_LOSSES = 5;
-/** The number of shown addresses that are not where databases say. */
+/** How many addresses are listed that are not where databases place them. */
 const SHOWN_MISPLACED = 5;
 
 /**
@@ -65,7 +64,7 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   return { kind: "checkpoint", path, facts, sections: [tensorSection(shapes)] };
 }
 
-/** The data that the checkpoint was trained on, and adapted to. */
+/** The data that the checkpoint was trained on and adapted to. */
 function dataFact(folder: string): Fact {
   const data = readTrainingData(folder);
   if (!data) return ["training data", "not recorded", { data: null }];
@@ -77,7 +76,7 @@ function dataFact(folder: string): Fact {
   return ["training data", text, { data: json }];
 }
 
-/** The places that the checkpoint knows, and which of the training data's addresses are not where they say. */
+/** The places in the checkpoint, and which training addresses are not where it places them. */
 function placesFact(folder: string): Fact[] {
   const { config: { model } } = readState(folder);
   if (!model.places) return [];
@@ -142,7 +141,7 @@ export function inspectAdapted({ path, files: [folder] }: Target): Report {
   };
 }
 
-/** Reads the header of a safetensors file. @throws {FormatError} If it is damaged. */
+/** @throws {FormatError} If the header is damaged. */
 export function inspectSafetensors({ path, files: [file] }: Target): Report {
   const tensors = readTensorFile(file);
   const { numTensors, numElements, sizeBytes, metadata } = tensors;
@@ -159,7 +158,7 @@ export function inspectSafetensors({ path, files: [file] }: Target): Report {
   };
 }
 
-/** Reads a single `state.json`. @throws {FormatError} If it is damaged. */
+/** @throws {FormatError} If it is damaged. */
 export function inspectState({ path, files: [file] }: Target): Report {
   return { kind: "checkpoint state", path, facts: stateFacts(dirname(file)) };
 }
@@ -241,7 +240,7 @@ export function inspectRun({ path, files: [folder] }: Target): Report {
   return { kind: "run", path, facts };
 }
 
-/** Reads a single metrics file. @throws {FormatError} If a line is not a metrics record. */
+/** @throws {FormatError} If a line is not a metrics record. */
 export function inspectMetrics({ path, files: [file] }: Target): Report {
   return { kind: "metrics", path, facts: metricsFacts(file) };
 }

@@ -30,7 +30,7 @@ import { SPLIT_NAMES } from "../../data/probe_rows/splits.ts";
 // The first bytes of every Riegeli file, riegeli_records_file_format.md, "File signature".
 const ARRAY_RECORD_MAGIC = [0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f];
 
-/** Kinds of files, by their first bytes. */
+/** Kinds of files by their first bytes. */
 const BINARY = {
   // "PAR1"
   parquet: startsWith([0x50, 0x41, 0x52, 0x31]),
@@ -40,7 +40,7 @@ const BINARY = {
     head[8] === 0x7b && head.subarray(4, 8).every((byte) => byte === 0) && head[0] !== 0x7b,
 };
 
-/** Kinds of JSON documents and JSON lines, by the first value; the first kind that matches is used. */
+/** Kinds of JSON documents and JSON lines by the first value; the first match counts. */
 const JSON_KINDS = {
   manifest: (value: Json) => "stage" in value && "outputs" in value,
   truth: ({ format }: Json) => typeof format === "string" && format.includes("synthetic truth"),
@@ -49,10 +49,9 @@ const JSON_KINDS = {
   rejects: (value: Json) => "reason" in value && "row" in value,
 };
 
-/** Kinds of file and folder that can be inspected. */
 type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
 
-/** Whether files of a kind are summarised together; a folder may hold many of these. */
+/** Whether files of a kind are summarised together; a folder may contain many of these. */
 function isSummed(kind: Kind | undefined): boolean {
   return kind === "parquet" || kind === "arrayRecord";
 }
@@ -60,7 +59,7 @@ function isSummed(kind: Kind | undefined): boolean {
 const TEMPORARY = /\.tmp$/;
 const HEAD_BYTES = 1 << 16;
 const SMALL_HEAD_BYTES = 16;
-/** The largest JSON document that is read: truth files of large worlds have some 10 MB. */
+/** Truth files of large worlds have some 10 MB. */
 const MAX_JSON_BYTES = 1 << 28;
 const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or another output of this program";
 
@@ -83,7 +82,7 @@ function detectTargets(path: string): (Target & { kind: Kind })[] {
   return detectData(path);
 }
 
-/** Reads a whole JSON document. @throws {FormatError} If it is not JSON, or too large. */
+/** @throws {FormatError} If it is not JSON, or too large. */
 function readJson(path: string): unknown {
   checkJsonSize(path);
   const text = readText(path);
@@ -110,7 +109,7 @@ function detectFolder(path: string): Kind | undefined {
   return [...Deno.readDirSync(path)].some(({ name }) => stepOfName(name) !== undefined) ? "run" : undefined;
 }
 
-/** The data files of a folder, by kind; a folder of one other file is that file. */
+/** The data files of a folder by kind; if there are none, its manifest. */
 function detectData(path: string): ReturnType<typeof detectTargets> {
   if (SPLIT_NAMES.some((split) => exists(join(path, split)))) requireFinished(path);
   const files = listInputs([path], { extensions: [""], wanted: KNOWN }).filter((file) =>
@@ -161,7 +160,7 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   return kind;
 }
 
-/** The value of a line that is a complete document. */
+/** The value of a line that is a complete document, otherwise undefined. */
 function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);

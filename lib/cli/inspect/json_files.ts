@@ -20,7 +20,6 @@ import {
 
 const SHOWN_INPUTS = 3;
 
-/** Reads a manifest. @throws {FormatError} If it is not a manifest. */
 export function inspectManifest({ path, files: [file] }: Target): Report {
   const manifest = readManifest(file);
   if (!manifest) throw new FormatError("it is missing; run the stage again", { path: file });
@@ -44,7 +43,6 @@ export function inspectManifest({ path, files: [file] }: Target): Report {
   };
 }
 
-/** Reads a truth file of `synth`. @throws {FormatError} If it is not one. */
 export function inspectTruth({ path, files: [file] }: Target): Report {
   const { options, hosts, systems, routes } = SyntheticTruth.load(file).world;
   const probes = hosts.filter(({ role }) => role === "probe");
@@ -67,7 +65,6 @@ export function inspectTruth({ path, files: [file] }: Target): Report {
   };
 }
 
-/** Reads a list of rejected rows. @throws {FormatError} If a line is not a rejected row. */
 export function inspectRejects({ path, files: [file] }: Target, { samples }: InspectOptions): Report {
   const lines = readText(file).split("\n").filter((line) => line !== "");
   const listed: Record<string, number> = {};

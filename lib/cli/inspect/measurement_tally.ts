@@ -22,21 +22,21 @@ import {
 // About 100 bytes each in a Set: 100 MB.
 const MAX_DISTINCT = 1_000_000;
 
-/** The number of distinct values, exact up to a bound on memory. */
+/** Counts distinct values, exactly up to a bound on memory. */
 export class DistinctCount {
   readonly #seen = new Set<string | bigint>();
 
-  /** @param maxDistinct The largest number of values that are kept. */
+  /** @param maxDistinct The largest number of values that are stored. */
   constructor(readonly maxDistinct: number = MAX_DISTINCT) {}
 
-  /** Adds a value. @returns Whether it is known to have been added before. */
+  /** @returns Whether the value is known to have been added before. */
   add(value: string | bigint): boolean {
     if (this.#seen.has(value)) return true;
     if (this.#seen.size < this.maxDistinct) this.#seen.add(value);
     return false;
   }
 
-  /** The number of distinct values, or the bound if it was reached. */
+  /** The number of distinct values, at most the bound. */
   get count(): number {
     return this.#seen.size;
   }
@@ -46,18 +46,17 @@ export class DistinctCount {
     return this.#seen.size >= this.maxDistinct;
   }
 
-  /** The count as text: `17` or `at least 1000000`. */
+  /** The count, such as `17` or `at least 1000000`. */
   toString(): string {
     return `${this.isCapped ? "at least " : ""}${this.count}`;
   }
 }
 
-/** Counts over all measurements. */
 export class MeasurementTally {
   readonly sources = new DistinctCount();
   readonly destinations = new DistinctCount();
   count = 0;
-  /** Values that are neither an RTT nor the mark of a failure. */
+  /** Values that are neither an RTT nor the marker of a failure. */
   numImpossible = 0;
   readonly #times = new TimeHistogram();
   readonly #rttMs = new ValueHistogram();
@@ -66,7 +65,7 @@ export class MeasurementTally {
   #firstUs = Infinity;
   #lastUs = -Infinity;
 
-  /** Adds a measurement. Its addresses are added to `sources` and `destinations` by the caller. */
+  /** Adds a measurement except for its addresses, which the caller adds to `sources` and `destinations`. */
   add(timeUs: number, rttMs: number, ipVersion: number): void {
     this.count++;
     this.#times.add(timeUs);
@@ -78,7 +77,6 @@ export class MeasurementTally {
     if (ipVersion === 6) this.#numIpv6++;
   }
 
-  /** The facts. @param others Further counts of distinct values. */
   facts(others: readonly DistinctCount[] = []): Fact[] {
     const share = (count: number) => count / Math.max(1, this.count);
     const firstTime = this.count > 0 ? formatTime(this.#firstUs) : null;
@@ -97,7 +95,6 @@ export class MeasurementTally {
     ];
   }
 
-  /** The histograms for a picture. */
   histograms(): Histogram[] {
     return [
       logHistogram("RTT, ms", "measurements", this.#rttMs),
@@ -106,18 +103,16 @@ export class MeasurementTally {
   }
 }
 
-/** A set of measurements. Two are equal if they have the same time and the same hash of 64 bits of the other values. */
+/** A set of measurements, identified by their time and a 64-bit hash of the other values. */
 export class MeasurementSet {
   readonly #keys = new KeyTable();
   readonly #numbers = new Float64Array(3);
   readonly #words = new Uint32Array(this.#numbers.buffer);
 
-  /** The number of different measurements. */
   get size(): number {
     return this.#keys.size;
   }
 
-  /** Adds a measurement. @param src, dst Codes of the addresses. */
   add(timeUs: number, rttMs: number, src: number, dst: number, msmId = 0): void {
     const words = this.#words;
     this.#numbers[0] = timeUs;
@@ -128,20 +123,19 @@ export class MeasurementSet {
     this.#keys.idOf(words, 0, 0);
   }
 
-  /** Removes all measurements. */
   clear(): void {
     this.#keys.clear();
   }
 }
 
-/** The number of times that are earlier than the previous time. */
+/** How many times are earlier than the previous one. */
 export function countStepsBack(timesUs: Float64Array): number {
   let count = 0;
   for (let i = 1; i < timesUs.length; i++) if (timesUs[i] < timesUs[i - 1]) count++;
   return count;
 }
 
-/** The split of a file: the name of its folder, if that is the name of a split. */
+/** The split that a file belongs to, by the name of its folder. */
 export function splitOf(path: string): string | undefined {
   const folder = basename(dirname(path));
   return SPLIT_NAMES.find((name) => name === folder);

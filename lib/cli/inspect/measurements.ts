@@ -41,7 +41,7 @@ import { FormatError, UserError } from "../../base/errors.ts";
 
 const NO_V1_TOKENS = "none of these rows has tokens of v1, which needs msm_id, size and packet_error_count";
 
-/** Reads all rows of the files. @throws {FormatError} If a file is damaged or lacks a needed column. */
+/** @throws {FormatError} If a file is damaged or lacks a required column. */
 async function inspectMeasurements({ path, files }: Target, options: InspectOptions): Promise<Report> {
   const rejects = new RejectLog();
   const tally = new MeasurementTally();
@@ -136,10 +136,10 @@ function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** The largest number of compared rows: 50 MB. */
+/** The most rows that are compared, which takes 50 MB. */
 const MAX_COMPARED_ROWS = 1 << 21;
 
-/** Counts rows that are equal to an earlier one, among the first rows. */
+/** Counts duplicates among the first rows. */
 class DuplicateRows {
   readonly #rows = new MeasurementSet();
   #numRows = 0;
@@ -172,7 +172,7 @@ class DuplicateRows {
 const METADATA_PREFIX = "ping_llm.";
 const BATCH_ROWS = 65_536;
 
-/** Inspects Parquet: token files if the first file is one, else measurements. @throws {FormatError} If one is damaged. */
+/** Inspects token files if the first file is one, otherwise measurements. @throws {FormatError} If one is damaged. */
 export async function inspectParquet(target: Target, options: InspectOptions): Promise<Report> {
   using first = await ParquetFile.open(target.files[0]);
   const metadata = metadataOf(first);
@@ -181,7 +181,6 @@ export async function inspectParquet(target: Target, options: InspectOptions): P
     : await inspectTokenFiles(target, options, metadata);
 }
 
-/** Reads the lengths of all sequences, and the first sequences. */
 async function inspectTokenFiles(
   { path, files }: Target,
   options: InspectOptions,
@@ -223,7 +222,7 @@ async function inspectTokenFiles(
   return { kind: "tokens", path, facts, sections: [["first sequences", samples, { samples }]] };
 }
 
-/** The footer's metadata about the tokens; empty for other files. */
+/** The metadata about tokens in the footer; empty for other files. */
 function metadataOf(file: ParquetFile): Record<string, string> {
   const entries = (file.metadata.key_value_metadata ?? []).filter(({ key }) =>
     key.startsWith(METADATA_PREFIX)

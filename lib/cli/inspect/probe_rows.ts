@@ -71,7 +71,7 @@ class ProbeRowTally {
   readonly #sizes = new ValueHistogram();
   readonly #lengths = new ValueHistogram();
   readonly #spansS = new ValueHistogram();
-  /** The measurements of the current row that have the time of a neighbour. */
+  /** Measurements of the current row that have the same time as a neighbour. */
   readonly #tied = new MeasurementSet();
   readonly #groups = new DistinctCount();
   readonly #contents = new DistinctCount();
@@ -127,7 +127,7 @@ class ProbeRowTally {
     this.#numDuplicates += numTied - this.#tied.size;
   }
 
-  /** Counts rows that are out of order: the rows of one group are in time order in a file. */
+  /** Counts rows out of order: in a file, the rows of a group are sorted by time. */
   #addOrder(path: string, srcId: bigint, firstUs: number, lastUs: number): void {
     if (path !== this.#file) this.#lastUsOfGroup.clear();
     this.#file = path;
@@ -215,21 +215,19 @@ class ProbeRowTally {
   }
 }
 
-/** The largest number of packed sequences; enough to determine the padding within a tenth of a percent. */
+/** Enough to determine the padding to a tenth of a percent. */
 const MAX_SEQUENCES = 256;
 
-/** The result of packing rows as the trainer does. */
 interface PackingTrial {
   numSequences: number;
-  /** Share of positions that are padding, 0 to 1; null if nothing was packed. */
+  /** The share of padding positions; null if nothing was packed, for the reason in `problem`. */
   paddingShare: number | null;
-  /** The reason if nothing was packed. */
   problem?: string;
   /** The first measurements of the first sequence. */
   samples: TokenSample[];
 }
 
-/** Packs up to {@link MAX_SEQUENCES} sequences of the first epoch. @param path The folder, for error messages. */
+/** Packs up to {@link MAX_SEQUENCES} sequences of the first epoch as the trainer does. @param path For errors. */
 async function tryPacking(
   path: string,
   readers: readonly ArrayRecordReader[],
@@ -260,7 +258,7 @@ async function tryPacking(
   }
 }
 
-/** The first measurements; the last one may be incomplete. */
+/** The first measurements, the last of which may be incomplete. */
 function samplesOf(tokens: Uint16Array, numSamples: number): TokenSample[] {
   const starts = [...tokens.keys()].filter((at) => tokens[at] === MEASUREMENT_START);
   return starts.slice(0, numSamples).map((start, i) =>
@@ -290,7 +288,7 @@ export async function inspectArrayRecords({ path, files }: Target, options: Insp
   }
 }
 
-/** Whether the first record that can be read is a probe row. */
+/** Whether the first readable record is a probe row. */
 function holdsProbeRows(readers: readonly ArrayRecordReader[]): boolean {
   const reader = readers.find(({ numRecords }) => numRecords > 0);
   if (!reader) return false;

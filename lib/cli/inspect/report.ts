@@ -6,56 +6,44 @@
 import { UserError } from "../../base/errors.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 
-/** The options of an inspection. */
 export interface InspectOptions {
-  /** The number of samples to show. */
   samples: number;
-  /** T: the length of sequences for which packing is computed, tokens. */
+  /** T: the length of the sequences for which packing is computed. */
   sequenceLength: number;
-  /** Vocabulary of the token samples of measurements; none by default. Probe rows are shown in v2. */
+  /** The vocabulary of the token samples of measurements; none by default. Probe rows use v2. */
   vocabulary?: "v1" | "v2";
-  /** Seed of the packing. */
   seed: number;
   /** Whether a damaged ArrayRecord chunk is an error, or is skipped and counted. */
   onCorrupt: "error" | "skip";
-  /** Aborts the inspection. */
   signal?: AbortSignal;
   /** Called often with the number of rows or records read so far. */
   onProgress?: (done: number, path: string) => void;
 }
 
-/** Files of one kind, or one folder, and the path from the command line. */
+/** Files of one kind, or one folder, and the path given on the command line. */
 export interface Target {
   path: string;
   files: string[];
 }
 
-/** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** A label, its value as text (undefined: not shown), and its values for JSON. */
+/** A label, its text (undefined: not shown) and its JSON values. */
 export type Fact = readonly [label: string, value: string | undefined, json?: Json];
 
-/** A heading, samples as text (not shown if there are none), and their values for JSON. */
+/** A heading, samples as text (not shown if empty) and their JSON values. */
 export type Section = readonly [heading: string, lines: readonly string[], json?: Json];
 
-/** The results for files of one kind. */
 export interface Report {
-  /** The kind of the files, such as `probe rows`. */
   kind: string;
-  /** The inspected path. */
   path: string;
-  /** In the order to show. */
   facts: readonly Fact[];
-  /** Shown after the facts. */
   sections?: readonly Section[];
-  /** The histograms of a picture; absent if there are none. */
   histograms?: readonly Histogram[];
 }
 
 const LABEL_WIDTH = 20;
 
-/** Shows reports as text. */
 export function describeReports(reports: readonly Report[]): string {
   return reports.map(({ kind, path, facts, sections = [] }) => {
     const lines = [`${kind}: ${path}`];
@@ -73,7 +61,7 @@ export function reportAsJson({ kind, path, facts, sections = [] }: Report): Json
   return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => json));
 }
 
-/** Reports as one JSON object: one report's own, or a list of them. */
+/** One report as an object, several as a list in an object. */
 export function reportsAsJson(reports: readonly Report[]): Json {
   const objects = reports.map(reportAsJson);
   return objects.length === 1
@@ -81,38 +69,34 @@ export function reportsAsJson(reports: readonly Report[]): Json {
     : { stage: "inspect", kind: "several", reports: objects };
 }
 
-/** A number of files as text. */
 export function formatFiles(count: number): string {
   return `${count} file${count === 1 ? "" : "s"}`;
 }
 
-/** The values of an object with their names, as text. */
 export function formatPairs(pairs: object): string {
   return Object.entries(pairs).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ") || "none";
 }
 
-/** A share as text: `12.3 %`. */
 export function formatShare(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.001 ? 3 : 1)} %`;
 }
 
-/** A time as text: ISO 8601 in UTC, without fractions where there are none. */
+/** ISO 8601 in UTC, without fractions if they are zero. */
 export function formatTime(timeUs: number): string {
   const date = new Date(timeUs / 1000);
   return Number.isNaN(date.getTime()) ? `${timeUs} µs` : date.toISOString().replace(".000Z", "Z");
 }
 
-/** A number with four figures. */
+/** A number with four significant digits. */
 export function formatValue(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e6
     ? String(value)
     : String(Number(value.toPrecision(4)));
 }
 
-/** The shown and reported quantiles. */
 const QUANTILES = [0.5, 0.9, 0.99] as const;
 
-/** A distribution of values as a fact. @param json Its key in JSON; the value is null if there are no values. */
+/** A distribution as a fact. @param json Its JSON key, with null if there are no values. */
 export function distributionFact(label: string, values: ValueHistogram, unit: string, json: string): Fact {
   if (values.count === 0) return [label, "none", { [json]: null }];
   const { min, max, mean } = values;
@@ -123,27 +107,25 @@ export function distributionFact(label: string, values: ValueHistogram, unit: st
   return [label, `${parts.join(", ")} ${unit}`.trim(), { [json]: { min, ...quantiles, max, mean } }];
 }
 
-/** The number of values in [low, high). */
 export interface Bin {
   low: number;
   high: number;
   count: number;
 }
 
-/** A histogram to be drawn. */
 export interface Histogram {
-  /** The text below the axis: the counted value, such as `RTT, ms`. */
+  /** The quantity on the horizontal axis, such as `RTT, ms`. */
   label: string;
-  /** The text of the vertical axis, such as `measurements`. */
+  /** The quantity on the vertical axis, such as `measurements`. */
   countLabel: string;
-  /** The horizontal axis: `utc` has times in ms since 1970, `log` only bounds above 0. */
+  /** `utc`: times in ms since 1970; `log`: bounds above 0. */
   scale: "log" | "utc";
   bins: Bin[];
 }
 
 const DROPPED_BITS = 13;
 const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
-/** The largest number of bins of {@link ValueHistogram.logBins}, in total and from 1 to 10. */
+/** The largest number of bins of {@link ValueHistogram.logBins}, in total and per decade. */
 const MAX_LOG_BINS = 60;
 const MAX_BINS_PER_DECADE = 32;
 
@@ -159,19 +141,18 @@ export class ValueHistogram {
   readonly #bits = new Uint32Array(this.#float.buffer);
   #sum = 0;
   #isIntegral = true;
-  /** Number of values. */
   count = 0;
-  /** The smallest value; Infinity without values. */
+  /** Infinity without values. */
   min = Infinity;
-  /** The largest value; -Infinity without values. */
+  /** -Infinity without values. */
   max = -Infinity;
 
-  /** The mean of the values; NaN without values. */
+  /** NaN without values. */
   get mean(): number {
     return this.#sum / this.count;
   }
 
-  /** Adds a value. Values below 0 or too large for a 32-bit float are ignored. */
+  /** Adds a value; values below 0 or too large for f32 are ignored. */
   add(value: number): void {
     this.#float[0] = value;
     if (!(value >= 0 && this.#float[0] < Infinity)) return;
@@ -230,7 +211,7 @@ export class ValueHistogram {
   }
 }
 
-/** The largest number of bins. After a join, at least half as many are between the first and the last time. */
+/** After bins are joined, at least half as many lie between the first and last time. */
 const MAX_TIME_BINS = 96;
 
 /**
@@ -240,9 +221,9 @@ const MAX_TIME_BINS = 96;
  * are joined in pairs, so the result does not depend on the order of the times.
  */
 export class TimeHistogram {
-  /** The bins by their numbers: a bin begins at `number` widths since 1970. */
+  /** By number: a bin begins `number` widths after 1970. */
   #bins = new Map<number, { number: number; count: number }>();
-  /** The bin of the last time, which often also contains the next one. */
+  /** The bin of the last time, which often contains the next one too. */
   #recent = { number: NaN, count: 0 };
   #widthMs = 1000;
   #first = Infinity;
@@ -283,7 +264,6 @@ export class TimeHistogram {
   }
 }
 
-/** A histogram on a logarithmic axis. */
 export function logHistogram(label: string, countLabel: string, values: ValueHistogram): Histogram {
   return { label, countLabel, scale: "log", bins: values.logBins() };
 }

@@ -27,21 +27,17 @@ import { unlessForeign } from "../../io/files/checked_outputs.ts";
 /** `stopped`: the same command continues the work. */
 type WorkState = "done" | "working" | "stopped" | "broken";
 
-/** The state of some work. */
 export interface Progress {
   state: WorkState;
-  /** The reason for the state; empty for `done`. */
+  /** The reason for the state, empty for `done`. */
   why: string;
 }
 
-/** The status of a run or an output. */
 interface StatusReport extends Report {
   state: WorkState;
-  /** The progress in a few words. */
   progress: string;
 }
 
-/** A report that begins with the state. */
 function statusReport(
   { state, why }: Progress,
   { kind, path, progress, facts }: { kind: string; path: string; progress: string; facts: readonly Fact[] },
@@ -50,7 +46,7 @@ function statusReport(
   return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
-/** A process without a sign of life for longer than this counts as stopped: several signs of its lock. */
+/** A process without a sign of life for this long, several renewals of its lock, counts as stopped. */
 export const PATIENCE_MS = 60_000;
 
 /**
@@ -86,12 +82,12 @@ function stateOfWork(
   return { state: "working", why: `${sign} (${who})` };
 }
 
-/** The last change of a file, milliseconds since 1970; 0 if it does not exist. @throws {UserError} If access fails. */
+/** When a file was last changed, ms since 1970; 0 if it does not exist. @throws {UserError} If access fails. */
 function changedMsOf(path: string): number {
   return infoOf(path)?.mtime?.getTime() ?? 0;
 }
 
-/** The last change of any file in a folder, see {@link changedMsOf}. */
+/** When any file in a folder was last changed, see {@link changedMsOf}. */
 function newestChangeMs(folder: string): number {
   try {
     return [...Deno.readDirSync(folder)].reduce((newestMs, { name, isDirectory }) => {
@@ -105,7 +101,7 @@ function newestChangeMs(folder: string): number {
   }
 }
 
-/** The entry at a path, if it exists. @throws {UserError} If access fails. */
+/** @throws {UserError} If access fails. */
 function infoOf(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.statSync(path);
@@ -141,16 +137,16 @@ const SHOWN_FAULTS = 3;
 
 // The progress of an output that one run or several tasks write, from its manifests and the sizes of its files.
 
-/** The longest list of tasks as text; JSON has the whole list. */
+/** The longest list of tasks that is shown; JSON has the whole list. */
 const SHOWN_LIST = 400;
 
-/** The name for outputs without a subfolder. */
+/** Stands for outputs that are not in a subfolder. */
 const WHOLE = "all";
 
-/** The progress of one of an output's runs or tasks. */
+/** The progress of one run or array task. */
 interface Part {
   index: number;
-  /** Undefined for a task that has not begun. */
+  /** Undefined for tasks that have not begun. */
   state: WorkState | undefined;
   why: string;
   manifest: Manifest | undefined;
@@ -181,13 +177,13 @@ function fileStatus(file: string, nowMs: number): StatusReport {
   return describe(file, [{ index: 1, ...part }]);
 }
 
-/** Whether a stage wrote an output file, or has begun to. */
+/** Whether a stage wrote an output file or has begun to. */
 function isOutputFile(file: string): boolean {
   const { path, work } = placeOfFile(file);
   return infoOf(manifestPathBeside(path)) !== undefined || infoOf(work) !== undefined;
 }
 
-/** @param root The folder that paths in the manifest are relative to. */
+/** @param root The folder that the paths in the manifest are relative to. */
 function stateOfPart(
   root: string,
   { manifestPath, work }: { manifestPath: string; work: string },
@@ -268,7 +264,7 @@ function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Pro
   return { state: "stopped", why: stopped ? named(stopped) : "the missing tasks have not begun" };
 }
 
-/** Rows of the outputs so far, by their subfolder, such as `train`; `all` for those without. */
+/** Rows written so far by subfolder, such as `train`, or `all`. */
 function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
   const rows: Record<string, number> = {};
   for (const { path, counts } of manifests.flatMap(({ outputs }) => outputs)) {
@@ -282,19 +278,18 @@ function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
 
 // The progress of a training run, from its manifest, the end of its metrics and the state of its last checkpoint.
 
-/** The speed is the median of this many newest metrics lines. */
+/** The speed is the median over this many of the latest metrics lines. */
 const SPEED_RECORDS = 10;
-/** The largest pause of a working process, as a multiple of the usual time between two of its metrics lines. */
+/** The longest pause of a working process, as a multiple of the usual time between two metrics lines. */
 const PATIENCE_RECORDS = 3;
 
-/** The files of a run in its folder. */
 interface RunTraces {
   manifest: Manifest | undefined;
   config: RunConfig | undefined;
   records: MetricsRecord[];
   metricsMs: number;
   checkpoint: { state: CheckpointState; savedMs: number } | undefined;
-  /** Missing or damaged files. */
+  /** What is missing or damaged. */
   faults: string[];
 }
 
@@ -398,7 +393,7 @@ function configOf({ options }: Manifest): RunConfig {
   }
 }
 
-/** The state of a checkpoint; its tensors are not read. */
+/** The state of a checkpoint, without reading its tensors. */
 function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpoint"] {
   const state = readState(directory);
   const { model, optimizer, trainingData } = state.files;
@@ -411,7 +406,7 @@ function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpo
   return { state, savedMs: changedMsOf(join(directory, STATE_FILE)) };
 }
 
-/** The median of the newest lines' tokens per second; null without lines. */
+/** The median tokens per second of the latest lines; null without lines. */
 function speedOf(records: readonly MetricsRecord[]): number | null {
   const speeds = records.slice(-SPEED_RECORDS).map((record) => record["train/tokens_per_second"])
     .filter((speed) => typeof speed === "number").sort((a, b) => a - b);
@@ -436,16 +431,16 @@ function lossFacts({ records, checkpoint }: RunTraces): Fact[] {
   ];
 }
 
-/** The largest number of reports shown with all facts; more reports have a line each. */
+/** Up to this many reports are shown with all facts, more with one line each. */
 const SHOWN_WHOLE = 5;
 const SHOWN_LINES = 40;
 const MAX_PATH = 60;
-/** How far below a path runs and outputs are looked for: `demo` writes runs/demo/train. */
+/** How deep runs and outputs are searched for: `demo` writes runs/demo/train. */
 const MAX_LEVELS = 2;
-/** The kind of an output without a manifest. */
+/** The kind of outputs without a manifest. */
 const NO_STAGE = "output";
 const BESIDE = ".manifest.json";
-/** The states, those that need attention first. */
+/** States that need attention come first. */
 const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
 
 /**
@@ -467,13 +462,13 @@ export function statusOf(paths: readonly string[], nowMs: number = Date.now()): 
   });
 }
 
-/** 0: everything is done; 1: something is broken; 3: something remains to be done. */
+/** 0 if everything is done, 1 if something is broken, 3 if something remains to be done. */
 export function exitCodeOf(reports: readonly StatusReport[]): number {
   if (reports.some(({ state }) => state === "broken")) return 1;
   return reports.every(({ state }) => state === "done") ? 0 : 3;
 }
 
-/** Reports as text: all facts of a few, a line for each of more, the last ones counted. */
+/** All facts of a few reports; of more reports one line each, up to a limit. */
 export function describeStatus(reports: readonly StatusReport[]): string {
   if (reports.length <= SHOWN_WHOLE) return describeReports(reports);
   const sorted = reports.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
@@ -488,13 +483,12 @@ export function describeStatus(reports: readonly StatusReport[]): string {
   return rest.length === 0 ? table : `${table}\nand ${rest.length} more (all with --json)`;
 }
 
-/** Reports as one JSON object. */
 export function statusAsJson(reports: readonly StatusReport[]): Json {
   const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
   return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
-/** The status of what is at a path, or in it down to some levels. */
+/** The status of a path, and of what it contains down to some levels. */
 function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
   try {
     const own = readStatus(path, nowMs);
@@ -516,7 +510,7 @@ function statusesAt(path: string, nowMs: number, levels: number): StatusReport[]
   }
 }
 
-/** The status of a path; undefined if it is neither a run nor an output. @throws {UserError} If a file cannot be read. */
+/** Undefined if the path is neither a run nor an output. @throws {UserError} If a file cannot be read. */
 function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
@@ -538,7 +532,7 @@ function readStatus(path: string, nowMs: number): StatusReport | undefined {
   return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
 }
 
-/** The paths in a folder that may be runs or outputs, including those of unfinished output files. */
+/** Paths in a folder that may be runs or outputs, including unfinished output files. */
 function membersOf(path: string): string[] {
   if (!isFolder(path)) return [];
   const members = new Set<string>();

@@ -10,7 +10,7 @@ import * as v1 from "../../data/tokens/vocab_v1.ts";
 import * as v2 from "../../data/tokens/vocab_v2.ts";
 import { formatTime, type Section } from "./report.ts";
 
-/** A measurement's tokens, and the decoded measurement; empty if they are incomplete. */
+/** Tokens and the decoded measurement, which is empty if they are incomplete. */
 export interface TokenSample {
   tokens: string;
   decoded: string;
@@ -33,13 +33,13 @@ export function describeMeasurement(timeUs: number | null, src: string, dst: str
   return `${time}  ${src} -> ${dst}  ${result}`;
 }
 
-/** Tokens as `MeasurementStart SrcIpv4 192 0 2 1 …`; bytes as plain numbers. */
+/** Tokens as words such as `MeasurementStart SrcIpv4 192 0 2 1 …`, bytes as plain numbers. */
 export function wordsOf(tokens: ArrayLike<number>, vocabulary: string): string {
   const { tokenName } = vocabulary === "v1" ? v1 : v2;
   return Array.from(tokens, (token) => tokenName(token).replace(/^byte /, "")).join(" ");
 }
 
-/** Samples as a section. @param ifNone The text without samples. */
+/** @param ifNone The lines if there are no samples. */
 export function tokenSection(
   heading: string,
   samples: readonly TokenSample[],
