@@ -1,6 +1,6 @@
 /**
- * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else frozen; with
- * `--follow` again and again to the measurements on standard input.
+ * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else
+ * frozen; with `--follow` again and again to the measurements on standard input.
  *
  * @module
  */
@@ -183,8 +183,8 @@ interface FollowOptions {
 }
 
 /**
- * Follows standard input to its end. A published checkpoint is kept until the next one replaces it. A killed run loses the
- * measurements after the last publication; the same command continues from there.
+ * Follows standard input to its end. A killed run loses the measurements after the last published checkpoint,
+ * from which the same command continues.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.
  */
@@ -248,7 +248,7 @@ class Arrivals {
   }
 
   /**
-   * Groups of `everyLines` measurements, or of those that arrived within `everySeconds`. Reads at most one measurement
+   * Groups of `everyLines` measurements, or of those that arrive within `everySeconds`; reads one measurement
    * ahead.
    */
   async *groups(): AsyncGenerator<TokenMeasurement[]> {

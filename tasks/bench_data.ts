@@ -1,6 +1,6 @@
 /**
- * `bench preprocess` and `bench loader`: the speed of the stages that pass over data. `bench child` runs one part of
- * them in a separate process, which prints its result and usage.
+ * `bench preprocess` and `bench loader`: the speed of the stages that pass over data. `bench child` runs one
+ * part of them in a separate process, which prints its result and usage.
  *
  * @module
  */
@@ -110,7 +110,10 @@ function runnerOf({ signal }: StageContext): StageRunner {
     >;
 }
 
-/** The distinct numbers of an option, in their order. @throws {UsageError} If one is not an integer in the range. */
+/**
+ * The distinct numbers of an option, in their order. @throws {UsageError} If one is not an integer in the
+ * range.
+ */
 export function parseNumbers(
   name: string,
   text: string,

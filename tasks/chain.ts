@@ -1,6 +1,6 @@
 /**
- * A chain of stages that one command runs and, when repeated, continues: each stage manages its own folder, and a file
- * stores the chain's options and choices.
+ * A chain of stages that one command runs and, when repeated, continues: each stage manages its own folder,
+ * and a file stores the chain's options and choices.
  *
  * @module
  */
@@ -36,12 +36,10 @@ export interface ChainFolder {
 }
 
 /**
- * Opens the folder of a chain: empty, or that of the same chain, which is then continued.
+ * Opens the folder of a chain, which is empty or has the same chain, which is then continued.
  *
- * @param folder An existing folder.
- * @param options The options that the results depend on. @param overwrite Whether results are replaced: of other options, or
- *   of a chain that is done.
- * @throws {UserError} If it holds other files, or those of a chain with other options.
+ * @param overwrite Whether the results of other options, or of a finished chain, are replaced.
+ * @throws {UserError} If it contains other files, or a chain with other options.
  */
 export function openChain<Options extends object>(
   folder: ChainFolder,
@@ -143,7 +141,7 @@ function shorten(args: string[]): string {
 }
 
 /**
- * Trains as a part of a chain, from the beginning if it replaces what an earlier one trained.
+ * Trains as part of a chain, from the beginning if it replaces what an earlier chain trained.
  *
  * @param chain `isReplacing`: whether a run with another configuration is replaced.
  */

@@ -5,8 +5,8 @@ import * as uses from "../lib/cli/path_uses.ts";
 import { ATLAS_KEY, atlasApi, MEASUREMENTS, SPAN_TIME } from "./fetch.command.ts";
 
 /**
- * The real measurements of `demo` and the places of their addresses, as paths from the checkout's root. For their origin
- * see tests/data/README.md.
+ * The real measurements of `demo` and the places of their addresses, as paths from the checkout's root. For
+ * their origin see tests/data/README.md.
  */
 export const DEMO_CAMPAIGN = {
   measurements: "tests/data/campaigns/menog-2019-05.parquet",

@@ -1,6 +1,6 @@
 /**
- * `demo`: the whole chain, small, end to end: measurements -> shard -> probe-rows -> train -> eval -> query. Each step
- * is the stage of that name, called like by a user.
+ * `demo`: the whole chain, small, end to end: measurements -> shard -> probe-rows -> train -> eval -> query.
+ * Each step is the stage of that name, called like by a user.
  *
  * @module
  */
@@ -144,7 +144,9 @@ async function makeMeasurements(
   return [parquet];
 }
 
-/** @param name A file of this program, from the checkout's root. @throws {UsageError} In a published package. */
+/**
+ * @param name A file of this program, from the checkout's root. @throws {UsageError} In a published package.
+ */
 function pathOf(name: string): string {
   const url = new URL(`../${name}`, import.meta.url);
   if (url.protocol === "file:") return fromFileUrl(url);

@@ -1,6 +1,6 @@
 /**
- * `eval`: how well a model predicts held-out measurements, compared with methods without a model; and the same for
- * several splits of them (`--all-splits`).
+ * `eval`: how well a model predicts held-out measurements, compared with methods without a model; and the
+ * same for several splits of them (`--all-splits`).
  *
  * @module
  */
@@ -202,8 +202,8 @@ interface Chain {
 }
 
 /**
- * `--all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a page of all. Each step
- * calls a stage like a user. Runs the chain, or the remaining part of it.
+ * `--all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a page of all,
+ * or the part of this that remains. Each step runs a stage as a user would.
  */
 async function evaluateAllSplits(options: EvalOptions, context: StageContext): Promise<StageResult> {
   const { allSplits, output, maxTime, adapt } = options;

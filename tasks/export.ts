@@ -1,5 +1,6 @@
 /**
- * `export`: a folder with the page and the model, which any web server can host; the model runs in the reader's browser.
+ * `export`: a folder with the page and the model, which any web server can host; the model runs in the
+ * reader's browser.
  *
  * @module
  */

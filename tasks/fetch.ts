@@ -1,9 +1,11 @@
 /**
- * `fetch atlas`: ping results of RIPE Atlas, and where its probes are. `fetch globalping`: ping measurements of
- * Globalping, created or read by their ids, and where their probes are. `fetch prometheus`: values of a query.
+ * `fetch atlas`: ping results of RIPE Atlas, and where its probes are. `fetch globalping`: ping measurements
+ * of Globalping, created or read by their ids, and where their probes are. `fetch prometheus`: values of a
+ * query.
  *
- * For RIPE Atlas and Prometheus each window of time becomes a file. The manifest lists the files that are complete, so a
- * run that was stopped or killed continues where it was, and a later run without `--stop` fetches newer measurements.
+ * For RIPE Atlas and Prometheus each window of time becomes a file. The manifest lists the files that are
+ * complete, so a run that was stopped or killed continues where it was, and a later run without `--stop`
+ * fetches newer measurements.
  *
  * @module
  */
@@ -114,15 +116,17 @@ interface SpanFetch<W extends FileWindow> {
   windowsUntil(nowS: number): W[];
   /** Called before the missing windows are fetched, with the others. */
   begin?(output: Output, present: readonly W[]): Promise<void>;
-  /** Writes a window to `path`. @param show Shows a text beside the progress. @returns The counts of the file. */
+  /**
+   * Writes a window to `path`. @param show Shows a text beside the progress. @returns The counts of the file.
+   */
   fetch(window: W, path: string, nowS: number, show: (text: string) => void): Promise<Record<string, number>>;
   /** Called before the output is published. */
   end?(output: Output, show: (text: string) => void): Promise<void> | void;
 }
 
 /**
- * Fetches the windows of a span that the output folder lacks, or that were fetched before all of their measurements could
- * have arrived.
+ * Fetches the windows that the output folder lacks, or that were fetched before all of their measurements
+ * could arrive.
  */
 async function fetchSpan<W extends FileWindow>(
   { output: folder, overwrite, url }: Pick<Options, "output" | "overwrite" | "url">,

@@ -1,6 +1,6 @@
 /**
- * The whole program as one command, `ping-llm STAGE [options]`: the entry point of the tasks and the compiled binary.
- * A stage runs in a thread with only the permissions that its options require.
+ * The whole program as one command, `ping-llm STAGE [options]`: the entry point of the tasks and the compiled
+ * binary. A stage runs in a thread with only the permissions that its options require.
  *
  * @module
  */
@@ -28,8 +28,8 @@ function help(): string {
 /**
  * Starts the stage that the arguments name.
  *
- * @param words The arguments. @param commit The commit that an executable was compiled from.
- * @returns The text that they ask for instead.
+ * @param commit The commit that an executable was compiled from.
+ * @returns The text that the arguments ask for instead.
  * @throws {UsageError} If they are wrong.
  */
 function start(

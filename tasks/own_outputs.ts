@@ -1,6 +1,6 @@
 /**
- * The files that stages write without a manifest, and how each is recognised by its first bytes, so that a stage replaces
- * its own earlier file and no other.
+ * The files that stages write without a manifest, and how each is recognised by its first bytes, so that a
+ * stage replaces its own earlier file and no other.
  *
  * @module
  */
@@ -39,8 +39,8 @@ export function ownOutput(name: OwnOutput, overwrite: boolean): OutputFileOption
 }
 
 /**
- * Opens the file of an option, if given, before the work that fills it. @throws {UserError} See {@link
- * OutputFile}.
+ * Opens the file of an option, if given, before the work that fills it. @throws {UserError} If it cannot be
+ * made.
  */
 export function openOwn(
   name: OwnOutput,

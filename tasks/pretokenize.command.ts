@@ -57,7 +57,8 @@ export const pretokenizeCommand = command({
     }),
     verify,
     overwrite: overwriteFolder,
-    // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest limit is kept.
+    // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest
+    // limit is kept.
     memoryLimitGb: option.number(`${memoryLimitGb.help}; about 0.4 are used whatever the input`, {
       default: 2,
       min: 0.5,

@@ -48,10 +48,9 @@ export async function askedModel(
 }
 
 /**
- * The measurements of `--context`, empty if not given. Logs if they had to be sorted, or if some are skipped because
- * they are after the query's time.
+ * The measurements of `--context`, if any. Logs if they were sorted, or if some are after the query's time.
  *
- * @param options `src`: where the measurements were made if they do not say it.
+ * @param options `src`: the source of measurements that do not contain theirs.
  * @param timeS The query's time; null for any time.
  */
 export async function contextOf(
@@ -71,10 +70,8 @@ export async function contextOf(
 }
 
 /**
- * Opens the output of a kind of query that writes JSON lines.
+ * Opens the output of a query that writes JSON lines. @param what The lines, for the message.
  *
- * @param name The option.
- * @param what The lines, for the message.
  * @throws {UsageError} If `--json` would share standard output with the lines.
  */
 export function openLines(
@@ -104,13 +101,7 @@ export class JsonLinesOutput {
   readonly #encoder = new TextEncoder();
   readonly #file: OutputFile | undefined;
 
-  /**
-   * Opens the output.
-   *
-   * @param path The file, or undefined for standard output.
-   * @param options The writing stage.
-   * @throws {UserError} If the file cannot be made.
-   */
+  /** @param path Undefined for standard output. @throws {UserError} If the file cannot be made. */
   constructor(path: string | undefined, options: OutputFileOptions) {
     this.#file = path === undefined ? undefined : new OutputFile(path, options);
   }

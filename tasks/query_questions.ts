@@ -1,6 +1,6 @@
 /**
- * The commands that ask a model a question. Each answers with the text of the answer; with `--json` it prints what HTTP
- * answers to the same question.
+ * The commands that ask a model a question. Each answers with the text of the answer; with `--json` it prints
+ * what HTTP answers to the same question.
  *
  * @module
  */

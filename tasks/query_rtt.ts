@@ -1,5 +1,6 @@
 /**
- * `query rtt`: the distribution of the RTT between two addresses or prefixes, or of each line of a file of queries.
+ * `query rtt`: the distribution of the RTT between two addresses or prefixes, or of each line of a file of
+ * queries.
  *
  * @module
  */
@@ -107,11 +108,7 @@ async function writeTable(
   });
 }
 
-/**
- * Answers a file of queries.
- *
- * @throws {UserError} After all others are answered, if a line cannot be answered and `keepGoing` is not set.
- */
+/** @throws {UserError} If a line cannot be answered, after all others are, unless `keepGoing` is set. */
 async function answerFile(
   options: Options & { queries: string },
   stage: StageContext,
@@ -165,9 +162,9 @@ async function answerFile(
 }
 
 /**
- * The model of `--checkpoint`, corrected by `--calibration` and fitted to `--adapt` if these are given.
+ * The model of `--checkpoint`, fitted to the measurements of `--adapt` if given.
  *
- * @param addresses The addresses whose rows may change (default: those that were not in the training data).
+ * @param addresses Addresses whose rows may change (default: those that were not in the training data).
  */
 async function fittedModel(
   options: Options,

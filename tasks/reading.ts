@@ -20,12 +20,7 @@ type Options = Pick<
   | ("start" | "interval" | "source" | "rtt" | "names")
 >;
 
-/**
- * Reads the options.
- *
- * @throws {UsageError} If one is invalid.
- * @throws {UserError} If the files of names cannot be read.
- */
+/** @throws {UsageError} If an option is invalid. @throws {UserError} If a file of names cannot be read. */
 export async function readingOf(options: Options): Promise<ReadingOptions> {
   const { format, columns, noReply, start, interval, source, rtt, names } = options;
   if (format !== undefined && !FORMATS.some(({ name }) => name === format)) {

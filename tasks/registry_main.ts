@@ -1,6 +1,6 @@
 /**
- * The program as `deno run` and `deno install` start it from a registry of packages, without the flags that stages need:
- * starts it again with these.
+ * The program as `deno run` and `deno install` start it from a registry of packages, without the flags that
+ * stages need: starts it again with these.
  *
  * @module
  */

@@ -140,7 +140,7 @@ async function loadServed(
 }
 
 /**
- * Refuses options of a port, which --mcp does not open, and --json, which would share standard output with
+ * Refuses options of the port that --mcp does not open, and --json, which would share standard output with
  * answers.
  */
 function requireNoPort({ host, port, allowOrigin, json }: Options): void {

@@ -1,7 +1,8 @@
 /**
  * Options of several commands. A new option of one command belongs into its `*.command.ts`.
  *
- * The `*.command.ts` files and this one are loaded at every start of the program, so they import only small modules.
+ * The `*.command.ts` files and this one are loaded at every start of the program, so they import only small
+ * modules.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The stages that divide measurements into splits: `shard`, measurements Parquet to Parquet shards per split, and
- * `probe-rows`, to ArrayRecord files of probe rows.
+ * The stages that divide measurements into splits: `shard`, measurements Parquet to Parquet shards per split,
+ * and `probe-rows`, to ArrayRecord files of probe rows.
  *
  * @module
  */

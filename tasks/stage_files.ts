@@ -14,11 +14,8 @@ import { Output, type OutputStart } from "../lib/io/files/output.ts";
 import { placeOfFile } from "../lib/io/files/output_place.ts";
 
 /**
- * Checks the inputs of a stage against their manifests; logs the links that are followed.
+ * Checks the inputs of a stage against their manifests, and logs which links are followed.
  *
- * @param paths Files, folders and globs.
- * @param options The stage's options for {@link checkOutputs}.
- * @param context The stage's context.
  * @throws {UserError} If a file is missing, changed or not listed.
  */
 export async function checkInputs(
@@ -79,12 +76,10 @@ export interface FileRun {
 }
 
 /**
- * Makes an output file and its manifest, unless a run with the same inputs and options has made them before.
+ * Makes an output file and its manifest, unless they exist from a run with the same inputs and options.
  *
- * @param output The file.
- * @param start The inputs and options of the run, whether the file of another run may be replaced, and `besides`: the
- *   further files that the stage may write beside it.
- * @param make Writes the file to `path` in the work folder, further files beside it, and temporary ones to `workPath`.
+ * @param start `besides`: further files that the stage may write beside the output.
+ * @param make Writes the file to `path` and further ones beside it; temporary files go to `workPath`.
  * @throws {UserError} If one of the files is another run's, or another process writes them.
  */
 export async function makeOutputFile(

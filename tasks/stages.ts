@@ -1,6 +1,6 @@
 /**
- * All stages as commands, in the order of the chain. A command is declared in `tasks/*.command.ts`, beside the module that
- * runs it, which is loaded in a thread with only the permissions that the command needs.
+ * All stages as commands, in the order of the chain. A command is declared in `tasks/*.command.ts`, beside
+ * the module that runs it, which is loaded in a thread with only the permissions that the command needs.
  *
  * @module
  */

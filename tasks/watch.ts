@@ -318,7 +318,7 @@ async function placesOf(
 }
 
 /**
- * Repeats work at intervals, beginning now, and once at the end. A file that cannot be written may become
+ * Repeats work at intervals from now on, and once at the end. A file that cannot be written may become
  * writable.
  */
 class Repeated implements Disposable {

@@ -1,9 +1,9 @@
 /**
  * `bench changes`: how well the change detector agrees with people who marked the changes of series of RTTs.
  *
- * A series is a text file, perhaps compressed: a line `epoch;rtt;cp`, then a row a line: a time, the RTT in ms with a
- * point or a comma (0 or less, or nothing, for a loss), and 1 where people saw a change. This is the format of Shao et al. (see
- * `lib/eval/metrics/change_points.ts`). A file without `cp` is searched too.
+ * A series is a text file, perhaps compressed: a line `epoch;rtt;cp`, then a row a line: a time, the RTT in
+ * ms with a point or a comma (0 or less, or nothing, for a loss), and 1 where people saw a change. This is
+ * the format of Shao et al. (see `lib/eval/metrics/change_points.ts`). A file without `cp` is searched too.
  *
  * @module
  */
@@ -125,7 +125,8 @@ export function medianAgreement(
   return { precision: median("precision"), recall: median("recall"), f2: median("f2") };
 }
 
-// `--settings`: how well a setting of the detector does on series that it was not chosen on (cross-validation over series).
+// `--settings`: how well a setting of the detector does on series that it was not chosen on (cross-validation
+// over series).
 
 type Searched = Omit<ChangeOptions, "delay" | "maxDelay" | "clearMargin">;
 
@@ -163,8 +164,7 @@ export interface CrossValidation {
 /**
  * Cross-validates the choice of a setting.
  *
- * @param f2 Of each setting, for each series.
- * @param numFolds Number of parts that the series are divided into; each is held out once.
+ * @param f2 F2 by setting and series. @param numFolds Parts of the series, each held out once.
  */
 export function crossValidate(
   f2: readonly (readonly number[])[],

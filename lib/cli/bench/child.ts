@@ -10,13 +10,12 @@ import { ownProgram } from "../own_program.ts";
 const ENDING_S = 5;
 
 /**
- * Runs `bench child` to its end: it has its own peak memory, starts with cold caches like a user's run, can be stopped,
- * and a fault of a driver ends nothing else.
+ * Runs a part of a bench in a process of its own, with its own peak memory and cold caches as in a user's
+ * run. It can be stopped, and a fault of a driver ends nothing else.
  *
- * @param args Its arguments.
- * @param options `label`: the work, for errors; `signal`: stops it; `limitS`: the most time that it gets, s.
+ * @param options `label`: names the work in errors; `limitS`: the longest run time.
  * @returns The JSON of its last line.
- * @throws {UserError} If it failed; the message has the reason by its standard error. If its time was over.
+ * @throws {UserError} If it fails, with the reason from its standard error, or exceeds its time.
  */
 export async function runChild(
   args: readonly string[],

@@ -13,10 +13,12 @@ import { formatCount } from "../../base/text.ts";
 import { type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
 
-// Writes measurements as RIPE Atlas results, one JSON object per line, to time the import of files of any size.
+// Writes measurements as RIPE Atlas results, one JSON object per line, to time the import of files of any
+// size.
 //
-// Fields and their order are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/)
-// of three packets. Values vary between results like real ones.
+// Fields and their order are those of a ping result of firmware 5
+// (https://atlas.ripe.net/docs/apis/result-format/) of three packets. Values vary between results like real
+// ones.
 
 const PACKETS = 3;
 const NO_REPLY = { x: "*" };
@@ -26,12 +28,8 @@ const MEAN_DECIMALS = 10;
 const MOST_APART = 1000;
 
 /**
- * Writes results.
- *
  * @param input Parquet of `synth`, which has all the columns.
- * @param output The file of lines.
- * @param maxRows Largest number of rows, from the beginning.
- * @returns Rows and bytes written.
+ * @param maxRows The most rows, from the beginning.
  */
 export async function writeAtlasLines(
   input: string,

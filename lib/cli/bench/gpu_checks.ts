@@ -1,6 +1,6 @@
 /**
- * `bench gpu`: quick checks that an adapter computes correctly, against float64. `deno test tests/tensor` checks every
- * kernel at many sizes.
+ * `bench gpu`: quick checks that an adapter computes correctly, against float64. `deno test tests/tensor`
+ * checks every kernel at many sizes.
  *
  * @module
  */
@@ -108,7 +108,9 @@ const LOSS_CHANGE = 0.02;
 /** The decoder always computes in f32. */
 const MODEL_ERROR = { f32: { slope: 1e-2, nats: 1e-4 }, f16: { slope: 2e-2, nats: 0.02 } };
 
-/** Checks a small model: its gradient against differences of its loss, its decoder against its forward pass. */
+/**
+ * Checks a small model: its gradient against differences of its loss, its decoder against its forward pass.
+ */
 async function checkModel(registry: KernelRegistry, dtype: DType): Promise<CheckRow[]> {
   const sizes = { numLayers: 2, width: 64, numHeads: 2, headDim: 32, mlpWidth: 128, sequenceLength: 64 };
   const config = parseModelConfig({ ...sizes, vocabulary: "v2" });

@@ -1,7 +1,7 @@
 /**
- * `bench gpu --quick`: a survey for a GPU that is available for minutes. Each step runs in its own process with a time
- * limit, so a step that fails or hangs does not stop the others. The most important steps come first: wrong results,
- * peers, a training step by kernel, open choices, other models.
+ * `bench gpu --quick`: a survey for a GPU that is available for minutes. Each step runs in its own process
+ * with a time limit, so a step that fails or hangs does not stop the others. The most important steps come
+ * first: wrong results, peers, a training step by kernel, open choices, other models.
  *
  * @module
  */
@@ -166,9 +166,7 @@ export function quickSteps(plan: QuickPlan): QuickStep[] {
 }
 
 /**
- * Runs the steps.
- *
- * @param options `leftS`: how much time is left, s; `onEnd`: called after each step with all that ended.
+ * @param options `leftS`: the remaining time; `onEnd`: called after each step with all that ended.
  * @throws {InterruptedError} If the signal is aborted.
  */
 export async function runQuick(

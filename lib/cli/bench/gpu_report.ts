@@ -175,8 +175,8 @@ function judgeLanes(kernels: SurveyRows["kernels"], present: string, fallback: s
 }
 
 /**
- * The smallest number of rows that is about as fast as any other. A limit above all measured numbers counts as the
- * largest of them.
+ * The least number of rows that is about as fast as any other. Limits above all measured numbers count as the
+ * largest.
  */
 function judgeRows(measured: readonly DecodingRow[], present: number): Judgement {
   if (measured.length === 0) return undefined;

@@ -1,9 +1,10 @@
 /**
- * `bench gpu`: the steps of a survey run one by one. A step that fails is reported, and the others continue. Steps
- * that remain when the time is over are also reported.
+ * `bench gpu`: the steps of a survey run one by one. A step that fails is reported, and the others continue.
+ * Steps that remain when the time is over are also reported.
  *
- * The steps: quick checks that an adapter computes correctly, the time of submits, the start-up and speed of training on made-up batches, and the speed of queries by the number of rows
- * decoded together. Training and decoding open separate devices, whose memory is freed afterwards.
+ * The steps: quick checks that an adapter computes correctly, the time of submits, the start-up and speed of
+ * training on made-up batches, and the speed of queries by the number of rows decoded together. Training and
+ * decoding open separate devices, whose memory is freed afterwards.
  *
  * @module
  */
@@ -39,10 +40,7 @@ export interface SubmitRow {
 }
 
 export interface ProductRow {
-  /**
-   * What the product shows: how many tiles fill the adapter, the best number of splits, or the layers of the
-   * presets.
-   */
+  /** Shows how many tiles fill the adapter, the best number of splits, or the layers of the presets. */
   part: "fill" | "splits" | "layers";
   kind: GemmKind;
   m: number;
@@ -130,10 +128,8 @@ export class SurveyDevice implements Disposable {
 }
 
 /**
- * Runs the steps of a survey.
- *
- * @param options `device`: closed after a failed step, which may have lost it; `isOver`: whether the time is over;
- *   `onStep`: called before each step.
+ * @param options `device`: closed after a failed step, which may have lost it; `isOver`: whether the time is
+ *   over.
  * @throws {InterruptedError} If the signal is aborted.
  */
 export async function runSurvey(steps: readonly SurveyStep[], options: {
@@ -210,9 +206,6 @@ async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> {
 }
 
 /**
- * Trains a configuration for some seconds.
- *
- * @param gpu How the device is opened.
  * @returns The speed, and the time of one more step by kernel.
  * @throws {UserError} If the model does not fit the adapter.
  */
@@ -241,10 +234,7 @@ const MIN_REPETITIONS = 3;
 const TIMED_S = 0.5;
 
 /**
- * Decodes rows together.
- *
- * @param rows A multiple of the query's `rowsPerPrompt` is used.
- * @param gpuOptions How the device is opened.
+ * @param rows Rounded down to a multiple of the query's `rowsPerPrompt`.
  * @throws {UserError} If the decoder does not fit the adapter, or the prompt does not fit the model.
  */
 export async function timeDecoding(

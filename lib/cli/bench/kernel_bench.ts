@@ -1,9 +1,9 @@
 /**
  * `bench kernels`: times programs of dispatches, the speed of a kernel on this adapter, and its spread.
  *
- * A case is repeated in batches of one submit each. The median of the batches is reported with the slowest and the fastest
- * one. A software adapter shares the processor with other programs: there the speed by processor time is more reliable,
- * and fewer busy cores than the machine has show that other programs run.
+ * A case is repeated in batches of one submit each. The median of the batches is reported with the slowest
+ * and the fastest one. A software adapter shares the processor with other programs: there the speed by
+ * processor time is more reliable, and fewer busy cores than the machine has show that other programs run.
  *
  * @module
  */
@@ -96,10 +96,8 @@ const NUM_BATCHES = 7;
 const MAX_REPETITIONS = 1000;
 
 /**
- * Times a case.
- *
- * @param registry Compiles the kernels; the compilation is not timed.
- * @param options `seconds`: the approximate time to measure.
+ * Times a case, without the compilation of its kernels. @param options `seconds`: the approximate time to
+ * measure.
  */
 export async function measureCase(
   registry: KernelRegistry,
@@ -139,7 +137,7 @@ export async function measureCase(
 }
 
 /**
- * Builds a program that runs for about a given time; its kernels are then compiled.
+ * Makes a program that runs for about a given time, and compiles its kernels.
  *
  * @param add Appends one repetition.
  * @returns `once`: one repetition; `program`: as many as take `seconds`, at most `maxRepetitions`.
@@ -214,10 +212,8 @@ function activationCases(rows: number, mlpWidth: number, width: number): BenchCa
 }
 
 /**
- * A product.
- *
- * @param special The difference from a plain f32 product, and its name: the variant (`how`), the dtype, or the
- *   epilogue, which gets a matrix of the product's shape.
+ * @param special How it differs from a plain f32 product: the variant (`how`), the dtype, or the epilogue,
+ *   which gets a matrix of the product's shape.
  */
 export function gemmCase(
   kind: GemmKind,
@@ -247,8 +243,8 @@ export function gemmCase(
 }
 
 /**
- * Attention and its gradient, with one segment a sequence. The work counts the causal half of T x T: for each pair two
- * products of 2 D operations forward, five backward.
+ * Attention and its gradient, with one segment per sequence. The work counts the causal half of T x T: two
+ * products of 2 D operations per pair forward, five backward.
  */
 export function attentionCases(shape: AttentionShape, dtype: DType = "f32"): BenchCase[] {
   const { batchSize, sequenceLength, numHeads, headDim } = shape;
@@ -289,10 +285,8 @@ export function attentionCases(shape: AttentionShape, dtype: DType = "f32"): Ben
 }
 
 /**
- * A case of `length` elements.
- *
  * @param add Appends the kernel to a program.
- * @param prepare Makes the kernel's arguments; `tensor` makes tensors of that length.
+ * @param prepare Makes the kernel's arguments; `tensor` makes tensors of `length` elements.
  */
 function elementCase<Args>(
   name: string,

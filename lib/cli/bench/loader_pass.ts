@@ -30,9 +30,7 @@ export interface LoaderPass {
 }
 
 /**
- * Loads batches.
- *
- * @returns The first epoch, with the opening of the files, and the passes after it.
+ * @returns The first epoch, including opening the files, and the passes after it.
  * @throws {UserError} If there are no probe rows.
  */
 export async function passLoader(
@@ -69,7 +67,9 @@ export async function passLoader(
 /** Exponential short rows; or half rows of 1 to 5, half short ones, and four with most of the data. */
 type RowMix = "short rows" | "mixed rows";
 
-/** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
+/**
+ * Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288.
+ */
 const MEAN_SHORT = 60;
 /** Measurements of a huge row, fewer if the total is small. */
 const MAX_HUGE = 200_000;
@@ -80,9 +80,7 @@ const FIRST_TIME_S = 1_750_000_000;
 /**
  * Writes a train split of made-up rows.
  *
- * @param folder The folder that contains the split's folder.
- * @param mix The sizes of the rows.
- * @param options `numMeasurements`: the approximate total; `seed`.
+ * @param options `numMeasurements`: the approximate total.
  * @returns The number of rows.
  */
 export async function writeRowMix(

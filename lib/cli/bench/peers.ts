@@ -1,6 +1,6 @@
 /**
- * Compares this program with a peer, see {@link PeerName}: both train the same model from the same weights on the
- * same batch, in turns within one run, with the dtypes closest to each other.
+ * Compares this program with a peer, see {@link PeerName}: both train the same model from the same weights on
+ * the same batch, in turns within one run, with the dtypes closest to each other.
  *
  * Both first train a few untimed steps, and their losses must agree.
  *
@@ -54,10 +54,9 @@ export interface TrainingComparison {
 }
 
 /**
- * Starts a peer and trains with both, on a device of its own, whose memory is free afterwards.
+ * Starts a peer and trains with both programs, on a device that is freed afterwards.
  *
- * @param comparison The peer, and this program's dtype.
- * @param options As those of {@link compareTraining}; `isSoftware`: PyTorch is to run on the processor.
+ * @param options `isSoftware`: PyTorch runs on the processor; others as for {@link compareTraining}.
  * @throws {UserError} If the peer is not available, or the losses differ.
  */
 export async function compareWith(
@@ -76,11 +75,9 @@ export async function compareWith(
 }
 
 /**
- * Trains with both, a step of one micro-batch at a time.
+ * Trains with both programs, one micro-batch per step.
  *
- * @param registry The kernels of the adapter.
- * @param peer The other program.
- * @param options `config`: the configuration; `seconds`: the total training time of both after the checked steps.
+ * @param options `seconds`: the total training time of both after the checked steps.
  * @throws {UserError} If the losses differ.
  */
 export async function compareTraining(
@@ -256,7 +253,8 @@ export function comparableConfig(config: RunConfig, dtype: DType): RunConfig {
   };
 }
 
-// A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs take turns.
+// A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs take
+// turns.
 
 export interface Peer {
   readonly name: PeerName;
@@ -303,11 +301,7 @@ export class PeerProcess implements Peer, Disposable {
     return this.#device;
   }
 
-  /**
-   * Starts a peer. The first start of jax-js fetches it from npm.
-   *
-   * @throws {UserError} If the peer is not available.
-   */
+  /** The first start of jax-js fetches it from npm. @throws {UserError} If the peer is not available. */
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (CHECKOUT === undefined) {
       throw new UserError(
@@ -330,11 +324,7 @@ export class PeerProcess implements Peer, Disposable {
     throw new UserError(`Cannot compare with ${name}: it is not available: ${unavailable}`);
   }
 
-  /**
-   * Sends a request. The next one may be sent after the reply.
-   *
-   * @throws {UserError} If the process ended; the message has the reason.
-   */
+  /** Sends a request and waits for the reply. @throws {UserError} If the process ended, with the reason. */
   async ask(request: PeerRequest): Promise<PeerReply> {
     // If the process has ended, the missing reply is reported.
     await this.#requests.write(new TextEncoder().encode(JSON.stringify(request) + "\n")).catch(() => {});

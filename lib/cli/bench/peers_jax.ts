@@ -1,15 +1,16 @@
 /**
- * A separate program, which {@link file://./peers.ts} starts: jax-js (npm `@jax-js/jax`, https://jax-js.com) trains the
- * model of lib/model/README.md with the optimizer step of lib/train/optim, for comparison. Standard input has a
- * {@link PeerRequest} as JSON per line; each is answered with one line of JSON.
+ * A separate program, which {@link file://./peers.ts} starts: jax-js (npm `@jax-js/jax`, https://jax-js.com)
+ * trains the model of lib/model/README.md with the optimizer step of lib/train/optim, for comparison.
+ * Standard input has a {@link PeerRequest} as JSON per line; each is answered with one line of JSON.
  *
  * Nothing else needs jax-js. The name of the package is built at run time, so that neither `deno install` nor
- * `deno check` fetches it; the part of it that is used here is declared as types. `peers.lock` fixes its version.
+ * `deno check` fetches it; the part of it that is used here is declared as types. `peers.lock` fixes its
+ * version.
  *
  * Every function of jax-js consumes its arguments: an array that is used again is passed as `x.ref`.
  *
- * The embedding is a product with one-hot rows, since the gradient of `take` in jax-js 0.1.25 does not compile on
- * Deno's WebGPU (a pointer to an atomic as an argument). The loss picks its logit in the same way.
+ * The embedding is a product with one-hot rows, since the gradient of `take` in jax-js 0.1.25 does not
+ * compile on Deno's WebGPU (a pointer to an atomic as an argument). The loss picks its logit in the same way.
  *
  * @module
  */
@@ -84,7 +85,9 @@ interface JaxModelConfig {
 const EPSILON = 1.1920929e-7;
 const ROTATION_BASE = 10000;
 
-/** Inputs that never change: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T). */
+/**
+ * Inputs that never change: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T).
+ */
 function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
   const { sequenceLength: T, headDim } = config;
   const half = headDim / 2;
@@ -102,9 +105,8 @@ function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
 }
 
 /**
- * Makes the function of the mean loss. Every position counts, and attends to all before it.
- *
- * @returns (parameters, tokens (B * T), targets (B * T), constants) -> loss, nats.
+ * The mean loss over all positions, each of which attends to all before it, as a function of
+ * (parameters, tokens (B * T), targets (B * T), constants), in nats.
  */
 function jaxLoss(
   jax: Jax,
@@ -198,9 +200,9 @@ interface UpdateInput {
 }
 
 /**
- * Makes the function of an optimizer step as in lib/train/optim: clipping at the global norm, then Muon or AdamW.
+ * An optimizer step as in lib/train/optim: clipping at the global norm, then Muon or AdamW.
  *
- * @returns (parameters, gradients, state, numbers of each group) -> parameters and state after the step.
+ * @returns (parameters, gradients, state, numbers of each group) -> new parameters and state.
  */
 function jaxUpdate(jax: Jax, rules: Record<string, JaxRule>, maxGradientNorm: number): (
   parameters: JaxArrays,

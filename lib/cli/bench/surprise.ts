@@ -1,6 +1,6 @@
 /**
- * `bench surprise`: the share of planted outages, level shifts and spikes that p-values of a model find in a campaign, at
- * a bounded rate of false alarms, beside simple rules.
+ * `bench surprise`: the share of planted outages, level shifts and spikes that p-values of a model find in a
+ * campaign, at a bounded rate of false alarms, beside simple rules.
  *
  * @module
  */
@@ -80,7 +80,10 @@ type Unusual = (index: number) => number;
 
 interface Found {
   readonly method: string;
-  /** The share of each kind of event found at its first row and within its first rows, as medians over the seeds. */
+  /**
+   * The share of each kind of event found at its first row and within its first rows, as medians over the
+   * seeds.
+   */
   readonly events: readonly { readonly name: string; readonly atFirst: number; readonly inAll: number }[];
 }
 
@@ -213,10 +216,8 @@ function spreadsOf({ usual }: Campaign, rows: readonly CampaignRow[]): Unusual {
 }
 
 /**
- * Compares methods on a campaign.
- *
- * @param options `seeds`: seeds of the planted events; `oneIn`: rates of false alarms, one in this many normal rows;
- *   `context`: the most measurements in the context of a row.
+ * @param options `oneIn`: rates of false alarms, one in this many normal rows; `context`: the most
+ *   measurements in the context of a row.
  */
 export async function compareSurprise(
   model: PingModel,

@@ -1,5 +1,6 @@
 /**
- * The speed and resources of a stage: rows of a table, ratios to an earlier run, and ratios between sizes of data.
+ * The speed and resources of a stage: rows of a table, ratios to an earlier run, and ratios between sizes of
+ * data.
  *
  * @module
  */
@@ -38,12 +39,7 @@ function keyOf({ name, dataRows }: Pick<Throughput, "name" | "dataRows">): strin
   return dataRows === undefined ? name : `${name} of ${dataRows} rows`;
 }
 
-/**
- * Makes the row of a measurement.
- *
- * @param what Its name, unit and work.
- * @param usages The usage of each repetition, one or more.
- */
+/** @param usages The usage of each repetition. */
 export function throughputOf(
   what: Pick<Throughput, "name" | "dataRows" | "unit" | "work" | "bytesWritten" | "padding">,
   usages: readonly Usage[],
@@ -90,10 +86,9 @@ export function describeThroughputs(rows: readonly Throughput[], earlier?: Map<s
 }
 
 /**
- * Reads the medians of an earlier `bench --json`, by name.
+ * The medians of an earlier `bench --json` by name.
  *
- * @throws {UserError} If the file cannot be read.
- * @throws {FormatError} If it is not such an output.
+ * @throws {UserError} If the file cannot be read. @throws {FormatError} If it is not such an output.
  */
 export function readEarlierRun(path: string): Map<string, number> {
   const text = readText(path);
@@ -105,7 +100,9 @@ export function readEarlierRun(path: string): Map<string, number> {
   }
 }
 
-/** A stage at one size compared with the next smaller size. Ratios of 1 mean linear time and constant memory. */
+/**
+ * A stage at one size compared with the next smaller size. Ratios of 1 mean linear time and constant memory.
+ */
 export interface Scaling {
   readonly name: string;
   /** Rows that the stage processed. */

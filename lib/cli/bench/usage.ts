@@ -1,9 +1,9 @@
 /**
  * The time, processor time and memory that work takes in this process.
  *
- * Processor time includes the threads of workers and native libraries and does not depend on other programs, so it
- * compares on a shared machine. The largest resident memory is that of the whole process: measure one piece of work
- * per process.
+ * Processor time includes the threads of workers and native libraries and does not depend on other programs,
+ * so it compares on a shared machine. The largest resident memory is that of the whole process: measure one
+ * piece of work per process.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation; their scripts, and how
- * they are submitted. Each way of splitting has a separate chain with its own folders.
+ * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation; their scripts,
+ * and how they are submitted. Each way of splitting has a separate chain with its own folders.
  *
  * @module
  */
@@ -49,10 +49,7 @@ const PURPOSES: Record<ChainStage, string> = {
   "eval": "evaluates the model",
 };
 
-/**
- * The share of a job's memory for the stage's --memory-limit-gb; the rest is for memory that the limit does not
- * count.
- */
+/** The share of a job's memory for --memory-limit-gb, which does not count everything. */
 const MEMORY_SHARE = 0.75;
 
 /** Options that connect the jobs of a chain. */
@@ -86,9 +83,9 @@ export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJ
 }
 
 /**
- * The options of a stage, without those that its `args` already give.
+ * The options of a stage, except those that `args` already contain.
  *
- * @throws {ConfigError} If `args` give an option that connects the jobs.
+ * @throws {ConfigError} If `args` contain an option that connects the jobs.
  */
 function optionsOf(
   stage: ChainStage,
@@ -140,11 +137,7 @@ function quoted(word: string): string {
   return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/**
- * The text of a script.
- *
- * @throws {UsageError} If its path has a line break, which a line for `sbatch` cannot contain.
- */
+/** @throws {UsageError} If the path has a line break, which `sbatch` does not allow. */
 function jobScript(job: Job, cluster: ClusterConfig): string {
   const { tasks, memoryGb } = job.demands;
   const file = basename(job.path);
@@ -214,11 +207,9 @@ interface SubmittedJob extends ChainJob {
 }
 
 /**
- * Submits jobs. Each job of a chain waits for the previous one.
+ * Submits jobs, each of which waits for the previous one of its chain.
  *
- * @param jobs The jobs; their scripts are already written.
- * @param onSubmit Called with each submitted job.
- * @param signal Stops between two jobs.
+ * @param jobs Jobs whose scripts exist. @param signal Stops between two jobs.
  * @throws {UserError} If `sbatch` is missing or refuses a script.
  */
 export async function submitJobs(
@@ -275,11 +266,11 @@ async function start(args: string[]): Promise<Deno.CommandOutput> {
 const SIGN = "# Written by ping-llm slurm";
 
 /**
- * Writes scripts. Existing files with the same text are not changed.
+ * Writes scripts, except those that exist with the same text.
  *
- * @param output The folder that they are in.
- * @param overwrite Whether to replace scripts of slurm with other options or with changes by hand.
- * @throws {UserError} If an existing file may not be replaced, or another stage wrote the folder; then none is written.
+ * @param overwrite Whether to replace scripts that slurm wrote with other options, or that were edited.
+ * @throws {UserError} If an existing file may not be replaced, or another stage wrote the folder; then none
+ *   is written.
  */
 export function writeScripts(jobs: readonly ChainJob[], output: string, overwrite: boolean): void {
   if (exists(output) && [...Deno.readDirSync(output)].some(({ name }) => TRACE.test(name))) {

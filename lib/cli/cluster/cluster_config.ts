@@ -83,10 +83,7 @@ const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus"
 };
 
 /**
- * Reads a cluster's configuration.
- *
- * @param file A JSON file, if given.
- * @param given Keys that options set; undefined values and empty lists change nothing.
+ * @param given Keys set by options; undefined values and empty lists change nothing.
  * @param sets `KEY=VALUE` texts, applied last.
  * @throws {ConfigError} If a key is unknown or has an invalid value.
  * @throws {UserError} If the file cannot be read.

@@ -32,11 +32,7 @@ const HASH_DIGITS = 20;
 const NUMBER_WIDTH = 12;
 
 /**
- * Writes a launcher.
- *
- * @param path The file.
  * @param onProgress Called with the number of bytes packed so far.
- * @param signal Stops it.
  * @throws {UserError} If a file cannot be read or written.
  */
 export async function writeLauncher(
@@ -71,12 +67,7 @@ export async function writeLauncher(
   return { sizeBytes: file.offsetBytes, hash: name };
 }
 
-/**
- * The script in front of the archive.
- *
- * @param parts The parts of the file.
- * @param archive Its hash, its size, and its unpacked size.
- */
+/** The script in front of the archive. @param archive The archive's hash, size and unpacked size. */
 export function launcherScript(
   { entries, flags, version, system }: LauncherParts,
   { hash, payloadBytes, unpackedBytes }: { hash: string; payloadBytes: number; unpackedBytes: number },
@@ -99,7 +90,8 @@ export function launcherScript(
   return fill({ ...known, OFFSET_BYTES: pad(headBytes), SIZE_BYTES: pad(headBytes + payloadBytes) });
 }
 
-// Tar archives, in the format that every `tar` reads (POSIX.1-1988, ustar), with the same bytes for the same files.
+// Tar archives, in the format that every `tar` reads (POSIX.1-1988, ustar), with the same bytes for the same
+// files.
 
 export interface TarEntry {
   /** Its path in the archive, with `/`. */
@@ -113,9 +105,8 @@ const BLOCK_BYTES = 512;
 const END_BYTES = 2 * BLOCK_BYTES;
 
 /**
- * The bytes of an archive, in the order of the entries.
+ * The bytes of an archive of regular files. Owner and time are not kept.
  *
- * @param entries Regular files. Owner and time are not kept.
  * @throws {UserError} If a file cannot be read, or changes during reading.
  */
 export async function* tarOf(entries: Iterable<TarEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {

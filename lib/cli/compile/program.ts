@@ -1,6 +1,6 @@
 /**
- * The content of the one file: the code and the packages that it imports. `deno compile` makes the file of it: a
- * runtime stub, which Deno fetches, followed by the content.
+ * The content of the one file: the code and the packages that it imports. `deno compile` makes the file of
+ * it: a runtime stub, which Deno fetches, followed by the content.
  *
  * @module
  */
@@ -63,10 +63,9 @@ export function hashOfProgram(program: Program): string {
 }
 
 /**
- * Collects the code and the packages in the layout of the unpacked folder `program/`.
+ * Collects the code and packages in the layout of the unpacked folder `program/`.
  *
  * @param workFolder A folder to install packages in.
- * @param signal Ends it.
  * @throws {UserError} If packages are missing and cannot be fetched.
  */
 export async function collectProgram(
@@ -174,12 +173,10 @@ export async function runDeno(
 const NO_STUB = /denort|base binary/;
 
 /**
- * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage's
- * permissions are reduced in its thread, as in a checkout.
+ * Runs `deno compile`. The one process that runs all stages has the permissions of all of them; each stage's
+ * are reduced in its thread, as in a checkout.
  *
- * @param path The file to write.
- * @param signal Stops it.
- * @returns Whether the file was made: false if Deno's runtime stub cannot be fetched.
+ * @returns False if Deno's runtime stub cannot be fetched.
  * @throws {UserError} If it fails for any other reason.
  */
 export async function writeCompiled(path: string, program: Program, signal: AbortSignal): Promise<boolean> {

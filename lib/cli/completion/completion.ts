@@ -1,6 +1,6 @@
 /**
- * Scripts with which shells complete the program's command line, made from the declarations of its commands. Each is a
- * template with two tables: what follows an option, and what follows a command.
+ * Scripts with which shells complete the program's command line, made from the declarations of its commands.
+ * Each is a template with two tables: what follows an option, and what follows a command.
  *
  * @module
  */
@@ -82,12 +82,7 @@ const NOTATIONS: Record<Shell, Notation> = {
   },
 };
 
-/**
- * The script of a shell.
- *
- * @param commands All commands.
- * @param presets Names that an option for a configuration takes beside files.
- */
+/** @param presets Names that options for a configuration take besides files. */
 export function completionScript(
   shell: Shell,
   commands: Record<string, Command | Group>,

@@ -1,10 +1,10 @@
 /**
- * Requests to a public HTTP API that answers slowly, in pieces, not at all, or "later": a request is tried again, whole,
- * with growing waits, until it succeeds or is hopeless.
+ * Requests to a public HTTP API that answers slowly, in pieces, not at all, or "later": a request is tried
+ * again, whole, with growing waits, until it succeeds or is hopeless.
  *
- * - 429 and 5xx, lost connections, bodies cut short and silence for longer than the time limit are tried again. The wait is
- *   that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds; Globalping), at least 1 s, else
- *   1, 2, 4, … 60 s.
+ * - 429 and 5xx, lost connections, bodies cut short and silence for longer than the time limit are tried
+ *   again. The wait is that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds;
+ *   Globalping), at least 1 s, else 1, 2, 4, … 60 s.
  * - An answer is one with status 200, or 202 to a POST: others have no body, or a part of it.
  * - All requests go to one host: links to further pages are followed by their path, redirections not at all.
  * - The key is in a header only, and is printed nowhere, also where the server repeats it.
@@ -70,8 +70,8 @@ export class ApiClient {
   }
 
   /**
-   * Now by the server's clock, Unix seconds, as its last answer said; it is asked if there was none. Without a time in its
-   * answers it is now by this machine's clock, which is logged once.
+   * The server's time, Unix seconds, from its last answer, or requested if there was none. If its answers
+   * have no date, this machine's time, which is logged once.
    *
    * @throws {UserError} If the server does not answer.
    */
@@ -93,11 +93,9 @@ export class ApiClient {
   }
 
   /**
-   * Gets a path, perhaps of several attempts.
-   *
    * @param path From the base, such as `/api/v2/probes/?page_size=500`.
-   * @throws {UserError} If the server refuses the request, or does not answer it after all attempts.
-   * @throws The reason of the signal, once that is aborted.
+   * @throws {UserError} If the server refuses the request, or does not answer any attempt.
+   * @throws The reason of the signal, once it is aborted.
    */
   async get<T>(path: string, read: BodyReader<T>): Promise<T> {
     return await this.#request(path, read);
@@ -192,7 +190,8 @@ export class ApiClient {
     const headers = new Headers({
       "User-Agent": `ping-llm/${VERSION}`,
       Accept: "application/json, text/plain",
-      // Else Deno (2.9.6) decodes the answer, and only the first member of gzip; this value alone prevents that.
+      // Else Deno (2.9.6) decodes the answer, and only the first member of gzip; this value alone prevents
+      // that.
       "Accept-Encoding": "identity",
     });
     if (authorization !== undefined) headers.set("Authorization", authorization);
@@ -317,7 +316,7 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
 }
 
 /**
- * The message in the body of an error: `error.detail` (RIPE Atlas), `error.message` (Globalping) or `error`
+ * The message in an error's body: `error.detail` (RIPE Atlas), `error.message` (Globalping), `error`
  * (Prometheus).
  */
 function saidBy(body: Uint8Array): string {
@@ -347,11 +346,10 @@ function dateMsOf(headers: Headers): number | undefined {
 }
 
 /**
- * Reads a key for an API.
+ * Reads a key for an API from a file, or else from an environment variable.
  *
- * @param path A file with the key alone. @param variable The variable of the environment that has it if there is no file.
  * @returns Undefined if neither is given.
- * @throws {UserError} If it cannot be a key.
+ * @throws {UserError} If the text cannot be a key.
  */
 export function readKey(path: string | undefined, variable: string): string | undefined {
   const key = (path === undefined ? Deno.env.get(variable) : readText(path, { mayBePipe: true }))?.trim();
@@ -364,11 +362,8 @@ export function readKey(path: string | undefined, variable: string): string | un
 }
 
 /**
- * The base of an API.
- *
- * @param text Such as `https://atlas.ripe.net`.
- * @param hasPath Whether it may have a path, as APIs behind a proxy have.
- * @throws {UsageError} If it is anything else than a scheme and a host, perhaps with a port.
+ * @param hasPath Whether the URL of the API may have a path, as behind a proxy.
+ * @throws {UsageError} If it is anything other than a scheme, a host and possibly a port.
  */
 export function parseBase(text: string, hasPath = false): URL {
   const url = URL.parse(text);

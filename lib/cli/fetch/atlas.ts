@@ -1,12 +1,14 @@
 /**
- * Ping results of RIPE Atlas by its API: the results of measurements in windows of time, each a file, and where the probes
- * and the anchors are.
+ * Ping results of RIPE Atlas by its API: the results of measurements in windows of time, each a file, and
+ * where the probes and the anchors are.
  *
- * - `GET /api/v2/measurements/{id}/results/?start=&stop=&probe_ids=&format=txt` answers with a JSON object a line, without
- *   pages, and streams it: https://atlas.ripe.net/docs/apis/rest-api-manual/measurements/results-and-latest/ .
- * - `GET /api/v2/probes/?id__in=` and `GET /api/v2/anchors/` answer in pages of at most 500 objects with a link `next`:
- *   https://atlas.ripe.net/docs/apis/rest-api-manual/core-concepts/pagination .
- * - A key is the header `Authorization: Key …`: https://atlas.ripe.net/docs/apis/rest-api-manual/authentication/api-keys/ .
+ * - `GET /api/v2/measurements/{id}/results/?start=&stop=&probe_ids=&format=txt` answers with a JSON object a
+ *   line, without pages, and streams it:
+ *   https://atlas.ripe.net/docs/apis/rest-api-manual/measurements/results-and-latest/ .
+ * - `GET /api/v2/probes/?id__in=` and `GET /api/v2/anchors/` answer in pages of at most 500 objects with a
+ *   link `next`: https://atlas.ripe.net/docs/apis/rest-api-manual/core-concepts/pagination .
+ * - A key is the header `Authorization: Key …`:
+ *   https://atlas.ripe.net/docs/apis/rest-api-manual/authentication/api-keys/ .
  *
  * @module
  */
@@ -55,11 +57,8 @@ export function atlasWindows(
 }
 
 /**
- * Parses `1001,1009-1020`.
- *
- * @param option The option, for errors.
- * @returns The numbers in ascending order, each once.
- * @throws {UsageError} If it is no such list.
+ * Parses `1001,1009-1020`. @returns Ascending distinct numbers. @throws {UsageError} If it is not such a
+ * list.
  */
 export function parseIds(text: string, option: string): number[] {
   const ids = new Set<number>();
@@ -103,10 +102,10 @@ export class SeenHosts {
 }
 
 /**
- * Fetches a window into a file. The lines are kept as they came; those of other times are left out, since whether the API
- * counts the ends of a span is not documented: it is asked for a second more, and neighbours share no result.
+ * Fetches a window into a file, keeping the lines as received. The API does not document whether the ends of
+ * a span are included, so one more second is requested, and results outside the window are left out.
  *
- * @param path The file, which appears when it is whole.
+ * @param path The file, which appears once it is complete.
  * @returns The number of results.
  * @throws {UserError} If the API refuses, or the results are not those of pings.
  */
@@ -228,10 +227,9 @@ function requirePing({ type, msm_id }: Record<string, unknown>, measurement: num
 }
 
 /**
- * Fetches where probes and anchors are, and writes a list of them as `train --geo` reads it.
- *
- * Probes are listed as the API describes them, then each again with the addresses that its results came from and the API
- * does not name now, then the anchors among the probes and destinations, which give their place more exactly.
+ * Fetches where probes and anchors are, and writes a list of them for `train --geo`: each probe as the API
+ * describes it, followed by addresses in its results that the API does not list, then the anchors among
+ * probes and destinations, whose places are more exact.
  *
  * @returns The number of probes and anchors.
  */
@@ -277,8 +275,8 @@ function addressesOf(
 /**
  * The objects of a list, page by page.
  *
- * @param most The largest number of objects that the list can have.
- * @throws {UserError} If an answer is not a page of objects, or the pages do not end after as many as they say there are.
+ * @param most The most objects that the list can have.
+ * @throws {UserError} If an answer is not a page of objects, or there are more pages than announced.
  */
 async function* pagesOf(
   client: ApiClient,

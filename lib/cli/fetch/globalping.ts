@@ -2,7 +2,8 @@
  * Ping measurements of Globalping by its API: created, or read by their ids.
  *
  * - `POST /v1/measurements` answers 202 with the id; it costs one test of the hourly limit for each probe.
- * - `GET /v1/measurements/{id}` answers with all results, `status: "in-progress"` until the last one has come.
+ * - `GET /v1/measurements/{id}` answers with all results, `status: "in-progress"` until the last one has
+ *   come.
  * - 429 has `X-RateLimit-Reset`, in seconds. A token is the header `Authorization: Bearer …`.
  *
  * Source: https://globalping.io/docs/api.globalping.io .
@@ -51,9 +52,7 @@ export function isId(text: string): boolean {
 /**
  * Waits for a measurement to end.
  *
- * @param longestMs How long it may still take.
- * @returns The answer as it came.
- * @throws {UserError} If it is not a measurement of the type ping, or has not ended after `longestMs`.
+ * @throws {UserError} If it is not a ping measurement, or does not end within `longestMs`.
  */
 export async function endedPing(
   client: ApiClient,

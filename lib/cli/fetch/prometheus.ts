@@ -1,10 +1,10 @@
 /**
  * Range queries by the HTTP API of Prometheus, which Thanos, Mimir and VictoriaMetrics serve too.
  *
- * - `GET /api/v1/query_range?query=&start=&end=&step=` evaluates a query at `start`, `start + step`, … up to `end`; more
- *   than 11,000 points a series are refused.
- * - An answer is `{"status": "success", "data": {"resultType": "matrix", "result": [{"metric", "values"}, …]}}`, perhaps
- *   with `warnings`; series of native histograms have `histograms`.
+ * - `GET /api/v1/query_range?query=&start=&end=&step=` evaluates a query at `start`, `start + step`, … up to
+ *   `end`; more than 11,000 points a series are refused.
+ * - An answer is `{"status": "success", "data": {"resultType": "matrix", "result": [{"metric", "values"},
+ *   …]}}`, perhaps with `warnings`; series of native histograms have `histograms`.
  * - A refusal has an HTTP status of 4xx or 5xx and `{"status": "error", "errorType", "error"}`.
  * - A token is the header `Authorization: Bearer …`, which proxies before Prometheus ask for.
  *
@@ -43,9 +43,9 @@ export interface RangeAnswer {
 }
 
 /**
- * Asks for the values of a query in a window, as far as that is over.
+ * Fetches the past part of a window.
  *
- * @throws {UserError} If the server refuses the query, or its answer is not what the API documents.
+ * @throws {UserError} If the server refuses the query, or its answer differs from what the API documents.
  */
 export async function fetchRange(
   client: ApiClient,

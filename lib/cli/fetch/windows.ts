@@ -19,8 +19,7 @@ export interface FileWindow extends TimeWindow {
 /**
  * Divides a time span into windows.
  *
- * @param span `startS`, `stopS`: seconds since 1970, of which windows begin before `nowS`; `windowS`: their length.
- * @param times How often the span is fetched.
+ * @param span Windows of `windowS` that begin before `nowS`. @param times How often the span is fetched.
  * @throws {UsageError} If there are too many for a manifest.
  */
 export function divideTime(

@@ -35,11 +35,7 @@ const SHOWN_LOSSES = 5;
 /** How many addresses are listed that are not where databases place them. */
 const SHOWN_MISPLACED = 5;
 
-/**
- * Reads a checkpoint's state and the headers of its tensors.
- *
- * @throws {FormatError} If a file is damaged, or its size differs from the state.
- */
+/** @throws {FormatError} If a file is damaged, or its size differs from the state. */
 export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   const { files } = readState(folder);
   const modelPath = join(folder, "model.safetensors");
@@ -118,7 +114,7 @@ function describeCounts({ start, end, measurements, sources, destinations }: Cou
 }
 
 /**
- * Reads what differs from the base of an adapted checkpoint, which is not read.
+ * Reports how an adapted checkpoint differs from its base, which is not read.
  *
  * @throws {FormatError} If it is damaged.
  */
@@ -212,11 +208,7 @@ function tensorSection(shapes: ReadonlyMap<string, number[]>): Section {
   }];
 }
 
-/**
- * Reads a run's manifest, metrics, the states of its checkpoints and what the last one was trained on.
- *
- * @throws {FormatError} If its manifest, metrics or that table are damaged.
- */
+/** @throws {FormatError} If its manifest, its metrics or the table of training data are damaged. */
 export function inspectRun({ path, files: [folder] }: Target): Report {
   const nested = join(folder, CHECKPOINTS);
   const checkpointsDir = exists(nested) ? nested : folder;

@@ -64,12 +64,10 @@ const MAX_JSON_BYTES = 1 << 28;
 const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or another output of this program";
 
 /**
- * Finds the targets of a path.
+ * Finds one target, or several if a folder contains data of several kinds.
  *
- * @param path A file or folder.
- * @returns One target, or several if a folder holds data of several kinds.
- * @throws {UserError} If it does not exist, is of no known kind, or is a folder of splits that a run or a task
- *   has not finished.
+ * @throws {UserError} If the path does not exist, is of an unknown kind, or is a folder of splits that a run
+ *   or a task has not finished.
  */
 function detectTargets(path: string): (Target & { kind: Kind })[] {
   try {
@@ -192,11 +190,9 @@ const INSPECTORS: Record<Kind, Inspector> = {
 };
 
 /**
- * Inspects files and folders; data files of one kind are summarised in one report.
+ * Inspects files and folders, with one report for all data files of a kind.
  *
- * @param paths The files and folders.
- * @returns A report for each, in the order of the paths.
- * @throws {UserError} If a path does not exist or is of no known kind.
+ * @throws {UserError} If a path does not exist or is of an unknown kind.
  * @throws {FormatError} If a file is damaged.
  */
 export async function inspect(paths: readonly string[], options: InspectOptions): Promise<Report[]> {

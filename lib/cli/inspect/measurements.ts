@@ -164,15 +164,18 @@ class DuplicateRows {
   }
 }
 
-// Inspects the token files of `pretokenize`: the numbers of sequences and tokens, their lengths, and the first
-// sequences as token names.
+// Inspects the token files of `pretokenize`: the numbers of sequences and tokens, their lengths, and the
+// first sequences as token names.
 //
 // The footer of such a file names its vocabulary; that of measurements Parquet does not.
 
 const METADATA_PREFIX = "ping_llm.";
 const BATCH_ROWS = 65_536;
 
-/** Inspects token files if the first file is one, otherwise measurements. @throws {FormatError} If one is damaged. */
+/**
+ * Inspects token files if the first file is one, otherwise measurements. @throws {FormatError} If one is
+ * damaged.
+ */
 export async function inspectParquet(target: Target, options: InspectOptions): Promise<Report> {
   using first = await ParquetFile.open(target.files[0]);
   const metadata = metadataOf(first);

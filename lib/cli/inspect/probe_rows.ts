@@ -35,13 +35,7 @@ import { formatBytes } from "../../base/text.ts";
 /** Tokens of the most common measurement: IPv4 with a 1-byte gap. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/**
- * Reads all rows.
- *
- * @param path The inspected path.
- * @param readers Its files, open.
- * @throws {FormatError} If a record is not a probe row.
- */
+/** @throws {FormatError} If a record is not a probe row. */
 async function inspectProbeRows(
   path: string,
   readers: readonly ArrayRecordReader[],
@@ -227,7 +221,9 @@ interface PackingTrial {
   samples: TokenSample[];
 }
 
-/** Packs up to {@link MAX_SEQUENCES} sequences of the first epoch as the trainer does. @param path For errors. */
+/**
+ * Packs up to {@link MAX_SEQUENCES} sequences of the first epoch as the trainer does. @param path For errors.
+ */
 async function tryPacking(
   path: string,
   readers: readonly ArrayRecordReader[],
@@ -272,9 +268,9 @@ const SAMPLE_BYTES = 32;
 const MAX_OPTIONS_LENGTH = 1000;
 
 /**
- * Reads all records of the files, so that every checksum is verified.
+ * Reads all records, which verifies every checksum.
  *
- * @throws {FormatError} If a file is damaged (unless damaged chunks are skipped).
+ * @throws {FormatError} If a file is damaged, unless damaged chunks are skipped.
  */
 export async function inspectArrayRecords({ path, files }: Target, options: InspectOptions): Promise<Report> {
   const readers: ArrayRecordReader[] = [];

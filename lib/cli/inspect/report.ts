@@ -130,10 +130,10 @@ const MAX_LOG_BINS = 60;
 const MAX_BINS_PER_DECADE = 32;
 
 /**
- * A histogram of values of 0 or more.
+ * A histogram of nonnegative values with exact minimum, maximum and mean.
  *
- * A value's bucket is its float32 form without the last 13 bits of the mantissa: buckets are ordered like the
- * values and 0.1 % wide, so that the error of a quantile is at most 0.05 %. Minimum, maximum and mean are exact.
+ * Buckets are float32 values without the last 13 bits of the mantissa: ordered like the values and 0.1 %
+ * wide, so that quantiles have an error of at most 0.05 %.
  */
 export class ValueHistogram {
   readonly #counts = new Float64Array(NUM_BUCKETS);
@@ -165,10 +165,10 @@ export class ValueHistogram {
   }
 
   /**
-   * Bins of equal width on a logarithmic axis, from the smallest value above 0 to the largest. Whole powers of ten are
-   * bounds of bins, unless there are more powers than bins.
+   * Bins of equal width on a logarithmic axis, from the least positive to the largest value. Powers of ten
+   * bound bins, unless there are more of them than bins.
    *
-   * @returns Values of 0 (below 1e-41) are in the first bin. None if all values are 0.
+   * @returns Nothing if all values are 0; otherwise zeros (below 1e-41) are in the first bin.
    */
   logBins(): Bin[] {
     const filled = [...this.#counts.keys()].filter((bucket) => bucket > 0 && this.#counts[bucket] > 0);
@@ -194,10 +194,8 @@ export class ValueHistogram {
   }
 
   /**
-   * The value that a share of all values does not exceed.
-   *
    * @param q 0 to 1.
-   * @returns The middle of its bucket, limited to the smallest and the largest value, an integer if all values are; NaN
+   * @returns The middle of the quantile's bucket, within the extremes, an integer if all values are; NaN
    *   without values.
    */
   quantile(q: number): number {
@@ -217,8 +215,8 @@ const MAX_TIME_BINS = 96;
 /**
  * Counts times of an unknown range in bins of equal width.
  *
- * The width is a power of two of seconds, and bins begin at whole multiples of it. When there are too many bins, they
- * are joined in pairs, so the result does not depend on the order of the times.
+ * The width is a power of two of seconds, and bins begin at its multiples. When there are too many, pairs of
+ * bins are joined, so the result does not depend on the order of the times.
  */
 export class TimeHistogram {
   /** By number: a bin begins `number` widths after 1970. */
@@ -269,10 +267,9 @@ export function logHistogram(label: string, countLabel: string, values: ValueHis
 }
 
 /**
- * Draws histograms as SVG, the same bytes for the same counts.
+ * Draws histograms as SVG, with the same bytes for the same counts.
  *
- * @param path The file that they are for.
- * @param groups Histograms, one group below the other.
+ * @param path Names the picture in the error. @param groups Drawn one below the other.
  * @throws {UserError} If there is nothing to draw.
  */
 export async function plotHistograms(

@@ -1,5 +1,6 @@
 /**
- * The progress of runs and outputs, for a person and for a script that waits for them. Nothing is written or locked.
+ * The progress of runs and outputs, for a person and for a script that waits for them. Nothing is written or
+ * locked.
  *
  * @module
  */
@@ -50,11 +51,11 @@ function statusReport(
 export const PATIENCE_MS = 60_000;
 
 /**
- * Decides whether a process works. It only looks at signs, because trying the lock would take it and stop others.
+ * Decides whether a process works, only by signs: trying the lock would take it and stop others.
  *
- * @param work The work folder, which has the lock's file.
- * @param sign `what`: the file that grows during the work; `changedMs`: its last change, milliseconds since 1970;
- *   `patienceMs`: the longest pause between changes; `nowMs`: the time.
+ * @param work The folder of the lock's file.
+ * @param sign `what`: the file that grows during the work; `changedMs`: when it last did; `patienceMs`: the
+ *   longest pause.
  * @throws {UserError} If the lock's file cannot be read.
  */
 function stateOfWork(
@@ -82,7 +83,9 @@ function stateOfWork(
   return { state: "working", why: `${sign} (${who})` };
 }
 
-/** When a file was last changed, ms since 1970; 0 if it does not exist. @throws {UserError} If access fails. */
+/**
+ * When a file was last changed, ms since 1970; 0 if it does not exist. @throws {UserError} If access fails.
+ */
 function changedMsOf(path: string): number {
   return infoOf(path)?.mtime?.getTime() ?? 0;
 }
@@ -114,9 +117,7 @@ function infoOf(path: string): Deno.FileInfo | undefined {
 /**
  * Finds files that are missing or have a wrong size.
  *
- * @param folder The folder that the paths are relative to.
- * @param files Their paths and sizes.
- * @returns Texts such as `train/a.parquet is missing`: the first few, and the number of the others.
+ * @returns Texts such as `train/a.parquet is missing`: the first few, then the number of others.
  */
 function faultsOfSizes(
   folder: string,
@@ -135,7 +136,8 @@ function faultsOfSizes(
 
 const SHOWN_FAULTS = 3;
 
-// The progress of an output that one run or several tasks write, from its manifests and the sizes of its files.
+// The progress of an output that one run or several tasks write, from its manifests and the sizes of its
+// files.
 
 /** The longest list of tasks that is shown; JSON has the whole list. */
 const SHOWN_LIST = 400;
@@ -153,12 +155,8 @@ interface Part {
 }
 
 /**
- * Reads the progress of an output folder.
- *
- * @param folder The folder, which has a manifest or a work folder.
- * @param nowMs The time, milliseconds since 1970.
- * @throws {FormatError} If a manifest is damaged.
- * @throws {UserError} If a file cannot be read.
+ * @param folder A folder with a manifest or a work folder.
+ * @throws {FormatError} If a manifest is damaged. @throws {UserError} If a file cannot be read.
  */
 function folderStatus(folder: string, nowMs: number): StatusReport {
   const [{ count }] = [...listTasks(folder), ONLY_TASK];
@@ -276,7 +274,8 @@ function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
   return rows;
 }
 
-// The progress of a training run, from its manifest, the end of its metrics and the state of its last checkpoint.
+// The progress of a training run, from its manifest, the end of its metrics and the state of its last
+// checkpoint.
 
 /** The speed is the median over this many of the latest metrics lines. */
 const SPEED_RECORDS = 10;
@@ -293,14 +292,7 @@ interface RunTraces {
   faults: string[];
 }
 
-/**
- * Reads the progress of a run.
- *
- * @param folder The run's folder.
- * @param nowMs The time, milliseconds since 1970.
- * @throws {FormatError} If its manifest is damaged.
- * @throws {UserError} If a file cannot be read.
- */
+/** @throws {FormatError} If the manifest is damaged. @throws {UserError} If a file cannot be read. */
 function runStatus(folder: string, nowMs: number): StatusReport {
   const traces = readTraces(folder);
   const { config, records, checkpoint } = traces;
@@ -444,11 +436,10 @@ const BESIDE = ".manifest.json";
 const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
 
 /**
- * Reads the progress of everything at the paths.
+ * The progress of everything at the paths: runs, output folders, output files, or folders that contain
+ * several of these.
  *
- * @param paths Runs, output folders, output files, or folders that hold several of these.
- * @param nowMs The time, milliseconds since 1970.
- * @returns A report for each, in their order. An output that cannot be read is broken.
+ * @returns Reports in this order. An output that cannot be read counts as broken.
  * @throws {UserError} If a path is something else.
  */
 export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {

@@ -19,14 +19,7 @@ export interface TokenSample {
 const MAX_TOKENS = 69;
 const US_PER_S = 1e6;
 
-/**
- * A measurement as a line of text.
- *
- * @param timeUs Microseconds since 1970, or null for none.
- * @param src Source address.
- * @param dst Destination address.
- * @param rttMs Milliseconds; below 0 for no reply.
- */
+/** A measurement as a line of text. @param timeUs Null for none. @param rttMs Below 0 for no reply. */
 export function describeMeasurement(timeUs: number | null, src: string, dst: string, rttMs: number): string {
   const result = rttMs < 0 ? "no reply" : `${Number(rttMs.toPrecision(6))} ms`;
   const time = timeUs === null ? "no time" : formatTime(timeUs);
@@ -54,11 +47,9 @@ export function tokenSection(
 }
 
 /**
- * Encodes a row and decodes it again, as a separate context or sequence.
+ * Encodes a row and decodes it again, as a context or sequence of its own.
  *
- * @param batch The rows.
- * @param row The index of the row.
- * @param vocabulary v1 with RTTs as float64, or v2 with its blocks in the order source, destination, result, time.
+ * @param vocabulary v1 with RTTs as float64, or v2 in the order source, destination, result, time.
  * @returns Undefined if the row has no tokens of v1: a column is missing or a value too large.
  */
 export function sampleTokens(
@@ -109,12 +100,7 @@ function decodeV1(tokens: Uint16Array): TokenSample {
   };
 }
 
-/**
- * A measurement in v2.
- *
- * @param tokens The tokens of the measurement.
- * @param before The tokens before it in the same context.
- */
+/** @param before The tokens before the measurement in the same context. */
 export function decodeV2(tokens: Uint16Array, before: Uint16Array = new Uint16Array()): TokenSample {
   const words = wordsOf(tokens, "v2");
   try {
