@@ -75,16 +75,13 @@ Deno.test("compareTraining() refuses a peer whose losses differ or are missing",
   }
 });
 
-Deno.test("PeerProcess.start() says why jax-js is not available", () =>
+Deno.test("PeerProcess.start() says why a peer is not available", () =>
   withFolder(async (folder) => {
-    const start = () => PeerProcess.start("jax-js", { cachedOnly: true, env: { DENO_DIR: folder } });
-    await assertRejects(start, UserError, "@jax-js/jax");
-  }));
-
-Deno.test("PeerProcess.start() says why PyTorch is not available", () =>
-  withFolder(async (folder) => {
-    const start = () => PeerProcess.start("PyTorch f32", { env: { PATH: folder } });
-    await assertRejects(start, UserError, "Cannot compare with PyTorch f32: there is no python3");
+    const start = (name: PeerName, variable: string) =>
+      PeerProcess.start(name, { cachedOnly: true, env: { [variable]: folder } });
+    await assertRejects(() => start("jax-js", "DENO_DIR"), UserError, "@jax-js/jax");
+    const message = "Cannot compare with PyTorch f32: there is no python3";
+    await assertRejects(() => start("PyTorch f32", "PATH"), UserError, message);
   }));
 
 Deno.test("nothing but the bench's own child needs jax-js", async () => {

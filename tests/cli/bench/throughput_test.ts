@@ -46,6 +46,15 @@ Deno.test("describeThroughputs() gives a line a measure, with the ratio to an ea
       assert(lines[1].includes(cell), `${cell} in ${lines[1]}`);
     }
     assert(lines[2].includes("0.17 %") && !lines[2].includes(" x"), lines[2]);
+    // Each size is compared with its own.
+    const sized = (dataRows: number, seconds: number) =>
+      throughputOf({ name: "shard", dataRows, unit: "rows/s", work: dataRows }, [
+        usage(seconds, seconds, 1e8),
+      ]);
+    Deno.writeTextFileSync(path, JSON.stringify({ rows: [sized(1000, 1), sized(10_000, 20)] }));
+    const table = describeThroughputs([sized(1000, 2), sized(10_000, 5)], readEarlierRun(path));
+    const [, small, large] = table.split("\n");
+    assert(small.includes("0.50 x") && large.includes("4.00 x"), table);
     Deno.writeTextFileSync(path, "[]");
     assertThrows(() => readEarlierRun(path), FormatError, "bench --json");
     assertThrows(() => readEarlierRun(`${folder}/none.json`), UserError, "none.json");
@@ -59,19 +68,6 @@ Deno.test("measureUsage() counts processor time apart from waiting, and hands on
   assert(waiting.seconds >= 0.29 && waiting.cpuSeconds < 0.25, JSON.stringify(waiting));
   assert(busy.seconds >= 0.2 && busy.cpuSeconds > 0.02 && busy.peakMemoryBytes > 10e6, JSON.stringify(busy));
 });
-
-Deno.test("describeThroughputs() compares each size with its own", () =>
-  withFolder((folder) => {
-    const measure = (dataRows: number, seconds: number) =>
-      throughputOf({ name: "shard", dataRows, unit: "rows/s", work: dataRows }, [
-        usage(seconds, seconds, 1e8),
-      ]);
-    const path = `${folder}/earlier.json`;
-    Deno.writeTextFileSync(path, JSON.stringify({ rows: [measure(1000, 1), measure(10_000, 20)] }));
-    const table = describeThroughputs([measure(1000, 2), measure(10_000, 5)], readEarlierRun(path));
-    const [, small, large] = table.split("\n");
-    assert(small.includes("0.50 x") && large.includes("4.00 x"), table);
-  }));
 
 Deno.test("scalingOf() compares each stage with its next smaller size", () => {
   const measure = (name: string, work: number, seconds: number, memory: number) =>

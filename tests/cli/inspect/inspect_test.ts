@@ -425,14 +425,6 @@ Deno.test("inspect() says in one line what it does not know", () =>
     await assertRejects(() => look(folder), UserError, "check the path");
   }));
 
-Deno.test("inspect() stops when it is aborted", () =>
-  withFolder(async (folder) => {
-    const path = join(folder, "a");
-    await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1]))]);
-    const reason = new UserError("stopped");
-    await assertRejects(() => look(path, { signal: AbortSignal.abort(reason) }), UserError, "stopped");
-  }));
-
 Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", () =>
   withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
@@ -482,29 +474,6 @@ Deno.test("inspect() of a long file stops soon after it is aborted", async (t) =
       });
     }
   });
-});
-
-Deno.test("inspect ends with 0, 1 or 2 and one line, as every stage does", async () => {
-  using temporary = new TemporaryFolder();
-  const folder = temporary.path;
-  const path = join(folder, "a.arrayrecord");
-  const writer = await ArrayRecordWriter.create(path);
-  writer.write(new Uint8Array(3));
-  writer.close();
-  const done = await runStageProcess(["inspect", path, "--json", "--samples", "0"]);
-  assertEquals([done.code, done.stderr], [0, ""]);
-  const { kind, records, samples } = JSON.parse(done.stdout);
-  assertEquals({ kind, records, samples }, { kind: "records", records: 1, samples: [] });
-
-  Deno.truncateSync(path, 100_000);
-  const truncated = await runStageProcess(["inspect", path]);
-  assertEquals([truncated.code, truncated.stdout, truncated.stderr.split("\n").length], [1, "", 2]);
-  assertStringIncludes(truncated.stderr, `error: Cannot read ${path} at byte 100000: `);
-
-  const unknown = await runStageProcess(["inspect", path, "--sample", "1"]);
-  assertEquals(unknown.code, 2);
-  assertStringIncludes(unknown.stderr, "did you mean samples?");
-  assertEquals((await runStageProcess(["inspect"])).code, 2);
 });
 
 Deno.test("import counts results, inspect counts rows: two probes behind one address make equal rows", async () => {
