@@ -55,7 +55,7 @@ export const compileStage = defineStage(
     }
     if (CHECKOUT === undefined || !exists(join(CHECKOUT, "deno.lock"))) {
       throw new UserError(
-        "Cannot compile: found no sources of this program, expected a checkout; run deno task compile in one",
+        "Cannot compile: it needs the sources of this program; run deno task compile in a checkout",
       );
     }
     await readPage("compile");

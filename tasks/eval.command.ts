@@ -53,7 +53,7 @@ export const evalCommand = command({
     ),
     splits: option.text(
       "the splits of --all-splits, in this order, in percent of the rows, sources, pairs, " +
-        "…\n(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
+        "…\n(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and possibly time=10)",
       { value: "MODE=X,…" },
     ),
     config: option.path(uses.config, "preset or JSON file that --all-splits trains", {

@@ -69,7 +69,7 @@ export async function givenQuestion(
         }
       }
       if (items.length === 0) {
-        throw new UserError(`Cannot read ${path}: found no ${name}, expected one a line`);
+        throw new UserError(`Cannot read ${path}: it contains no ${name}; expected one per line`);
       }
       fields[name] = items;
       files.set(name, { path, lines });

@@ -46,8 +46,7 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
   requireMeasurements(options.input, "score");
   if (options.report !== undefined && !/\.html?$/i.test(options.report)) {
     throw new UsageError(
-      `Cannot use --report ${options.report}: found no .html at its end, expected the name of a page; name one such as ` +
-        "scored.html",
+      `Cannot use --report ${options.report}: expected a name that ends with .html, such as scored.html`,
     );
   }
   using page = openOwn("score --report", options.report, overwrite);

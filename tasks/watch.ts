@@ -215,7 +215,7 @@ function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): stri
     : isWhole
     ? "the whole input"
     : "the last 7 days of the input";
-  return `told are the strongest groups of alarms, at most ${falseAlarms} of all pairs together (--false-alarms), compared ` +
+  return `reported are the strongest groups of alarms, at most ${falseAlarms} for all pairs together (--false-alarms), compared ` +
     `with ${compared}`;
 }
 
@@ -228,7 +228,7 @@ function neededOf({ needed: { outage, shift }, numDepartures, numAlarms }: PairW
   if (numWeaker === 0) return needed;
   return `${needed}; ${
     formatCount(numWeaker)
-  } weaker changes are not told, a larger --false-alarms tells more`;
+  } weaker changes are not reported; raise --false-alarms to report more`;
 }
 
 /** @throws {UserError} If nothing in the input was usable, or more than a twentieth was left out. */
@@ -288,7 +288,7 @@ function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageCon
   if (webhook === undefined) {
     if (webhookKey === undefined) return undefined;
     throw new UsageError(
-      "Cannot use --webhook-key: found no URL to post to, expected one; add --webhook URL",
+      "Cannot use --webhook-key: there is no URL to post to; add --webhook URL",
     );
   }
   const url = webhookUrl(webhook);

@@ -247,7 +247,7 @@ Deno.test("status refuses with one line what is not an output of a stage", async
   Deno.writeTextFileSync(folder.at("a.parquet"), "text");
   for (const name of ["site", "a.parquet", "nothing", "."]) {
     const { code, stdout, stderr } = await runStageProcess(["status", folder.at(name)]);
-    assertMatch(stderr, /^error: Cannot tell the status of [^\n]+; check the path\n$/);
+    assertMatch(stderr, /^error: Cannot show the status of [^\n]+; check the path\n$/);
     assertEquals([code, stdout], [1, ""]);
   }
 });

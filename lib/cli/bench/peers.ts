@@ -305,7 +305,7 @@ export class PeerProcess implements Peer, Disposable {
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (CHECKOUT === undefined) {
       throw new UserError(
-        `Cannot compare with ${name}: found no sources of this program, expected a checkout; run bench from one`,
+        `Cannot compare with ${name}: it needs the sources of this program; run bench in a checkout`,
       );
     }
     let peer: PeerProcess;

@@ -76,7 +76,7 @@ function stateOfWork(
   const restMs = Math.max(0, nowMs - Math.max(changedMs, aliveMs));
   const rest = formatSeconds(restMs / 1000);
   if (restMs > patienceMs) {
-    const found = `no sign of life for ${rest}: ${who}, was killed, or stands still`;
+    const found = `no sign of life for ${rest}: ${who} was killed or hangs`;
     return { state: "stopped", why: `${found}; run the same command again to continue` };
   }
   const sign = changedMs > aliveMs ? `${what} grew ${rest} ago` : `its process was alive ${rest} ago`;
@@ -449,7 +449,7 @@ export function statusOf(paths: readonly string[], nowMs: number = Date.now()): 
     const fault = exists(path)
       ? "it has no manifest, expected a run, an output of a stage or a folder of these"
       : "no such file or directory";
-    throw new UserError(`Cannot tell the status of ${path}: ${fault}; check the path`);
+    throw new UserError(`Cannot show the status of ${path}: ${fault}; check the path`);
   });
 }
 
