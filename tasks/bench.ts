@@ -6,7 +6,7 @@
 import { readEarlierRun } from "../lib/cli/bench/throughput.ts";
 import { didYouMean, formatBytes, formatCount, formatTable } from "../lib/base/text.ts";
 import { UserError } from "../lib/base/errors.ts";
-import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { type BenchRow, kernelCases, measureCase } from "../lib/cli/bench/kernel_bench.ts";
 import { Gpu, type GpuInfo } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
@@ -22,25 +22,17 @@ import {
 } from "./bench.command.ts";
 import { join } from "@std/path";
 import { isRight } from "../lib/cli/bench/gpu_checks.ts";
+import type { DecodedQuery, TrainingRow } from "../lib/cli/bench/gpu_parts.ts";
+import { describeQuick, type QuickPlan, quickSteps } from "../lib/cli/bench/gpu_quick.ts";
 import { describeFinding, findingsOf, pageOfSurvey, peakOf } from "../lib/cli/bench/gpu_report.ts";
+import { hasFault, runSteps, type StepEnd } from "../lib/cli/bench/gpu_steps.ts";
 import {
-  type DecodedQuery,
+  type AdapterRow,
   describeAdapter,
-  emptyRows,
-  runSurvey,
   SURVEY_SCALES,
-  SurveyDevice,
+  surveyRows,
   surveySteps,
-  type TrainingRow,
 } from "../lib/cli/bench/gpu_survey.ts";
-import {
-  describeQuick,
-  hasFault,
-  type QuickEnd,
-  type QuickPlan,
-  quickSteps,
-  runQuick,
-} from "../lib/cli/bench/gpu_quick.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 import { Output } from "../lib/io/files/output.ts";
@@ -152,10 +144,10 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
   const startMs = performance.now();
   const maxS = parseDurationS(options.maxTime ?? (options.quick ? "8m" : "20m"), "max-time");
   const elapsedS = () => (performance.now() - startMs) / 1000;
-  using device = new SurveyDevice();
-  const adapter = await describeAdapter((await device.registry()).gpu);
-  const scale = options.scale === "auto" ? adapter.isSoftware ? "small" : "full" : options.scale;
-  const preset = options.config ?? (scale === "full" ? "95m" : "demo");
+  const adapter = await adapterOf();
+  const isSmall = options.scale === "small" || options.scale === "auto" && adapter.isSoftware;
+  const scale = isSmall ? "small" : "full";
+  const preset = options.config ?? (isSmall ? "demo" : "95m");
   const config = loadConfig(preset, options.set);
   const settings = { adapter: adapter.name, scale, config, maxS, ...(options.quick ? { quick: true } : {}) };
   using output = Output.openFolder(options.output, {
@@ -167,85 +159,22 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
   // Speeds are measured again each time.
   if (output.isComplete) output.begin();
   context.log(`adapter: ${adapter.name}; scale ${scale}`);
-  if (options.quick) {
-    // Each step has a device of its own.
-    device[Symbol.dispose]();
-    const named = (config: string) => {
-      const { microBatchSize } = loadConfig(config, options.set).train;
-      return { config, set: [...options.set, `train.batchSize=${microBatchSize}`] };
-    };
-    const plan: QuickPlan = {
-      isSoftware: scale === "small",
-      usual: named(preset),
-      large: named(scale === "full" ? "680m" : preset),
-      whole: { config: preset, set: options.set },
-      queries: QUERIES,
-    };
-    return await surveyQuickly(plan, { context, output, settings, leftS: () => maxS - elapsedS() });
-  }
-  const rows = emptyRows();
-  const plan = { scale: SURVEY_SCALES[scale], adapter, device, config, queries: QUERIES };
-  const steps = surveySteps(plan, rows);
-  using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
-  const ends = await runSurvey(steps, {
-    device,
-    signal: context.signal,
-    isOver: () => elapsedS() > maxS,
-    onStep: (index, name) => progress.update(index, name),
-  });
-  const findings = findingsOf(rows, adapter, { MAX_ROWS, MAX_CONTINUATIONS });
-  const numWrong = rows.checks.filter((row) => !isRight(row)).length;
-  const unmeasured = ends.filter(({ reason }) => reason !== undefined);
-  const peak = peakOf(rows.products);
-  const notes = scale === "small"
-    ? ["Small sizes only show that the survey works; they do not justify settings."]
-    : [];
-  notes.push(`${numWrong} of ${rows.checks.length} checks are wrong.`);
-  notes.push(`The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`);
-  notes.push(...rows.training.map((row) => describeTraining(preset, row, peak)));
-  const numMeasured = steps.length - unmeasured.length;
-  notes.push(`${numMeasured} of ${steps.length} steps were measured, in ${elapsedS().toFixed(0)} s.`);
-  for (const { name, reason } of unmeasured.slice(0, MAX_SHOWN)) {
-    notes.push(`Not measured: ${name}: ${reason}`);
-  }
-  const json = {
+  const quick = options.quick ? quickPlanOf(preset, options.set, isSmall) : undefined;
+  const named = { config: preset, set: options.set };
+  const steps = quick
+    ? quickSteps(quick)
+    : surveySteps({ scale: SURVEY_SCALES[scale], engine: adapter.engine, named, queries: QUERIES });
+  const jsonOf = (ends: readonly StepEnd[]) => ({
     stage: "bench gpu",
     version: VERSION,
     ...settings,
-    adapter,
     seconds: elapsedS(),
-    notes,
-    findings,
-    lines: findings.map(describeFinding),
-    ...rows,
-    steps: ends,
-  };
-  writeJsonAtomic(join(output.folder, JSON_NAME), json);
-  const page = await pageOfSurvey({ adapter, findings, rows, steps: ends, notes });
-  writeFileAtomic(join(output.folder, PAGE_NAME), page);
-  for (const name of [JSON_NAME, PAGE_NAME]) await output.record(name);
-  output.publish();
-  const where = `The numbers are in ${join(options.output, PAGE_NAME)}.`;
-  return { text: [...json.lines, "", ...notes, where].join("\n"), json, exitCode: numWrong > 0 ? 1 : 0 };
-});
-
-async function surveyQuickly(plan: QuickPlan, { context, output, settings, leftS }: {
-  context: StageContext;
-  output: Output;
-  settings: Record<string, unknown>;
-  leftS: () => number;
-}): Promise<StageResult> {
-  const steps = quickSteps(plan);
-  using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
-  const jsonOf = (ends: readonly QuickEnd[]) => ({
-    stage: "bench gpu",
-    version: VERSION,
-    ...settings,
     steps: ends,
   });
-  const ends = await runQuick(steps, {
+  using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
+  const ends = await runSteps(steps, {
     signal: context.signal,
-    leftS,
+    leftS: () => maxS - elapsedS(),
     onStep: (index, name) => progress.update(index, name),
     onEnd(ends) {
       // What was measured is there even if the machine is gone before the end.
@@ -254,9 +183,65 @@ async function surveyQuickly(plan: QuickPlan, { context, output, settings, leftS
       context.log(`${name}: ${reason}, ${seconds.toFixed(1)} s`);
     },
   });
-  await output.record(JSON_NAME);
+  const exitCode = hasFault(ends) ? 1 : 0;
+  if (quick) {
+    await output.record(JSON_NAME);
+    output.publish();
+    return { text: describeQuick(ends, quick), json: jsonOf(ends), exitCode };
+  }
+  const { text, page, ...found } = await surveyOf(ends, { adapter, preset, isSmall });
+  const json = { ...jsonOf(ends), adapter, ...found };
+  writeJsonAtomic(join(output.folder, JSON_NAME), json);
+  writeFileAtomic(join(output.folder, PAGE_NAME), page);
+  for (const name of [JSON_NAME, PAGE_NAME]) await output.record(name);
   output.publish();
-  return { text: describeQuick(ends, plan), json: jsonOf(ends), exitCode: hasFault(ends) ? 1 : 0 };
+  return { text: `${text}\nThe numbers are in ${join(options.output, PAGE_NAME)}.`, json, exitCode };
+});
+
+async function adapterOf(): Promise<AdapterRow> {
+  using gpu = await Gpu.open();
+  return await describeAdapter(gpu);
+}
+
+function quickPlanOf(preset: string, set: readonly string[], isSmall: boolean): QuickPlan {
+  const named = (config: string) => {
+    const { microBatchSize } = loadConfig(config, set).train;
+    return { config, set: [...set, `train.batchSize=${microBatchSize}`] };
+  };
+  return {
+    isSoftware: isSmall,
+    usual: named(preset),
+    large: named(isSmall ? preset : "680m"),
+    whole: { config: preset, set },
+    queries: QUERIES,
+  };
+}
+
+/** The rows, the advice and the page of a full survey. */
+async function surveyOf(
+  ends: readonly StepEnd[],
+  { adapter, preset, isSmall }: { adapter: AdapterRow; preset: string; isSmall: boolean },
+) {
+  const rows = surveyRows(ends);
+  const findings = findingsOf(rows, adapter, { MAX_ROWS, MAX_CONTINUATIONS });
+  const steps = ends.map(({ name, seconds, reason }) => ({
+    name,
+    seconds,
+    ...(reason !== undefined && { reason }),
+  }));
+  const unmeasured = steps.filter(({ reason }) => reason !== undefined);
+  const peak = peakOf(rows.products);
+  const notes = [
+    ...(isSmall ? ["Small sizes only show that the survey works; they do not justify settings."] : []),
+    `${rows.checks.filter((row) => !isRight(row)).length} of ${rows.checks.length} checks are wrong.`,
+    `The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`,
+    ...rows.training.map((row) => describeTraining(preset, row, peak)),
+    `${steps.length - unmeasured.length} of ${steps.length} steps were measured.`,
+    ...unmeasured.slice(0, MAX_SHOWN).map(({ name, reason }) => `Not measured: ${name}: ${reason}`),
+  ];
+  const lines = findings.map(describeFinding);
+  const page = await pageOfSurvey({ adapter, findings, rows, steps, notes });
+  return { text: [...lines, "", ...notes].join("\n"), page, notes, findings, lines, ...rows, steps };
 }
 
 function describeTraining(preset: string, row: TrainingRow, peak: number): string {

@@ -1,32 +1,25 @@
 /**
- * `bench gpu --quick`: a survey for a GPU that is available for minutes. Each step runs in its own process
- * with a time limit, so a step that fails or hangs does not stop the others. The most important steps come
- * first: wrong results, peers, a training step by kernel, open choices, other models.
+ * `bench gpu --quick`: a survey for a GPU that is available for minutes. The most important steps come first: wrong
+ * results, peers, a training step by kernel, open choices, other models.
  *
  * @module
  */
 import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
-import { UserError } from "../../base/errors.ts";
 import type { EngineName } from "../../tensor/engine.ts";
 import { ROW_LAYOUTS, type RowLayout } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
-import { runChild } from "./child.ts";
 import { isRight } from "./gpu_checks.ts";
-import { CHOSEN, type GpuPart, type NamedConfig, type PartResults, type WayRow } from "./gpu_parts.ts";
-import type { DecodedQuery } from "./gpu_survey.ts";
+import {
+  CHOSEN,
+  type DecodedQuery,
+  type GpuPart,
+  type NamedConfig,
+  type PartResults,
+  type ProductRow,
+  wayOf,
+} from "./gpu_parts.ts";
+import { type GpuStep, resultsOf, type StepEnd, WORTH_A_CHANGE } from "./gpu_steps.ts";
 import { describeComparisons, peersOn } from "./peers.ts";
-
-interface QuickStep {
-  name: string;
-  limitS: number;
-  part: GpuPart;
-}
-
-export interface QuickEnd extends QuickStep {
-  seconds: number;
-  result?: unknown;
-  reason?: string;
-}
 
 /** A constant that was chosen without a measurement on this adapter. */
 interface Choice {
@@ -44,9 +37,6 @@ export interface QuickPlan {
   whole: NamedConfig;
   queries: readonly [DecodedQuery, DecodedQuery];
 }
-
-/** How much faster a new value has to be. */
-const WORTH_A_CHANGE = 1.03;
 
 /** The choices to try. Their values may differ in the options of the device and of the registry. */
 function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
@@ -105,8 +95,15 @@ function partsOf({ isSoftware, usual, queries }: QuickPlan) {
     products: (engine: EngineName, dtype: DType): GpuPart => ({
       kind: "products",
       gpu: { engine, dtype },
-      ...usual,
-      maxRows,
+      group: "ways",
+      scale: {
+        configs: [usual],
+        maxRows,
+        splits: [1, 2, 4, 8, 16],
+        fillTiles: [],
+        fillK: 0,
+        dtypes: [dtype],
+      },
       seconds: secondsOn(engine),
       maxS,
     }),
@@ -118,22 +115,24 @@ function partsOf({ isSoftware, usual, queries }: QuickPlan) {
       maxRows,
       seconds: secondsOn(engine),
     }),
-    decoding: (engine: EngineName): GpuPart => ({
-      kind: "decoding",
-      gpu: { engine, dtype: "f32" },
-      ...usual,
-      queries: queries.map((query, i) => ({ query, rows: scale.rows[i] })),
-    }),
+    decoding: (engine: EngineName): GpuPart[] =>
+      queries.map((query, i) => ({
+        kind: "decoding",
+        gpu: { engine, dtype: "f32" },
+        ...usual,
+        query,
+        rows: scale.rows[i],
+      })),
   };
 }
 
 const ENGINES: readonly EngineName[] = ["deno", "dawn"];
 const TRAINED: readonly (readonly [EngineName, DType])[] = [["deno", "f32"], ["dawn", "f16"]];
 
-export function quickSteps(plan: QuickPlan): QuickStep[] {
+export function quickSteps(plan: QuickPlan): GpuStep[] {
   const { isSoftware, usual, large, whole } = plan;
   const parts = partsOf(plan);
-  const steps: QuickStep[] = [];
+  const steps: GpuStep[] = [];
   const add = (name: string, limitS: number, part: GpuPart) => {
     // Choices share their present values.
     const isKnown = steps.some((step) => JSON.stringify(step.part) === JSON.stringify(part));
@@ -158,76 +157,16 @@ export function quickSteps(plan: QuickPlan): QuickStep[] {
   for (const [engine, dtype] of TRAINED.toReversed()) {
     add(`train ${large.config} in ${dtype} on ${engine}`, 90, parts.training(engine, dtype, large));
   }
-  for (const engine of ENGINES) add(`decode on ${engine}`, 60, parts.decoding(engine));
+  for (const engine of ENGINES) {
+    for (const part of parts.decoding(engine)) add(`decode on ${engine}`, 60, part);
+  }
   for (const [engine, dtype] of TRAINED.toReversed()) {
     add(`products in ${dtype} on ${engine}`, 60, parts.products(engine, dtype));
   }
   return steps;
 }
 
-/**
- * @param options `leftS`: the remaining time; `onEnd`: called after each step with all that ended.
- * @throws {InterruptedError} If the signal is aborted.
- */
-export async function runQuick(
-  steps: readonly QuickStep[],
-  { signal, leftS, onStep, onEnd }: {
-    signal: AbortSignal;
-    leftS: () => number;
-    onStep: (index: number, name: string) => void;
-    onEnd: (ends: readonly QuickEnd[]) => void;
-  },
-): Promise<QuickEnd[]> {
-  const ends: QuickEnd[] = [];
-  const missing = new Map<EngineName, string>();
-  for (const [i, step] of steps.entries()) {
-    const { part, name } = step;
-    onStep(i, name);
-    const engine = "gpu" in part ? part.gpu.engine as EngineName : undefined;
-    const limitS = Math.min(step.limitS, leftS());
-    const startMs = performance.now();
-    const end: QuickEnd = { ...step, seconds: 0 };
-    if (limitS <= 0) end.reason = "the time was over";
-    else if (engine && missing.has(engine)) end.reason = `no adapter of ${engine} was found`;
-    else {
-      try {
-        const args = ["gpu", JSON.stringify(part)];
-        const { result } = await runChild(args, { label: name, signal, limitS }) as { result: unknown };
-        end.result = result;
-      } catch (error) {
-        signal.throwIfAborted();
-        end.reason = error instanceof UserError ? error.message : String(error);
-        if (engine && part.kind === "adapter") missing.set(engine, end.reason);
-      }
-    }
-    end.seconds = (performance.now() - startMs) / 1000;
-    ends.push(end);
-    onEnd(ends);
-  }
-  return ends;
-}
-
-/** Whether a result is wrong, or the checks of an available engine failed. */
-export function hasFault(ends: readonly QuickEnd[]): boolean {
-  const engines = new Set(resultsOf(ends, "adapter").map(({ part }) => part.gpu.engine));
-  return ends.some(({ part, reason }) =>
-    part.kind === "checks" && reason !== undefined && engines.has(part.gpu.engine)
-  ) ||
-    resultsOf(ends, "checks").some(({ result }) => !result.every(isRight));
-}
-
-function resultsOf<K extends keyof PartResults>(
-  ends: readonly QuickEnd[],
-  kind: K,
-): { step: QuickEnd; part: GpuPart & { kind: K }; result: PartResults[K] }[] {
-  return ends.filter(({ part, result }) => part.kind === kind && result !== undefined).map((step) => ({
-    step,
-    part: step.part as GpuPart & { kind: K },
-    result: step.result as PartResults[K],
-  }));
-}
-
-export function describeQuick(ends: readonly QuickEnd[], plan: QuickPlan): string {
+export function describeQuick(ends: readonly StepEnd[], plan: QuickPlan): string {
   const parts = [
     describeSteps(ends),
     describeChecks(ends),
@@ -245,7 +184,7 @@ export function describeQuick(ends: readonly QuickEnd[], plan: QuickPlan): strin
 
 const format = (value: number) => value.toPrecision(3);
 
-function describeSteps(ends: readonly QuickEnd[]): string {
+function describeSteps(ends: readonly StepEnd[]): string {
   const adapters = new Map(
     resultsOf(ends, "adapter").map(({ step, result }) => {
       const { name, subgroupSize, matrix } = result;
@@ -261,7 +200,7 @@ function describeSteps(ends: readonly QuickEnd[]): string {
   return formatTable([["step", "s", "result"], ...lines], { left: [0, 2] });
 }
 
-function describeChecks(ends: readonly QuickEnd[]): string {
+function describeChecks(ends: readonly StepEnd[]): string {
   const lines = resultsOf(ends, "checks").flatMap(({ step, result }) => {
     const wrong = result.filter((row) => !isRight(row));
     return [
@@ -274,12 +213,12 @@ function describeChecks(ends: readonly QuickEnd[]): string {
   return lines.join("\n");
 }
 
-function describePeers(ends: readonly QuickEnd[]): string[] {
+function describePeers(ends: readonly StepEnd[]): string[] {
   const comparisons = resultsOf(ends, "peer").map(({ result }) => result);
   return comparisons.length > 0 ? [describeComparisons(comparisons).join("\n")] : [];
 }
 
-function describeTraining(ends: readonly QuickEnd[]): string {
+function describeTraining(ends: readonly StepEnd[]): string {
   const lines = resultsOf(ends, "training").map(({ step, result: { row } }) => [
     step.name,
     formatCount(Math.round(row.tokensPerS)),
@@ -293,7 +232,7 @@ function describeTraining(ends: readonly QuickEnd[]): string {
 }
 
 /** The time of each kernel in a training step of the usual model, with a column per engine and dtype. */
-function describeKernels(ends: readonly QuickEnd[]): string {
+function describeKernels(ends: readonly StepEnd[]): string {
   const runs = resultsOf(ends, "training").filter(({ step }) => step.name.startsWith("train in"));
   if (runs.length === 0) return "";
   const labels = [...new Set(runs.flatMap(({ result }) => result.profile.map(({ label }) => label)))];
@@ -315,7 +254,7 @@ function describeKernels(ends: readonly QuickEnd[]): string {
 }
 
 /** Attention or row-wise kernels, with a column per step. */
-function describeCases(ends: readonly QuickEnd[], of: "attention" | "rows"): string {
+function describeCases(ends: readonly StepEnd[], of: "attention" | "rows"): string {
   const runs = resultsOf(ends, "kernels").filter(({ part }) => part.of === of);
   if (runs.length === 0) return "";
   const cases = runs[0].result.map(({ name, unit }) => [
@@ -330,7 +269,7 @@ function describeCases(ends: readonly QuickEnd[], of: "attention" | "rows"): str
 }
 
 /** The speed of each value of a choice, and the advice. */
-function describeChoices(ends: readonly QuickEnd[], plan: QuickPlan): string {
+function describeChoices(ends: readonly StepEnd[], plan: QuickPlan): string {
   const lines = choicesOf(partsOf(plan)).map(({ name, ways }) => {
     const speeds = ways.map(([, part]) => speedOf(ends, part));
     const [present] = speeds;
@@ -351,7 +290,7 @@ function describeChoices(ends: readonly QuickEnd[], plan: QuickPlan): string {
 }
 
 /** A figure that is larger for faster parts; undefined if the part was not measured. */
-function speedOf(ends: readonly QuickEnd[], part: GpuPart): number | undefined {
+function speedOf(ends: readonly StepEnd[], part: GpuPart): number | undefined {
   const key = JSON.stringify(part);
   const end = ends.find((end) => JSON.stringify(end.part) === key);
   if (end?.result === undefined) return undefined;
@@ -360,7 +299,7 @@ function speedOf(ends: readonly QuickEnd[], part: GpuPart): number | undefined {
   return Math.exp(-rows.reduce((sum, { median }) => sum + Math.log(median), 0) / rows.length);
 }
 
-function describeDecoding(ends: readonly QuickEnd[]): string {
+function describeDecoding(ends: readonly StepEnd[]): string {
   const lines = resultsOf(ends, "decoding").flatMap(({ step, result }) =>
     result.map(({ kind, rows, rowsPerPrompt, seconds, tokensPerS }) => [
       step.name,
@@ -375,12 +314,13 @@ function describeDecoding(ends: readonly QuickEnd[]): string {
 }
 
 /** The chosen and the best way to compute each product. */
-function describeWays(rows: readonly WayRow[]): string {
-  const lines = [...Map.groupBy(rows, ({ shape }) => shape)].map(([shape, rows]) => {
+function describeWays(rows: readonly ProductRow[]): string {
+  const byShape = Map.groupBy(rows, ({ kind, m, n, k }) => `${kind} ${m} x ${n} x ${k}`);
+  const lines = [...byShape].map(([shape, rows]) => {
     const best = rows.reduce((best, row) => row.gigaflopsPerS > best.gigaflopsPerS ? row : best);
-    const chosen = rows.find(({ way }) => way === CHOSEN)?.gigaflopsPerS ?? NaN;
+    const chosen = rows.find(({ kernel }) => kernel === CHOSEN)?.gigaflopsPerS ?? NaN;
     const cells = [format(chosen / 1000), format(best.gigaflopsPerS / 1000)];
-    return [shape, ...cells, (best.gigaflopsPerS / chosen).toFixed(2), best.way];
+    return [shape, ...cells, (best.gigaflopsPerS / chosen).toFixed(2), wayOf(best)];
   });
   const head = ["product", "TFLOP/s", "best", "ratio", "by"];
   return formatTable([head, ...lines], { left: [0, 4] });

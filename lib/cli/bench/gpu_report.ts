@@ -6,7 +6,9 @@
 import { lineChart, rankOf } from "../../base/report/charts.ts";
 import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
 import { FULL_WIDTH } from "../../base/report/theme.ts";
-import type { AdapterRow, DecodingRow, ProductRow, StepEnd, SubmitRow, SurveyRows } from "./gpu_survey.ts";
+import type { DecodingRow, ProductRow, SubmitRow } from "./gpu_parts.ts";
+import { type StepEnd, WORTH_A_CHANGE } from "./gpu_steps.ts";
+import type { AdapterRow, SurveyRows } from "./gpu_survey.ts";
 import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../../tensor/ops/gemm.ts";
 
 // `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or no change.
@@ -29,8 +31,6 @@ interface QueryConstants {
 /** The best measured value; undefined if a necessary measurement is missing. */
 type Judgement = { best: unknown; why: string } | undefined;
 
-/** A constant is changed only if the new value is this much faster. */
-const WORTH_A_CHANGE = 1.03;
 const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
   enoughWorkgroups: [64, 128, 256, 512, 1024, 2048, 4096],
   minSplitK: [64, 128, 256, 512, 1024, 2048],
@@ -192,7 +192,7 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
   adapter: AdapterRow;
   findings: readonly Finding[];
   rows: SurveyRows;
-  steps: readonly StepEnd[];
+  steps: readonly Pick<StepEnd, "name" | "seconds" | "reason">[];
   notes: readonly string[];
 }): Promise<string> {
   const part = (name: ProductRow["part"]) => rows.products.filter((row) => row.part === name);

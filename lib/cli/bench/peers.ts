@@ -7,6 +7,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import { medianOf } from "../../base/sample_statistics.ts";
 import { formatTable } from "../../base/text.ts";
 import { ByteFile } from "../../io/files/byte_file.ts";
 import { Gpu, type GpuInfo } from "../../tensor/device.ts";
@@ -24,7 +25,6 @@ import type { RunConfig } from "../../train/run_config.ts";
 import type { JaxRule, JaxStepNumbers, PeerModel, PeerReply, PeerRequest } from "./peers_jax.ts";
 import { CHECKOUT } from "../own_program.ts";
 import { reasonIn } from "./child.ts";
-import { medianOf } from "./throughput.ts";
 import { timed, type Times } from "./usage.ts";
 import { fromFileUrl } from "@std/path";
 
@@ -118,7 +118,7 @@ export async function compareTraining(
     peerTimes.push({ seconds: theirs.seconds ?? NaN, cpuSeconds: theirs.cpuSeconds ?? NaN });
   }
   const speedOf = (times: readonly Times[], key: keyof Times) =>
-    together * ours.numTokens / medianOf(times.map((each) => each[key]));
+    together * ours.numTokens / (medianOf(times.map((each) => each[key])) ?? NaN);
   return {
     peer: peer.name,
     device: peer.device,

@@ -5,6 +5,7 @@
  * @module
  */
 import { FormatError } from "../../base/errors.ts";
+import { medianOf } from "../../base/sample_statistics.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
 import type { Usage } from "./usage.ts";
@@ -45,8 +46,8 @@ export function throughputOf(
   usages: readonly Usage[],
 ): Throughput {
   const times = usages.map((usage) => usage.seconds);
-  const seconds = medianOf(times);
-  const cpuSeconds = medianOf(usages.map((usage) => usage.cpuSeconds));
+  const seconds = medianOf(times) ?? NaN;
+  const cpuSeconds = medianOf(usages.map((usage) => usage.cpuSeconds)) ?? NaN;
   return {
     ...what,
     median: what.work / seconds,
@@ -136,11 +137,4 @@ export function describeScaling(scalings: readonly Scaling[]): string {
     ratio(memoryRatio),
   ]);
   return formatTable([["stage", "rows", "speed", "per core", "peak memory"], ...lines], { left: [0] });
-}
-
-/** The median; NaN without values. */
-export function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }

@@ -1,13 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  describeQuick,
-  hasFault,
-  type QuickEnd,
-  type QuickPlan,
-  quickSteps,
-  runQuick,
-} from "../../../lib/cli/bench/gpu_quick.ts";
 import type { GpuPart } from "../../../lib/cli/bench/gpu_parts.ts";
+import { describeQuick, type QuickPlan, quickSteps } from "../../../lib/cli/bench/gpu_quick.ts";
+import { hasFault, runSteps, type StepEnd } from "../../../lib/cli/bench/gpu_steps.ts";
 import { describeComparisons, peersOn } from "../../../lib/cli/bench/peers.ts";
 
 const NAMED = { config: "demo", set: [] };
@@ -22,7 +16,7 @@ const PLAN: QuickPlan = {
 const RUN = { signal: new AbortController().signal, leftS: () => 60, onStep() {}, onEnd() {} };
 
 /** The steps of a plan as if they had ended, with results of some. */
-function endsOf(resultOf: (part: GpuPart, name: string) => unknown): QuickEnd[] {
+function endsOf(resultOf: (part: GpuPart, name: string) => unknown): StepEnd[] {
   return quickSteps(PLAN).map((step) => {
     const result = resultOf(step.part, step.name);
     return { ...step, seconds: 1, ...(result === undefined ? { reason: "it failed" } : { result }) };
@@ -44,12 +38,12 @@ Deno.test("quickSteps() has checks of both engines first, PyTorch next, and no p
   assertEquals(peersOn({ isSoftware: false }).map(([, dtype]) => dtype), ["f32", "f16", "f16"]);
 });
 
-Deno.test("runQuick() reports a step that takes too long and one that fails, and goes on", async () => {
+Deno.test("runSteps() reports a step that takes too long and one that fails, and goes on", async () => {
   const adapter = (engine: string): GpuPart => ({ kind: "adapter", gpu: { engine: engine as "deno" } });
   const step = (name: string, part: GpuPart, limitS: number) => ({ name, part, limitS });
   const checks: GpuPart = { kind: "checks", gpu: { engine: "deno" } };
   const written: number[] = [];
-  const ends = await runQuick([
+  const ends = await runSteps([
     step("too long", checks, 0.01),
     step("no such preset", {
       kind: "training",
@@ -65,7 +59,7 @@ Deno.test("runQuick() reports a step that takes too long and one that fails, and
   assertEquals(ends[2].reason, undefined);
   assertEquals((ends[2].result as { engine: string }).engine, "deno");
   assertEquals(written, [1, 2, 3]);
-  const [late] = await runQuick([step("late", checks, 60)], { ...RUN, leftS: () => 0 });
+  const [late] = await runSteps([step("late", checks, 60)], { ...RUN, leftS: () => 0 });
   assertEquals(late.reason, "the time was over");
 });
 

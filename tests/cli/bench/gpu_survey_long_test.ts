@@ -1,9 +1,11 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { emptyRows, type ProductRow, type SurveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
+import type { ProductRow } from "../../../lib/cli/bench/gpu_parts.ts";
+import { type SurveyRows, surveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
 import { checkKernels, type CheckRow, isRight } from "../../../lib/cli/bench/gpu_checks.ts";
 import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_report.ts";
-import { describeQuick, hasFault, quickSteps, runQuick } from "../../../lib/cli/bench/gpu_quick.ts";
+import { describeQuick, quickSteps } from "../../../lib/cli/bench/gpu_quick.ts";
+import { hasFault, runSteps } from "../../../lib/cli/bench/gpu_steps.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KERNEL_SOURCES, type KernelName } from "../../../lib/tensor/kernels.ts";
@@ -25,7 +27,7 @@ const ADAPTER = {
 const QUERY = { MAX_ROWS: 8192, MAX_CONTINUATIONS: 1024 };
 
 function adviceOn(rows: Partial<SurveyRows>, constant: string): string {
-  const findings = findingsOf({ ...emptyRows(), ...rows }, ADAPTER, QUERY);
+  const findings = findingsOf({ ...surveyRows([]), ...rows }, ADAPTER, QUERY);
   return findings.find((finding) => finding.constant === constant)?.advice ?? "no such finding";
 }
 
@@ -35,7 +37,7 @@ function productOf(row: Partial<ProductRow>): ProductRow {
 }
 
 Deno.test("findingsOf() has a finding for constants that are in the files it names", () => {
-  const findings = findingsOf(emptyRows(), ADAPTER, QUERY);
+  const findings = findingsOf(surveyRows([]), ADAPTER, QUERY);
   assertEquals(new Set(findings.map(({ constant }) => constant)).size, findings.length);
   for (const { constant, file, present } of findings) {
     const text = Deno.readTextFileSync(new URL(`../../../${file}`, import.meta.url));
@@ -189,7 +191,7 @@ Deno.test("bench gpu --quick measures all that is there, and writes it step by s
     };
     // Peers may need the network.
     const steps = quickSteps(plan).filter(({ part }) => part.kind !== "peer");
-    const ends = await runQuick(steps, {
+    const ends = await runSteps(steps, {
       signal: new AbortController().signal,
       leftS: () => 600,
       onStep() {},
