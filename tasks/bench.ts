@@ -144,7 +144,7 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
   const startMs = performance.now();
   const maxS = parseDurationS(options.maxTime ?? (options.quick ? "8m" : "20m"), "max-time");
   const elapsedS = () => (performance.now() - startMs) / 1000;
-  const adapter = await adapterOf();
+  const adapter = await readAdapter();
   const isSmall = options.scale === "small" || options.scale === "auto" && adapter.isSoftware;
   const scale = isSmall ? "small" : "full";
   const preset = options.config ?? (isSmall ? "demo" : "95m");
@@ -163,7 +163,7 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
   const named = { config: preset, set: options.set };
   const steps = quick
     ? quickSteps(quick)
-    : surveySteps({ scale: SURVEY_SCALES[scale], engine: adapter.engine, named, queries: QUERIES });
+    : surveySteps({ scale: SURVEY_SCALES[scale], engine: options.engine, named, queries: QUERIES });
   const jsonOf = (ends: readonly StepEnd[]) => ({
     stage: "bench gpu",
     version: VERSION,
@@ -198,7 +198,7 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
   return { text: `${text}\nThe numbers are in ${join(options.output, PAGE_NAME)}.`, json, exitCode };
 });
 
-async function adapterOf(): Promise<AdapterRow> {
+async function readAdapter(): Promise<AdapterRow> {
   using gpu = await Gpu.open();
   return await describeAdapter(gpu);
 }

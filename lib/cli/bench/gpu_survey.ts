@@ -4,7 +4,8 @@
  * @module
  */
 import { type Gpu, type GpuInfo } from "../../tensor/device.ts";
-import type { EngineName } from "../../tensor/engine.ts";
+import type { EngineChoice } from "../../tensor/engine.ts";
+import type { DType } from "../../tensor/tensor.ts";
 import { PRESETS } from "../../train/run_config.ts";
 import type { CheckRow } from "./gpu_checks.ts";
 import type {
@@ -103,15 +104,15 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
 
 interface SurveyPlan {
   scale: SurveyScale;
-  engine: EngineName;
+  engine: EngineChoice;
   /** The configuration of the trained and decoded model. */
   named: NamedConfig;
   queries: readonly [DecodedQuery, DecodedQuery];
 }
 
 /** The most time that a step may take, and that the products of a step may take together, s. */
-const LIMIT_S = 300;
-const PRODUCTS_S = 240;
+const LIMIT_S = 180;
+const PRODUCTS_S = 120;
 
 /** The steps, most important first. */
 export function surveySteps({ scale, engine, named, queries }: SurveyPlan): GpuStep[] {
@@ -119,20 +120,26 @@ export function surveySteps({ scale, engine, named, queries }: SurveyPlan): GpuS
   const gpu = { engine };
   const presets = scale.presets.map((config) => ({ config, set: [] }));
   const step = (name: string, part: GpuPart): GpuStep => ({ name, limitS: LIMIT_S, part });
-  const products = (group: ProductRow["part"], dtypes: readonly ("f32" | "f16")[] = ["f32"]) =>
-    step(`products: ${group}`, {
+  const products = (
+    name: string,
+    of: Pick<ProductRow, "part"> & { configs: NamedConfig[]; dtypes?: DType[] },
+  ) =>
+    step(name, {
       kind: "products",
       gpu,
-      group,
-      scale: { ...scale, configs: presets, dtypes },
+      group: of.part,
+      scale: { dtypes: ["f32"], ...scale, ...of },
       seconds,
       maxS: PRODUCTS_S,
     });
+  /** A step for each preset, so that the failure of a large one leaves the others. */
+  const productsOfLayers = (part: "splits" | "layers", dtypes: DType[]) =>
+    presets.map((preset) => products(`${part} of ${preset.config}`, { part, configs: [preset], dtypes }));
   return [
     step("check kernels", { kind: "checks", gpu }),
     step("time submits", { kind: "submits", gpu }),
-    products("fill"),
-    products("splits"),
+    products("fill the adapter", { part: "fill", configs: [] }),
+    ...productsOfLayers("splits", ["f32"]),
     ...(["f32", "f16"] as const).map((dtype) =>
       step(`train in ${dtype}`, { kind: "training", gpu: { engine, dtype }, ...named, seconds: trainS })
     ),
@@ -147,7 +154,7 @@ export function surveySteps({ scale, engine, named, queries }: SurveyPlan): GpuS
         })
       )
     ),
-    products("layers", ["f32", "f16"]),
+    ...productsOfLayers("layers", ["f32", "f16"]),
     // A device without subgroups uses other kernels.
     ...[true, false].flatMap((subgroups) =>
       presets.flatMap((preset) =>
