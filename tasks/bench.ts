@@ -121,8 +121,6 @@ export const trainStage = defineStage(benchTrainCommand, async (options, context
   return { text, json: { stage: "bench train", version: VERSION, rows: [row], profile } };
 });
 
-// `bench gpu`: a survey that recommends values of constants for an adapter.
-
 const JSON_NAME = "gpu.json";
 const PAGE_NAME = "gpu.html";
 /** The number of orders in which the fields of a measurement can be written. */
@@ -253,8 +251,6 @@ function describeTraining(preset: string, row: TrainingRow, peak: number): strin
   const start = `the first step is done after ${row.startS.toFixed(1)} s`;
   return `${preset} in ${row.dtype}: ${tokens}${share}, ${memory}; ${start}.`;
 }
-
-// `bench peers`: compares this program with jax-js on the same adapter and with PyTorch, in the same run.
 
 const NO_JAX = "Not compared on a GPU: jax-js, which stores the weights of all pairs of attention.";
 

@@ -173,8 +173,6 @@ function describe(
   };
 }
 
-// `bench child`
-
 /** The stages that can run in a child. */
 const MEASURED: Record<string, () => Promise<Stage>> = {
   "synth": async () => (await import("./synth.ts")).synthStage,

@@ -125,9 +125,6 @@ export function medianAgreement(
   return { precision: median("precision"), recall: median("recall"), f2: median("f2") };
 }
 
-// `--settings`: how well a setting of the detector does on series that it was not chosen on (cross-validation
-// over series).
-
 type Searched = Omit<ChangeOptions, "delay" | "maxDelay" | "clearMargin">;
 
 /** Ranges from which settings are drawn, log-uniformly. */

@@ -13,13 +13,6 @@ import { formatCount } from "../../base/text.ts";
 import { type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
 
-// Writes measurements as RIPE Atlas results, one JSON object per line, to time the import of files of any
-// size.
-//
-// Fields and their order are those of a ping result of firmware 5
-// (https://atlas.ripe.net/docs/apis/result-format/) of three packets. Values vary between results like real
-// ones.
-
 const PACKETS = 3;
 const NO_REPLY = { x: "*" };
 const RTT_DECIMALS = 6;

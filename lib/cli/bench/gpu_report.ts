@@ -1,5 +1,5 @@
 /**
- * `bench gpu`: the page of a survey.
+ * `bench gpu`: the advice of a full survey for each constant that was chosen without a GPU, and its page.
  *
  * @module
  */
@@ -10,8 +10,6 @@ import type { DecodingRow, ProductRow, SubmitRow } from "./gpu_parts.ts";
 import { type StepEnd, WORTH_A_CHANGE } from "./gpu_steps.ts";
 import type { AdapterRow, SurveyRows } from "./gpu_survey.ts";
 import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../../tensor/ops/gemm.ts";
-
-// `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or no change.
 
 export interface Finding {
   constant: string;

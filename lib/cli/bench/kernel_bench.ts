@@ -163,8 +163,6 @@ function speedOf({ unit, work }: BenchCase, seconds: number): number {
   return unit === "GFLOP/s" ? work / seconds / 1e9 : seconds / work * 1e9;
 }
 
-// The cases: the kernels at the sizes of the demo preset and of larger models.
-
 /** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
 const ROWS = 2048;
 

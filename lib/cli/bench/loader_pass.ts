@@ -62,8 +62,6 @@ export async function passLoader(
   return { numRows: source.numRows, first, later: { usage, ...counts } };
 }
 
-// Made-up probe rows of sizes that are difficult for a loader; rows of `synth` have about the same size.
-
 /** Exponential short rows; or half rows of 1 to 5, half short ones, and four with most of the data. */
 type RowMix = "short rows" | "mixed rows";
 
@@ -78,7 +76,7 @@ const NUM_ADDRESSES = 8;
 const FIRST_TIME_S = 1_750_000_000;
 
 /**
- * Writes a train split of made-up rows.
+ * Writes a train split of rows whose sizes are difficult for a loader; those of `synth` are all similar.
  *
  * @param options `numMeasurements`: the approximate total.
  * @returns The number of rows.

@@ -253,9 +253,6 @@ export function comparableConfig(config: RunConfig, dtype: DType): RunConfig {
   };
 }
 
-// A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs take
-// turns.
-
 export interface Peer {
   readonly name: PeerName;
   readonly device: string;

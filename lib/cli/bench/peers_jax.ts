@@ -277,8 +277,6 @@ function orthogonalize(jax: Jax, matrix: JaxArray, isTall: boolean): JaxArray {
   return isTall ? np.transpose(x) : x;
 }
 
-// The program.
-
 const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
 
 type StepNumbers = Record<string, JaxStepNumbers>;

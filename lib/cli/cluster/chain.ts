@@ -116,8 +116,6 @@ function optionsOf(
   return [...options[stage], shared].filter(([option]) => !given.includes(option));
 }
 
-// The script of a job, for `sbatch` (https://slurm.schedmd.com/sbatch.html) or for bash without SLURM.
-
 interface Job {
   /** The job's name in `squeue`. */
   name: string;
@@ -199,8 +197,6 @@ function commandLines({ command, demands }: Job, container: string | undefined):
   const [first, ...rest] = [...srun, ...(container === undefined ? [] : [container]), ...lines, ...task];
   return [`  exec ${first}`, ...rest.map((each) => `    ${each}`)].join(" \\\n");
 }
-
-// Writes the scripts of jobs, and submits them with SLURM's `sbatch`.
 
 interface SubmittedJob extends ChainJob {
   id: number;

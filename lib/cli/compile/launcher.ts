@@ -90,9 +90,6 @@ export function launcherScript(
   return fill({ ...known, OFFSET_BYTES: pad(headBytes), SIZE_BYTES: pad(headBytes + payloadBytes) });
 }
 
-// Tar archives, in the format that every `tar` reads (POSIX.1-1988, ustar), with the same bytes for the same
-// files.
-
 export interface TarEntry {
   /** Its path in the archive, with `/`. */
   name: string;
@@ -105,7 +102,7 @@ const BLOCK_BYTES = 512;
 const END_BYTES = 2 * BLOCK_BYTES;
 
 /**
- * The bytes of an archive of regular files. Owner and time are not kept.
+ * The bytes of a tar archive (POSIX.1-1988, ustar) of regular files, without owner and time.
  *
  * @throws {UserError} If a file cannot be read, or changes during reading.
  */

@@ -25,8 +25,6 @@ import { requireFinished } from "../../io/files/task_manifests.ts";
 import { isAdapted } from "../../train/adapted_checkpoint.ts";
 import { SPLIT_NAMES } from "../../data/probe_rows/splits.ts";
 
-// Detects the kind of a file or folder of the chain from its content; names are ignored.
-
 // The first bytes of every Riegeli file, riegeli_records_file_format.md, "File signature".
 const ARRAY_RECORD_MAGIC = [0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f];
 
@@ -62,6 +60,47 @@ const SMALL_HEAD_BYTES = 16;
 /** Truth files of large worlds have some 10 MB. */
 const MAX_JSON_BYTES = 1 << 28;
 const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or another output of this program";
+
+type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;
+
+const INSPECTORS: Record<Kind, Inspector> = {
+  parquet: inspectParquet,
+  arrayRecord: inspectArrayRecords,
+  safetensors: inspectSafetensors,
+  checkpoint: inspectCheckpoint,
+  adapted: inspectAdapted,
+  run: inspectRun,
+  manifest: inspectManifest,
+  truth: inspectTruth,
+  state: inspectState,
+  metrics: inspectMetrics,
+  rejects: inspectRejects,
+};
+
+/**
+ * Inspects files and folders, with one report for all data files of a kind.
+ *
+ * @throws {UserError} If a path does not exist or is of an unknown kind.
+ * @throws {FormatError} If a file is damaged.
+ */
+export async function inspect(paths: readonly string[], options: InspectOptions): Promise<Report[]> {
+  const targets: ReturnType<typeof detectTargets> = [];
+  for (const target of paths.flatMap(detectTargets)) {
+    const same = isSummed(target.kind) ? targets.find(({ kind }) => kind === target.kind) : undefined;
+    if (!same) {
+      targets.push(target);
+      continue;
+    }
+    same.files = [...new Set([...same.files, ...target.files])];
+    if (target.path !== same.path) same.path += `, ${target.path}`;
+  }
+  const reports: Report[] = [];
+  for (const target of targets) {
+    options.signal?.throwIfAborted();
+    reports.push(await INSPECTORS[target.kind](target, options));
+  }
+  return reports;
+}
 
 /**
  * Finds one target, or several if a folder contains data of several kinds.
@@ -171,45 +210,4 @@ function readHead(path: string, lengthBytes: number): Uint8Array {
   using file = ByteFile.open(path, `inspect ${path}`);
   const head = new Uint8Array(lengthBytes);
   return head.subarray(0, file.readAvailable(0, head));
-}
-
-type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;
-
-const INSPECTORS: Record<Kind, Inspector> = {
-  parquet: inspectParquet,
-  arrayRecord: inspectArrayRecords,
-  safetensors: inspectSafetensors,
-  checkpoint: inspectCheckpoint,
-  adapted: inspectAdapted,
-  run: inspectRun,
-  manifest: inspectManifest,
-  truth: inspectTruth,
-  state: inspectState,
-  metrics: inspectMetrics,
-  rejects: inspectRejects,
-};
-
-/**
- * Inspects files and folders, with one report for all data files of a kind.
- *
- * @throws {UserError} If a path does not exist or is of an unknown kind.
- * @throws {FormatError} If a file is damaged.
- */
-export async function inspect(paths: readonly string[], options: InspectOptions): Promise<Report[]> {
-  const targets: ReturnType<typeof detectTargets> = [];
-  for (const target of paths.flatMap(detectTargets)) {
-    const same = isSummed(target.kind) ? targets.find(({ kind }) => kind === target.kind) : undefined;
-    if (!same) {
-      targets.push(target);
-      continue;
-    }
-    same.files = [...new Set([...same.files, ...target.files])];
-    if (target.path !== same.path) same.path += `, ${target.path}`;
-  }
-  const reports: Report[] = [];
-  for (const target of targets) {
-    options.signal?.throwIfAborted();
-    reports.push(await INSPECTORS[target.kind](target, options));
-  }
-  return reports;
 }

@@ -164,11 +164,6 @@ class DuplicateRows {
   }
 }
 
-// Inspects the token files of `pretokenize`: the numbers of sequences and tokens, their lengths, and the
-// first sequences as token names.
-//
-// The footer of such a file names its vocabulary; that of measurements Parquet does not.
-
 const METADATA_PREFIX = "ping_llm.";
 const BATCH_ROWS = 65_536;
 

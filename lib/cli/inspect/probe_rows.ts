@@ -262,8 +262,6 @@ function samplesOf(tokens: Uint16Array, numSamples: number): TokenSample[] {
   );
 }
 
-// Inspects ArrayRecord files: probe rows in full, of other files only the container.
-
 const SAMPLE_BYTES = 32;
 const MAX_OPTIONS_LENGTH = 1000;
 

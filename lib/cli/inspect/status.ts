@@ -23,8 +23,6 @@ import { explainFileError } from "../../io/files/file_errors.ts";
 import { exists } from "../../io/files/inputs.ts";
 import { unlessForeign } from "../../io/files/checked_outputs.ts";
 
-// The state of the work on an output, from the files in its folder. No lock is taken.
-
 /** `stopped`: the same command continues the work. */
 type WorkState = "done" | "working" | "stopped" | "broken";
 
@@ -45,6 +43,131 @@ function statusReport(
 ): StatusReport {
   const first: Fact = ["state", why === "" ? state : `${state}: ${why}`, { state, why }];
   return { kind, path, state, progress, facts: [first, ...facts] };
+}
+
+/** Up to this many reports are shown with all facts, more with one line each. */
+const SHOWN_WHOLE = 5;
+const SHOWN_LINES = 40;
+const MAX_PATH = 60;
+/** How deep runs and outputs are searched for: `demo` writes runs/demo/train. */
+const MAX_LEVELS = 2;
+/** The kind of outputs without a manifest. */
+const NO_STAGE = "output";
+const BESIDE = ".manifest.json";
+/** States that need attention come first. */
+const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
+
+/**
+ * The progress of everything at the paths: runs, output folders, output files, or folders that contain
+ * several of these.
+ *
+ * @returns Reports in this order. An output that cannot be read counts as broken.
+ * @throws {UserError} If a path is something else.
+ */
+export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
+  return paths.flatMap((path) => {
+    const found = statusesAt(path, nowMs, MAX_LEVELS);
+    if (found.length > 0) return found;
+    const fault = exists(path)
+      ? "it has no manifest, expected a run, an output of a stage or a folder of these"
+      : "no such file or directory";
+    throw new UserError(`Cannot show the status of ${path}: ${fault}; check the path`);
+  });
+}
+
+/** 0 if everything is done, 1 if something is broken, 3 if something remains to be done. */
+export function exitCodeOf(reports: readonly StatusReport[]): number {
+  if (reports.some(({ state }) => state === "broken")) return 1;
+  return reports.every(({ state }) => state === "done") ? 0 : 3;
+}
+
+/** All facts of a few reports; of more reports one line each, up to a limit. */
+export function describeStatus(reports: readonly StatusReport[]): string {
+  if (reports.length <= SHOWN_WHOLE) return describeReports(reports);
+  const sorted = reports.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
+  const lines = sorted.slice(0, SHOWN_LINES).map(({ path, kind, state, progress }) => [
+    path.length <= MAX_PATH ? path : `…${path.slice(1 - MAX_PATH)}`,
+    kind,
+    state,
+    progress,
+  ]);
+  const table = formatTable([["path", "kind", "state", "so far"], ...lines], { left: [0, 1, 2, 3] });
+  const rest = sorted.slice(SHOWN_LINES);
+  return rest.length === 0 ? table : `${table}\nand ${rest.length} more (all with --json)`;
+}
+
+export function statusAsJson(reports: readonly StatusReport[]): Json {
+  const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
+  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
+}
+
+/** The status of a path, and of what it contains down to some levels. */
+function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
+  try {
+    const own = readStatus(path, nowMs);
+    // A folder with a lock alone is that of a chain such as `demo`, whose outputs are in it.
+    if (levels === 0 || own && own.kind !== NO_STAGE) return own ? [own] : [];
+    return [
+      ...own ? [own] : [],
+      ...membersOf(path).flatMap((member) => statusesAt(member, nowMs, levels - 1)),
+    ];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const why = error.message;
+    return [statusReport({ state: "broken", why }, {
+      kind: NO_STAGE,
+      path,
+      progress: shortened(why),
+      facts: [],
+    })];
+  }
+}
+
+/** Undefined if the path is neither a run nor an output. @throws {UserError} If a file cannot be read. */
+function readStatus(path: string, nowMs: number): StatusReport | undefined {
+  if (!isFolder(path)) {
+    const name = basename(path);
+    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) {
+      return readStatus(dirname(path), nowMs);
+    }
+    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length), nowMs);
+    return isOutputFile(path) ? fileStatus(path, nowMs) : undefined;
+  }
+  const manifestPath = join(path, "manifest.json");
+  const manifest = unlessForeign(() => readManifest(manifestPath));
+  const lock = readLock(join(path, WORK));
+  const isTrained = exists(join(path, CHECKPOINTS)) && exists(join(path, "metrics.jsonl"));
+  if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
+    return runStatus(path, nowMs);
+  }
+  // Beside a manifest of another program there may still be a run or outputs.
+  const isForeign = !manifest && exists(manifestPath);
+  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
+}
+
+/** Paths in a folder that may be runs or outputs, including unfinished output files. */
+function membersOf(path: string): string[] {
+  if (!isFolder(path)) return [];
+  const members = new Set<string>();
+  for (const { name } of entriesOf(path)) {
+    const work = /^\.(.+)\.work$/.exec(name)?.[1];
+    if (work !== undefined) members.add(join(path, work));
+    else if (name.endsWith(BESIDE)) members.add(join(path, name.slice(0, -BESIDE.length)));
+    else if (!name.startsWith(".") && isFolder(join(path, name))) members.add(join(path, name));
+  }
+  return [...members].sort();
+}
+
+function entriesOf(path: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(path)];
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return infoOf(path)?.isDirectory ?? false;
 }
 
 /** A process without a sign of life for this long, several renewals of its lock, counts as stopped. */
@@ -135,9 +258,6 @@ function faultsOfSizes(
 }
 
 const SHOWN_FAULTS = 3;
-
-// The progress of an output that one run or several tasks write, from its manifests and the sizes of its
-// files.
 
 /** The longest list of tasks that is shown; JSON has the whole list. */
 const SHOWN_LIST = 400;
@@ -273,9 +393,6 @@ function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
   }
   return rows;
 }
-
-// The progress of a training run, from its manifest, the end of its metrics and the state of its last
-// checkpoint.
 
 /** The speed is the median over this many of the latest metrics lines. */
 const SPEED_RECORDS = 10;
@@ -421,129 +538,4 @@ function lossFacts({ records, checkpoint }: RunTraces): Fact[] {
     ["validation loss", evalText, { evalLoss }],
     ["skipped updates", skippedSteps > 0 ? String(skippedSteps) : undefined, { skippedSteps }],
   ];
-}
-
-/** Up to this many reports are shown with all facts, more with one line each. */
-const SHOWN_WHOLE = 5;
-const SHOWN_LINES = 40;
-const MAX_PATH = 60;
-/** How deep runs and outputs are searched for: `demo` writes runs/demo/train. */
-const MAX_LEVELS = 2;
-/** The kind of outputs without a manifest. */
-const NO_STAGE = "output";
-const BESIDE = ".manifest.json";
-/** States that need attention come first. */
-const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
-
-/**
- * The progress of everything at the paths: runs, output folders, output files, or folders that contain
- * several of these.
- *
- * @returns Reports in this order. An output that cannot be read counts as broken.
- * @throws {UserError} If a path is something else.
- */
-export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
-  return paths.flatMap((path) => {
-    const found = statusesAt(path, nowMs, MAX_LEVELS);
-    if (found.length > 0) return found;
-    const fault = exists(path)
-      ? "it has no manifest, expected a run, an output of a stage or a folder of these"
-      : "no such file or directory";
-    throw new UserError(`Cannot show the status of ${path}: ${fault}; check the path`);
-  });
-}
-
-/** 0 if everything is done, 1 if something is broken, 3 if something remains to be done. */
-export function exitCodeOf(reports: readonly StatusReport[]): number {
-  if (reports.some(({ state }) => state === "broken")) return 1;
-  return reports.every(({ state }) => state === "done") ? 0 : 3;
-}
-
-/** All facts of a few reports; of more reports one line each, up to a limit. */
-export function describeStatus(reports: readonly StatusReport[]): string {
-  if (reports.length <= SHOWN_WHOLE) return describeReports(reports);
-  const sorted = reports.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
-  const lines = sorted.slice(0, SHOWN_LINES).map(({ path, kind, state, progress }) => [
-    path.length <= MAX_PATH ? path : `…${path.slice(1 - MAX_PATH)}`,
-    kind,
-    state,
-    progress,
-  ]);
-  const table = formatTable([["path", "kind", "state", "so far"], ...lines], { left: [0, 1, 2, 3] });
-  const rest = sorted.slice(SHOWN_LINES);
-  return rest.length === 0 ? table : `${table}\nand ${rest.length} more (all with --json)`;
-}
-
-export function statusAsJson(reports: readonly StatusReport[]): Json {
-  const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
-  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
-}
-
-/** The status of a path, and of what it contains down to some levels. */
-function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
-  try {
-    const own = readStatus(path, nowMs);
-    // A folder with a lock alone is that of a chain such as `demo`, whose outputs are in it.
-    if (levels === 0 || own && own.kind !== NO_STAGE) return own ? [own] : [];
-    return [
-      ...own ? [own] : [],
-      ...membersOf(path).flatMap((member) => statusesAt(member, nowMs, levels - 1)),
-    ];
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const why = error.message;
-    return [statusReport({ state: "broken", why }, {
-      kind: NO_STAGE,
-      path,
-      progress: shortened(why),
-      facts: [],
-    })];
-  }
-}
-
-/** Undefined if the path is neither a run nor an output. @throws {UserError} If a file cannot be read. */
-function readStatus(path: string, nowMs: number): StatusReport | undefined {
-  if (!isFolder(path)) {
-    const name = basename(path);
-    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) {
-      return readStatus(dirname(path), nowMs);
-    }
-    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length), nowMs);
-    return isOutputFile(path) ? fileStatus(path, nowMs) : undefined;
-  }
-  const manifestPath = join(path, "manifest.json");
-  const manifest = unlessForeign(() => readManifest(manifestPath));
-  const lock = readLock(join(path, WORK));
-  const isTrained = exists(join(path, CHECKPOINTS)) && exists(join(path, "metrics.jsonl"));
-  if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
-    return runStatus(path, nowMs);
-  }
-  // Beside a manifest of another program there may still be a run or outputs.
-  const isForeign = !manifest && exists(manifestPath);
-  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
-}
-
-/** Paths in a folder that may be runs or outputs, including unfinished output files. */
-function membersOf(path: string): string[] {
-  if (!isFolder(path)) return [];
-  const members = new Set<string>();
-  for (const { name } of entriesOf(path)) {
-    const work = /^\.(.+)\.work$/.exec(name)?.[1];
-    if (work !== undefined) members.add(join(path, work));
-    else if (name.endsWith(BESIDE)) members.add(join(path, name.slice(0, -BESIDE.length)));
-    else if (!name.startsWith(".") && isFolder(join(path, name))) members.add(join(path, name));
-  }
-  return [...members].sort();
-}
-
-function entriesOf(path: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(path)];
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-}
-
-function isFolder(path: string): boolean {
-  return infoOf(path)?.isDirectory ?? false;
 }

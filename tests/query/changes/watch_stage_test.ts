@@ -594,7 +594,10 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
     assertStringIncludes(stderr, "alarms needed 0 nats of evidence for an outage, 0 for another change\n");
     const few = await succeeded(watch("--false-alarms", "1/week"));
     assertStringIncludes(few.stderr, "1 alarms in 1 groups (0 open)");
-    assertStringIncludes(few.stderr, "; 3 weaker changes are not reported; raise --false-alarms to report more");
+    assertStringIncludes(
+      few.stderr,
+      "; 3 weaker changes are not reported; raise --false-alarms to report more",
+    );
     const output = join(folder, "alarms.jsonl");
     assertEquals((await watch("--text", "--output", output)).stdout, stdout);
     assertEquals(parse(Deno.readTextFileSync(output)).length, 7);
