@@ -34,7 +34,7 @@ import {
 import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
 import type { RunConfig } from "../lib/train/run_config.ts";
 import { withGeo } from "../lib/train/run_places.ts";
-import { checkInputs } from "./stage_files.ts";
+import { checkInputs, madeText } from "./stage_files.ts";
 import { addressOf } from "./query_options.ts";
 import { adaptCommand } from "./adapt.command.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
@@ -92,9 +92,7 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
   const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
   const { counts, outputs } = staged.manifest;
   return {
-    text: wasComplete
-      ? `${output} is already complete, from the same inputs and options`
-      : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
+    text: `${madeText(output, { isDone: wasComplete, seconds })}: ${describeCounts(counts)}`,
     json: {
       stage: "adapt",
       ...counts,

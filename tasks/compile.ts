@@ -4,7 +4,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { formatBytes, formatSeconds } from "../lib/base/text.ts";
+import { formatBytes } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import {
   collectProgram,
@@ -20,7 +20,7 @@ import { UsageError, UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { readPage } from "../lib/serve/page_files.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { makeOutputFile } from "./stage_files.ts";
+import { madeText, makeOutputFile } from "./stage_files.ts";
 import { compileCommand } from "./compile.command.ts";
 import { DEMO_FILES } from "./demo.command.ts";
 import { STAGE_MODULES, STAGES } from "./stages.ts";
@@ -73,11 +73,7 @@ export const compileStage = defineStage(
     const { isDone: doneAlready, manifest, seconds } = run;
     const [{ sizeBytes }] = manifest.outputs;
     const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
-    const text = doneAlready
-      ? `${output} exists already, made from the same code: ${manifest.counts.form}, ` +
-        `${formatBytes(sizeBytes)}`
-      : `Wrote ${output} (${manifest.counts.form}, ${formatBytes(sizeBytes)}) in ${formatSeconds(seconds)}`;
-    return { text, json };
+    return { text: `${madeText(output, run)}: ${manifest.counts.form}, ${formatBytes(sizeBytes)}`, json };
   },
 );
 

@@ -15,6 +15,7 @@ import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../li
 import { readPage, siteFiles } from "../lib/serve/page_files.ts";
 import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
+import { madeText } from "./stage_files.ts";
 import { exportCommand } from "./export.command.ts";
 
 export const exportStage = defineStage(
@@ -53,13 +54,11 @@ export const exportStage = defineStage(
     const { outputs } = staged.manifest;
     const sizeBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     return {
-      text: wasComplete
-        ? `${output} is already complete, from the same inputs and options`
-        : `Wrote ${output}: ${outputs.length} files, ${formatBytes(sizeBytes)}; ${
-          form === "npm"
-            ? `run npm install --install-links ${output}`
-            : "put them on a web server, with https"
-        }`,
+      text: `${madeText(output, { isDone: wasComplete })}: ${outputs.length} files, ${
+        formatBytes(sizeBytes)
+      }; ${
+        form === "npm" ? `run npm install --install-links ${output}` : "put them on a web server, with https"
+      }`,
       json: {
         stage: "export",
         step: info.step,

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import {
   importMeasurements,
@@ -14,7 +13,7 @@ import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { describeRejected, rejectsPathBeside, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { identityOf, readingOf } from "./reading.ts";
-import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
+import { type FileRun, madeText, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { importCommand } from "./import.command.ts";
 
 export const importStage = defineStage(
@@ -70,15 +69,12 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   };
   const failedPercent = counts.rows > 0 ? (100 * counts.failed / counts.rows).toFixed(2) : "0";
   const text = [
-    isDone
-      ? `${output} exists already, made from the same inputs with the same options:`
-      : `Wrote ${output}:`,
+    `${madeText(output, { isDone, seconds })}:`,
     `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
     `${counts.destinations} destinations`,
     `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ` +
     `${describeRejected(skippedByType, "that say nothing about a path")}, ${describeRejected(rejected)}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
-    ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),
   ].join("\n");
   return { text, json };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { PhaseProgress } from "../lib/cli/progress.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
+import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
@@ -15,7 +15,7 @@ import {
   type V1Options,
   type V2Options,
 } from "../lib/data/loader/pretokenize/pretokenize.ts";
-import { checkInputs } from "./stage_files.ts";
+import { checkInputs, madeText } from "./stage_files.ts";
 import { pretokenizeCommand } from "./pretokenize.command.ts";
 
 export const pretokenizeStage = defineStage(pretokenizeCommand, async (options, context) => {
@@ -68,11 +68,10 @@ function describe(output: string, result: PretokenizeSummary): string {
     `files, ${formatBytes(bytes)}`
   );
   return [
-    wasComplete ? `${output} is already complete` : `wrote ${output}`,
+    madeText(output, { isDone: wasComplete, seconds }),
     ...lines,
     ...(totalOf(rejected) > 0 ? [describeRejected(rejected)] : []),
-    `${formatCount(inputRows)} rows read in ${formatSeconds(seconds)}, peak memory ` +
-    `${formatBytes(peakMemoryBytes)}`,
+    `${formatCount(inputRows)} rows read, peak memory ${formatBytes(peakMemoryBytes)}`,
   ].join("\n");
 }
 

@@ -5,7 +5,6 @@
  */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import type { OutputFile } from "../lib/io/files/output_file.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
@@ -33,6 +32,7 @@ import { identityOf, readingOf } from "./reading.ts";
 import {
   checkInputs,
   type FileRun,
+  madeText,
   makeOutputFile,
   outputPaths,
   requireMeasurements,
@@ -169,10 +169,8 @@ async function resultOf(
     doneAlready: isDone,
     outputs,
   };
-  const made = isDone
-    ? `${output} exists already, made from the same inputs with the same options:`
-    : `Wrote ${output} in ${formatSeconds(seconds)}:`;
-  const head = `${made} ${rows} rows, ${describeRejected(rejected)}, ${meanBits.toFixed(2)} bits a result`;
+  const made = madeText(output, { isDone, seconds });
+  const head = `${made}: ${rows} rows, ${describeRejected(rejected)}, ${meanBits.toFixed(2)} bits a result`;
   const text = `${head}\n\n${describeFindings(findings)}`;
   return { text, json };
 }

@@ -6,7 +6,7 @@
  */
 import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import { type ArrayTask, parseArrayTask } from "../lib/io/files/array_task.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
+import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { StageSummary } from "../lib/data/probe_rows/sharded_stage.ts";
 import { noteOnFarTimes } from "../lib/data/probe_rows/time_cuts.ts";
@@ -15,7 +15,7 @@ import { threadsWithin } from "../lib/data/probe_rows/stage_threads.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { shardMeasurements } from "../lib/data/probe_rows/shard.ts";
-import { checkInputs, requireMeasurements } from "./stage_files.ts";
+import { checkInputs, madeText, requireMeasurements } from "./stage_files.ts";
 import { probeRowsCommand, shardCommand } from "./split_stages.command.ts";
 import { neededParts } from "../lib/data/probe_rows/shard_layout.ts";
 import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
@@ -42,12 +42,11 @@ function splitStageResult(
   });
   const note = result.timeCuts && noteOnFarTimes(result.timeCuts);
   const text = [
-    result.wasComplete ? `${output} is already complete` : `wrote ${output}`,
+    madeText(output, { isDone: result.wasComplete, seconds: result.seconds }),
     ...lines,
     ...(note === undefined ? [] : [note]),
     ...(totalOf(result.rejected) > 0 ? [describeRejected(result.rejected)] : []),
-    `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
-    `peak memory ${formatBytes(result.peakMemoryBytes)}`,
+    `${formatCount(result.inputRows)} rows read, peak memory ${formatBytes(result.peakMemoryBytes)}`,
   ].join("\n");
   return { text, json: { stage, output, task, ...result } };
 }

@@ -6,6 +6,7 @@
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/base/errors.ts";
+import { formatSeconds } from "../lib/base/text.ts";
 import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/io/files/checked_outputs.ts";
 import { exists, findFiles } from "../lib/io/files/inputs.ts";
 import { basename, dirname, join } from "@std/path";
@@ -102,6 +103,12 @@ export async function makeOutputFile(
   for (const beside of start.besides(made)) if (exists(beside)) await staged.record(basename(beside));
   staged.publish();
   return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };
+}
+
+/** The beginning of a result's text. @param run How long the work took, if that is known. */
+export function madeText(output: string, { isDone, seconds }: { isDone: boolean; seconds?: number }): string {
+  if (isDone) return `${output} is already complete, from the same inputs and options`;
+  return `Wrote ${output}${seconds === undefined ? "" : ` in ${formatSeconds(seconds)}`}`;
 }
 
 /** The paths of the outputs in a manifest. */

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
 import { synthesize } from "../lib/data/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/data/synth/truth.ts";
-import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
+import { type FileRun, madeText, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { synthCommand } from "./synth.command.ts";
 
 export const synthStage = defineStage(synthCommand, async (options, context): Promise<StageResult> => {
@@ -37,10 +36,9 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     doneAlready: isDone,
     outputs: outputPaths(output, manifest),
   };
-  const text = isDone
-    ? `${output} exists already, made with the same options: ${counts.rows} rows`
-    : `Wrote ${output} (${counts.rows} rows, ${counts.failed} without reply) and ` +
-      `${truthPathBeside(output)} in ${formatSeconds(seconds)}`;
+  const text =
+    `${madeText(output, { isDone, seconds })}: ${counts.rows} rows, ${counts.failed} without reply; ` +
+    `their truth is in ${truthPathBeside(output)}`;
   return { text, json };
 }
 

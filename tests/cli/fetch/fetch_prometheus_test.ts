@@ -179,8 +179,6 @@ Deno.test("wrong options are refused before anything is asked or written", async
   const cases: [changes: Record<string, string>, message: string][] = [
     [{ step: "0.5s" }, "--step 0.5s: expected whole seconds"],
     [{ step: "often" }, "--step often"],
-    [{ start: "yesterday" }, "--start yesterday: it is not a time"],
-    [{ stop: "2020-10-06" }, "--stop 2020-10-06: expected a time after --start"],
     [{ start: "2001-01-01", window: "1s", step: "1s" }, "raise --window"],
     [{ url: `${server.url}/graph?g0.expr=up` }, "expected https://HOST, perhaps with a port and a path"],
   ];
