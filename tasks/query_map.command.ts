@@ -5,7 +5,7 @@ import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { map } from "../lib/query/questions/map.ts";
 import type { MapLayer } from "../lib/query/rtt/map_format.ts";
-import { calibration, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
+import { distributionOptions, overwriteOther } from "./shared_options.ts";
 
 export const queryMapCommand = command({
   name: "query map",
@@ -15,15 +15,13 @@ export const queryMapCommand = command({
   example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
   main: ["checkpoint", "src", "output", "layer", "time"],
   options: {
-    ...modelOptions,
+    ...distributionOptions,
     ...questionOptions(map),
     layer: option.choice<MapLayer>(
       ["median", "interval"],
       "the shading of a picture: the median RTT, or the width of the 90 % interval",
       { default: "median" },
     ),
-    calibration,
-    noPool,
     output: option.path(
       uses.outputFile(),
       "write all countries and cells to this file: .svg; .geojson or .json; .csv (default: a table of some of them)",

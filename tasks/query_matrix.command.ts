@@ -4,7 +4,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { matrix } from "../lib/query/questions/matrix.ts";
-import { calibration, memoryLimitGb, modelOptions, noPool, overwriteFile } from "./shared_options.ts";
+import { distributionOptions, memoryLimitGb, overwriteFile } from "./shared_options.ts";
 
 export const queryMatrixCommand = command({
   name: "query matrix",
@@ -14,10 +14,8 @@ export const queryMatrixCommand = command({
   example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
   main: ["checkpoint", "nodes", "destinations", "output", "quantiles"],
   options: {
-    ...modelOptions,
+    ...distributionOptions,
     ...questionOptions(matrix),
-    calibration,
-    noPool,
     output: option.path(
       uses.outputFile(),
       "the file to write, for any number of pairs: .csv, .parquet, .json; or .gml, where the latency of a direction is half " +

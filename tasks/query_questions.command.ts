@@ -4,7 +4,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
-import { calibration, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
+import { distributionOptions, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
 
 const { advise, destinations, nearest, sample } = QUESTIONS;
 const linesOutput = (what: string) =>
@@ -19,10 +19,8 @@ export const queryDestinationsCommand = command({
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
   main: ["checkpoint", "src", "rtt", "within", "prefixLength"],
   options: {
-    ...modelOptions,
+    ...distributionOptions,
     ...questionOptions(destinations),
-    calibration,
-    noPool,
     output: linesOutput("destinations"),
     overwrite: overwriteOther,
   },
@@ -37,10 +35,8 @@ export const queryNearestCommand = command({
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
   main: ["checkpoint", "src", "candidates", "by", "top"],
   options: {
-    ...modelOptions,
+    ...distributionOptions,
     ...questionOptions(nearest),
-    calibration,
-    noPool,
     output: linesOutput("candidates"),
     overwrite: overwriteOther,
   },

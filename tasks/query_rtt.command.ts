@@ -4,7 +4,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { rtt } from "../lib/query/questions/rtt.ts";
-import { calibration, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
+import { distributionOptions, overwriteOther } from "./shared_options.ts";
 
 export const queryRttCommand = command({
   name: "query rtt",
@@ -17,7 +17,7 @@ export const queryRttCommand = command({
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
   main: ["checkpoint", "src", "dst", "time", "queries"],
   options: {
-    ...modelOptions,
+    ...distributionOptions,
     ...questionOptions(rtt, true),
     queries: option.path(
       uses.input,
@@ -36,8 +36,6 @@ export const queryRttCommand = command({
       "measurements of any format that import reads: first fit the embeddings of the queried addresses to them; " +
         "with --queries those of all addresses that were not in the training data",
     ),
-    calibration,
-    noPool,
     plot: option.path(uses.outputFile(), "write the density as SVG"),
     table: option.path(
       uses.outputFile(),

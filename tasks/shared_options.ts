@@ -65,8 +65,6 @@ export const names = option.paths(
   "names to show beside addresses, and addresses of hosts that inputs identify by name: CSV with an address or prefix and " +
     "its name per line, as import writes it, or a hosts file; later files override earlier ones",
 );
-/** The model that answers a question. */
-export const modelOptions = { checkpoint, geo: geoOfModel, engine, names };
 export const calibration = option.path(
   uses.input,
   "report.json of an eval: correct the distributions using the measurements of its validation split",
@@ -74,6 +72,10 @@ export const calibration = option.path(
 export const noPool = option.switch(
   "answer with the network alone, without the simple forecasts in the checkpoint's pool",
 );
+/** The model that answers a question. */
+export const modelOptions = { checkpoint, geo: geoOfModel, engine, names };
+/** The model that answers with a distribution of RTTs. */
+export const distributionOptions = { ...modelOptions, calibration, noPool };
 export const report = option.path(
   uses.input,
   "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
