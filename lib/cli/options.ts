@@ -146,14 +146,14 @@ function within(value: number, { min, max }: Bounds = {}, limit = Infinity): num
 
 /** Options of every stage. */
 export const commonOptions = {
-  seed: option.integer("seed of everything random", { default: 0, min: 0, max: 2 ** 32 - 1 }),
+  seed: option.integer("seed of all random numbers", { default: 0, min: 0, max: 2 ** 32 - 1 }),
   workers: option.integer(
-    "worker threads at most; results do not depend on it, and stages that need none use none",
+    "the most worker threads; results do not depend on it, and some stages use none",
     { default: navigator.hardwareConcurrency, min: 1, max: 1024 },
   ),
   json: option.switch("print one JSON object on standard output, everything else on standard error"),
   quiet: option.switch("show no progress"),
-  help: option.switch("print the options that matter most; with --all all options"),
+  help: option.switch("print the most important options; with --all all options"),
   version: option.switch("print the version, the commit and the engines"),
 };
 

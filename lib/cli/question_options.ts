@@ -53,8 +53,8 @@ export function fileFormOf(optional: z.core.$ZodType): "measurements" | "ends" |
 
 const FILES = {
   measurements:
-    "a file of any format that import reads; measurements that do not say their source are of --src",
-  ends: "a file with one a line, CSV with dst, or JSON lines; # begins a comment",
+    "a file of any format that import reads; --src is the source of measurements that do not contain theirs",
+  ends: "a file with one per line, CSV with dst, or JSON lines; # begins a comment",
 };
 
 function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Option<unknown> {
