@@ -215,7 +215,7 @@ function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): stri
     : isWhole
     ? "the whole input"
     : "the last 7 days of the input";
-  return `reported are the strongest groups of alarms, at most ${falseAlarms} for all pairs together (--false-alarms), compared ` +
+  return `reporting the strongest groups of alarms, at most ${falseAlarms} for all pairs together (--false-alarms), compared ` +
     `with ${compared}`;
 }
 

@@ -112,13 +112,7 @@ async function tallyScores(files: readonly string[]): Promise<{ facts: Fact[]; h
   for (const path of files) {
     using file = await ParquetFile.open(path);
     for (const { name, sign, values } of columns.filter(({ name }) => file.column(name)?.type === "DOUBLE")) {
-      for (const group of file.rowGroups) {
-        const cursor = new NumberCursor(file.source, file.chunk(name, group), "number");
-        for (let row = 0; row < group.numRows; row += SCORE_ROWS) {
-          const read = cursor.read(Math.min(SCORE_ROWS, group.numRows - row));
-          for (const value of read.values) values.add(sign * value);
-        }
-      }
+      for (const batch of batchesOf(file, name)) for (const value of batch) values.add(sign * value);
     }
   }
   const found = columns.filter(({ values }) => values.count > 0);
@@ -130,7 +124,17 @@ async function tallyScores(files: readonly string[]): Promise<{ facts: Fact[]; h
   };
 }
 
-const SCORE_ROWS = 65_536;
+const BATCH_ROWS = 65_536;
+
+/** The values of a column of numbers, in batches. */
+function* batchesOf(file: ParquetFile, column: string): Generator<ArrayLike<number> & Iterable<number>> {
+  for (const group of file.rowGroups) {
+    const cursor = new NumberCursor(file.source, file.chunk(column, group), "number");
+    for (let from = 0; from < group.numRows; from += BATCH_ROWS) {
+      yield cursor.read(Math.min(BATCH_ROWS, group.numRows - from)).values;
+    }
+  }
+}
 
 function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
@@ -165,7 +169,6 @@ class DuplicateRows {
 }
 
 const METADATA_PREFIX = "ping_llm.";
-const BATCH_ROWS = 65_536;
 
 /**
  * Inspects token files if the first file is one, otherwise measurements. @throws {FormatError} If one is
@@ -195,16 +198,13 @@ async function inspectTokenFiles(
         path: name,
       });
     }
-    for (const group of file.rowGroups) {
-      const cursor = new NumberCursor(file.source, file.chunk("length", group), "number");
-      for (let from = 0; from < group.numRows; from += BATCH_ROWS) {
-        for (const length of cursor.read(Math.min(BATCH_ROWS, group.numRows - from)).values) {
-          lengths.add(length);
-          tokens += length;
-        }
-        options.onProgress?.(lengths.count, name);
-        await pacer.yieldToEventLoop();
+    for (const batch of batchesOf(file, "length")) {
+      for (const length of batch) {
+        lengths.add(length);
+        tokens += length;
       }
+      options.onProgress?.(lengths.count, name);
+      await pacer.yieldToEventLoop();
     }
     const numWanted = options.samples - samples.length;
     if (numWanted > 0) samples.push(...await readSamples(file, numWanted, metadata.vocabulary));
