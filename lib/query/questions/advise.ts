@@ -34,7 +34,7 @@ const pairs = (most: number) =>
 const candidates = (most: number) =>
   pairs(most).describe("candidates to measure: destinations of the source, or objects with src and dst");
 const targets = (most: number) =>
-  pairs(most).optional().describe("the RTTs that are wanted, likewise (those of all candidates)");
+  pairs(most).optional().describe("the pairs whose RTTs are wanted, likewise (all candidates)");
 
 /** See the module. */
 export const advise = question({
@@ -62,13 +62,13 @@ export const advise = question({
       dst: z.string(),
       ...endNames,
       basis: basisKindSchema,
-      median_ms: z.number().describe("the median of its RTT, as the model is"),
+      median_ms: z.number().describe("median RTT before any adaptation"),
       reduction_ms: z.number()
-        .describe("by how much the spread of the wanted RTTs falls, if those before are measured too"),
+        .describe("how much the spread of the wanted RTTs falls if the previous ones are measured too"),
       spread_before_ms: z.number()
-        .describe("geometric mean of the wanted RTTs' interquartile ranges before it is measured"),
-      spread_after_ms: z.number().describe("the same after it is measured"),
-    })).describe("the best first"),
+        .describe("geometric mean of the interquartile ranges of the wanted RTTs before the measurement"),
+      spread_after_ms: z.number().describe("the same after the measurement"),
+    })).describe("best first"),
     time: answeredTime,
     step,
   }),

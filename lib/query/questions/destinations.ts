@@ -38,22 +38,22 @@ export const destinations = question({
       .meta({ examples: ["198.51.100.0/24"] }),
     rtt: z.tuple([z.number().min(0), z.number().min(0)])
       .refine(([low, high]) => low <= high, { error: "expected the lesser first" })
-      .describe("the least and the greatest RTT in ms, to the 0.05 % of an RTT code").meta({
+      .describe("the smallest and largest RTT in ms, to the precision of RTT codes (0.05 %)").meta({
         examples: [[20, 25]],
       }),
     time,
     context,
     top: top(100_000),
     prefix_length: z.int().min(0).max(128).optional()
-      .describe("list prefixes of this many bits, which are sums over their addresses (whole addresses)")
+      .describe("list prefixes of this length, summing over their addresses (single addresses)")
       .meta({ examples: [24] }),
     candidates: z.int().min(1).max(1024).optional()
       .describe(
-        "number of likely destinations to rank, in addition to those that the source is known to measure (256)",
+        "number of likely destinations to rank besides those that the source is known to measure (256)",
       )
       .meta({ examples: [256] }),
     max_expansions: z.int().min(1).max(2 ** 16).optional()
-      .describe("end the search for likely ones after this many prefixes; 2.5 kB for each (512)")
+      .describe("end the search for likely ones after this many prefixes, each of which takes 2.5 kB (512)")
       .meta({ examples: [512] }),
     draws: draws(1024, 8),
     seed,
@@ -68,18 +68,18 @@ export const destinations = question({
     context_measurements: z.int(),
     destinations: z.array(z.object({
       prefix: z.string(),
-      name: z.string().optional().describe("of the prefix, if it has one"),
-      place: z.string().optional().describe("where an address is, if the model knows"),
+      name: z.string().optional().describe("the name of the prefix, if any"),
+      place: z.string().optional().describe("where the address is, if the model knows"),
       probability: z.number(),
       basis: basisKindSchema,
       measured: seenSchema.nullable().describe(
-        "by the source, in the training data; null if it is not an address or the model does not say what these were",
+        "measurements by the source in the training data; null for prefixes, or if the model has no record of these",
       ),
-    })).describe("the most probable first"),
-    unlisted_probability: z.number().describe("that of the candidates that are not listed"),
+    })).describe("most probable first"),
+    unlisted_probability: z.number().describe("the probability of candidates that are not listed"),
     candidates: z.int().describe("how many destinations were ranked"),
     prior_mass: z.number()
-      .describe("the probability of all candidates before the RTT was known; others cannot be listed"),
+      .describe("the prior probability of all candidates; other destinations cannot be listed"),
     notes,
     step,
   }),

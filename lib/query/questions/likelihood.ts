@@ -18,14 +18,14 @@ const FIELDS = ["source", "destination", "time", "result"] as const satisfies re
 
 const bitsByField = z.record(z.string(), z.number());
 const bits = z.object({
-  mean_bits: z.number().describe("mean over the orders"),
+  mean_bits: z.number().describe("mean bits over the orders"),
   spread_bits: z.number().describe("standard deviation over the orders; 0 for a consistent model"),
-  total_bits: z.number().describe("-log2 P(measurement), whatever the order, of those computed"),
+  total_bits: z.number().describe("-log2 P(measurement), summed over the computed orders"),
   orders: z.array(z.object({
     order: z.string().describe("the fields, separated by commas"),
     bits: z.number().describe("-log2 P(measurement, order)"),
-    block_bits: bitsByField.describe("by field"),
-    token_bits: z.record(z.string(), z.array(z.number())).optional().describe("of every token, by field"),
+    block_bits: bitsByField.describe("bits by field"),
+    token_bits: z.record(z.string(), z.array(z.number())).optional().describe("bits of every token by field"),
   })),
 });
 
@@ -42,7 +42,9 @@ export const likelihood = question({
       }).optional()
       .describe("one order of source, destination, time and result (all: 24 with a time, 6 without)")
       .meta({ examples: [FIELDS] }),
-    tokens: z.boolean().optional().describe("add the bits of every token (false)").meta({ examples: [true] }),
+    tokens: z.boolean().optional().describe("also report the bits of every token (false)").meta({
+      examples: [true],
+    }),
   }),
   answer: z.object({
     src: z.string(),

@@ -28,9 +28,9 @@ const placeSchema = z.object({
   name: z.string()
     .describe("the country in English, or the cell's city with the most networks, if one is known"),
   latitude: z.number()
-    .describe("degrees north of the middle of the cell, or of where most of the country's networks are"),
+    .describe("degrees north; of the middle of the cell, or of where most of the country's networks are"),
   longitude: z.number().describe("degrees east"),
-  cell_degrees: z.number().nullable().describe("the size of the cell; null of a whole country"),
+  cell_degrees: z.number().nullable().describe("the size of the cell; null for a whole country"),
   median_ms: z.number(),
   low_ms: z.number().describe("5 % of the replies are faster"),
   high_ms: z.number().describe("5 % of the replies are slower"),
@@ -49,9 +49,9 @@ export const map = question({
     context,
     level: z.enum(levels).optional()
       .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
-    first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)")
+    first: z.int().min(0).optional().describe("the index of the first place to report (0)")
       .meta({ examples: [0] }),
-    count: z.int().min(1).max(MAX_PLACES).optional().describe("how many places the part has (256)")
+    count: z.int().min(1).max(MAX_PLACES).optional().describe("how many places to report (256)")
       .meta({ examples: [256] }),
   }),
   answer: z.object({
@@ -62,7 +62,7 @@ export const map = question({
     first: z.int(),
     position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
       .describe("where the source is; null if the model does not know"),
-    total: z.int().describe("how many places the whole map has; those with the most networks are first"),
+    total: z.int().describe("how many places the whole map has; places with the most networks come first"),
     places: z.array(placeSchema),
     step,
   }),

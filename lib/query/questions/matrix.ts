@@ -31,10 +31,12 @@ const nodes = (most: number) =>
 const perDestination = z.array(z.number().nullable());
 const sources = (most: number) => nodes(most).describe("addresses, prefixes or places");
 const destinations = (most: number) =>
-  nodes(most).optional().describe("the same: only RTTs from the nodes to these (the nodes)");
+  nodes(most).optional().describe("only RTTs from the nodes to these, likewise (the nodes)");
 const samples = (most: number) =>
   z.int().min(0).max(most).optional()
-    .describe("RTTs to draw of each pair, by the pair and the seed alone (0)").meta({ examples: [8] });
+    .describe("RTTs to draw for each pair, determined by the pair and the seed only (0)").meta({
+      examples: [8],
+    });
 
 const row = z.object({
   src: z.string(),
@@ -64,7 +66,7 @@ export const matrix = question({
   }),
   served: {
     nodes: sources(SERVED_NODES).describe(
-      "addresses, prefixes or places; with the destinations 4,096 pairs at most",
+      "addresses, prefixes or places; at most 4,096 pairs with the destinations",
     ),
     destinations: destinations(SERVED_NODES),
     samples: samples(32),
@@ -72,9 +74,11 @@ export const matrix = question({
   },
   answer: z.object({
     destinations: z.array(z.string()),
-    destination_names: z.array(z.string().nullable()).optional().describe("null: it has none"),
+    destination_names: z.array(z.string().nullable()).optional().describe("null if there is none"),
     time: answeredTime,
-    rows: z.array(row).describe("from each node, in order; a number to each destination, null to itself"),
+    rows: z.array(row).describe(
+      "a row for each node, in order, with a number for each destination; null for the node itself",
+    ),
     step,
   }),
   async ask(

@@ -10,10 +10,10 @@ import { fields, question } from "./question.ts";
 
 const place = z.object({
   text: z.string().describe("the text to give as src or dst"),
-  name: z.string().optional().describe("of an address or prefix, if it has one"),
-  place: z.string().optional().describe("where an address is, if the model knows"),
+  name: z.string().optional().describe("the name of an address or prefix, if any"),
+  place: z.string().optional().describe("where the address is, if the model knows"),
   position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
-    .describe("where it is, or its city with the most networks; null if unknown, and of an AS"),
+    .describe("where it is, or its city with the most networks; null if unknown or an AS"),
 });
 type FoundPlace = z.infer<typeof place>;
 
@@ -25,9 +25,9 @@ export const places = question({
     q: z.string().min(1).max(120)
       .describe("the beginning of an address, a name, a city, region, country or AS, or something similar")
       .meta({ examples: ["Berlin"] }),
-    count: z.int().min(1).max(50).optional().describe("how many are listed (8)").meta({ examples: [8] }),
+    count: z.int().min(1).max(50).optional().describe("how many to list (8)").meta({ examples: [8] }),
   }),
-  answer: z.object({ q: z.string(), places: z.array(place).describe("the best match first") }),
+  answer: z.object({ q: z.string(), places: z.array(place).describe("best match first") }),
   async ask({ model }, { q, count = 8 }) {
     const search = getOrMake(searches, model, () => new PlaceSearch(model));
     return await Promise.resolve({ q, places: search.find(q, count) });

@@ -95,7 +95,7 @@ const MAX_MEASUREMENTS = 1024;
 /** The schema of a question that has all its measurements at once. @param item That of one (its own). */
 export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = line): z.ZodObject {
   return fields({
-    measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in the order of their times"),
+    measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in order of time"),
     ...options.shape,
   });
 }
@@ -125,7 +125,7 @@ const destinationExample = { examples: ["198.51.100.7"] };
 export const end = address;
 /** The source of a question. */
 export const src = address.describe(
-  "source: an address; a prefix, in which the model draws addresses; or a place or network, a mixture over its prefixes: " +
+  "source: an address; a prefix, from which the model draws addresses; or a place or network, a mixture over its prefixes: " +
     "`Berlin, DE`; `Bavaria, DE`; `DE`; `AS3320`; `AS3320@DE`; `52.5,13.4` for the cell of 5 degrees",
 );
 /** The destination of a question. */
@@ -141,7 +141,7 @@ function faultOfTime(time: unknown): string | undefined {
 export const time = z.union([z.string(), z.number()])
   .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
   .describe(
-    "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (any time: a random moment of the data)",
+    "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (any time: a random moment of the data)",
   )
   .meta({ examples: ["2026-11-01T12:00Z"] });
 
@@ -161,17 +161,17 @@ export type ApiMeasurement = z.input<typeof measurementSchema>;
 
 /** The ends of measurements that do not say theirs. */
 export const constantEnds = {
-  src: measuredAddress.optional().describe("source of measurements that do not say theirs"),
-  dst: measuredAddress.optional().describe("destination of measurements that do not say theirs"),
+  src: measuredAddress.optional().describe("source of measurements that do not contain theirs"),
+  dst: measuredAddress.optional().describe("destination of measurements that do not contain theirs"),
 };
 
 /** What was measured before. */
 export const context = z.array(measurementSchema).optional().describe(
-  "recent measurements, in any order, none after the question's time; the newest that fit are used",
+  "recent measurements in any order, none later than the question's time; the newest that fit are used",
 );
 
 /** Random numbers. @param most The largest number of draws. */
-export const seed = z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of everything random (0)")
+export const seed = z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of all random numbers (0)")
   .meta({ examples: [0] });
 /** How many addresses are drawn. @param usual How many if the question does not say. */
 export function draws(most: number, usual = 64) {
@@ -186,8 +186,8 @@ export const SERVED_DRAWS = 2 ** 12;
 
 /** The names of the ends of an answer. */
 export const endNames = {
-  src_name: z.string().optional().describe("name of the source, if it has one"),
-  dst_name: z.string().optional().describe("name of the destination, if it has one"),
+  src_name: z.string().optional().describe("name of the source, if any"),
+  dst_name: z.string().optional().describe("name of the destination, if any"),
 };
 /** The time of an answer. */
 export const answeredTime = z.number().nullable().describe(
@@ -200,7 +200,7 @@ export function timeLine(time: number | null): string {
 /** See its description. */
 export const notes = z.array(z.string()).optional().describe("notes for people");
 /** See its description. */
-export const step = z.int().describe("the model's steps of training");
+export const step = z.int().describe("the training steps of the model");
 
 /** A source with a time and a context. */
 interface AskedSource {

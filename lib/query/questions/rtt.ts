@@ -44,9 +44,9 @@ const wantedShape = {
     .describe("RTTs in ms: report P(RTT <= each) and the probability of each").meta({
       examples: [[50, 100]],
     }),
-  cdf: z.int().min(2).max(1000).optional().describe("points of the distribution function to report")
+  cdf: z.int().min(2).max(1000).optional().describe("number of points of the distribution function to report")
     .meta({ examples: [50] }),
-  histogram: z.int().min(1).max(1000).optional().describe("bars of a histogram to report")
+  histogram: z.int().min(1).max(1000).optional().describe("number of histogram bars to report")
     .meta({ examples: [16] }),
 };
 const wantedSchema = z.object(wantedShape);
@@ -62,39 +62,39 @@ const answer = z.object({
   dst: z.string(),
   ...endNames,
   time: answeredTime,
-  context_measurements: z.int().describe("how many of the context were used"),
+  context_measurements: z.int().describe("how many context measurements were used"),
   p_failed: z.number().describe("P(no reply)"),
   median_ms: z.number().describe("median of the replies"),
   mean_ms: z.number().describe(
-    "mean of the replies up to 60 s, the longest that ping tools wait, to four digits",
+    "mean of the replies up to 60 s, the longest wait of ping tools, to four digits",
   ),
   likeliest: z.object({ rtt_ms: z.number(), probability: z.number() })
-    .describe("the RTT that more replies are near than any other, and P(within the hundredth around it)"),
+    .describe("the RTT with the most replies near it, and P(within the hundredth around it)"),
   quantiles_ms: quantilesMs.describe("RTT by quantile"),
   floor_ms: z.number().nullable().describe(
-    "what light in fibre needs between the places, below which no reply is; null if a place is unknown or wrong",
+    "the time of light in fibre between the places, a lower bound of RTTs; null if a place is unknown or wrong",
   ),
   is_corrected: z.literal(true).optional()
     .describe("present if an evaluation's calibration corrected the quantiles"),
-  canonical_mass: z.number().describe("the mass that the model gave to what is an RTT"),
+  canonical_mass: z.number().describe("the probability that the model gave to valid RTTs"),
   at: z.array(z.object({
     rtt_ms: z.number(),
-    cdf: z.number().describe("P(RTT <= this), its whole interval counted"),
+    cdf: z.number().describe("P(RTT <= this), including its whole interval"),
     probability: z.number().describe("P(RTT in the interval)"),
-    low_ms: z.number().describe("begin of the interval of RTTs that the model does not tell apart"),
-    high_ms: z.number().nullable().describe("end of the interval, outside; null where it has none"),
+    low_ms: z.number().describe("start of the interval of RTTs that the model does not distinguish"),
+    high_ms: z.number().nullable().describe("end of the interval (exclusive); null if there is none"),
     bits: z.number().nullable().describe(
       "-log2 P(a reply with an RTT in the interval); null where that is 0",
     ),
-  })).optional().describe("the RTTs asked for"),
+  })).optional().describe("the requested RTTs"),
   cdf: z.array(z.object({ rtt_ms: z.number(), cdf: z.number() })).optional()
     .describe("P(RTT <= this) at RTTs evenly spaced in logarithms, from the 0.1 % to the 99.9 % quantile"),
   drawn: z.object({
     num_draws: z.int(),
     num_distinct: z.int(),
-    source_probability: z.number().nullable().describe("P(source in its prefix); null of an address"),
+    source_probability: z.number().nullable().describe("P(source in its prefix); null for an address"),
     destination_probability: z.number().nullable()
-      .describe("P(destination in its prefix | source); null of an address"),
+      .describe("P(destination in its prefix | source); null for an address"),
     standard_errors: z.object({
       p_failed: z.number(),
       median_ms: z.number(),
@@ -103,13 +103,15 @@ const answer = z.object({
       cdf: z.array(z.number()).optional(),
       destination_probability: z.number(),
     }),
-  }).optional().describe("between prefixes: what was drawn of them, and how far the numbers may be off"),
+  }).optional().describe("for prefixes: what was drawn from them, and the sampling error of the numbers"),
   histogram: z.array(z.object({
-    low_ms: z.number().describe("left edge, inside the bar"),
-    high_ms: z.number().describe("right edge, outside the bar"),
+    low_ms: z.number().describe("left edge, inclusive"),
+    high_ms: z.number().describe("right edge, exclusive"),
     probability: z.number(),
   })).optional().describe("the replies, in bars evenly spaced in logarithms"),
-  basis: basisSchema.describe("the basis of the answer: how often the addresses and the pair were measured"),
+  basis: basisSchema.describe(
+    "what the answer is based on: how often the addresses and the pair were measured",
+  ),
   notes,
   step,
 });

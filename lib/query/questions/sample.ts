@@ -29,12 +29,12 @@ export const sample = question({
     src: src.optional().describe("source: an address, prefix, place or network (drawn)"),
     dst: dst.optional().describe("destination: likewise (drawn)"),
     time: time.describe(
-      "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (drawn, or none)",
+      "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (drawn, or none)",
     ),
     context,
     count: count(1_000_000),
     temperature: z.number().min(1e-6).optional()
-      .describe("divides log-probabilities; below 1 draws likelier measurements (1)").meta({
+      .describe("divisor of log-probabilities; below 1 likelier measurements are drawn (1)").meta({
         examples: [0.5],
       }),
     top_k: z.int().min(1).optional().describe("draw each token from the most probable N (all)")
@@ -43,12 +43,12 @@ export const sample = question({
   }),
   served: { count: count(1000) },
   answer: z.object({
-    context_measurements: z.int().describe("how many of the context were used"),
+    context_measurements: z.int().describe("how many context measurements were used"),
     measurements: z.array(z.object({
       src: z.string(),
       dst: z.string(),
       ...endNames,
-      time: answeredTime.describe("Unix seconds; null: none"),
+      time: answeredTime.describe("Unix seconds; null for none"),
       rtt: z.number().nullable().describe("ms; null: no reply"),
       order: z.string().describe("the order in which the fields were drawn"),
     })),

@@ -17,7 +17,7 @@ export const score = {
   line: measurementSchema,
   options: fields({
     context: z.int().min(0).max(1000).optional()
-      .describe("how many earlier lines of the same source a line sees, at most (20)").meta({
+      .describe("the most earlier lines of the same source that are the context of a line (20)").meta({
         examples: [20],
       }),
     seed: seed.describe("seed of p-values (0)"),
@@ -32,7 +32,7 @@ export const score = {
     log_likelihood: z.number().describe("nats"),
     p_value: z.number().describe("P(a result at least as surprising)"),
     loss_run_p_value: z.number()
-      .describe("P(the pair's replies since the last one, at most ten, are all lost); 1 at a reply"),
+      .describe("P(every reply of the pair since the last one is lost), for at most ten; 1 for a reply"),
   }),
 } satisfies LineQuestion;
 /** A measurement with its scores. */

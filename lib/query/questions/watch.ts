@@ -9,9 +9,9 @@ export const watch = {
   summary: "alarms when pairs leave their usual RTT and when they return; the server remembers the pairs",
   line: fields({
     ...measurementSchema.shape,
-    msm_id: z.int().min(0).optional().describe("the measurement's number at RIPE Atlas, for status checks")
+    msm_id: z.int().min(0).optional().describe("the id of the RIPE Atlas measurement, for status checks")
       .meta({ examples: [1001] }),
-    prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks")
+    prb_id: z.int().min(0).optional().describe("the id of the RIPE Atlas probe, for status checks")
       .meta({ examples: [6001] }),
   }),
   options: fields(constantEnds),
