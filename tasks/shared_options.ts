@@ -110,7 +110,7 @@ export const readingOptions = {
     ["auto", "from", "src_addr", "network"],
     [
       "source address of Atlas results: auto is `from` if it is public, else src_addr;",
-      "network is auto, and gives probes of Globalping, which publishes no addresses, one for each network and city",
+      "network is auto, and for Globalping, which publishes no addresses, one source per network and city",
     ].join("\n"),
     { default: "auto" },
   ),

@@ -145,6 +145,15 @@ Deno.test("the README of lib/cli says what each stage reads and writes", () => {
 
 const listedIn = (help: string) => [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
 
+Deno.test("every command is listed by its name", () => {
+  for (const [key, stage] of Object.entries(STAGES)) {
+    assertEquals(stage.name, key);
+    for (const [kind, { name }] of Object.entries("kinds" in stage ? stage.kinds : {})) {
+      assertEquals(name, `${key} ${kind}`);
+    }
+  }
+});
+
 Deno.test("--help of every command has its summary, an example and at most five options, those required among them", () => {
   for (const command of leavesOf(STAGES)) {
     const help = helpOf(command);
