@@ -5,14 +5,16 @@ import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import type { TrainingData } from "../../lib/data/addresses/known_addresses.ts";
 import type { RunConfig } from "../../lib/train/run_config.ts";
 
-/** Writes a run with one checkpoint, whose optimizer state is zero. */
+/** Adds a checkpoint to a run, whose optimizer state is zero. */
 export function writeUntrainedRun(
   run: string,
-  { config, weights, step = 3, trainingData }: {
+  { config, weights, step = 3, evalLoss = null, trainingData, keep = 1 }: {
     config: RunConfig;
     weights: Map<string, Float32Array>;
     step?: number;
+    evalLoss?: number | null;
     trainingData?: TrainingData;
+    keep?: number;
   },
 ): void {
   const state = {
@@ -22,7 +24,7 @@ export function writeUntrainedRun(
     config,
     dataFingerprint: "none",
     losses: [],
-    evalLoss: null,
+    evalLoss,
     position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
     numSkippedSteps: 0,
     numSkippedInRow: 0,
@@ -32,5 +34,5 @@ export function writeUntrainedRun(
       ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
     ),
   );
-  saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer, trainingData }, { keep: 1 });
+  saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer, trainingData }, { keep });
 }

@@ -22,6 +22,7 @@ import { loadConfig } from "../../../lib/train/run_config.ts";
 import { writeRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { knownData, newMeasurements } from "../../query/adapt/tiny_rows.ts";
 import { SMALL_RUN } from "../../train/small_run.ts";
+import { writeUntrainedRun } from "../../train/untrained_run.ts";
 import { TemporaryFolder, withFolder } from "../../io/files/temporary_folder.ts";
 import { SimulatedTime } from "../../simulated_time.ts";
 import { ping } from "../../data/formats/ping_result.ts";
@@ -265,25 +266,8 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     const shapes = modelShapes(config.model).parameters;
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
     const weights = new Map([...shapes].map(([name, shape]) => [name, new Float32Array(size(shape))]));
-    const optimizer = new Map(
-      [...weights].flatMap(([name, data]) =>
-        ["exp_avg", "exp_avg_sq"].map((moment): [string, Float32Array] => [`${name}.${moment}`, data])
-      ),
-    );
     for (const [step, evalLoss] of [[100, 2.5], [200, 3]]) {
-      const state = {
-        version: "0.0.0",
-        step,
-        seed: 3,
-        config,
-        dataFingerprint: "data",
-        position: { epoch: 0, block: 1, sequence: step, blockRows: 8 },
-        losses: [{ step, loss: 1.5 }],
-        evalLoss,
-        numSkippedSteps: 0,
-        numSkippedInRow: 0,
-      };
-      saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer }, { keep: 3 });
+      writeUntrainedRun(run, { config, weights, step, evalLoss, keep: 2 });
     }
     const records = [{ step: 100, "train/loss": 3 }, { step: 200, "train/loss": 2, "eval/loss": 2.5 }];
     Deno.writeTextFileSync(join(run, "metrics.jsonl"), records.map((r) => JSON.stringify(r) + "\n").join(""));
