@@ -28,8 +28,6 @@ Deno.test("throughputOf() takes the median time, and the largest memory", () => 
   ]);
   assertEquals([row.median, row.slowest, row.fastest, row.repetitions], [500, 250, 1000, 3]);
   assertEquals([row.perCore, row.seconds, row.cpuSeconds, row.peakMemoryBytes], [200, 2, 5, 30]);
-  const two = throughputOf({ name: "shard", unit: "rows/s", work: 1000 }, [usage(1, 1, 1), usage(3, 3, 1)]);
-  assertEquals([two.seconds, two.median], [2, 500]);
 });
 
 Deno.test("describeThroughputs() gives a line a measure, with the ratio to an earlier run", () =>
