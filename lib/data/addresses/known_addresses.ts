@@ -10,7 +10,7 @@
 import * as z from "zod";
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
-import { formatAge, times } from "./measured_text.ts";
+import { formatAge, type SeenJson, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
 /** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
@@ -646,21 +646,14 @@ function knownCount(numKnown: number): string {
   return `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
 }
 
+export type { SeenJson };
+
 /** See {@link SeenJson}. */
 export const seenSchema = z.object({
   measurements: z.int(),
   in_adaptation: z.int().describe("how many of them the model was adapted to"),
   last_seen: z.string().nullable().describe("ISO 8601; null if never, or without a known time"),
 });
-/** See {@link Measured}; `last_seen` is ISO 8601. */
-export interface SeenJson {
-  /** The number of measurements. */
-  readonly measurements: number;
-  /** How many of them the model was adapted to. */
-  readonly in_adaptation: number;
-  /** The time of the last one; null if never, or without a known time. */
-  readonly last_seen: string | null;
-}
 
 export const basisKindSchema = z.enum(["measured", "estimate", "guess"]).describe(
   "measured: the pair was measured; estimate: both ends were, this pair was not; guess: an end never was, and the answer " +

@@ -1,10 +1,13 @@
 /** Measurements of addresses in words, for the page too, which imports no schemas. @module */
 import { formatMs } from "../../base/text.ts";
 
-/** See `SeenJson`. */
-interface Seen {
+/** Measurements of something, as JSON has them. */
+export interface SeenJson {
+  /** The number of measurements. */
   readonly measurements: number;
+  /** How many of them the model was adapted to. */
   readonly in_adaptation: number;
+  /** The time of the last one, ISO 8601; null if never, or without a known time. */
   readonly last_seen: string | null;
 }
 
@@ -12,7 +15,7 @@ interface Seen {
 type Rtts = readonly { readonly rtt_ms: number; readonly time: string | null }[];
 
 /** A count as text: "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never measured". */
-export function times({ measurements, in_adaptation, last_seen }: Seen): string {
+export function times({ measurements, in_adaptation, last_seen }: SeenJson): string {
   if (measurements === 0) return "never measured";
   const often = `measured ${["once", "twice"][measurements - 1] ?? `${measurements} times`}`;
   const of = in_adaptation === measurements
