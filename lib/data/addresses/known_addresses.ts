@@ -354,8 +354,7 @@ export class AddressCounts {
       this.#words.filter((_, i) => this.#seen[WORDS * i + offset] > 0).length;
     const hasTimes = this.#startS < Infinity;
     return {
-      origin: origin.origin,
-      isSynthetic: origin.isSynthetic,
+      ...origin,
       startS: hasTimes ? this.#startS : null,
       endS: hasTimes ? this.#endS : null,
       measurements: this.#measurements,

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { shortened } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import {
@@ -135,9 +136,7 @@ class FpingReader extends LineReader {
   }
 
   #of(name: string): Target {
-    const target = this.#targets.get(name) ?? { firstRound: 0, nextRound: 0, reportedBy: undefined };
-    this.#targets.set(name, target);
-    return target;
+    return getOrMake(this.#targets, name, () => ({ firstRound: 0, nextRound: 0, reportedBy: undefined }));
   }
 
   #packet(place: Place, name: string, sequence: number, rtt: unknown): void {
@@ -158,8 +157,7 @@ class FpingReader extends LineReader {
   /** The packets of a run: a result of one time, or packets an interval apart. */
   #values(place: Place, name: string, rtts: readonly unknown[]): void {
     const target = this.#of(name);
-    const isKnown = this.#endRun(target, false);
-    if (isKnown) return;
+    if (this.#endRun(target, false)) return;
     const beginUs = this.#intervalTimeUs ?? NaN;
     if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
     else if (!Number.isNaN(beginUs)) {
@@ -179,8 +177,7 @@ class FpingReader extends LineReader {
     meanRtt: unknown,
   ): void {
     const target = this.#of(name);
-    const isKnown = this.#endRun(target, isInterval);
-    if (isKnown) return;
+    if (this.#endRun(target, isInterval)) return;
     if (numSent === 0) return this.take({ skipped: "nothing sent" }, place.line);
     const numLost = Math.max(0, numSent - numReceived);
     this.#report(place, name, target.nextRound++, [numReceived === 0 ? null : meanRtt], numLost);

@@ -22,6 +22,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { shortened, UserError } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import {
@@ -121,10 +122,8 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
       yield { skipped: `series ${name || "without a name"} of phase ${phase}` };
       continue;
     }
-    const key = labelsKey(labels);
-    const group = groups.get(key) ?? [];
+    const group = getOrMake(groups, labelsKey(labels), () => []);
     group.push({ name, labels, samples: new Map(samples) });
-    groups.set(key, group);
   }
   for (const group of groups.values()) yield* groupFindings(group, options);
 }

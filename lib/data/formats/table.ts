@@ -9,7 +9,7 @@
  * @module
  */
 import { shortened, UsageError } from "../../base/errors.ts";
-import { type CsvRecord, CsvScanner, type CsvSeparator, MAX_RECORD_CHARACTERS, readCsv } from "./csv.ts";
+import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
 import type { TimeUnit } from "./time_text.ts";
 import {
   decimal,
@@ -80,10 +80,8 @@ export function parseColumns(text: string): Columns {
   const wrong = (fault: string) =>
     new UsageError(
       `Cannot use --columns ${shortened(text)}: ${fault}, expected KEY=NAME of src, dst, one of ` +
-        `${TIME_KEYS.join(" ")} (and date, if times are without it), one of ${
-          RTT_KEYS.join(" ")
-        } and perhaps ${INTEGER_KEYS.join(" ")}; ` +
-        "separate them by commas",
+        `${TIME_KEYS.join(" ")} (and date, if times are without it), one of ` +
+        `${RTT_KEYS.join(" ")} and perhaps ${INTEGER_KEYS.join(" ")}; separate them by commas`,
     );
   for (const part of text.split(new RegExp(`,(?=(?:${KEYS.join("|")}|[^,=]*)=)`))) {
     const [key, ...name] = part.split("=");
@@ -282,7 +280,8 @@ export const table: Format = {
     findings(object, options) {
       const layout = layoutOfObject(object, options);
       if ("fault" in layout) {
-        return [{ reason: "nullValue", detail: `found ${shownNames(object)}, ${layout.fault}` }];
+        const names = shortened(Object.keys(object).join(", "), 120);
+        return [{ reason: "nullValue", detail: `found ${names}, ${layout.fault}` }];
       }
       const findings: Finding[] = [];
       const { length } = layout.names;
@@ -320,13 +319,8 @@ function hasHeader(head: string, options: ReadingOptions): boolean {
   );
 }
 
-function shownNames(object: JsonObject): string {
-  return shortened(Object.keys(object).join(", "), 120);
-}
-
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
-  #head = "";
   /** Records before the header is found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
@@ -340,15 +334,12 @@ class TableReader implements TextReader {
 
   push(text: string | undefined): void {
     if (!this.#scanner) {
-      this.#head += text ?? "";
-      const end = this.#head.lastIndexOf("\n");
-      if (text !== undefined && end < 0 && this.#head.length < MAX_RECORD_CHARACTERS) return;
-      this.#separator = separatorOf(this.#head, this.options);
+      // The text by which the format was recognised.
+      this.#separator = separatorOf(text ?? "", this.options);
       this.#scanner = new CsvScanner(this.#separator);
-      this.#scan(this.#head);
-    } else this.#scan(text);
+    }
+    this.#scan(text);
     if (text !== undefined) return;
-    this.#scan(undefined);
     if (!this.#layout) this.#begin(true);
     if (this.#numRows === 0) {
       throw new NoMeasurementsError("found no row below the header, expected some; check the file", this);
