@@ -275,12 +275,8 @@ export class PlaceIndex {
       ...[...countries].filter((country) => country > 0).map((country) => {
         const code = countryCode(country);
         const name = countryName(code);
-        return {
-          key: comparable(name),
-          code: code.toLowerCase(),
-          site: sites.get(`${country}`),
-          name: () => name,
-        };
+        const [key, site] = [comparable(name), sites.get(`${country}`)];
+        return { key, code: code.toLowerCase(), site, name: () => name };
       }),
       ...this.#allCities().map((city) => (
         { key: city.key, site: city.site, name: () => this.#cityName(city) }
@@ -290,14 +286,11 @@ export class PlaceIndex {
         site: sites.get(`${country} ${region}`),
         name: () => country > 0 ? `${name}, ${countryCode(country)}` : name,
       })),
-      ...networks.map(({ name, asNumber }) => ({
-        key: comparable(name),
+      ...[...new Set([...networks.map(({ asNumber }) => asNumber), ...this.#asNumbers])].map((asNumber) => ({
+        key: comparable(this.#networkName(asNumber) ?? ""),
         code: `as${asNumber}`,
-        name: () => `AS${asNumber} ${name}`,
+        name: () => this.#networkText(asNumber),
       })),
-      ...[...this.#asNumbers].filter((asNumber) => this.#networkName(asNumber) === undefined).map(
-        (asNumber) => ({ key: "", code: `as${asNumber}`, name: () => `AS${asNumber}` }),
-      ),
     ];
   }
 
@@ -308,8 +301,7 @@ export class PlaceIndex {
           "its files were made",
       );
     }
-    const asName = this.#networkName(asNumber);
-    const name = `AS${asNumber}${asName ? ` ${asName}` : ""}`;
+    const name = this.#networkText(asNumber);
     if (at === undefined) return { name, selector: { asNumber } };
     const place = this.find(at);
     return { name: `${name} in ${place.name}`, selector: { ...place.selector, asNumber } };
@@ -412,6 +404,11 @@ export class PlaceIndex {
   #networkName(asNumber: number): string | undefined {
     this.#networks ??= new Map(this.table.names.networks.map(({ asNumber, name }) => [asNumber, name]));
     return this.#networks.get(asNumber);
+  }
+
+  /** Such as "AS3320 Deutsche Telekom AG". */
+  #networkText(asNumber: number): string {
+    return [`AS${asNumber}`, this.#networkName(asNumber)].filter(Boolean).join(" ");
   }
 
   /** The city with the most networks of a site. */
