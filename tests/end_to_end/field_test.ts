@@ -12,6 +12,7 @@ import { parsePaste } from "../../lib/serve/page/paste.ts";
 import { readingOf } from "../../tasks/reading.ts";
 import { STAGES } from "../../tasks/stages.ts";
 import { runStageProcess, succeeded } from "../cli/process.ts";
+import { utf16 } from "../data/formats/findings.ts";
 import { importInto } from "../data/import/imported.ts";
 import { joinBatches, readAll } from "../data/measurement_files/batches.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
@@ -42,13 +43,6 @@ function pingOutput(before: (i: number) => string): string {
   );
   return [`${before(0)}PING ${DST} (${DST}) 56(84) bytes of data.`, ...replies, ""].join("\n");
 }
-
-const utf16 = (text: string) => {
-  const bytes = new Uint8Array(2 + 2 * text.length);
-  const view = new DataView(bytes.buffer);
-  [..."\ufeff" + text].forEach((letter, i) => view.setUint16(2 * i, letter.charCodeAt(0), true));
-  return bytes;
-};
 
 const object = (i: number, rttMs: number | null) => ({ src: SRC, dst: DST, time: timeS(i), rtt: rttMs });
 const objects = RTTS_MS.map((rttMs, i) => object(i, rttMs));
@@ -83,7 +77,7 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
   ],
   "PowerShell's Export-Csv in UTF-16": [
     utf16(
-      "#TYPE System.Object\r\n" +
+      "\ufeff#TYPE System.Object\r\n" +
         table(
           '"src","dst","time","rtt"',
           (i, rttMs) => [SRC, DST, clock(i, "T"), rttMs ?? "TimedOut"].map((each) => `"${each}"`),

@@ -20,6 +20,7 @@ import {
 } from "../../../lib/data/addresses/place_table.ts";
 import { openNames } from "../../../lib/data/addresses/places/open_names.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { utf16 } from "../formats/findings.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 import { placeCredits } from "../../../lib/data/addresses/place_credits.ts";
 
@@ -70,8 +71,7 @@ Deno.test("openPlaces() reads the same cities from an MMDB file", async () => {
 Deno.test("openPlaces() and openNames() read UTF-16, as PowerShell and spreadsheets write it", async () => {
   await withFolder(async (folder) => {
     const save = (name: string, text: string) => {
-      const codes = Uint16Array.from(`\ufeff${text}`, (character) => character.charCodeAt(0));
-      Deno.writeFileSync(`${folder}/${name}`, new Uint8Array(codes.buffer));
+      Deno.writeFileSync(`${folder}/${name}`, utf16(`\ufeff${text}`));
       return `${folder}/${name}`;
     };
     const names = await openNames([save("names.csv", "192.0.2.1,routeur é\r\n")]);

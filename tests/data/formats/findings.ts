@@ -1,9 +1,13 @@
 /** What formats find in texts, in a short form. @module */
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../../lib/data/formats/reader.ts";
 
-/** The source of texts that do not say it. */
+/** The source of texts that do not have one. */
 export const SOURCE = "192.0.2.77";
+/** 2026-01-01. */
+export const START_S = 1_767_225_600;
+export const LOST = FAILED_RTT_MS;
 
 /** What is found in bytes that come in chunks. */
 export function foundInChunks(
@@ -43,10 +47,22 @@ export function rttsOf(found: readonly Found[]): number[] {
   return rowsOf(found).flatMap(([, , ...rttsMs]) => rttsMs);
 }
 
+/** Lost packets of all rows. */
+export function lossesOf(found: readonly Found[]): number[] {
+  return found.flatMap(({ finding }) => "srcAddr" in finding ? finding.numLost : []);
+}
+
 /** What is not a row, as line and kind or reason. */
 export function othersOf(found: readonly Found[]): [number, string][] {
   return found.flatMap(({ finding, line }): [number, string][] => {
     if ("srcAddr" in finding) return [];
     return [[line, "skipped" in finding ? finding.skipped : finding.reason]];
   });
+}
+
+/** A text in UTF-16, without a byte order mark unless it begins with one. */
+export function utf16(text: string, isLittleEndian = true): Uint8Array<ArrayBuffer> {
+  const view = new DataView(new ArrayBuffer(2 * text.length));
+  for (let i = 0; i < text.length; i++) view.setUint16(2 * i, text.charCodeAt(i), isLittleEndian);
+  return new Uint8Array(view.buffer);
 }

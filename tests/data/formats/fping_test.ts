@@ -1,15 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { NoMeasurementsError } from "../../../lib/data/formats/format.ts";
-import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
-
-const LOST = FAILED_RTT_MS;
-const START_S = 1_767_225_600;
-
-/** Lost packets of each row. */
-function lossesOf(found: ReturnType<typeof foundIn>): number[] {
-  return found.flatMap(({ finding }) => "srcAddr" in finding ? finding.numLost : []);
-}
+import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
 Deno.test("fping -D: a row for each packet with its time, and none for the summary of the same packets", () => {
   const loop = foundInFile("fping_loop_times.txt");

@@ -1,11 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
-import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { USUAL_READING } from "../../../lib/data/formats/format.ts";
-import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
+import {
+  foundIn,
+  foundInChunks,
+  foundInFile,
+  lossesOf,
+  LOST,
+  othersOf,
+  rowsOf,
+  rttsOf,
+  SOURCE,
+  START_S,
+} from "./findings.ts";
 
-const LOST = FAILED_RTT_MS;
 const HOST = "198.51.100.7";
-const START_S = 1_767_225_600;
 
 Deno.test("ping of Linux: losses as gaps, as lines and in the statistics, late and duplicate replies", () => {
   const found = foundIn(
@@ -28,7 +36,7 @@ rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
   assertEquals(rowsOf(found).map(([, timeS]) => timeS), [0, 1, 2, 3, 4, 5, 6].map((i) => START_S + i / 2));
   assertEquals(othersOf(found), []);
   assertEquals(found.map(({ line }) => line), [3, 5, 6, 6, 6, 7, 11]);
-  assertEquals(found.map(({ finding }) => "srcAddr" in finding ? finding.numLost[0] : NaN), [
+  assertEquals(lossesOf(found), [
     ...[0, 1, 1, 1, 0, 0, 1],
   ]);
 });

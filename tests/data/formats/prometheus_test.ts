@@ -2,12 +2,19 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { prometheus } from "../../../lib/data/formats/prometheus.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
-import { foundIn, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
+import {
+  foundIn,
+  foundInFile,
+  lossesOf,
+  LOST,
+  othersOf,
+  rowsOf,
+  rttsOf,
+  SOURCE,
+  START_S,
+} from "./findings.ts";
 
-const LOST = FAILED_RTT_MS;
 const DST = "198.51.100.7";
-const START_S = 1_767_225_600;
 
 /** A series whose values are a second apart. */
 function seriesOf(metric: Record<string, string>, ...values: string[]) {
@@ -100,7 +107,7 @@ Deno.test("Prometheus: smokeping_prober's counters give the mean RTT and the los
   ];
   const found = answered(result);
   assertEquals(rowsOf(found), [[DST, START_S + 1, 50], [DST, START_S + 2, LOST], [DST, START_S + 5, 30]]);
-  assertEquals(found.flatMap(({ finding }) => "srcAddr" in finding ? finding.numLost : []), [2, 3, 0]);
+  assertEquals(lossesOf(found), [2, 3, 0]);
   assertEquals(othersOf(found).map(([, kind]) => kind).sort(), [
     "counter reset",
     "nothing sent",

@@ -3,7 +3,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { type JsonObject, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { formatOf, FORMATS, recognise } from "../../../lib/data/formats/registry.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "../import/globalping_measurement.ts";
-import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
+import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf, SOURCE, utf16 } from "./findings.ts";
 
 const FOLDER = new URL("./", import.meta.url);
 const SAMPLES = [...Deno.readDirSync(FOLDER)].map(({ name }) => name)
@@ -89,14 +89,6 @@ Deno.test("what is found is the same however the bytes come", () => {
 
 const TABLE = "src,dst,time,rtt\r\n192.0.2.1,198.51.100.7,1767225600,5\r\n";
 
-/** A text in UTF-16. */
-function utf16(text: string, isLittle: boolean): Uint8Array {
-  return Uint8Array.from(text, (each) => each.charCodeAt(0)).reduce((bytes, code, i) => {
-    bytes[2 * i + (isLittle ? 0 : 1)] = code;
-    return bytes;
-  }, new Uint8Array(2 * text.length));
-}
-
 /** What is found in bytes that come one by one. */
 function foundInBytes(bytes: Uint8Array) {
   return foundInChunks(Array.from(bytes, (byte) => Uint8Array.of(byte)), "in", USUAL_READING);
@@ -106,8 +98,8 @@ Deno.test("text in UTF-8 and UTF-16 with a byte order mark is read", () => {
   for (
     const bytes of [
       new TextEncoder().encode("\ufeff" + TABLE),
-      Uint8Array.of(0xff, 0xfe, ...utf16(TABLE, true)),
-      Uint8Array.of(0xfe, 0xff, ...utf16(TABLE, false)),
+      utf16("\ufeff" + TABLE),
+      utf16("\ufeff" + TABLE, false),
     ]
   ) assertEquals(rowsOf(foundInBytes(bytes)), [["198.51.100.7", 1767225600, 5]]);
 });

@@ -1,8 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
-import { foundIn, foundInFile, othersOf, rowsOf } from "./findings.ts";
+import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf } from "./findings.ts";
 
-const LOST = FAILED_RTT_MS;
 const START = { sec: 1767225600, usec: 500000 };
 
 /** A ping of scamper as text. */
@@ -53,7 +51,7 @@ Deno.test("scamper: only the first echo reply of the destination to each packet 
   ];
   const found = foundIn(pingOf({ ping_sent: 3, responses, no_responses: [] }));
   assertEquals(rowsOf(found), [["198.51.100.7", 1767225600.5, 7]]);
-  assertEquals(found.map(({ finding }) => "srcAddr" in finding && finding.numLost), [[2]]);
+  assertEquals(lossesOf(found), [2]);
 });
 
 Deno.test("scamper: up to 4,096 packets are read", () => {

@@ -1,11 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
-import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
+import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
-const LOST = FAILED_RTT_MS;
 const DST = "198.51.100.7";
-const START_S = 1_767_225_600;
 
 function exportOf(legend: string[], data: (number | null)[][], options: Partial<ReadingOptions> = {}) {
   const text = JSON.stringify({
@@ -14,10 +11,6 @@ function exportOf(legend: string[], data: (number | null)[][], options: Partial<
     data,
   });
   return foundIn(text, { dst: DST, ...options });
-}
-
-function lossesOf(found: ReturnType<typeof foundIn>): number[] {
-  return found.flatMap(({ finding }) => "srcAddr" in finding ? finding.numLost : []);
 }
 
 Deno.test("SmokePing: a row for each round, at the time that --showtime says", () => {

@@ -2,13 +2,10 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
 import { parseColumns } from "../../../lib/data/formats/table.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
-import { foundIn, othersOf, rowsOf, rttsOf } from "./findings.ts";
+import { foundIn, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
-const LOST = FAILED_RTT_MS;
 const SRC = "192.0.2.1";
 const DST = "198.51.100.7";
-const START_S = 1_767_225_600;
 
 /** What is found in a text that says its sources. */
 function found(text: string, options: Partial<ReadingOptions> = {}) {
