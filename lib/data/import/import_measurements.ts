@@ -127,22 +127,18 @@ export async function importMeasurements(
 
 /** Reads files and hands what is in them to an importer, in their order. */
 class FileReader implements Disposable {
-  readonly #importer: Importer;
-  readonly #options: ImportOptions;
   readonly #reading: ReadingOptions;
   readonly #pieces: PieceReader;
   #numBytes = 0;
 
-  constructor(importer: Importer, numThreads: number, options: ImportOptions) {
-    this.#importer = importer;
-    this.#options = options;
+  constructor(readonly importer: Importer, numThreads: number, readonly options: ImportOptions) {
     this.#reading = readingOf(options);
     this.#pieces = new PieceReader(this.#reading, { numThreads, signal: options.signal });
   }
 
   /** Reads a file; what is in its last pieces comes with those of the next one. @throws {UserError} If it cannot be read. */
   async read(path: string): Promise<void> {
-    this.#options.signal?.throwIfAborted();
+    this.options.signal?.throwIfAborted();
     if (isParquet(path)) return await this.#readParquet(path);
     const isSmall = path !== STANDARD_INPUT && fingerprint(path).sizeBytes <= MAX_SMALL_BYTES;
     // Not readFileSync(): workers are heard between files.
@@ -161,7 +157,7 @@ class FileReader implements Disposable {
 
   async #take(read: AsyncIterable<ReadPiece>): Promise<void> {
     for await (const { file, found, numBytes } of read) {
-      if (found) this.#importer.addPiece(file, found);
+      if (found) this.importer.addPiece(file, found);
       else {
         // As a stream and in this thread, in its place among the others.
         using here = new PieceReader(this.#reading, { numThreads: 1 });
@@ -172,15 +168,15 @@ class FileReader implements Disposable {
   }
 
   #report(bytes: number): void {
-    this.#options.onProgress?.({ bytes, rows: this.#importer.numRows });
+    this.options.onProgress?.({ bytes, rows: this.importer.numRows });
   }
 
   async #readParquet(path: string): Promise<void> {
     await this.finish();
-    const { rejects } = this.#importer;
+    const { rejects } = this.importer;
     for await (const batch of readMeasurements([path], { rejects, reading: this.#reading })) {
-      this.#options.signal?.throwIfAborted();
-      this.#importer.addRows(rowsOf(batch), batch.numRowsRead);
+      this.options.signal?.throwIfAborted();
+      this.importer.addRows(rowsOf(batch), batch.numRowsRead);
       this.#report(this.#numBytes);
     }
     this.#numBytes += fingerprint(path).sizeBytes;
@@ -201,7 +197,7 @@ class FileReader implements Disposable {
       push: (chunk: Uint8Array) => void cut.push(scanner.push(chunk)),
       end: () => scanner.end(),
     };
-    const take = (finding: Finding, line: number) => this.#importer.addFinding(file, finding, line);
+    const take = (finding: Finding, line: number) => this.importer.addFinding(file, finding, line);
     const reader = new MeasurementReader(path, options, take, json);
     const takeNext = async () => {
       for (const piece of cut.splice(0)) await this.#take(pieces.read(file, this.#numBytes, piece));
@@ -209,7 +205,7 @@ class FileReader implements Disposable {
     };
     let isFirst = pieces === this.#pieces;
     for await (const chunk of chunks) {
-      this.#options.signal?.throwIfAborted();
+      this.options.signal?.throwIfAborted();
       // What is found in text is taken at once, after the pieces of earlier files.
       if (isFirst && !beginsWithJson(chunk, this.#reading)) await this.finish();
       isFirst = false;

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { ensure, FormatError, shortened } from "../../base/errors.ts";
+import { FormatError, shortened } from "../../base/errors.ts";
 import { MAX_NAME_LENGTH } from "../addresses/address_names.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
@@ -164,15 +164,13 @@ export interface ReadPiece {
 
 /** A piece that waits for its worker, or for the pieces before it. */
 interface ComingPiece extends ReadPiece {
-  isRead: boolean;
-  asked?: Promise<void>;
+  /** Settles when a worker has read it; undefined once it is read. */
+  asked: Promise<void> | undefined;
 }
 
 /** Reads pieces in the order in which they are given. */
 export class PieceReader implements Disposable {
-  readonly #options: ReadingOptions;
   readonly #numWorkers: number;
-  readonly #signal: AbortSignal | undefined;
   /** The workers, which start with the first piece. */
   #pool: WorkerPool<Job, JobResults> | undefined;
   readonly #coming: ComingPiece[] = [];
@@ -182,21 +180,19 @@ export class PieceReader implements Disposable {
 
   /** @param threads `numThreads`: this one and workers; 1 for this thread only. */
   constructor(
-    options: ReadingOptions,
-    { numThreads, signal }: { numThreads: number; signal?: AbortSignal | undefined },
+    readonly options: ReadingOptions,
+    readonly threads: { numThreads: number; signal?: AbortSignal | undefined },
   ) {
-    this.#options = options;
-    this.#numWorkers = numThreads - 1;
-    this.#signal = signal;
+    this.#numWorkers = threads.numThreads - 1;
   }
 
   #start(): void {
     if (this.#pool || this.#numWorkers < 1) return;
-    this.#pool = new WorkerPool(this.#options, {
+    this.#pool = new WorkerPool(this.options, {
       name: "import",
       module: WORKER,
       numWorkers: this.#numWorkers,
-      signal: this.#signal,
+      signal: this.threads.signal,
       transferOf: (job: Job) => "whole" in job ? [job.whole.buffer] : [job.bytes.buffer, job.bounds.buffer],
     });
     this.#pool.ready.then(() => this.#isReady = true, () => this.#isReady = true);
@@ -205,22 +201,18 @@ export class PieceReader implements Disposable {
   /** Takes a piece. @returns The pieces that are to be taken now. */
   async *read(file: { path: string }, numBytes: number, job: Job): AsyncGenerator<ReadPiece> {
     this.#start();
-    const coming: ComingPiece = { file, numBytes, found: undefined, isRead: false };
+    const coming: ComingPiece = { file, numBytes, found: undefined, asked: undefined };
     this.#coming.push(coming);
     const isFree = this.#isReady && this.#numPending < PIECES_PER_WORKER * this.#numWorkers;
     if (this.#pool && isFree) {
       this.#numPending++;
-      const asked = this.#pool.ask(this.#numAsked++ % this.#numWorkers, job);
-      coming.asked = asked.then((found) => {
+      coming.asked = this.#pool.ask(this.#numAsked++ % this.#numWorkers, job).then((found) => {
         coming.found = found;
-        coming.isRead = true;
+        coming.asked = undefined;
         this.#numPending--;
       });
       coming.asked.catch(() => {}); // thrown where the piece is taken
-    } else {
-      coming.found = readJob(job, this.#options);
-      coming.isRead = true;
-    }
+    } else coming.found = readJob(job, this.options);
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
@@ -231,12 +223,10 @@ export class PieceReader implements Disposable {
   /** Takes pieces from the first on until `numLeft` remain, and those that are read already. */
   async *#take(numLeft: number): AsyncGenerator<ReadPiece> {
     for (let next = this.#coming[0]; next; next = this.#coming[0]) {
-      if (!next.isRead && this.#coming.length <= numLeft) return;
+      if (next.asked && this.#coming.length <= numLeft) return;
       await next.asked;
-      const { file, numBytes, found } = next;
-      ensure(next.isRead, "a piece was read");
       this.#coming.shift();
-      yield { file, numBytes, found };
+      yield next;
     }
   }
 
