@@ -445,29 +445,26 @@ class Group {
   /** The weight of the networks that were visited for the second time. */
   #passed = 0;
   readonly #chosen: { first: number; size: number; share: number }[] = [];
-  readonly #maxPrefixes: number;
 
-  constructor(maxPrefixes: number) {
-    this.#maxPrefixes = maxPrefixes;
-  }
+  constructor(readonly maxPrefixes: number) {}
 
   count(first: number, end: number): void {
     this.#weight += Math.sqrt(end - first);
     this.#numNetworks++;
-    if (this.#numPrefixes <= this.#maxPrefixes) this.#numPrefixes += alignedBlocks(first, end).length;
+    if (this.#numPrefixes <= this.maxPrefixes) this.#numPrefixes += alignedBlocks(first, end).length;
   }
 
   /** Takes the prefixes that represent a network, once all are counted. */
   choose(first: number, end: number): void {
     const weight = Math.sqrt(end - first);
-    if (this.#numPrefixes <= this.#maxPrefixes) {
+    if (this.#numPrefixes <= this.maxPrefixes) {
       for (const part of alignedBlocks(first, end)) this.#take(part, weight * part.size / (end - first));
       return;
     }
-    const step = this.#weight / this.#maxPrefixes;
+    const step = this.#weight / this.maxPrefixes;
     for (let i = Math.ceil(this.#passed / step - 0.5);; i++) {
       const at = (i + 0.5) * step - this.#passed;
-      if (at >= weight || i >= this.#maxPrefixes) break;
+      if (at >= weight || i >= this.maxPrefixes) break;
       const block = Math.min(end - 1, first + Math.floor(Math.max(0, at) / weight * (end - first)));
       const part = alignedBlocks(first, end).find((each) => block < each.first + each.size);
       if (part) this.#take(part, step);
@@ -485,7 +482,7 @@ class Group {
   result(prefixAt: (first: number, size: number) => IpPrefix): PlacePrefixes {
     return {
       prefixes: this.#chosen.map(({ first, size, share }) => ({ prefix: prefixAt(first, size), share })),
-      isWhole: this.#numPrefixes <= this.#maxPrefixes,
+      isWhole: this.#numPrefixes <= this.maxPrefixes,
       numNetworks: this.#numNetworks,
       weight: this.#weight,
     };

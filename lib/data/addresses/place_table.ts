@@ -766,20 +766,15 @@ class ByteWriter {
 }
 
 class ByteReader {
-  readonly #bytes: Uint8Array;
-  readonly #path: string;
   #at = 0;
 
-  constructor(bytes: Uint8Array, path: string) {
-    this.#bytes = bytes;
-    this.#path = path;
-  }
+  constructor(readonly bytes: Uint8Array, readonly path: string) {}
 
   number(): number {
     let value = 0;
     for (let scale = 1;; scale *= 128) {
-      if (this.#at >= this.#bytes.length) this.fail("it ends too early");
-      const byte = this.#bytes[this.#at++];
+      if (this.#at >= this.bytes.length) this.fail("it ends too early");
+      const byte = this.bytes[this.#at++];
       value += (byte & 127) * scale;
       if (byte < 128) return value;
       if (scale > 2 ** 42) this.fail("a number is too long");
@@ -797,25 +792,25 @@ class ByteReader {
   /** A number of things, of which each takes at least a byte. */
   count(): number {
     const count = this.number();
-    if (count > this.#bytes.length - this.#at) this.fail("it has fewer entries than it says");
+    if (count > this.bytes.length - this.#at) this.fail("it has fewer entries than it says");
     return count;
   }
 
   text(): string {
     const end = this.count() + this.#at;
-    const text = new TextDecoder().decode(this.#bytes.subarray(this.#at, end));
+    const text = new TextDecoder().decode(this.bytes.subarray(this.#at, end));
     this.#at = end;
     return text;
   }
 
   /** A reader of a copy of all that follows. */
   rest(): ByteReader {
-    return new ByteReader(this.#bytes.slice(this.#at), this.#path);
+    return new ByteReader(this.bytes.slice(this.#at), this.path);
   }
 
   fail(found: string): never {
     throw new FormatError(`the table of places is damaged: ${found}; use an earlier checkpoint`, {
-      path: this.#path,
+      path: this.path,
     });
   }
 }

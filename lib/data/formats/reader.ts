@@ -52,7 +52,6 @@ export class MeasurementReader {
   #head: Uint8Array = new Uint8Array(0);
   #json: ByteReader | undefined;
   #text: TextReader | undefined;
-  readonly #take: TakeFinding;
   /** Whether lines end with a carriage return alone, as spreadsheets write them for old Macs. */
   #isCarriageReturns = false;
   /** The name of the text's format, or `json`; undefined before it is known. */
@@ -67,11 +66,9 @@ export class MeasurementReader {
   constructor(
     readonly path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
-    take: TakeFinding,
+    readonly take: TakeFinding,
     readonly json?: ByteReader,
-  ) {
-    this.#take = take;
-  }
+  ) {}
 
   /** Takes the next bytes. @throws {UserError} If the text cannot be read on. */
   push(chunk: Uint8Array): void {
@@ -103,7 +100,7 @@ export class MeasurementReader {
 
   /** Recognises the format; false if more bytes are needed. */
   #open(bytes: Uint8Array, isEnd: boolean): boolean {
-    const { path, options } = this;
+    const { path, options, take } = this;
     // One character may have up to three bytes.
     let head = new TextDecoder().decode(bytes.subarray(0, 3 * MAX_HEAD_CHARACTERS), { stream: !isEnd });
     this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
@@ -112,7 +109,6 @@ export class MeasurementReader {
     if (head.trim() === "") return false;
     const recognised = recognise(head.slice(0, MAX_HEAD_CHARACTERS), isEnd, options, path);
     if (!recognised) return false;
-    const take = this.#take;
     this.format = recognised.kind === "json" ? "json" : recognised.format.name;
     if (recognised.kind === "json") this.#json = this.json ?? new JsonReader(path, options, take);
     else this.#text = recognised.format.open(options, take, path);
@@ -132,7 +128,7 @@ class JsonReader implements ByteReader {
   constructor(
     path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
-    readonly take: (finding: Finding, line: number) => void,
+    readonly take: TakeFinding,
   ) {
     this.#scanner = new JsonObjectScanner(path, { ...options, isLines: true });
   }

@@ -44,7 +44,6 @@ export class RowSink {
   /** Rows added so far. */
   numRows = 0;
   readonly scale = new RttScale();
-  readonly #writer: MeasurementParquetWriter;
   readonly #sources = new Set<string>();
   readonly #destinations = new Set<string>();
   readonly #batch = makeBatch();
@@ -53,9 +52,7 @@ export class RowSink {
   #lastTimeUs = -Infinity;
 
   /** @param writer Takes the rows; it must be closed after {@link finish}. */
-  constructor(writer: MeasurementParquetWriter) {
-    this.#writer = writer;
-  }
+  constructor(readonly writer: MeasurementParquetWriter) {}
 
   /** Adds a row of a result. @throws {UserError} If the disk is full. */
   add(result: ResultFacts, rttMs: number, packetErrorCount: number): void {
@@ -99,7 +96,7 @@ export class RowSink {
   }
 
   #flush(): void {
-    this.#writer.append(this.#batch);
+    this.writer.append(this.#batch);
     this.#batch.numRows = 0;
   }
 }
