@@ -36,7 +36,7 @@ export async function openPlaces(paths: readonly string[]): Promise<PlaceSource>
 }
 
 function placesOf(whole: Uint8Array, path: string): PlaceSource {
-  if (isMmdb(whole)) return new MmdbPlaces(whole, path);
+  if (isMmdb(whole)) return new MmdbPlaces(new Mmdb(whole, path));
   const bytes = new ToUtf8().push(whole, true);
   const first = bytes.find((byte) => byte > 0x20);
   const isJson = first === "[".charCodeAt(0) || first === "{".charCodeAt(0);
@@ -82,34 +82,24 @@ const NAMES = {
   asName: ["autonomous_system_organization", "as_name", "as_organization"],
 };
 
-/** The places of an MMDB file: databases of DB-IP, ip-location-db, GeoLite2 and IPinfo, of cities, countries, networks. */
+/** The places of a database of cities, countries or networks of DB-IP, ip-location-db, GeoLite2 or IPinfo. */
 class MmdbPlaces implements PlaceSource {
-  readonly #database: Mmdb;
+  /** By record. */
   readonly #places = new Map<number, Place>();
 
-  /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it is damaged. */
-  constructor(bytes: Uint8Array, path: string) {
-    this.#database = new Mmdb(bytes, path);
-  }
+  constructor(readonly database: Mmdb) {}
 
   locate(address: Uint8Array): Place | undefined {
-    const record = this.#database.find(address);
+    const record = this.database.find(address);
     if (record === undefined) return undefined;
-    let place = this.#places.get(record);
-    if (!place) this.#places.set(record, place = mmdbPlace(this.#database.record(record)));
-    return place;
+    return getOrMake(this.#places, record, () => mmdbPlace(this.database.record(record)));
   }
 
   visitBounds(length: 4 | 16, visit: (number: number) => void): void {
-    this.#database.walk(length === 4 ? 4 : 6, (upper, lower, lengthBits) => {
-      if (length === 4) {
-        visit(upper);
-        visit(upper + 2 ** (32 - lengthBits));
-        return;
-      }
-      const number = upper * 65_536 + (lower >>> 16);
+    this.database.walk(length === 4 ? 4 : 6, (upper, lower, lengthBits) => {
+      const number = length === 4 ? upper : upper * 65_536 + (lower >>> 16);
       visit(number);
-      visit(number + 2 ** Math.max(0, 48 - lengthBits));
+      visit(number + 2 ** Math.max(0, 8 * NUMBER_BYTES[length] - lengthBits));
     });
   }
 }
@@ -152,10 +142,13 @@ const RANGES =
  * the country's code, or the AS and its name, or country, state, county, city, postcode, latitude, longitude and time zone.
  */
 class CsvPlaces implements PlaceSource {
-  readonly #v4: PlaceRanges = { starts: [], ends: [], places: [] };
-  readonly #v6: PlaceRanges = { starts: [], ends: [], places: [] };
+  /** By the length of addresses. */
+  readonly #ranges: Record<4 | 16, PlaceRanges> = {
+    4: { starts: [], ends: [], places: [] },
+    16: { starts: [], ends: [], places: [] },
+  };
   /** Equal places are one object. */
-  readonly #known = new Map<string, Place>();
+  readonly #known = new Map<string, Place | undefined>();
 
   /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If a line is invalid. */
   constructor(bytes: Uint8Array, path: string) {
@@ -171,18 +164,18 @@ class CsvPlaces implements PlaceSource {
       });
     }
     if (line === 0) throw new FormatError(`found no ranges; ${RANGES}`, { path });
-    for (const ranges of [this.#v4, this.#v6]) sortRanges(ranges);
+    for (const ranges of Object.values(this.#ranges)) sortRanges(ranges);
   }
 
   locate(address: Uint8Array): Place | undefined {
-    const { starts, ends, places } = address.length === 4 ? this.#v4 : this.#v6;
+    const { starts, ends, places } = this.#ranges[lengthOf(address)];
     const number = addressNumber(address);
     const index = partitionPoint(starts.length, (i) => starts[i] > number) - 1;
     return number < ends[index] ? places[index] : undefined;
   }
 
   visitBounds(length: 4 | 16, visit: (number: number) => void): void {
-    const { starts, ends } = length === 4 ? this.#v4 : this.#v6;
+    const { starts, ends } = this.#ranges[length];
     starts.forEach((start, i) => {
       visit(start);
       visit(ends[i]);
@@ -192,25 +185,16 @@ class CsvPlaces implements PlaceSource {
   /** Adds a record. @returns Its fault, if it has one. */
   #add([first, last, ...values]: string[]): string | undefined {
     const [from, to] = [first, last].map(boundOf);
-    const place = this.#placeOf(values);
-    if (!from || !to || from.isV4 !== to.isV4 || to.number < from.number) {
+    if (!from || !to || from.length !== to.length || to.number < from.number) {
       return `the range from ${shortened(String(first))} to ${shortened(String(last))} is invalid`;
     }
+    const place = getOrMake(this.#known, values.join(), () => parsePlace(values));
     if (!place) return `found the values ${shortened(values.join(","))}`;
-    const ranges = from.isV4 ? this.#v4 : this.#v6;
+    const ranges = this.#ranges[from.length];
     ranges.starts.push(from.number);
     ranges.ends.push(to.number + 1);
     ranges.places.push(place);
     return undefined;
-  }
-
-  #placeOf(values: string[]): Place | undefined {
-    const key = values.join();
-    const known = this.#known.get(key);
-    if (known) return known;
-    const place = parsePlace(values);
-    if (place) this.#known.set(key, place);
-    return place;
   }
 }
 
@@ -226,15 +210,15 @@ function parsePlace(values: string[]): Place | undefined {
 }
 
 /** A bound of a range: an address, or a number, which is larger for any IPv6 address than for any IPv4 one. */
-function boundOf(text: string | undefined): { number: number; isV4: boolean } | undefined {
+function boundOf(text: string | undefined): { number: number; length: 4 | 16 } | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) {
     const whole = BigInt(text);
-    if (whole < 2n ** 32n) return { number: Number(whole), isV4: true };
-    return whole < 2n ** 128n ? { number: Number(whole >> 80n), isV4: false } : undefined;
+    if (whole < 2n ** 32n) return { number: Number(whole), length: 4 };
+    return whole < 2n ** 128n ? { number: Number(whole >> 80n), length: 16 } : undefined;
   }
   const address = parseAddress(text);
-  return address && { number: addressNumber(address), isV4: address.length === 4 };
+  return address && { number: addressNumber(address), length: lengthOf(address) };
 }
 
 function sortRanges({ starts, ends, places }: PlaceRanges): void {
