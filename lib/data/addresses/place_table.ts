@@ -19,13 +19,11 @@ export interface Place {
   readonly longitude?: number;
   /** ISO 3166-1 alpha-2, such as `DE`. */
   readonly countryCode?: string;
-  /** The region's name, such as that of a state; unique within its country. */
+  /** A name that is unique within the country, such as a state's. */
   readonly region?: string;
-  /** The city's name. */
   readonly city?: string;
   /** Number of the autonomous system that announces the address, from 1. */
   readonly asNumber?: number;
-  /** The name of the AS, such as that of its organisation. */
   readonly asName?: string;
 }
 
@@ -50,7 +48,7 @@ export interface LocatedPlace {
 /** A site: everything known about a range of addresses except its AS. */
 export type Site = Omit<LocatedPlace, "asNumber">;
 
-/** Names for the numbers of a table, those with the most ranges first. */
+/** Names for the numbers in a table, those with the most ranges first. */
 export interface PlaceNames {
   /** A city may have several sites, and a site several cities. */
   readonly cities: readonly { readonly name: string; readonly site: number }[];
@@ -182,7 +180,7 @@ export class PlaceTable {
   /**
    * Gathers what a source knows of all addresses. A block has the place of the address in its middle.
    *
-   * @param onBlocks Called now and then with the number of blocks that were looked up.
+   * @param onBlocks Called now and then with the number of blocks so far.
    */
   static of(source: PlaceSource, onBlocks: (count: number) => void = () => {}): PlaceTable {
     const numbers = new SiteNumbers(QUARTER_DEGREES);
