@@ -81,7 +81,6 @@ function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBl
  * Writes sequences as arrays.
  *
  * @param sequences Each of at most T + 1 tokens; the last of T + 1 is a target only.
- * @param sequenceLength T.
  * @param options `spent`: a buffer whose block is no longer used, for the new one.
  */
 export function writeSequences(
@@ -116,12 +115,7 @@ export function writeSequences(
   return block;
 }
 
-/**
- * A batch of padding.
- *
- * @param batchSize B.
- * @param sequenceLength T.
- */
+/** A batch of padding. */
 export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
   const size = batchSize * sequenceLength;
   const batch = {
@@ -139,13 +133,7 @@ export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
   return batch;
 }
 
-/**
- * Copies a sequence of a block to a row of padding.
- *
- * @param batch A batch of {@link paddingBatch}.
- * @param row 0..B - 1.
- * @param from The block, of the batch's T, and the sequence in it.
- */
+/** Copies a sequence of a block to a row of padding. @param batch A batch of {@link paddingBatch}. */
 export function copySequence(
   batch: Batch,
   row: number,

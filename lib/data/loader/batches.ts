@@ -57,8 +57,6 @@ export class BatchLoader implements Disposable {
   /**
    * Opens a loader.
    *
-   * @param source The rows.
-   * @param options Seed, sizes and position.
    * @throws {ConfigError} If an option is out of range.
    * @throws {UserError} If the source has no rows or the position is not in the source.
    */
@@ -72,7 +70,6 @@ export class BatchLoader implements Disposable {
    * The workers make the blocks in turn. They read the files themselves, and make two blocks ahead each, some 8 MB
    * in all. The caller must dispose of the loader.
    *
-   * @param source The rows; it stays open.
    * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
    * @throws {ConfigError} If an option is out of range.
    * @throws {UserError} If the source has no rows, the position is not in the source, or a file cannot be read.
@@ -185,7 +182,6 @@ export class BatchLoader implements Disposable {
  * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and sampling,
  * whatever the batch size; positions beyond the last sequence are padding. The sampling is {@link heldOutSampling}'s.
  *
- * @param source The validation rows.
  * @param options `numSequences`: total number; `batchSize`: number per batch; `seed`: 0 by default, not the run's.
  * @throws {ConfigError} If an option is out of range.
  * @throws {UserError} If the source has no rows or no measurements.

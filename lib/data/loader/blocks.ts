@@ -100,11 +100,7 @@ export class BlockMaker {
     this.#contextRandom = new RandomStream(options.seed, "loader/context");
   }
 
-  /**
-   * The sequences of a block, in the order of training.
-   *
-   * @throws {FormatError} If a row cannot be read.
-   */
+  /** The sequences of a block, in the order of training. */
   make({ epoch, block, spent }: BlockJob): SequenceBlock {
     const rows = this.#rowsOf(epoch, block);
     const contexts: Context[] = [];
@@ -180,7 +176,6 @@ export class Permutation {
 
   /**
    * @param length Number of values, 0..2^32.
-   * @param seed The run's seed.
    * @param stream The name of the permutation, such as `loader/rows`.
    * @param index Distinguishes permutations of one name, such as the epoch.
    */

@@ -33,7 +33,6 @@ export interface Sequence {
  * Places contexts into sequences.
  *
  * @param contexts The contexts, each of at most `maxTokens` tokens.
- * @param maxTokens Length of a sequence.
  * @param drawExtra Draws one more context for the last sequence, when no others are left; undefined for none.
  * @returns The sequences; the order of contexts and sequences carries no randomness.
  */

@@ -48,7 +48,6 @@ export interface PreparedRow {
 /**
  * Checks a row and prepares it for sampling.
  *
- * @param where Its file and index, for the error message.
  * @throws {FormatError} If an address, an RTT or a time is invalid, or times are not ascending.
  */
 export function prepareRow(row: ProbeRow, where: { path: string; index: number }): PreparedRow {
@@ -125,12 +124,7 @@ export class PreparedRowCache {
   /** @param source The rows. @param maxBytes The bound on the sum of {@link preparedRowBytes}. */
   constructor(readonly source: ProbeRowSource, readonly maxBytes: number) {}
 
-  /**
-   * A row, prepared.
-   *
-   * @param index 0..numRows - 1.
-   * @throws {FormatError} If the row cannot be read.
-   */
+  /** A row, prepared. */
   get(index: number): PreparedRow {
     const known = this.#rows.get(index);
     if (known) {

@@ -15,17 +15,9 @@ export interface ProbeRowSource {
   readonly numRows: number;
   /** The file or folder, for error messages. */
   readonly path: string;
-  /**
-   * Reads a row.
-   *
-   * @param index 0..numRows - 1.
-   */
+  /** Reads a row. */
   row(index: number): ProbeRow;
-  /**
-   * Number of measurements of a row, without decoding them.
-   *
-   * @param index 0..numRows - 1.
-   */
+  /** Number of measurements of a row, without decoding them. */
   numMeasurements(index: number): number;
 }
 
@@ -46,12 +38,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   /** Number of rows before each file, and in total. */
   readonly #firstRow: number[] = [0];
 
-  /**
-   * Joins files that are open.
-   *
-   * @param rowFiles The files.
-   * @param readers The open files; closed by {@link close}.
-   */
+  /** Joins files that are open. @param readers The open files; closed by {@link close}. */
   constructor(readonly rowFiles: RowFiles, readonly readers: readonly ArrayRecordReader[]) {
     for (const reader of readers) {
       this.#firstRow.push(this.#firstRow[this.#firstRow.length - 1] + reader.numRecords);
@@ -110,11 +97,9 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
  * Opens the probe rows of a split.
  *
  * @param folder The output of `probe-rows`: a folder with one folder per split.
- * @param split `train`, `val` or `test`.
  * @param options `onCorrupt`: the effect of a damaged chunk, an error (the default) or skipped rows. `checked`: the
  *   facts in the folder's manifests, read by default.
  * @throws {UserError} If there are no such rows, or files that the folder's manifests list are missing.
- * @throws {FormatError} If a file is not an ArrayRecord file.
  */
 export async function openProbeRows(
   folder: string,
@@ -132,10 +117,7 @@ export async function openProbeRows(
 /**
  * Opens the rows of ArrayRecord files.
  *
- * @param rowFiles The files, and how to read them.
- * @param checked The manifests' facts about them.
  * @throws {UserError} If a file cannot be opened or its number of records differs from its manifest.
- * @throws {FormatError} If a file is not an ArrayRecord file.
  */
 export async function openRowFiles(
   rowFiles: RowFiles,

@@ -46,7 +46,6 @@ const OUTER_FIXED_BYTES = 8 + 8 + 8 + 8 + 8 + 8;
  * The bytes equal apache-arrow's: numbers are filled into a record that it wrote. Its writer takes 0.1 ms and 2 MB of
  * garbage for a row of 26 measurements, most of it for metadata.
  *
- * @param row At least one measurement, in time order.
  * @returns An Arrow IPC stream.
  */
 export function encodeProbeRow(row: ProbeRow): Uint8Array {
@@ -236,8 +235,6 @@ interface ProbeRowHeader {
  * Decodes a record. Accepts the columns as other Arrow libraries write them: any index width, plain
  * strings instead of dictionaries, timestamps of any unit, further columns (which are ignored).
  *
- * @param bytes The record.
- * @param where The file and place, for error messages.
  * @returns The row; its arrays are views of `bytes` where the alignment allows.
  * @throws {FormatError} If the bytes are not a probe row.
  */

@@ -50,12 +50,7 @@ export interface ProbeRowsOptions extends ShardedStageOptions {
   compression: "zstd" | "brotli" | "none";
 }
 
-/**
- * Runs the stage.
- *
- * @returns Per split `records`, `measurements`, `sources`, `shards`, `bytes`.
- * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
- */
+/** Runs the stage. @returns Per split `records`, `measurements`, `sources`, `shards`, `bytes`. */
 export async function buildProbeRows(
   options: ProbeRowsOptions,
   hooks: StageHooks = {},

@@ -38,12 +38,7 @@ export interface ShardOptions extends ShardedStageOptions {
   ratios: SplitRatios;
 }
 
-/**
- * Runs the stage.
- *
- * @returns Per split `rows`, `sources`, `shards`, `bytes`.
- * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
- */
+/** Runs the stage. @returns Per split `rows`, `sources`, `shards`, `bytes`. */
 export async function shardMeasurements(
   options: ShardOptions,
   hooks: StageHooks = {},

@@ -34,7 +34,6 @@ export class ShardLayout {
 
   /**
    * @param numShards Shards of train, val and test.
-   * @param subdivisions Partitions of a shard.
    * @param own The shards that the run makes.
    */
   constructor(
@@ -128,11 +127,9 @@ interface WantedRecords {
 /**
  * Finds the parts that a task needs. `checkOutputs()` checks that they exist and that all tasks of `shard` are done.
  *
- * @param paths The inputs.
  * @returns `isRead`: false for parts that hold no rows for the task; `manifests`: those of all parts, including
  *   that are not read. Undefined if the task has to read everything: it is the only one, or not all are folders of
  *   `shard` with the same options for sources.
- * @throws {FormatError} If a manifest is damaged.
  */
 export function neededParts(
   paths: readonly string[],

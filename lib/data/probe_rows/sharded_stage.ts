@@ -44,11 +44,7 @@ export interface StageSummary {
   wasComplete: boolean;
 }
 
-/**
- * Runs a stage to its end, from where an earlier run of the same work ended.
- *
- * @throws {UserError} If the input or output cannot be used.
- */
+/** Runs a stage to its end, from where an earlier run of the same work ended. */
 export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();

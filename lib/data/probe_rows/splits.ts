@@ -178,8 +178,6 @@ export interface InputKind {
 /**
  * Lists inputs and determines whether they are split.
  *
- * @param paths Files, folders, globs.
- * @param kind The kind of the files; Parquet by default.
  * @param isRead The inputs that count, if these are known to be split, such as by `neededParts()`; by default
  *   all inputs.
  * @throws {UserError} If there are no files, or only some of the paths are split folders.

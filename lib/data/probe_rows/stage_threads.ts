@@ -105,8 +105,6 @@ const WORKER = new URL("./stage_worker.ts", import.meta.url);
 /**
  * The number of threads that fit in memory, at least 1.
  *
- * @param wanted Largest number of threads.
- * @param memoryLimitBytes The limit for all threads together.
  * @param largestRecordBytes The largest record that a thread makes.
  */
 export function threadsWithin(wanted: number, memoryLimitBytes: number, largestRecordBytes = 0): number {
@@ -178,7 +176,6 @@ interface StageRound {
 /**
  * Does a round of work in this thread and the workers.
  *
- * @returns The results, this thread's first.
  * @throws The error of the first thread that failed.
  */
 export async function runRound(

@@ -42,9 +42,7 @@ export interface TimeCuts {
 /**
  * Finds where to cut.
  *
- * @param paths The files.
  * @param ratios More than one of them is above 0: then train and test have a row each, if theirs is.
- * @param onStep Called now and then, so that the caller can yield to the event loop.
  * @throws {FormatError} If a file is not Parquet, is damaged or lacks the column.
  * @throws {UserError} If there is no time to divide.
  */

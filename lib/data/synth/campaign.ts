@@ -43,12 +43,7 @@ export interface Campaign {
   };
 }
 
-/**
- * Plans a campaign.
- *
- * @param world The synthetic Internet.
- * @param numRows Total number of measurements.
- */
+/** Plans a campaign. */
 export function makeCampaign(world: World, numRows: number): Campaign {
   const { seed, startTimeS, endTimeS } = world.options;
   return { seed, numRows, startTimeS, endTimeS, hosts: world.hosts, pairs: makePairs(world, numRows) };
@@ -177,7 +172,6 @@ export interface MadeRowGroup {
  *
  * @param options `numThreads`: 1 for this thread; more are workers, and this thread only takes their results.
  *   `signal`: ends the work when it is aborted.
- * @throws {Error} If a worker dies.
  */
 export async function* makeRowGroups(
   campaign: Campaign,

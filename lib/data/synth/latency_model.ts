@@ -190,12 +190,7 @@ export function latencyAt(
   );
 }
 
-/**
- * The diurnal load at a location and time, 0 to 1.
- *
- * @param timeS Seconds since 1970.
- * @param longitude Degrees east.
- */
+/** The diurnal load at a location and time, 0 to 1. */
 function diurnalLoad(timeS: number, longitude: number): number {
   const localHour = timeS / 3600 + longitude / 15;
   const share = (1 + Math.cos(2 * Math.PI * (localHour - LATENCY_CONSTANTS.busiestHour) / 24)) / 2;

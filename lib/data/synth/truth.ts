@@ -46,13 +46,7 @@ export class SyntheticTruth {
     this.#hosts = new Map(world.hosts.map((host) => [host.address, host]));
   }
 
-  /**
-   * Reads a truth file.
-   *
-   * @param path `F.truth.json`.
-   * @throws {FormatError} If the file is not a truth file.
-   * @throws {UserError} If it cannot be read.
-   */
+  /** Reads a truth file. @throws {FormatError} If the file is not a truth file. */
   static load(path: string): SyntheticTruth {
     const text = readText(path);
     try {
@@ -78,8 +72,6 @@ export class SyntheticTruth {
    * The whole distribution of the RTT of a pair at a time.
    *
    * @param src Source address, in the form of RFC 5952.
-   * @param dst Destination address.
-   * @param timeS Seconds since 1970.
    * @throws {RangeError} If an address is not a host of this world.
    */
   latencyModel(src: string, dst: string, timeS: number): LatencyModel {
@@ -107,8 +99,6 @@ export function truthPathBeside(file: string): string {
 /**
  * P(code | a reply came) = P(low <= RTT < high) with the code's bounds: the mean of -log2 P over the generator's draws is
  * the conditional entropy, the smallest loss of any model.
- *
- * @param code A canonical code.
  */
 export function codeProbability(model: LatencyModel, code: number): number {
   const { lowMs, highMs } = rttCodeBounds(code);

@@ -25,8 +25,6 @@ export interface ContextForm {
   /**
    * Writes one of these contexts.
    *
-   * @param out Takes the tokens.
-   * @param start Index of the first.
    * @param histories (tokens, 2), zeros, takes the history features.
    * @returns Index after the last.
    */

@@ -253,8 +253,6 @@ export function numContextsOfRow(numMeasurements: number, config: SamplingConfig
  *
  * @param row The row, of at least one measurement.
  * @param maxTokens Largest length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
- * @param random Source of every choice.
- * @param config Shares of the timestamp modes.
  */
 export function sampleContext(
   row: PreparedRow,

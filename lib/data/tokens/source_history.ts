@@ -38,7 +38,6 @@ export class SourceHistory {
   /**
    * @param maxContext How many measurements a context has at most.
    * @param sequenceLength Tokens of the model's sequence, for {@link growingContextOf}.
-   * @param maxKept For tests.
    */
   constructor(
     readonly maxContext: number,
@@ -59,12 +58,7 @@ export class SourceHistory {
     this.#numKept = 0;
   }
 
-  /**
-   * Adds a measurement.
-   *
-   * @param pair The name of its pair of addresses.
-   * @param timeUs Not before any that was added.
-   */
+  /** Adds a measurement. @param timeUs Not before any that was added. */
   add(pair: string, timeUs: number, measurement: TokenMeasurement): void {
     if (this.maxContext === 0) return;
     this.#advance(timeUs);
@@ -94,8 +88,6 @@ export class SourceHistory {
    * model reads both in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext` or the
    * model's sequence, it begins again with the newest of {@link contextOf} that fill at most half of either.
    *
-   * @param timeUs As of {@link contextOf}.
-   * @param asked The measurement.
    * @returns At most `maxContext`, oldest first.
    */
   growingContextOf(pair: string, timeUs: number, asked: TokenMeasurement): TokenMeasurement[] {

@@ -14,7 +14,6 @@ export class TokenError extends UserError {
    * Puts the position before the message.
    *
    * @param position Index of the wrong token in the stream; the stream's length if it ends too early.
-   * @param message The found tokens and the expected ones.
    */
   constructor(readonly position: number, message: string) {
     super(`Cannot decode tokens at position ${position}: ${message}`);

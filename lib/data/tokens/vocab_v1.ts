@@ -162,14 +162,12 @@ export interface RttEncoding {
    * Writes an RTT.
    *
    * @param rttMs Milliseconds, 0..maxRttMs, or null for no reply.
-   * @param out 8 bytes.
    * @throws {RangeError} If the RTT is negative, not finite or too large.
    */
   encode(rttMs: number | null, out: DataView): void;
   /**
    * Decodes the bytes of {@link encode}.
    *
-   * @param bytes 8 bytes.
    * @returns Milliseconds, null for no reply, or undefined if no encoder writes these bytes.
    */
   decode(bytes: DataView): number | null | undefined;
@@ -232,7 +230,6 @@ export const LOG_RTT: RttEncoding = {
  * The RTT in whole microseconds, larger ones as the clip.
  *
  * @param clipUs The clip, a positive integer, such as a quantile of the data.
- * @throws {RangeError} If the clip is not such an integer.
  */
 export function clippedRtt(clipUs: number): RttEncoding {
   if (!Number.isSafeInteger(clipUs) || clipUs < 1) {
@@ -422,9 +419,6 @@ export class WholeMeasurementWriter {
    * encoding's range are written as its largest one.
    *
    * @param measurement The measurement; its RTT is rounded to f32, as in probe rows.
-   * @param order Its fields, as in vocabulary v2.
-   * @returns Number of tokens written.
-   * @throws {RangeError} See {@link write}.
    */
   writeFields(measurement: FieldMeasurement, order: readonly Field[]): number {
     const { source, destination, timeS } = measurement;
@@ -445,7 +439,6 @@ export class WholeMeasurementWriter {
    *
    * @param order Its blocks, each once, such as {@link blockOrder} gives.
    * @param length Number of tokens of these blocks; by default that of all seven.
-   * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens; nothing is written then.
    */
   write(

@@ -118,13 +118,7 @@ export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32
   return lengths;
 }
 
-/**
- * Number of tokens of a measurement without its time.
- *
- * @param numSourceBytes 4 or 16.
- * @param numDestinationBytes 4 or 16.
- * @param isFailed Whether there was no reply.
- */
+/** Number of tokens of a measurement without its time. */
 export function untimedLength(
   numSourceBytes: number,
   numDestinationBytes: number,
@@ -168,7 +162,6 @@ export interface DecodedMeasurement extends TokenMeasurement {
  * Reads the tokens of one context.
  *
  * @param tokens The whole context, from a MeasurementStart to the end of a measurement; may be empty.
- * @returns Its measurements.
  * @throws {TokenError} If the tokens are not a writer's output, with the position.
  */
 export function decodeTokens(tokens: Uint16Array): DecodedMeasurement[] {
@@ -267,12 +260,7 @@ export class TokenWriter {
   previousTimeS: number | null = null;
   readonly #out: Uint16Array;
 
-  /**
-   * Begins a context.
-   *
-   * @param out Takes the tokens; nothing is written beyond its end.
-   * @param at Index of the first one.
-   */
+  /** Begins a context. @param out Takes the tokens; nothing is written beyond its end. */
   constructor(out: Uint16Array, at = 0) {
     this.#out = out;
     this.at = at;
@@ -282,7 +270,6 @@ export class TokenWriter {
    * Writes a measurement. A time before the last one is written as a gap of 0 s, so it is read as the last one.
    *
    * @param order Its blocks, each once; `time` is skipped if the measurement has no time.
-   * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens.
    */
   write(measurement: TokenMeasurement, order: readonly Field[]): number {

@@ -46,11 +46,7 @@ export class TokenShards implements Disposable {
     return this.#count();
   }
 
-  /**
-   * Adds a sequence; the array may be reused afterwards.
-   *
-   * @throws {UserError} If the disk is full.
-   */
+  /** Adds a sequence; the array may be reused afterwards. */
   append(tokens: Uint16Array): Promise<void> | undefined {
     this.#writer ??= new TokenParquetWriter(join(this.#output.folder, this.#name), this.#options);
     this.#writer.append(tokens);
@@ -138,11 +134,7 @@ export class TokenParquetWriter {
   #numGroupTokens = 0;
   #lengths: number[] = [];
 
-  /**
-   * Opens the file under its temporary name.
-   *
-   * @throws {UserError} If the file cannot be made.
-   */
+  /** Opens the file under its temporary name. */
   constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
     this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
     this.#output = new ParquetOutput(path, metadata);
@@ -152,7 +144,6 @@ export class TokenParquetWriter {
    * Appends a sequence; the array may be reused afterwards.
    *
    * @param tokens At least one token, each below the vocabulary's size.
-   * @throws {UserError} If the disk is full.
    */
   append(tokens: Uint16Array): void {
     ensure(tokens.length > 0, "a sequence has no tokens");
@@ -167,12 +158,7 @@ export class TokenParquetWriter {
     this.#numTokens += tokens.length;
   }
 
-  /**
-   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
-   *
-   * @returns The counts of the file.
-   * @throws {UserError} If the disk is full.
-   */
+  /** Writes the remaining rows and the footer, flushes to the disk and gives the file its name. */
   close(): { sequences: number; tokens: number } {
     this.#flush();
     this.#output.close(SCHEMA);

@@ -35,12 +35,7 @@ export class KeyTable {
   /** Id + 1, or 0 for a free slot. */
   #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
 
-  /**
-   * The id of a key.
-   *
-   * @param words Holds the four words, from `at` on.
-   * @param kind The kind of key, u8.
-   */
+  /** The id of a key. */
   idOf(words: Uint32Array, at: number, kind: number): number {
     const w0 = words[at];
     const w1 = words[at + 1];
@@ -202,14 +197,7 @@ export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
 
 const TWO_32 = 2 ** 32;
 
-/**
- * The hash of a 128-bit key.
- *
- * @param words Four u32.
- * @param kind One of {@link KeyKind}.
- * @param seed The run's seed, u32.
- * @returns Four u32: two for the key's position, two for its split.
- */
+/** The hash of a 128-bit key. @returns Four u32: two for the key's position, two for its split. */
 export function hashKey(
   words: readonly [number, number, number, number],
   kind: number,
@@ -222,7 +210,6 @@ export function hashKey(
  * Writes the words of an address: an IPv4 address is the last word, an IPv6 address all four, big-endian.
  *
  * @param bytes 4 or 16 bytes.
- * @param out Takes the four words, from `at` on.
  */
 export function addressToWords(bytes: Uint8Array, out: Uint32Array, at: number): void {
   out.fill(0, at, at + 4);

@@ -34,12 +34,7 @@ export class TimeSorter {
   #spareKeys = new Float64Array(0);
   #spareRows = new Uint32Array(0);
 
-  /**
-   * Sorts `rows`, in place, by `timesUs[row]`, ascending and stable.
-   *
-   * @param rows Row numbers.
-   * @param timesUs The time of each row number.
-   */
+  /** Sorts `rows`, in place, by `timesUs[row]`, ascending and stable. */
   sort(rows: Uint32Array, timesUs: Float64Array): void {
     const n = rows.length;
     if (isSorted(rows, timesUs)) return;
@@ -164,12 +159,7 @@ export class PartitionSorter {
     this.#maxRows = rowsWithin(options.memoryBytes, rowBytes(spill.schema));
   }
 
-  /**
-   * Passes the rows of a partition to the sink in order.
-   *
-   * @param onStep Called now and then, so that the caller can yield to the event loop.
-   * @throws {UserError} If the disk is full.
-   */
+  /** Passes the rows of a partition to the sink in order. */
   async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     const numRows = this.#spill.numRows[partition];
     if (numRows === 0) return;

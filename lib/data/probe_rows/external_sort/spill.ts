@@ -105,9 +105,7 @@ class BlockFormat {
   /**
    * The bytes of a block.
    *
-   * @param columns The rows; ids in key columns.
    * @param header Its header; the number of rows must be such that keys have u16 indexes.
-   * @param keys The keys of the ids.
    * @returns A view, valid until the next call.
    */
   encode(
@@ -237,10 +235,7 @@ export class SpillWriter {
   /**
    * Makes the file; replaces an older one of the same name.
    *
-   * @param path The spill file.
-   * @param schema The columns.
    * @param options `numPartitions`; `bufferBytes`: memory for rows not yet written.
-   * @throws {UserError} If the file cannot be made.
    */
   constructor(
     readonly path: string,
@@ -265,7 +260,6 @@ export class SpillWriter {
    *
    * @param rows The rows. If the generation of their keys has changed, `words` and `kinds` must be new arrays.
    * @param partitionOf The partition of each row, or the number of partitions for a row to skip.
-   * @throws {UserError} If the disk is full.
    */
   append(rows: SpillRows, partitionOf: Uint32Array): void {
     const numPartitions = this.#fill.length;
@@ -275,13 +269,7 @@ export class SpillWriter {
     }
   }
 
-  /**
-   * Appends rows to one partition.
-   *
-   * @param rows Holds the rows; see {@link append}.
-   * @param order The indexes of the rows, in the order of writing.
-   * @throws {UserError} If the disk is full.
-   */
+  /** Appends rows to one partition. @param order The indexes of the rows, in the order of writing. */
   appendTo(partition: number, { columns, keys }: Omit<SpillRows, "numRows">, order: Uint32Array): void {
     this.#useKeys(keys);
     for (let from = 0; from < order.length;) {
@@ -295,11 +283,7 @@ export class SpillWriter {
     }
   }
 
-  /**
-   * Writes the buffered rows, flushes to the disk and closes.
-   *
-   * @throws {UserError} If the disk is full.
-   */
+  /** Writes the buffered rows, flushes to the disk and closes. */
   finish(): SpillIndex {
     this.#flushAll();
     this.#file.flush();
@@ -334,11 +318,7 @@ export class SpillWriter {
     for (let partition = 0; partition < this.#fill.length; partition++) this.flush(partition);
   }
 
-  /**
-   * Writes the buffered rows of a partition.
-   *
-   * @throws {UserError} If the disk is full.
-   */
+  /** Writes the buffered rows of a partition. */
   flush(partition: number): void {
     const numRows = this.#fill[partition];
     if (numRows === 0 || !this.#keys) return;
@@ -427,7 +407,6 @@ export class SpillReader implements Disposable {
 /**
  * The rows of each bucket, in their order (a counting sort).
  *
- * @param bucketOf The bucket of each row.
  * @returns `order`: row numbers, bucket after bucket; `starts`: the begin of each bucket in it, and the end.
  */
 export function bucketRows(
