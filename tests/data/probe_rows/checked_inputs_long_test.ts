@@ -5,7 +5,7 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess, succeed } from "../../cli/process.ts";
+import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 
@@ -21,9 +21,7 @@ async function makeChain(folder: TemporaryFolder): Promise<void> {
 /** Runs the stages one after the other; each has to end with 1 and one line that matches. */
 async function assertRefused(stages: readonly string[][], message: RegExp): Promise<void> {
   for (const args of stages) {
-    const { code, stdout, stderr } = await runStageProcess(args);
-    assertMatch(stderr, message, args.join(" "));
-    assertEquals([code, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
+    assertMatch(await refused(runStageProcess(args), 1), message, args.join(" "));
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { splitModeOf } from "../../../lib/eval/eval_rows.ts";
-import { runStageProcess, succeed } from "../../cli/process.ts";
+import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
@@ -29,9 +29,7 @@ function rowsTask(folder: TemporaryFolder, output: string, task: string, numShar
 }
 
 async function assertRefused(args: string[], message: RegExp): Promise<void> {
-  const { code, stdout, stderr } = await runStageProcess(args);
-  assertMatch(stderr, message);
-  assertEquals([code, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
+  assertMatch(await refused(runStageProcess(args), 1), message);
 }
 
 /** The hashes of the first three ArrayRecord files of train. */
@@ -51,7 +49,6 @@ Deno.test("a task of probe-rows does without parts of shards that it does not re
       () => Deno.symlinkSync("nowhere", other),
       /shard-00006.* is a link to nowhere, which does not exist/,
     ],
-    ["folder", () => Deno.mkdirSync(`${other}/deep.parquet`, { recursive: true }), /shard-00006.* bytes, /],
     ["nothing", () => {}, /shard-00006-part-00002-of-00004.parquet is missing, expected all that/],
   ];
   for (const [name, breaking, message] of breaks) {
@@ -116,6 +113,4 @@ Deno.test("what reads probe rows takes tasks that read different parts, also non
   assertEquals(splitModeOf(folder.at("rows")), "pair");
   assertStringIncludes((await succeed("status", folder.at("rows"))).stdout, "done");
   await succeed("inspect", folder.at("rows"), "--verify");
-  Deno.removeSync(folder.at("rows/manifest-00002-of-00004.json"));
-  await assertRefused(["inspect", folder.at("rows")], /task 2\/4 of probe-rows is missing/);
 });

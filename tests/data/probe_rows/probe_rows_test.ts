@@ -36,67 +36,47 @@ import { folderHashes, PROBE_ROWS_OPTIONS } from "./stage_fixtures.ts";
 /** So little that partitions hold at most 1,024 rows and larger sources are sorted on disk. */
 const TINY_MEMORY_BYTES = 1e5;
 
-async function readRecords(folder: string, split: string): Promise<ProbeRow[]> {
+async function readRecords(folder: string): Promise<ProbeRow[]> {
   const rows: ProbeRow[] = [];
-  const names = [...Deno.readDirSync(join(folder, split))].map(({ name }) => name).sort();
-  for (const name of names) {
-    const path = join(folder, split, name);
-    const reader = await ArrayRecordReader.open(path);
-    for (const record of reader) rows.push(decodeProbeRow(record.slice(), { path }));
-    reader.close();
+  for (const name of Object.keys(folderHashes(folder)).filter((name) => name.endsWith(".arrayrecord"))) {
+    using reader = await ArrayRecordReader.open(join(folder, name));
+    for (const record of reader) rows.push(decodeProbeRow(record.slice(), { path: name }));
   }
   return rows;
 }
 
-type Measurement = string;
+type Measurement = readonly [source: bigint, ...unknown[]];
 
-/** The measurements of each source, by src_id, in the order in which they stand. */
-function bySource(rows: ProbeRow[]): Map<bigint, Measurement[]> {
-  const sources = new Map<bigint, Measurement[]>();
-  for (const row of rows) {
-    const list = sources.get(row.srcId) ?? [];
-    sources.set(row.srcId, list);
-    for (let i = 0; i < row.eventTimeUs.length; i++) {
-      const src = row.srcAddrs[row.srcIndex[i]];
-      const dst = row.dstAddrs[row.dstIndex[i]];
-      list.push(`${row.eventTimeUs[i]} ${src} ${dst} ${row.ipVersion[i]} ${row.rttMs[i]}`);
-    }
-  }
+/** The measurements of each source as texts, in their order. */
+function bySource(measurements: readonly Measurement[]): Record<string, string[]> {
+  const sources: Record<string, string[]> = {};
+  for (const [source, ...rest] of measurements) (sources[String(source)] ??= []).push(rest.join(" "));
   return sources;
 }
 
-/** The expected rows of the stage, by the plainest means: a Map and the language's stable sort. */
-function reference(batch: MeasurementBatch, groupBy: "src_addr" | "prb_id"): Map<bigint, Measurement[]> {
-  const groups = new Map<bigint, { timeUs: number; text: Measurement }[]>();
-  for (let row = 0; row < batch.numRows; row++) {
-    const src = batch.srcAddr[row];
-    const key = groupBy === "src_addr" ? probeRowSrcId(src) : BigInt(batch.prbId?.[row] ?? -1);
-    const list = groups.get(key) ?? [];
-    groups.set(key, list);
-    const timeUs = batch.eventTimeUs[row];
-    const rttMs = Math.fround(batch.rttMs[row]);
-    list.push({ timeUs, text: `${timeUs} ${src} ${batch.dstAddr[row]} ${batch.ipVersion[row]} ${rttMs}` });
-  }
-  const entries = [...groups].map(([key, list]) =>
-    [key, list.sort((a, b) => a.timeUs - b.timeUs).map(({ text }) => text)] as const
+/** Asserts that the records hold the rows of a batch by source and time: by the language's stable sort. */
+function assertHolds(rows: ProbeRow[], batch: MeasurementBatch, groupBy: "src_addr" | "prb_id"): void {
+  const found = rows.flatMap((row) =>
+    Array.from(row.eventTimeUs, (timeUs, i): Measurement => [
+      ...[row.srcId, timeUs, row.srcAddrs[row.srcIndex[i]]] as const,
+      ...[row.dstAddrs[row.dstIndex[i]], row.ipVersion[i], row.rttMs[i]],
+    ])
   );
-  return new Map(entries);
-}
-
-/** Asserts that the records hold what the reference says, with a short message where they do not. */
-function assertHolds(rows: ProbeRow[], wanted: Map<bigint, Measurement[]>): void {
-  const found = bySource(rows);
-  assertEquals([...found.keys()].sort(), [...wanted.keys()].sort());
-  for (const [source, measurements] of wanted) {
-    measurements.forEach((text, i) =>
-      assertEquals(found.get(source)?.[i], text, `${source}, measurement ${i}`)
-    );
-    assertEquals(found.get(source)?.length, measurements.length);
-  }
-}
-
-async function allRecords(folder: string): Promise<ProbeRow[]> {
-  return (await Promise.all(SPLIT_NAMES.map((split) => readRecords(folder, split)))).flat();
+  const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, prbId = [] } = batch;
+  const keyOf = (row: number) => groupBy === "src_addr" ? probeRowSrcId(srcAddr[row]) : BigInt(prbId[row]);
+  const wanted = Array.from(srcAddr.keys()).sort((a, b) => eventTimeUs[a] - eventTimeUs[b]).map((
+    row,
+  ): Measurement => [
+    ...[
+      keyOf(row),
+      eventTimeUs[row],
+      srcAddr[row],
+      dstAddr[row],
+      ipVersion[row],
+      Math.fround(rttMs[row]),
+    ] as const,
+  ]);
+  assertEquals(bySource(found), bySource(wanted));
 }
 
 Deno.test("buildProbeRows() gives each source's measurements in time order, cut at the row size, whatever the memory", async () => {
@@ -110,9 +90,9 @@ Deno.test("buildProbeRows() gives each source's measurements in time order, cut 
     const options = { ...PROBE_ROWS_OPTIONS, inputs, groupBy, maxRowSizeBytes: 12_000 };
     const output = folder.at(`${groupBy}-large`);
     const { splits } = await buildProbeRows({ ...options, output });
-    const rows = await allRecords(output);
+    const rows = await readRecords(output);
     // Equal times stay in the order of the file, and the cut parts of a history in order of time.
-    assertHolds(rows, reference(batch, groupBy));
+    assertHolds(rows, batch, groupBy);
     const sum = (count: string) => SPLIT_NAMES.reduce((sum, split) => sum + splits[split][count], 0);
     assertEquals([sum("measurements"), sum("records"), sum("shards")], [20_000, rows.length, 6]);
     const parts = Map.groupBy(rows, ({ srcId }) => srcId);
@@ -138,7 +118,7 @@ Deno.test("buildProbeRows() agrees with the reference on any small input", async
       writeParquet(folder.at("in.parquet"), batch);
       const output = folder.at("out");
       await buildProbeRows({ ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output });
-      assertHolds(await allRecords(output), reference(batch, "src_addr"));
+      assertHolds(await readRecords(output), batch, "src_addr");
     }),
     { numRuns: 8 },
   );

@@ -24,10 +24,6 @@ Deno.test("CANONICAL_RTT_CODES has the 33,791 codes, ascending", () => {
   assert(CANONICAL_RTT_CODES.every((code, i) => i === 0 || code > CANONICAL_RTT_CODES[i - 1]));
 });
 
-Deno.test("encodeRttCode() gives back every canonical code from its decoded RTT", () => {
-  for (const code of CANONICAL_RTT_CODES) assertEquals(encodeRttCode(decodeRttCode(code)), code);
-});
-
 Deno.test("encodeRttCode() follows the formula by hand", () => {
   assertEquals(encodeRttCode(0), 1);
   assertEquals(encodeRttCode(0.0004), 1);
@@ -46,32 +42,18 @@ Deno.test("encodeRttCode() refuses what is no RTT", () => {
   }
 });
 
-Deno.test("decodeRttCode() is within 0.049 % from 2.048 ms on, and within 1 µs below", () => {
-  const exponent = fc.double({ min: -3, max: 9.6, noNaN: true });
-  fc.assert(
-    fc.property(exponent, (log10RttMs) => {
-      const rttMs = 10 ** log10RttMs;
-      const errorMs = Math.abs(decodeRttCode(encodeRttCode(rttMs)) - rttMs);
-      assert(rttMs >= 2.048 ? errorMs <= 0.00049 * rttMs : errorMs <= 0.001, `${rttMs}: ${errorMs}`);
-    }),
-    { numRuns: 5000 },
-  );
-});
-
-Deno.test("encodeRttCode() is monotone", () => {
-  const rttMs = fc.double({ min: 0, max: 1e7, noNaN: true });
-  fc.assert(
-    fc.property(rttMs, rttMs, (a, b) => encodeRttCode(Math.min(a, b)) <= encodeRttCode(Math.max(a, b))),
-  );
-});
-
-Deno.test("rttCodeBounds() tiles the RTTs from 0 to infinity, in the order of the codes", () => {
+Deno.test("rttCodeBounds() tiles the RTTs from 0 to infinity in the codes' order, which decode with the stated errors", () => {
   let endMs = 0;
   for (const code of CANONICAL_RTT_CODES) {
     const { lowMs, highMs } = rttCodeBounds(code);
+    const rttMs = decodeRttCode(code);
     assertEquals(lowMs, endMs);
-    assert(decodeRttCode(code) >= lowMs && decodeRttCode(code) < highMs);
-    assertEquals(encodeRttCode(lowMs), code);
+    assert(rttMs >= lowMs && rttMs < highMs);
+    assertEquals([encodeRttCode(lowMs), encodeRttCode(rttMs)], [code, code]);
+    if (highMs < Infinity) {
+      const errorMs = Math.max(rttMs - lowMs, highMs - rttMs);
+      assert(errorMs <= (lowMs >= 2.048 ? 0.00049 * lowMs : 0.001 + 1e-12), `${code}: ${errorMs} ms`);
+    }
     endMs = highMs;
   }
   assertEquals(endMs, Infinity);
