@@ -156,18 +156,18 @@ function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling
   return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
 }
 
-// A pseudo-random order of 0..n-1 without a table: the row at a rank of an epoch's order is computed from
-// the rank, so the order takes no memory and can be resumed anywhere.
-//
-// A balanced Feistel network over the smallest even number of bits that holds n, with Philox as round function;
-// values of n or more are permuted again until they fall below n ("cycle walking").
-// Luby and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
-// CT-RSA 2002, method 2.
-
 /** Luby and Rackoff need 4 rounds; small domains need more to look uniform (tests/data/loader/batches_test.ts). */
 const NUM_ROUNDS = 8;
 
-/** A permutation of 0..n-1 that is chosen by a seed, a stream name and an index. */
+/**
+ * A pseudo-random permutation of 0..n-1 without a table: values are computed from their ranks, so that an order takes no
+ * memory and can be resumed anywhere.
+ *
+ * A balanced Feistel network over the smallest even number of bits that holds n, with Philox as round function;
+ * values of n or more are permuted again until they fall below n ("cycle walking").
+ * Luby and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
+ * CT-RSA 2002, method 2.
+ */
 export class Permutation {
   readonly #halfBits: number;
   readonly #key: [number, number];

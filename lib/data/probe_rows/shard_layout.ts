@@ -6,14 +6,14 @@
  *
  * @module
  */
+import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
 import { type ArrayTask, shareOf, taskSuffix } from "../../io/files/array_task.ts";
-import { SPLIT_NAMES, type SplitName } from "./splits.ts";
-import { basename, dirname, join } from "@std/path";
 import type { IsRead } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
 import { realPath } from "../../io/files/real_path.ts";
 import { listTasks, manifestName } from "../../io/files/task_manifests.ts";
+import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const TWO_32 = 2 ** 32;
 
@@ -104,9 +104,6 @@ function padded(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-// Finds the parts of shards that a task of `probe-rows` reads. The task checks no others: otherwise every task would
-// check all parts.
-
 /** The options of `shard` that decide the shard of a source. */
 const placingSchema = z.object({
   groupBy: z.string(),
@@ -125,7 +122,7 @@ interface WantedRecords {
 }
 
 /**
- * Finds the parts that a task needs. `checkOutputs()` checks that they exist and that all tasks of `shard` are done.
+ * Finds the parts of shards that a task needs and therefore checks (`checkOutputs()`).
  *
  * @returns `isRead`: false for parts that hold no rows for the task; `manifests`: those of all parts, including
  *   that are not read. Undefined if the task has to read everything: it is the only one, or not all are folders of

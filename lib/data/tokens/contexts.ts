@@ -10,6 +10,8 @@
 import * as z from "zod";
 import { partitionPoint } from "../../base/collections.ts";
 import { drawDistinct, type RandomStream } from "../../base/random.ts";
+import type { PreparedRow } from "../loader/prepared_row.ts";
+import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "./rtt_history.ts";
 import {
   type Field,
   FIELD_ORDERS,
@@ -18,10 +20,6 @@ import {
   timeLength,
   type TokenMeasurement,
 } from "./vocab_v2.ts";
-import type { PreparedRow } from "../loader/prepared_row.ts";
-import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "./rtt_history.ts";
-
-// The section of a run's configuration for drawing contexts.
 
 const share = z.number().min(0).max(1);
 
@@ -76,10 +74,90 @@ export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): Sa
   return { ...sampling, unknownSourceShare: 0 };
 }
 
-// Chooses the measurements of a context: drawn from a window of a row, as many as fit.
-
 /** Tokens of the shortest measurement: IPv4, failed, without a time. */
 export const MIN_MEASUREMENT_TOKENS = 12;
+/** Tokens of the longest measurement: IPv6 with an absolute time. */
+export const MAX_MEASUREMENT_TOKENS = 47;
+/** In a partially timed context the share of measurements that lose their time is uniform between these. */
+const MIN_UNTIMED_SHARE = 0.1;
+const MAX_UNTIMED_SHARE = 0.9;
+/** The largest log2 of the number of unknown RTTs. */
+const MAX_LOG_UNKNOWN = 7;
+
+/** The measurements of a context that have a time: all, some, none. */
+export type TimestampMode = "full" | "partial" | "none";
+
+/** A measurement of a context, with the order of its blocks. */
+export interface ContextMeasurement extends TokenMeasurement {
+  order: readonly Field[];
+  /** The RTT of `rttCode`, milliseconds; null if there was no reply. */
+  rttMs: number | null;
+  /** The history features of its pair's earlier RTTs in the row. */
+  rttHistory: RttHistory | undefined;
+}
+
+/** Measurements in the order of writing. */
+export interface Context {
+  mode: TimestampMode;
+  measurements: ContextMeasurement[];
+  numTokens: number;
+}
+
+/**
+ * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if
+ * empty.
+ */
+export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
+  return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
+}
+
+/**
+ * Draws one context.
+ *
+ * @param row The row, of at least one measurement.
+ * @param maxTokens Largest length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
+ */
+export function sampleContext(
+  row: PreparedRow,
+  maxTokens: number,
+  random: RandomStream,
+  config: SamplingConfig,
+): Context {
+  const mode = drawMode(random, config);
+  const timedShare = drawTimedShare(mode, random);
+  const maxCount = config.maxMeasurements ?? Infinity;
+  let keys = row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random);
+  if (!keys) {
+    const candidates = drawCandidates(row, config.fewDestinationsShare, random);
+    const isDense = isDrawn(config.denseWindowShare, random);
+    keys = drawWindow(row, candidates, { isDense, maxTokens, maxCount, timedShare, random });
+  }
+  const numTokens = lengthOfKeys(row, keys);
+  const measurements: ContextMeasurement[] = [];
+  const hasQueryOrder = isDrawn(config.queryOrderShare, random);
+  const sources = drawSources(row.sources, config.unknownSourceShare, random);
+  const numUnknown = drawUnknown(config.staleHistoryShare, random);
+  for (const key of arrange(keys, random)) {
+    const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
+    measurements.push(measurementOf(row, sources, key, { order, numUnknown }));
+  }
+  return { mode, measurements, numTokens };
+}
+
+/**
+ * Cuts a context in two between measurements. The first time of the second part becomes absolute.
+ *
+ * @param context The context, of more than `numFirst` measurements.
+ * @param numFirst Number of measurements in the first part, 1 or more.
+ */
+export function cutContext(context: Context, numFirst: number): [Context, Context] {
+  const part = (measurements: ContextMeasurement[]): Context => ({
+    mode: context.mode,
+    measurements,
+    numTokens: prefixLengths(measurements)[measurements.length],
+  });
+  return [part(context.measurements.slice(0, numFirst)), part(context.measurements.slice(numFirst))];
+}
 
 // A drawn measurement is a key: 2 * its index in the row, + 1 if it has its time. Keys sort by time, and one array of
 // small integers holds a draw.
@@ -213,74 +291,6 @@ function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
   return numTokens;
 }
 
-/** Tokens of the longest measurement: IPv6 with an absolute time. */
-export const MAX_MEASUREMENT_TOKENS = 47;
-/** In a partially timed context the share of measurements that lose their time is uniform between these. */
-const MIN_UNTIMED_SHARE = 0.1;
-const MAX_UNTIMED_SHARE = 0.9;
-/** The largest log2 of the number of unknown RTTs. */
-const MAX_LOG_UNKNOWN = 7;
-
-/** The measurements of a context that have a time: all, some, none. */
-export type TimestampMode = "full" | "partial" | "none";
-
-/** A measurement of a context, with the order of its blocks. */
-export interface ContextMeasurement extends TokenMeasurement {
-  order: readonly Field[];
-  /** The RTT of `rttCode`, milliseconds; null if there was no reply. */
-  rttMs: number | null;
-  /** The history features of its pair's earlier RTTs in the row. */
-  rttHistory: RttHistory | undefined;
-}
-
-/** Measurements in the order of writing. */
-export interface Context {
-  mode: TimestampMode;
-  measurements: ContextMeasurement[];
-  numTokens: number;
-}
-
-/**
- * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if
- * empty.
- */
-export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
-  return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
-}
-
-/**
- * Draws one context.
- *
- * @param row The row, of at least one measurement.
- * @param maxTokens Largest length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
- */
-export function sampleContext(
-  row: PreparedRow,
-  maxTokens: number,
-  random: RandomStream,
-  config: SamplingConfig,
-): Context {
-  const mode = drawMode(random, config);
-  const timedShare = drawTimedShare(mode, random);
-  const maxCount = config.maxMeasurements ?? Infinity;
-  let keys = row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random);
-  if (!keys) {
-    const candidates = drawCandidates(row, config.fewDestinationsShare, random);
-    const isDense = isDrawn(config.denseWindowShare, random);
-    keys = drawWindow(row, candidates, { isDense, maxTokens, maxCount, timedShare, random });
-  }
-  const numTokens = lengthOfKeys(row, keys);
-  const measurements: ContextMeasurement[] = [];
-  const hasQueryOrder = isDrawn(config.queryOrderShare, random);
-  const sources = drawSources(row.sources, config.unknownSourceShare, random);
-  const numUnknown = drawUnknown(config.staleHistoryShare, random);
-  for (const key of arrange(keys, random)) {
-    const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
-    measurements.push(measurementOf(row, sources, key, { order, numUnknown }));
-  }
-  return { mode, measurements, numTokens };
-}
-
 /** The number of a pair's newest RTTs that are unknown in a context: in a share of contexts 1 to 127, log-uniform. */
 function drawUnknown(share: number, random: RandomStream): number {
   return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
@@ -302,21 +312,6 @@ function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistor
 
 /** Overwritten by each call of {@link historyOf}, of which there are millions. */
 const HISTORY_CODES = new Uint16Array(NUM_HISTORY_RTTS);
-
-/**
- * Cuts a context in two between measurements. The first time of the second part becomes absolute.
- *
- * @param context The context, of more than `numFirst` measurements.
- * @param numFirst Number of measurements in the first part, 1 or more.
- */
-export function cutContext(context: Context, numFirst: number): [Context, Context] {
-  const part = (measurements: ContextMeasurement[]): Context => ({
-    mode: context.mode,
-    measurements,
-    numTokens: prefixLengths(measurements)[measurements.length],
-  });
-  return [part(context.measurements.slice(0, numFirst)), part(context.measurements.slice(numFirst))];
-}
 
 function drawMode(random: RandomStream, config: SamplingConfig): TimestampMode {
   const { full, partial } = config.timestampModes;

@@ -36,7 +36,7 @@ export class SourceHistory {
   #waiting: Kept[] = [];
 
   /**
-   * @param maxContext How many measurements a context has at most.
+   * @param maxContext Largest number of measurements of a context.
    * @param sequenceLength Tokens of the model's sequence, for {@link growingContextOf}.
    */
   constructor(
@@ -66,11 +66,10 @@ export class SourceHistory {
   }
 
   /**
-   * The context of a measurement: the newest earlier ones of the same pair; where these are fewer, also the newest
-   * others.
+   * The context of a measurement: the newest older ones of the same pair and, if these are fewer than `limit`, the
+   * newest others.
    *
-   * @param timeUs Its time; only older measurements count. Not before any that was added.
-   * @param limit How many at most (`maxContext`).
+   * @param timeUs Its time, not before any that was added.
    * @returns Oldest first.
    */
   contextOf(pair: string, timeUs: number, limit: number = this.maxContext): TokenMeasurement[] {
@@ -84,9 +83,9 @@ export class SourceHistory {
   }
 
   /**
-   * A context of a measurement, which is added next. It goes on where that of the one before of its pair ended, so that a
-   * model reads both in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext` or the
-   * model's sequence, it begins again with the newest of {@link contextOf} that fill at most half of either.
+   * A context of a measurement, which is added next: the pair's last context and its measurements since, so that a model
+   * reads both contexts in one pass. If it would be longer than `maxContext` or the model's sequence, it starts over with
+   * the newest of {@link contextOf} that fill at most half of either.
    *
    * @returns At most `maxContext`, oldest first.
    */
@@ -104,7 +103,7 @@ export class SourceHistory {
     return context;
   }
 
-  /** Takes in what is older than a time. */
+  /** Keeps the waiting measurements that are older than a time. */
   #advance(timeUs: number): void {
     if (this.#waiting.length === 0 || this.#waiting[0].timeUs >= timeUs) return;
     for (const kept of this.#waiting) this.#keep(kept);

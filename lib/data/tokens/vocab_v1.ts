@@ -136,22 +136,21 @@ export function fieldsLength({ source, destination, timeS }: FieldMeasurement): 
   return 1 + 4 + 9 + (timeS === null ? 0 : 9) + source.length + destination.length;
 }
 
-// The four encodings of an RTT in vocabulary v1, 8 bytes, big-endian.
-//
-// | name      | the 8 bytes                                                | no reply    | error                 |
-// | --------- | ---------------------------------------------------------- | ----------- | --------------------- |
-// | `float64` | IEEE 754 bits of the milliseconds                          | -1.0        | none                  |
-// | `fixed`   | whole microseconds, rounded, u64                           | all bits 1  | 0.5 µs                |
-// | `log`     | u16: one of 65,535 buckets, log-spaced from 1 µs to 1000 s | code 65,535 | 0.016 % within these  |
-// | `clipped` | as `fixed`, at most the given clip                         | all bits 1  | 0.5 µs up to the clip |
-//
-// An encoder writes one form of each value, and a decoder accepts no other.
-
 export const RTT_ENCODING_NAMES: readonly RttEncodingName[] = ["float64", "fixed", "log", "clipped"];
 /** One of the encodings. */
 export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
 
-/** Encodes RTTs as 8 bytes and decodes them. */
+/**
+ * Encodes RTTs as 8 bytes, big-endian, and decodes them. An encoder writes one form of each value, and a decoder accepts
+ * no other.
+ *
+ * | name      | the 8 bytes                                                | no reply    | error                 |
+ * | --------- | ---------------------------------------------------------- | ----------- | --------------------- |
+ * | `float64` | IEEE 754 bits of the milliseconds                          | -1.0        | none                  |
+ * | `fixed`   | whole microseconds, rounded, u64                           | all bits 1  | 0.5 µs                |
+ * | `log`     | u16: one of 65,535 buckets, log-spaced from 1 µs to 1000 s | code 65,535 | 0.016 % within these  |
+ * | `clipped` | as `fixed`, at most the given clip                         | all bits 1  | 0.5 µs up to the clip |
+ */
 export interface RttEncoding {
   readonly name: RttEncodingName;
   /** The clip in microseconds, for `clipped`. */
@@ -280,8 +279,6 @@ function logBucket(rttMs: number): number {
   return Math.max(0, Math.min(bucket, LOG_NUM_BUCKETS - 1));
 }
 
-// Reader. It accepts exactly the writer's output with the same RTT encoding; anything else is an error with its position.
-
 const BLOCK_OF_ROLE = new Map(BLOCKS.map((block) => [ROLE_OF[block], block]));
 
 /** A measurement with the order of its blocks and its position in the stream. */
@@ -292,11 +289,11 @@ export interface DecodedWholeMeasurement extends WholeMeasurement {
 }
 
 /**
- * Reads consecutive measurements.
+ * Reads consecutive measurements: exactly the writer's output with the same RTT encoding.
  *
  * @param tokens From a MeasurementStart to the end of a measurement; may be empty.
  * @returns The measurements; the error of an RTT is at most that of its encoding.
- * @throws {TokenError} If the tokens are not a writer's output, with the position.
+ * @throws {TokenError} At anything else, with the position.
  */
 export function decodeWholeMeasurements(
   tokens: Uint16Array,

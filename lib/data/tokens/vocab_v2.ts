@@ -146,10 +146,6 @@ function permutations(fields: readonly Field[]): Field[][] {
   );
 }
 
-// Reader. It accepts exactly the writer's output: writing the measurements again gives the same tokens. So an RTT code
-// that is not canonical, a second absolute time, or a 4-byte gap that fits one byte is an error with its
-// position, like any token that the grammar does not allow.
-
 /** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedMeasurement extends TokenMeasurement {
   /** The blocks in their order, `time` only if there was one. */
@@ -159,10 +155,11 @@ export interface DecodedMeasurement extends TokenMeasurement {
 }
 
 /**
- * Reads the tokens of one context.
+ * Reads the tokens of one context: exactly the writer's output, so that writing the measurements again gives the same
+ * tokens. An RTT code that is not canonical, a second absolute time or a 4-byte gap that fits one byte is an error.
  *
  * @param tokens The whole context, from a MeasurementStart to the end of a measurement; may be empty.
- * @throws {TokenError} If the tokens are not a writer's output, with the position.
+ * @throws {TokenError} At anything else, with the position.
  */
 export function decodeTokens(tokens: Uint16Array): DecodedMeasurement[] {
   const reader = new TokenReader(tokens);

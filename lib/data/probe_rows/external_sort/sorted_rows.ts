@@ -3,9 +3,8 @@
  * TAOCP 3, 5.4) with sorted runs on disk.
  *
  * Both give the same order, (group hash, group kind, time, order in the input), so the output does not
- * depend on the memory limit. The merge also handles a single source that is larger than memory. It holds one block
- * of every run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
- * default limit, 6 M rows a run, more than 10^11 rows in one partition).
+ * depend on the memory limit. The merge holds one block of every run: with a budget of R rows per run and 64 rows per
+ * block it reaches R^2 / 64 rows (for the default limit, 6 M rows a run, more than 10^11 rows in one partition).
  *
  * @module
  */
@@ -21,101 +20,6 @@ import {
   SpillWriter,
   type StoredBlock,
 } from "./spill.ts";
-
-// A stable sort of rows by time in typed arrays: natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes one
-// pass for the many sources that are already in order. Rows of equal time keep their order.
-
-/** Shorter ascending runs are extended to this length by insertion before they are merged. */
-const MIN_RUN_ROWS = 24;
-
-/** Sorts slices of row numbers, and reuses its scratch arrays. */
-export class TimeSorter {
-  #keys = new Float64Array(0);
-  #spareKeys = new Float64Array(0);
-  #spareRows = new Uint32Array(0);
-
-  /** Sorts `rows`, in place, by `timesUs[row]`, ascending and stable. */
-  sort(rows: Uint32Array, timesUs: Float64Array): void {
-    const n = rows.length;
-    if (isSorted(rows, timesUs)) return;
-    if (this.#keys.length < n) {
-      this.#keys = new Float64Array(n);
-      this.#spareKeys = new Float64Array(n);
-      this.#spareRows = new Uint32Array(n);
-    }
-    for (let i = 0; i < n; i++) this.#keys[i] = timesUs[rows[i]];
-    let runs = findRuns(this.#keys, rows);
-    let from: Keyed = { keys: this.#keys, rows };
-    let to: Keyed = { keys: this.#spareKeys, rows: this.#spareRows };
-    while (runs.length > 2) {
-      runs = mergePairs(from, to, runs);
-      [from, to] = [to, from];
-    }
-    if (from.rows !== rows) rows.set(from.rows.subarray(0, n));
-  }
-}
-
-function isSorted(rows: Uint32Array, timesUs: Float64Array): boolean {
-  for (let i = 1; i < rows.length; i++) {
-    if (timesUs[rows[i]] < timesUs[rows[i - 1]]) return false;
-  }
-  return true;
-}
-
-/** The begins of ascending runs, and the end; short runs are first extended by insertion. */
-function findRuns(keys: Float64Array, rows: Uint32Array): number[] {
-  const n = rows.length;
-  const starts = [0];
-  for (let begin = 0; begin < n;) {
-    let end = begin + 1;
-    while (end < n && keys[end] >= keys[end - 1]) end++;
-    const wanted = Math.min(n, begin + MIN_RUN_ROWS);
-    for (; end < wanted; end++) insert(keys, rows, begin, end);
-    starts.push(end);
-    begin = end;
-  }
-  return starts;
-}
-
-function insert(keys: Float64Array, rows: Uint32Array, begin: number, at: number): void {
-  const key = keys[at];
-  const row = rows[at];
-  let i = at;
-  for (; i > begin && keys[i - 1] > key; i--) {
-    keys[i] = keys[i - 1];
-    rows[i] = rows[i - 1];
-  }
-  keys[i] = key;
-  rows[i] = row;
-}
-
-interface Keyed {
-  keys: Float64Array;
-  rows: Uint32Array;
-}
-
-/** Merges pairs of neighbouring runs; returns the begins of the new runs, and the end. */
-function mergePairs(from: Keyed, to: Keyed, runs: number[]): number[] {
-  const starts = [0];
-  for (let r = 0; r + 1 < runs.length; r += 2) {
-    const middle = runs[r + 1];
-    const end = runs[r + 2] ?? middle;
-    merge(from, to, runs[r], middle, end);
-    starts.push(end);
-  }
-  return starts;
-}
-
-function merge(from: Keyed, to: Keyed, begin: number, middle: number, end: number): void {
-  let left = begin;
-  let right = middle;
-  for (let i = begin; i < end; i++) {
-    const takeLeft = left < middle && (right >= end || from.keys[left] <= from.keys[right]);
-    const at = takeLeft ? left++ : right++;
-    to.keys[i] = from.keys[at];
-    to.rows[i] = from.rows[at];
-  }
-}
 
 /** Bytes per row in addition to its columns: row order, slots of its keys, and the time sort's scratch. */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
@@ -316,5 +220,100 @@ class RunCursor {
     const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
       this.run - other.run;
     return order < 0;
+  }
+}
+
+/** Shorter ascending runs are extended to this length by insertion before they are merged. */
+const MIN_RUN_ROWS = 24;
+
+/**
+ * Sorts slices of row numbers by time, and reuses its scratch arrays: a natural merge sort (Knuth, TAOCP 3, 5.2.4), which
+ * takes one pass for the many sources that are already in order. Rows of equal time keep their order.
+ */
+export class TimeSorter {
+  #keys = new Float64Array(0);
+  #spareKeys = new Float64Array(0);
+  #spareRows = new Uint32Array(0);
+
+  /** Sorts `rows`, in place, by `timesUs[row]`, ascending and stable. */
+  sort(rows: Uint32Array, timesUs: Float64Array): void {
+    const n = rows.length;
+    if (isSorted(rows, timesUs)) return;
+    if (this.#keys.length < n) {
+      this.#keys = new Float64Array(n);
+      this.#spareKeys = new Float64Array(n);
+      this.#spareRows = new Uint32Array(n);
+    }
+    for (let i = 0; i < n; i++) this.#keys[i] = timesUs[rows[i]];
+    let runs = findRuns(this.#keys, rows);
+    let from: Keyed = { keys: this.#keys, rows };
+    let to: Keyed = { keys: this.#spareKeys, rows: this.#spareRows };
+    while (runs.length > 2) {
+      runs = mergePairs(from, to, runs);
+      [from, to] = [to, from];
+    }
+    if (from.rows !== rows) rows.set(from.rows.subarray(0, n));
+  }
+}
+
+function isSorted(rows: Uint32Array, timesUs: Float64Array): boolean {
+  for (let i = 1; i < rows.length; i++) {
+    if (timesUs[rows[i]] < timesUs[rows[i - 1]]) return false;
+  }
+  return true;
+}
+
+/** The begins of ascending runs, and the end; short runs are first extended by insertion. */
+function findRuns(keys: Float64Array, rows: Uint32Array): number[] {
+  const n = rows.length;
+  const starts = [0];
+  for (let begin = 0; begin < n;) {
+    let end = begin + 1;
+    while (end < n && keys[end] >= keys[end - 1]) end++;
+    const wanted = Math.min(n, begin + MIN_RUN_ROWS);
+    for (; end < wanted; end++) insert(keys, rows, begin, end);
+    starts.push(end);
+    begin = end;
+  }
+  return starts;
+}
+
+function insert(keys: Float64Array, rows: Uint32Array, begin: number, at: number): void {
+  const key = keys[at];
+  const row = rows[at];
+  let i = at;
+  for (; i > begin && keys[i - 1] > key; i--) {
+    keys[i] = keys[i - 1];
+    rows[i] = rows[i - 1];
+  }
+  keys[i] = key;
+  rows[i] = row;
+}
+
+interface Keyed {
+  keys: Float64Array;
+  rows: Uint32Array;
+}
+
+/** Merges pairs of neighbouring runs; returns the begins of the new runs, and the end. */
+function mergePairs(from: Keyed, to: Keyed, runs: number[]): number[] {
+  const starts = [0];
+  for (let r = 0; r + 1 < runs.length; r += 2) {
+    const middle = runs[r + 1];
+    const end = runs[r + 2] ?? middle;
+    merge(from, to, runs[r], middle, end);
+    starts.push(end);
+  }
+  return starts;
+}
+
+function merge(from: Keyed, to: Keyed, begin: number, middle: number, end: number): void {
+  let left = begin;
+  let right = middle;
+  for (let i = begin; i < end; i++) {
+    const takeLeft = left < middle && (right >= end || from.keys[left] <= from.keys[right]);
+    const at = takeLeft ? left++ : right++;
+    to.keys[i] = from.keys[at];
+    to.rows[i] = from.rows[at];
   }
 }

@@ -1,26 +1,21 @@
 /**
  * Divides rows over partitions on disk: the map side of the group-by.
  *
- * A file of blocks; a block holds rows of one partition, in the order of arrival. A
- * block begins with the offset of its partition's previous block, so the index is one offset and one count per
- * partition, whatever the number of rows. Spill files are temporary: they are read by the machine that wrote them.
- * Threads write separate files, which are read as one.
+ * A file of blocks, each with rows of one partition in the order of arrival:
+ *
+ * - f64 offset of the partition's previous block (-1: none), f64 number of rows, f64 number of distinct keys;
+ * - the columns, each padded to 8 bytes, those of keys (ids into a table while rows wait) as u16 indexes;
+ * - the distinct keys: four u32 words per key, then a u8 kind per key.
+ *
+ * So the index is one offset and one count per partition, rows take 2 bytes per key instead of 17, and a reader looks
+ * each key up once per block. All values are in this machine's byte order: spill files are temporary. Threads write
+ * separate files, which are read as one.
  *
  * @module
  */
 import { ensure, FormatError } from "../../../base/errors.ts";
 import { ByteFile } from "../../../io/files/byte_file.ts";
 import { IdNumbering, type KeyTable } from "./keys.ts";
-
-// The columns of rows that are spilled to disk, and a block of them as bytes.
-//
-// Keys (of addresses or probes) are ids into a table while rows wait to be written. On disk a block has a
-// dictionary of its own: 2 bytes per row and 17 per distinct key instead of 17 per row, so rows of few sources to
-// the same destinations take less than half the space, and a reader looks each key up once per block.
-//
-// Block: f64 offset of the partition's previous block (-1: none), f64 number of rows, f64 number of distinct keys;
-// then the columns, each padded to 8 bytes, those of keys as u16 indexes; then four u32 words per key and a u8 kind
-// per key. All values are in this machine's byte order.
 
 /** A column: its name, and the type of its values; keys are ids. */
 export interface SpillColumn {
