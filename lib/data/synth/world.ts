@@ -285,17 +285,12 @@ const ACCESS = [
   { upTo: 1, medianMs: 17, diurnalMs: 9 },
 ] as const;
 
-/** Options of the hosts of one role. */
-export interface HostOptions {
-  seed: number;
-  role: WorldHost["role"];
-  numHosts: number;
-  /** The share with IPv6 addresses, 0 to 1. */
-  ipv6Share: number;
-}
-
-function makeHosts(systems: readonly PlacedSystem[], options: HostOptions): WorldHost[] {
-  const { seed, role, numHosts, ipv6Share } = options;
+function makeHosts(
+  systems: readonly PlacedSystem[],
+  role: WorldHost["role"],
+  { seed, ipv6Share, probes, destinations }: WorldOptions,
+): WorldHost[] {
+  const numHosts = role === "probe" ? probes : destinations;
   const kind = role === "probe" ? "access" : "hosting";
   const homes = systems.flatMap((system, index) => system.kind === kind ? [index] : []);
   const numIpv6 = countIpv6(numHosts, ipv6Share);
@@ -400,12 +395,8 @@ const HUBS = CITIES.filter(({ isHub }) => isHub);
 /** Makes the world of a seed; the same options give the same world. */
 export function makeWorld(options: WorldOptions): World {
   const hubs = HUBS.map(({ name, latitude, longitude }) => ({ name, latitude, longitude }));
-  const { seed, probes, destinations, ipv6Share } = options;
-  const systems = makeSystems(seed, probes + destinations);
-  const hosts = [
-    ...makeHosts(systems, { seed, role: "probe", numHosts: probes, ipv6Share }),
-    ...makeHosts(systems, { seed, role: "destination", numHosts: destinations, ipv6Share }),
-  ];
+  const systems = makeSystems(options.seed, options.probes + options.destinations);
+  const hosts = [...makeHosts(systems, "probe", options), ...makeHosts(systems, "destination", options)];
   const routes = systems.map((_, a) =>
     systems.slice(a).map((_, offset) => makeRoute(a, a + offset, systems, options))
   );
