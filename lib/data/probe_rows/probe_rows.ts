@@ -13,7 +13,7 @@
  */
 import { ensure, UsageError } from "../../base/errors.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "./probe_row.ts";
-import { IdNumbering, KeyKind, KeyTable, KeyTranslation, wordsToAddress } from "./external_sort/keys.ts";
+import { IdNumbering, KeyKind, KeyTable, wordsToAddress } from "./external_sort/keys.ts";
 import { type Group, type ProbeColumns, probeSchema } from "./external_sort/probe_columns.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./external_sort/sorted_rows.ts";
 import { ONLY_TASK } from "../../io/files/array_task.ts";
@@ -165,7 +165,6 @@ export class RowCutter implements RowSink {
   readonly #emit: (row: ProbeRow) => void;
   readonly #maxMeasurements: number;
   readonly #addresses = new KeyTable();
-  readonly #translation = new KeyTranslation(this.#addresses);
   readonly #texts: string[] = [];
   readonly #sources = new IdNumbering();
   readonly #destinations = new IdNumbering();
@@ -197,8 +196,8 @@ export class RowCutter implements RowSink {
   /** Adds the group's next measurement. */
   push(columns: ProbeColumns, row: number): void {
     const { keys } = columns;
-    const src = this.#translation.idOf(keys, columns.src[row]);
-    const dst = this.#translation.idOf(keys, columns.dst[row]);
+    const src = this.#addresses.idIn(keys, columns.src[row]);
+    const dst = this.#addresses.idIn(keys, columns.dst[row]);
     const added = BYTES_PER_MEASUREMENT + this.#entryBytes(this.#sources, src) +
       this.#entryBytes(this.#destinations, dst);
     if (this.#sizeBytes + added > this.#maxRecordBytes && this.#numRows > 0) {

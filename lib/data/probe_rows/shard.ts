@@ -13,7 +13,7 @@
 import { ONLY_TASK } from "../../io/files/array_task.ts";
 import type { MeasurementBatch } from "../formats/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement_files/parquet_writer.ts";
-import { integerToWords, KeyKind, KeyTable, KeyTranslation, wordsToAddress } from "./external_sort/keys.ts";
+import { integerToWords, KeyKind, KeyTable, wordsToAddress } from "./external_sort/keys.ts";
 import type { GroupKey } from "./external_sort/probe_columns.ts";
 import { parquetShardName } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
@@ -76,7 +76,6 @@ async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<stri
   using writer = MeasurementParquetWriter.create(job.path, { optionalColumns: optional });
   const keys = new KeyTable();
   const sources = new KeyTable();
-  const toSources = new KeyTranslation(sources);
   const prbIdColumn = SCHEMA.findIndex(({ name }) => name === "prb_id");
   const words = new Uint32Array(4);
   let texts: string[] = [];
@@ -91,7 +90,7 @@ async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<stri
       for (let id = texts.length; id < keys.size; id++) {
         texts.push(wordsToAddress(keys.words, 4 * id, keys.kinds[id]));
       }
-      if (groupBy === "src_addr") { for (const id of columns[2]) toSources.idOf(keys, id); }
+      if (groupBy === "src_addr") { for (const id of columns[2]) sources.idIn(keys, id); }
       else {
         for (const prbId of columns[prbIdColumn]) {
           integerToWords(prbId, words, 2);

@@ -172,7 +172,7 @@ class OrderedSink implements RowSink {
 
   push({ timeUs, rttMs, src, dst, group, keys, further }: ProbeColumns, row: number): void {
     const at = this.#numRows++;
-    const idOf = (id: number) => this.#keys.idOf(keys.words, 4 * id, keys.kinds[id]);
+    const idOf = (id: number) => this.#keys.idIn(keys, id);
     const values = [
       timeUs[row],
       rttMs[row],

@@ -35,7 +35,12 @@ export class KeyTable {
   /** Id + 1, or 0 for a free slot. */
   #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
 
-  /** The id of a key. */
+  /** The id of a key that another table has. */
+  idIn({ words, kinds }: KeyTable, id: number): number {
+    return this.idOf(words, 4 * id, kinds[id]);
+  }
+
+  /** The id of a key, whose words begin at `at`. */
   idOf(words: Uint32Array, at: number, kind: number): number {
     const w0 = words[at];
     const w1 = words[at + 1];
@@ -105,81 +110,32 @@ function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, lengt
   return copy;
 }
 
-/** A map from a table's ids to numbers that is cleared in constant time. */
-class IdNumbers {
+/** Numbers ids 0, 1, 2, … in the order in which they are first seen; it is cleared in constant time. */
+export class IdNumbering {
+  /** The distinct ids, by their numbers. */
+  ids: number[] = [];
   /** By id: its number, valid if `#stamps` shows that it was set since the last {@link clear}. */
   #numbers = new Int32Array(1024);
   #stamps = new Uint32Array(1024);
   #stamp = 1;
 
-  /** The number of an id, or -1. */
-  get(id: number): number {
-    return this.#stamps[id] === this.#stamp ? this.#numbers[id] : -1;
+  has(id: number): boolean {
+    return this.#stamps[id] === this.#stamp;
   }
 
-  /** Sets the number of an id, 0 or more. */
-  set(id: number, number: number): number {
+  numberOf(id: number): number {
+    if (this.has(id)) return this.#numbers[id];
     if (id >= this.#stamps.length) {
       this.#numbers = grown(this.#numbers, 2 * id);
       this.#stamps = grown(this.#stamps, 2 * id);
     }
     this.#stamps[id] = this.#stamp;
-    return this.#numbers[id] = number;
-  }
-
-  clear(): void {
-    this.#stamp++;
-  }
-}
-
-/** Numbers ids 0, 1, 2, … in the order in which they are first seen. */
-export class IdNumbering {
-  /** The distinct ids, by their numbers. */
-  ids: number[] = [];
-  readonly #numbers = new IdNumbers();
-
-  has(id: number): boolean {
-    return this.#numbers.get(id) >= 0;
-  }
-
-  numberOf(id: number): number {
-    const number = this.#numbers.get(id);
-    return number >= 0 ? number : this.#numbers.set(id, this.ids.push(id) - 1);
+    return this.#numbers[id] = this.ids.push(id) - 1;
   }
 
   clear(): void {
     this.ids = [];
-    this.#numbers.clear();
-  }
-}
-
-/** Translates ids of one table to those of another, with one look-up per key. */
-export class KeyTranslation {
-  #from: KeyTable | undefined;
-  #fromGeneration = -1;
-  #toGeneration = -1;
-  readonly #to: KeyTable;
-  /** By id in `#from`: the id in `#to`. */
-  readonly #ids = new IdNumbers();
-
-  /** @param to The table of the resulting ids. */
-  constructor(to: KeyTable) {
-    this.#to = to;
-  }
-
-  /** The id of the key that has this id in `from`. The cache is for one table, until that is cleared. */
-  idOf(from: KeyTable, id: number): number {
-    if (
-      from !== this.#from || from.generation !== this.#fromGeneration ||
-      this.#to.generation !== this.#toGeneration
-    ) {
-      this.#from = from;
-      this.#fromGeneration = from.generation;
-      this.#toGeneration = this.#to.generation;
-      this.#ids.clear();
-    }
-    const known = this.#ids.get(id);
-    return known >= 0 ? known : this.#ids.set(id, this.#to.idOf(from.words, 4 * id, from.kinds[id]));
+    this.#stamp++;
   }
 }
 

@@ -5,7 +5,6 @@ import {
   hashKey,
   KeyKind,
   KeyTable,
-  KeyTranslation,
   wordsToAddress,
 } from "../../../../lib/data/probe_rows/external_sort/keys.ts";
 import { TimeSorter } from "../../../../lib/data/probe_rows/external_sort/sorted_rows.ts";
@@ -33,26 +32,6 @@ Deno.test("TimeSorter.sort() orders the rows of a slice by time and keeps the or
       assertEquals(Array.from(rows), wanted);
     }),
     { numRuns: 300 },
-  );
-});
-
-Deno.test("KeyTranslation.idOf() gives the ids of the same keys when either table changes", () => {
-  const to = new KeyTable();
-  const translation = new KeyTranslation(to);
-  const tables = [new KeyTable(), new KeyTable()];
-  const operations = fc.array(fc.tuple(fc.nat(1), fc.nat(3000), fc.nat(20)), { maxLength: 200, size: "max" });
-  fc.assert(
-    fc.property(operations, (steps) => {
-      for (const [which, word, cleared] of steps) {
-        const from = tables[which];
-        if (cleared === 0) from.clear();
-        if (cleared === 1) to.clear();
-        const key = Uint32Array.of(word, 1, 2, 3);
-        const id = translation.idOf(from, from.idOf(key, 0, 4));
-        assertEquals(id, to.idOf(key, 0, 4));
-      }
-    }),
-    { numRuns: 100 },
   );
 });
 
