@@ -11,7 +11,7 @@ import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/contexts.ts";
 import { ConfigError, UserError } from "../../../lib/base/errors.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { type DecodedMeasurement, decodeTokens } from "../../../lib/data/tokens/vocab_v2.ts";
-import { MemoryRowSource, syntheticRow, syntheticRows } from "./synthetic_rows.ts";
+import { contextsOf, MemoryRowSource, syntheticRow, syntheticRows } from "./synthetic_rows.ts";
 import { Permutation } from "../../../lib/data/loader/blocks.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 60, 25));
@@ -32,36 +32,8 @@ function sequencesOf(batches: Batch[]): string[] {
   );
 }
 
-/** The contexts of one row of a batch: where they start and their tokens, the target after the end included. */
-function segmentsOf(batch: Batch, row: number): { start: number; tokens: Uint16Array }[] {
-  const T = batch.sequenceLength;
-  const at = <A extends Uint8Array | Uint16Array>(array: A) => array.subarray(row * T, (row + 1) * T);
-  const [tokens, targets, lossMask, segmentStart] = [
-    at(batch.tokens),
-    at(batch.targets),
-    at(batch.lossMask),
-    at(batch.segmentStart),
-  ];
-  const segments: { start: number; tokens: Uint16Array }[] = [];
-  for (let start = 0; start < T;) {
-    let end = start + 1;
-    while (end < T && segmentStart[end] === start) end++;
-    // Padding is its own segment and has no loss; a context has at least 12 tokens.
-    if (end - start > 1) {
-      const after = end === T && lossMask[T - 1] === 1 ? [targets[T - 1]] : [];
-      segments.push({ start, tokens: Uint16Array.from([...tokens.subarray(start, end), ...after]) });
-    }
-    start = end;
-  }
-  return segments;
-}
-
 const measurementsOf = (batches: Batch[]): DecodedMeasurement[] =>
-  batches.flatMap((batch) =>
-    Array.from({ length: batch.batchSize }, (_, row) => segmentsOf(batch, row)).flat().flatMap((segment) =>
-      decodeTokens(segment.tokens)
-    )
-  );
+  batches.flatMap(contextsOf).flatMap((tokens) => decodeTokens(tokens));
 
 Deno.test("next() keeps the rules of targets, loss mask, segments and padding", async () => {
   let numPadded = 0;
@@ -205,7 +177,7 @@ Deno.test("sequences of a block are shuffled: packing's order, longest contexts 
   const loader = BatchLoader.open(source, { ...OPTIONS, batchSize: 1, blockRows: 600 });
   const longest: number[] = [];
   while (loader.position.epoch === 0) {
-    longest.push(Math.max(...segmentsOf(await loader.next(), 0).map((segment) => segment.tokens.length)));
+    longest.push(Math.max(...contextsOf(await loader.next()).map(({ length }) => length)));
   }
   const half = longest.length >> 1;
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);

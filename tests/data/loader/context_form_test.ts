@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../lib/base/errors.ts";
-import { type Batch, BatchLoader, type LoaderOptions } from "../../../lib/data/loader/batches.ts";
+import { BatchLoader, type LoaderOptions } from "../../../lib/data/loader/batches.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import {
   chosenRttEncoding,
   RTT_ENCODING_NAMES,
   type RttEncoding,
 } from "../../../lib/data/tokens/vocab_v1.ts";
-import { MemoryRowSource, syntheticRows } from "./synthetic_rows.ts";
+import { contextsOf, MemoryRowSource, syntheticRows } from "./synthetic_rows.ts";
 
 const ROWS = syntheticRows(1, 60, 25);
 const SOURCE = new MemoryRowSource(ROWS);
@@ -22,23 +22,8 @@ const OPTIONS: LoaderOptions = {
 
 const take = (loader: BatchLoader, count: number) => Array.fromAsync({ length: count }, () => loader.next());
 
-/** The contexts of a batch, the target after a sequence's end included. */
-function contextsOf({ batchSize, sequenceLength: T, tokens, targets, lossMask, segmentStart }: Batch) {
-  const contexts: number[][] = [];
-  for (let row = 0; row < batchSize; row++) {
-    for (let start = 0, end; start < T; start = end) {
-      for (end = start + 1; end < T && segmentStart[row * T + end] === start;) end++;
-      if (lossMask[row * T + start] === 0) continue;
-      const last = row * T + T - 1;
-      const after = end === T && lossMask[last] === 1 ? [targets[last]] : [];
-      contexts.push([...tokens.subarray(row * T + start, row * T + end), ...after]);
-    }
-  }
-  return contexts;
-}
-
 /** Reads tokens of one measurement by the grammar, written out once more. */
-function read(tokens: number[], rttEncoding: RttEncoding): string {
+function read(tokens: Uint16Array, rttEncoding: RttEncoding): string {
   assertEquals(tokens[0], 0);
   const fields = new Map<number, string>();
   for (let i = 1; i < tokens.length;) {

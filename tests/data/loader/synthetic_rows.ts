@@ -1,5 +1,6 @@
 /** Probe rows of chosen sizes. @module */
 import { RandomStream } from "../../../lib/base/random.ts";
+import type { Batch } from "../../../lib/data/loader/batches.ts";
 import type { ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
@@ -81,4 +82,20 @@ export class MemoryRowSource implements ProbeRowSource {
   numMeasurements(index: number): number {
     return this.rows[index].rttMs.length;
   }
+}
+
+/** The tokens of a batch's contexts, the target after a sequence's end included. */
+export function contextsOf({ batchSize, sequenceLength: T, tokens, targets, lossMask, segmentStart }: Batch) {
+  const contexts: Uint16Array[] = [];
+  for (let row = 0; row < batchSize; row++) {
+    for (let start = 0, end; start < T; start = end) {
+      for (end = start + 1; end < T && segmentStart[row * T + end] === start;) end++;
+      // Padding has no loss.
+      if (lossMask[row * T + start] === 0) continue;
+      const last = row * T + T - 1;
+      const after = end === T && lossMask[last] === 1 ? [targets[last]] : [];
+      contexts.push(Uint16Array.from([...tokens.subarray(row * T + start, row * T + end), ...after]));
+    }
+  }
+  return contexts;
 }
