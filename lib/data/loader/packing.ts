@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { partitionPoint } from "../../base/collections.ts";
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import { type Context, cutContext, MIN_MEASUREMENT_TOKENS } from "../tokens/contexts.ts";
 import { prefixLengths } from "../tokens/vocab_v2.ts";
@@ -211,15 +211,10 @@ class ContextPool {
 
   /** {@link prefixLengths} of a waiting context. */
   prefixLengthsOf(context: Context): Uint32Array {
-    let lengths = this.#prefixLengths.get(context);
-    if (!lengths) {
-      // A single measurement is not cut, whatever the vocabulary.
-      lengths = context.measurements.length === 1
-        ? Uint32Array.of(0, context.numTokens)
-        : prefixLengths(context.measurements);
-      this.#prefixLengths.set(context, lengths);
-    }
-    return lengths;
+    const { measurements, numTokens } = context;
+    // A single measurement is not cut, whatever the vocabulary.
+    const make = () => measurements.length === 1 ? Uint32Array.of(0, numTokens) : prefixLengths(measurements);
+    return getOrMake(this.#prefixLengths, context, make);
   }
 
   /** Removes a context that {@link largest} or {@link someLongerThan} returned. */

@@ -6,9 +6,10 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
-import type { ProbeRow } from "../probe_rows/probe_row.ts";
 import { parseAddress } from "../addresses/ip.ts";
+import type { ProbeRow } from "../probe_rows/probe_row.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import { untimedLength } from "../tokens/vocab_v2.ts";
 import type { ProbeRowSource } from "./row_source.ts";
@@ -65,12 +66,8 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
     sources: row.srcAddrs.map(parse),
     srcIndex: alone(row.srcIndex),
     destinations: row.dstAddrs.map((text) => {
-      const known = knownDestinations.get(text);
-      if (known) return known;
       if (knownDestinations.size === MAX_KNOWN_DESTINATIONS) knownDestinations.clear();
-      const bytes = parse(text);
-      knownDestinations.set(text, bytes);
-      return bytes;
+      return getOrMake(knownDestinations, text, () => parse(text));
     }),
     dstIndex: alone(row.dstIndex),
     rttMs: alone(row.rttMs),

@@ -8,6 +8,7 @@
  */
 import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
+import { getOrMake } from "../../base/collections.ts";
 import { type ArrayTask, shareOf, taskSuffix } from "../../io/files/array_task.ts";
 import type { IsRead } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
@@ -148,12 +149,10 @@ export function neededParts(
     const shard = shardOfParquetName(path);
     if (shard === undefined) return true;
     const folder = dirname(path);
-    let isNeeded = isNeededIn.get(folder);
-    if (!isNeeded) {
+    const isNeeded = getOrMake(isNeededIn, folder, () => {
       const numShards = numShardsOf.get(realPath(dirname(folder)));
-      isNeeded = numShards ? neededShards(basename(folder), numShards, wanted) : [];
-      isNeededIn.set(folder, isNeeded);
-    }
+      return numShards ? neededShards(basename(folder), numShards, wanted) : [];
+    });
     return isNeeded[shard] ?? true;
   };
   return { isRead, manifests };
