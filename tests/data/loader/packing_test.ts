@@ -110,10 +110,6 @@ Deno.test("packContexts() cuts contexts that would each leave a part of their se
   assertEquals(sequences.length, Math.ceil(40 * 588 / 1022));
 });
 
-Deno.test("packContexts() gives nothing for nothing", () => {
-  assertEquals(packContexts([], 1025, () => undefined), []);
-});
-
 /** Share of the tokens of the first epoch that are padding, at T = 1024. */
 async function paddingOf(source: ProbeRowSource): Promise<number> {
   const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1 });

@@ -5,7 +5,7 @@ import { writeJsonAtomic } from "../../../lib/io/files/atomic.ts";
 import { newManifest } from "../../../lib/io/files/manifest.ts";
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
-import { MemoryRowSource, syntheticRows, writeProbeRows } from "./synthetic_rows.ts";
+import { syntheticRows, writeProbeRows } from "./synthetic_rows.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 const ROWS = syntheticRows(1, 12, 20);
@@ -30,15 +30,6 @@ Deno.test("openProbeRows() reads rows by index over the shards", () =>
       assertEquals(source.row(index).srcId, ROWS[index].srcId);
       assertEquals(source.numMeasurements(index), ROWS[index].rttMs.length);
     }
-  }));
-
-Deno.test("BatchLoader gives the same batches from ArrayRecord files as from memory", () =>
-  withProbeRows(async (folder) => {
-    using source = await openProbeRows(folder, "train");
-    const options = { seed: 1, sequenceLength: 256, batchSize: 4 };
-    const fromFiles = BatchLoader.open(source, options);
-    const fromMemory = BatchLoader.open(new MemoryRowSource(ROWS), options);
-    for (let i = 0; i < 4; i++) assertEquals(await fromFiles.next(), await fromMemory.next());
   }));
 
 Deno.test("openProbeRows() refuses a missing folder, a missing split and an unfinished run", () =>

@@ -6,7 +6,6 @@ import { UserError } from "../../../lib/base/errors.ts";
 import type { SplitRatios } from "../../../lib/data/probe_rows/splits.ts";
 import { findTimeCuts, noteOnFarTimes } from "../../../lib/data/probe_rows/time_cuts.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
-import { makeBatch, writeParquet } from "../measurement_files/batches.ts";
 import { cutsOf } from "./sample_parquet.ts";
 
 const RATIOS: SplitRatios = [0.8, 0.1, 0.1];
@@ -125,14 +124,3 @@ Deno.test("the shares are as close to the ratios as times allow, and train and t
     }),
   );
 });
-
-Deno.test("findTimeCuts() reads what MeasurementParquetWriter wrote, over several files", () =>
-  withFolder(async (folder) => {
-    const batch = makeBatch(1000);
-    const later = batch.eventTimeUs.map((time) => time + 7);
-    writeParquet(`${folder}/a.parquet`, [batch]);
-    writeParquet(`${folder}/b.parquet`, [{ ...batch, eventTimeUs: later }]);
-    writeParquet(`${folder}/c.parquet`, []);
-    const { rangeUs } = await cutsIn(["a", "b", "c"].map((name) => `${folder}/${name}.parquet`));
-    assertEquals(rangeUs, [Math.min(...batch.eventTimeUs), Math.max(...later)]);
-  }));

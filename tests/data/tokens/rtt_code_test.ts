@@ -36,7 +36,7 @@ Deno.test("encodeRttCode() follows the formula by hand", () => {
   assertEquals(encodeRttCode(1e300), 0xffff);
 });
 
-Deno.test("encodeRttCode() refuses what is no RTT", () => {
+Deno.test("encodeRttCode() refuses what is not an RTT", () => {
   for (const rttMs of [-1, -1e-9, NaN, Infinity, -Infinity]) {
     assertThrows(() => encodeRttCode(rttMs), RangeError);
   }
