@@ -21,9 +21,11 @@ export interface Place {
   readonly countryCode?: string;
   /** A name that is unique within the country, such as a state's. */
   readonly region?: string;
+  /** Name of the city. */
   readonly city?: string;
   /** Number of the autonomous system that announces the address, from 1. */
   readonly asNumber?: number;
+  /** Name of the autonomous system. */
   readonly asName?: string;
 }
 
