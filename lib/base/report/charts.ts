@@ -222,54 +222,37 @@ const ROW_PX = 22;
 
 export interface RowChart {
   /** From the top; `text` is at the end of a row. */
-  rows: readonly { label: string; values: readonly number[]; text: string }[];
+  rows: readonly { label: string; value: number; text: string }[];
   /** The quantity of the values, with its unit. */
   title: string;
   /** In pixels, without names. */
   width: number;
-  /** `bars`: the first value of each row as its length; `points`: all of them, and a line at their mean. */
-  kind: "bars" | "points";
 }
 
-/** Draws rows, one below the other. */
-export function rowChart({ rows, title, width, kind }: RowChart): Chart {
-  const isBars = kind === "bars";
-  const values = rows.flatMap(({ label, values }) => values.map((value) => ({ label, value })));
+/** Draws a bar for each row, one below the other. */
+export function rowChart({ rows, title, width }: RowChart): Chart {
   const y = {
     field: "label",
     type: "ordinal",
     sort: null,
     scale: { padding: 0.25 },
-    axis: { title: null, labelColor: INK, grid: !isBars },
+    axis: { title: null, labelColor: INK, grid: false },
   };
   const x = {
     field: "value",
     type: "quantitative",
-    scale: { zero: isBars, nice: !isBars },
-    axis: isBars
-      ? { title, orient: "top", titleAnchor: "start", labels: false, ticks: false, domain: false }
-      : { title, tickCount: 6, format: "~r" },
+    scale: { zero: true, nice: false },
+    axis: { title, orient: "top", titleAnchor: "start", labels: false, ticks: false, domain: false },
   };
-  const marks = isBars ? [{ mark: { type: "bar", color: RANKED[0] }, encoding: { x } }] : [
-    { mark: { type: "point", filled: true, color: RANKED[0], size: 60, opacity: 0.55 }, encoding: { x } },
-    {
-      mark: { type: "tick", color: INK, thickness: 2, size: 18 },
-      encoding: { x: { ...x, aggregate: "mean" } },
-    },
-  ];
-  const texts = rows.map(({ label, text, values }) => ({ label, text, value: values[0] }));
+  const text = { type: "text", align: "left", baseline: "middle", color: MUTED, dx: 8 };
   return {
     width,
     height: rows.length * ROW_PX,
-    data: { values },
-    encoding: { y },
+    data: { values: rows },
+    encoding: { x, y },
     layer: [
-      ...marks,
-      {
-        data: { values: texts },
-        mark: { type: "text", align: "left", baseline: "middle", color: MUTED, dx: 8 },
-        encoding: { x: isBars ? x : { value: width }, text: { field: "text" } },
-      },
+      { mark: { type: "bar", color: RANKED[0] } },
+      { mark: text, encoding: { text: { field: "text" } } },
     ],
   };
 }

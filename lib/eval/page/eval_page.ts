@@ -75,13 +75,13 @@ function totalsRow(name: string, bits: ContextBits): string[] {
 function typeFigure(types: readonly TokenTypeBits[]): Block {
   const rows = types.map(({ tokenType, meanBits }) => ({
     label: tokenType,
-    values: [Math.max(0, meanBits)],
+    value: Math.max(0, meanBits),
     text: fixedText(meanBits),
   }));
   return {
     name: "bits-by-token-type",
     caption: "Mean bits of each type of token but those of IPv6 addresses; contexts with times.",
-    chart: rowChart({ rows, title: "bits per token", width: 220, kind: "bars" }),
+    chart: rowChart({ rows, title: "bits per token", width: 220 }),
   };
 }
 

@@ -239,12 +239,11 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
       chart: rowChart({
         rows: sources.map((source) => ({
           label: withName(source.src, source.name),
-          values: [100 * source.surprising / source.rows],
+          value: 100 * source.surprising / source.rows,
           text: shareText(source),
         })),
         title: `% of rows below ${SURPRISING_P_VALUE}`,
         width: 300,
-        kind: "bars",
       }),
     },
     tableOf(SOURCE_HEADINGS, sources.map(sourceCells)),
