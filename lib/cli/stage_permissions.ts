@@ -167,7 +167,7 @@ function namedPaths(
   const { texts, positionals: others } = splitArguments(isRaw ? [] : args, options);
   const paths = Object.entries(options).flatMap(([name, { use, default: usual }]) => {
     if (!use) return [];
-    // The default of what is read is no path, but a preset.
+    // The default of an input is not a path but a preset.
     const other = use.role === "output" ? usual ?? use.elsewhere?.() : undefined;
     const values: string[] = texts[name].length === 0 && other !== undefined ? [other] : texts[name];
     return [{ use, values }];

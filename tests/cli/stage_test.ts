@@ -51,7 +51,7 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
   }
 });
 
-Deno.test("serve refuses ports and hosts that are none in one line", async () => {
+Deno.test("serve refuses invalid ports and hosts in one line", async () => {
   const cases = [["--port", "99999"], ["--port", "8080x"], ["--host", "a b"], ["--host", ""], [
     "--host",
     ".",

@@ -47,7 +47,7 @@ for (const bits of [24, 28, 32]) {
   });
 }
 
-Deno.test("Mmdb refuses what is no database, and names the file", () => {
+Deno.test("Mmdb refuses what is not a database, and names the file", () => {
   for (const bytes of [new Uint8Array(), new TextEncoder().encode("1.0.0.0,1.0.0.255,AU\n")]) {
     assert(!isMmdb(bytes));
     assertThrows(() => new Mmdb(bytes, "places.mmdb"), FormatError, "places.mmdb");

@@ -78,7 +78,7 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
   };
 }
 
-/** The manifest at `path`; undefined if there is no such file. @throws {FormatError} If the file is not a manifest. */
+/** The manifest at `path`; undefined if the file does not exist. @throws {FormatError} If the file is not a manifest. */
 export function readManifest(path: string): Manifest | undefined {
   let text: string;
   try {

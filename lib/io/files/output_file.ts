@@ -112,7 +112,7 @@ function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileO
   );
 }
 
-/** Tells a file from any other at its path, and from itself after a change; empty if there is none. */
+/** Identifies a file and its content at a path; empty if there is no file. */
 function versionOf(path: string): string {
   try {
     const { dev, ino, size, mtime } = Deno.statSync(path);

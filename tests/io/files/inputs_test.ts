@@ -99,7 +99,7 @@ Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at on
   refused("/dev/zero", "it is a device, expected a file");
 });
 
-Deno.test("openRegularFile() opens a file and refuses what is none, in one line and without waiting", () =>
+Deno.test("openRegularFile() opens a file and refuses anything else, in one line and without waiting", () =>
   inFolder((folder) => {
     const path = `${folder}/f`;
     Deno.writeTextFileSync(path, "x");

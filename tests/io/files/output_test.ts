@@ -190,7 +190,7 @@ Deno.test("Output.openFile() keeps what another stage wrote beside a file that i
   });
 });
 
-Deno.test("Output.openFile() refuses files that nobody knows and what is no regular file", () => {
+Deno.test("Output.openFile() refuses files that no manifest lists and what is not a regular file", () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("raw.json"), "years of measurements");
   Deno.writeTextFileSync(folder.at("b.rejects"), "mine");

@@ -116,7 +116,7 @@ Deno.test("decodeHybrid() writes no more than was asked for, whatever the run le
   assertEquals(Array.from(out), [9, 9, 9, 9, 9]);
 });
 
-Deno.test("decodeHybrid() and decodeDelta() throw an EncodingError for any bytes that are none", () => {
+Deno.test("decodeHybrid() and decodeDelta() throw an EncodingError for any invalid bytes", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(40), fc.nat(1000), (bytes, bitWidth, numValues) => {
       for (
