@@ -60,10 +60,10 @@ interface AuditedAccess {
 }
 
 /**
- * The audited accesses that the permissions do not cover. Ignored is what stages do if they may, and otherwise do without: to
- * read the kernel's count of the memory, to look at the folders around an output, which must not be in an input, and to
- * look for a manifest where there is none. So is the loading of modules, which the run itself shows to work, and what has
- * no value: the whole permission, which is narrowed to start the thread.
+ * The audited accesses that the permissions do not cover. Ignored are reads that a stage can do without:
+ * the kernel's memory counter, the folders around an output (which must not be in an input) and manifests that do not exist;
+ * the loading of modules, which the run itself shows to work; and accesses without a value: the whole permission, which is
+ * narrowed to start the thread.
  */
 function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): string[] {
   const covers = ({ permission, value }: AuditedAccess): boolean => {
