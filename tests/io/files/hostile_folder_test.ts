@@ -11,7 +11,7 @@ import { OutputFile } from "../../../lib/io/files/output_file.ts";
 import { OutputLock } from "../../../lib/io/files/output_lock.ts";
 import { Output } from "../../../lib/io/files/output.ts";
 import { watchChanges } from "./file_changes.ts";
-import { contentOf, TemporaryFolder } from "./temporary_folder.ts";
+import { contentOf, copyFolder, TemporaryFolder } from "./temporary_folder.ts";
 
 function open(folder: string, seed: number): Output {
   return Output.openFolder(folder, {
@@ -24,8 +24,8 @@ function open(folder: string, seed: number): Output {
 
 /** Equal sizes in both runs, as padded blocks have. */
 const FILES: Record<number, string[]> = {
-  1: ["test/a.arrayrecord", "train/a.arrayrecord", "train/b.arrayrecord"],
-  2: ["train/a.arrayrecord", "train/b.arrayrecord", "val/a.arrayrecord"],
+  1: ["test/a.arrayrecord", "train/a.arrayrecord"],
+  2: ["train/a.arrayrecord", "val/a.arrayrecord"],
 };
 
 async function write(output: Output, seed: number): Promise<void> {
@@ -59,15 +59,17 @@ for (const [name, work] of Object.entries(WORKS)) {
   for (const how of ["moved", "deleted", "replaced by a link"]) {
     Deno.test(`${name} that is ${how} at any step is told, and no file of another folder is lost`, async () => {
       using temporary = new TemporaryFolder();
+      const old = temporary.at("old");
+      {
+        using output = open(old, 1);
+        await write(output, 1);
+        output.publish();
+      }
       let numTold = 0;
       // The first two changes make the lock.
       for (let n = 3, isDone = false; !isDone; n++) {
         const [folder, moved, foreign] = ["out", "moved", "foreign"].map((name) => temporary.at(name + n));
-        {
-          using output = open(folder, 1);
-          await write(output, 1);
-          output.publish();
-        }
+        copyFolder(old, folder);
         const inWork = ["lock", "manifest.json", "next/train/a.arrayrecord", "x"];
         const works = [".work", ".a.jsonl.work"].flatMap((work) => inWork.map((name) => join(work, name)));
         for (const path of [...works, "manifest.json", ...FILES[1], ...FILES[2], "a.jsonl"]) {
