@@ -6,7 +6,8 @@ import { ByteFile } from "../../lib/io/files/byte_file.ts";
 import { readLines } from "../../lib/query/files/read_lines.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
-import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "./process.ts";
+import { outputOf, spawnStage } from "./process.ts";
+import { commandOf, loadStage } from "./stage_in_process.ts";
 
 /** Puts a named pipe that nobody writes to in the place of a file. @returns Its path. */
 async function pipeAt(path: string): Promise<string> {
@@ -21,13 +22,11 @@ async function newPipe(path: string): Promise<string> {
 }
 
 /** A stage that was to read the pipe says so in one line, and blocks nowhere. */
-function assertRefused({ code, stderr }: ProcessResult, name: string): void {
-  assertMatch(
-    stderr,
-    new RegExp(`^(?:error: )?Cannot .*${name}: it is a named pipe, expected a file; .*$`, "m"),
-  );
-  assertMatch(stderr, /^(?:[^\n]+\n)+$/);
-  assertEquals(code, 1, stderr);
+async function assertRefused(words: readonly string[], name: string): Promise<void> {
+  const { command, rest } = commandOf(words);
+  const stage = await loadStage(command);
+  const { message } = await assertRejects(() => stage.run(rest, { log: () => {} }), UserError);
+  assertMatch(message, new RegExp(`^Cannot .*${name}: it is a named pipe, expected a file; [^\\n]*$`));
 }
 
 const ASK = ["query", "rtt", "--src", "192.0.2.1", "--dst", "198.51.100.7"];
@@ -36,14 +35,14 @@ for (const name of ["latest", "step-00000003/state.json", "step-00000003/model.s
   Deno.test(`a named pipe as ${name} of a run is refused in one line`, () =>
     withCheckpoint(async (_, checkpoint) => {
       await pipeAt(join(checkpoint, "checkpoints", name));
-      assertRefused(await runStageProcess([...ASK, "--checkpoint", checkpoint]), name);
+      await assertRefused([...ASK, "--checkpoint", checkpoint], name);
     }));
 }
 
 Deno.test("a named pipe as metrics.jsonl of a run is refused in one line", () =>
   withCheckpoint(async (_, checkpoint) => {
     await newPipe(join(checkpoint, "metrics.jsonl"));
-    assertRefused(await runStageProcess(["inspect", checkpoint]), "metrics.jsonl");
+    await assertRefused(["inspect", checkpoint], "metrics.jsonl");
   }));
 
 Deno.test("a named pipe as a manifest, a lock or a configuration is refused in one line", async () => {
@@ -53,16 +52,16 @@ Deno.test("a named pipe as a manifest, a lock or a configuration is refused in o
   const output = folder.at("out.parquet");
   const imported = ["import", "--input", input, "--output", output];
   const manifest = await newPipe(`${output}.manifest.json`);
-  assertRefused(await runStageProcess(imported), "manifest.json");
+  await assertRefused(imported, "manifest.json");
   Deno.removeSync(manifest);
   Deno.mkdirSync(folder.at(".out.parquet.work"));
   const lock = await newPipe(folder.at(".out.parquet.work/lock"));
-  assertRefused(await runStageProcess(imported), "lock");
+  await assertRefused(imported, "lock");
   Deno.removeSync(lock);
   const pipe = await newPipe(folder.at("pipe"));
   Deno.mkdirSync(folder.at("data"));
   const train = ["train", "--data", folder.at("data"), "--run", folder.at("run"), "--config", pipe];
-  assertRefused(await runStageProcess(train), "pipe");
+  await assertRefused(train, "pipe");
 });
 
 Deno.test("a named pipe is refused before it is opened for writing", async () => {

@@ -7,7 +7,6 @@ import { PROGRAM } from "../../tasks/compile.ts";
 import { STAGES } from "../../tasks/stages.ts";
 import {
   type LauncherParts,
-  launcherScript,
   type TarEntry,
   tarHeader,
   tarOf,
@@ -76,17 +75,6 @@ Deno.test("writeLauncher() writes the same bytes for the same files, and another
   assertEquals(Deno.readFileSync(folder.at("a")), Deno.readFileSync(folder.at("b")));
   assert(other.hash !== first.hash);
   assertEquals(first.sizeBytes, Deno.statSync(folder.at("a")).size);
-});
-
-Deno.test("launcherScript() says where the archive begins and how large the file is", () => {
-  using folder = new TemporaryFolder();
-  for (const payloadBytes of [1, 4_000, 123_456_789]) {
-    const script = launcherScript(partsIn(folder, "one"), { hash: "ab", payloadBytes, unpackedBytes: 1 });
-    const numberOf = (name: string) => Number(new RegExp(`^${name}=(\\d+) *$`, "m").exec(script)?.[1]);
-    assertEquals(numberOf("offset_bytes"), new TextEncoder().encode(script).length);
-    assertEquals(numberOf("size_bytes"), script.length + payloadBytes);
-    assert(!/@[A-Z_]+@|undefined/.test(script), script);
-  }
 });
 
 Deno.test("tarOf() writes what tar unpacks to the same files, with modes and long names", async () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { leavesOf } from "../../lib/cli/command.ts";
 import { kebab } from "../../lib/cli/options.ts";
 import { STAGES } from "../../tasks/stages.ts";
@@ -72,12 +72,4 @@ Deno.test("bash completes what an option takes as often as it takes it", async (
     folder.path,
   );
   assertEquals(afterValue, all);
-});
-
-Deno.test("the scripts of zsh and fish describe their words", () => {
-  for (const shell of ["zsh", "fish"] as const) {
-    for (const { summary } of Object.values(STAGES)) {
-      assertStringIncludes(scriptOf(shell), summary.slice(0, 60).split("'")[0]);
-    }
-  }
 });

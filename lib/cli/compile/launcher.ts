@@ -68,7 +68,7 @@ export async function writeLauncher(
 }
 
 /** The script in front of the archive. @param archive The archive's hash, size and unpacked size. */
-export function launcherScript(
+function launcherScript(
   { entries, flags, version, system }: LauncherParts,
   { hash, payloadBytes, unpackedBytes }: { hash: string; payloadBytes: number; unpackedBytes: number },
 ): string {
