@@ -10,7 +10,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
 import { dirname, join } from "@std/path";
-import { isSameBytes } from "../../lib/base/collections.ts";
 import { UserError } from "../../lib/base/errors.ts";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
@@ -18,7 +17,13 @@ import { readManifest } from "../../lib/io/files/manifest.ts";
 import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
-import { copyFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
+import {
+  copyFolder,
+  type FolderState,
+  isSameState,
+  stateOf,
+  TemporaryFolder,
+} from "../io/files/temporary_folder.ts";
 import { watchChanges } from "../io/files/file_changes.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { TrainingRuns, writeRows } from "../train/training_runs.ts";
@@ -52,14 +57,6 @@ async function run(words: string[], input = ""): Promise<void> {
   }
 }
 
-/** The names of all files and folders. */
-function namesIn(folder: string, within = ""): string[] {
-  return [...Deno.readDirSync(join(folder, within))].flatMap(({ name, isDirectory }) => {
-    const path = join(within, name);
-    return isDirectory ? [path, ...namesIn(folder, path)] : [path];
-  }).sort();
-}
-
 /** The inodes of the outputs that a run recorded in its work folder. */
 function recordedInodes(out: string): Map<string, number | null> {
   const outputs = readManifest(join(out, ".work", "manifest.json"))?.outputs ?? [];
@@ -67,37 +64,12 @@ function recordedInodes(out: string): Map<string, number | null> {
   return new Map(outputs.map(({ path }) => [path, Deno.statSync(inNext(path)).ino]));
 }
 
-/** The contents of all files of a folder by path; undefined for folders. */
-type State = Map<string, Uint8Array | undefined>;
-
-function stateOf(folder: string, within = "", state: State = new Map()): State {
-  for (const { name, isDirectory } of Deno.readDirSync(join(folder, within))) {
-    const path = join(within, name);
-    try {
-      state.set(path, isDirectory ? undefined : Deno.readFileSync(join(folder, path)));
-    } catch (error) {
-      // A worker thread has renamed its temporary file.
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-    if (isDirectory) stateOf(folder, path, state);
-  }
-  return state;
-}
-
-function putBack(folder: string, state: State): void {
+function putBack(folder: string, state: FolderState): void {
   Deno.mkdirSync(folder);
   for (const [path, content] of state) {
     if (content) Deno.writeFileSync(join(folder, path), content);
     else Deno.mkdirSync(join(folder, path));
   }
-}
-
-function isSameState(a: State, b: State | undefined): boolean {
-  if (a.size !== b?.size) return false;
-  return [...a].every(([path, content]) => {
-    const other = b.get(path);
-    return content && other ? isSameBytes(content, other) : b.has(path) && content === other;
-  });
 }
 
 /** Kills the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
@@ -159,7 +131,7 @@ async function killEverywhere(
       assertEquals(Deno.statSync(join(out(place), name)).ino, inode, `${name} was written again`);
     }
     assertEquals(await read(out(place)), newContent, `a rerun after change ${change}`);
-    assertEquals(namesIn(place), namesIn(newPlace), `a rerun after change ${change}`);
+    assertEquals([...stateOf(place).keys()], [...stateOf(newPlace).keys()], `a rerun after change ${change}`);
   }
   Deno.removeSync(place, { recursive: true });
   assert(states.length > 5, `only ${states.length} states`);
@@ -181,7 +153,9 @@ async function readOutputs(out: string, names: readonly string[] = [""]): Promis
  */
 async function readData(out: string, isWanted = /./): Promise<string[]> {
   const isData = (name: string) => /^[^.].*\.\w+$/.test(name) && !name.startsWith("manifest");
-  const names = exists(out) ? namesIn(out).filter((name) => isData(name) && isWanted.test(name)) : [];
+  const names = exists(out)
+    ? [...stateOf(out).keys()].filter((name) => isData(name) && isWanted.test(name))
+    : [];
   await checkOutputs([out], { verify: true }).catch(async (error) => {
     for (const named of names.flatMap((name) => [name, dirname(name)])) {
       await assertRejects(() => checkOutputs([join(out, named)], { onCorrupt: "skip" }), UserError);

@@ -5,8 +5,7 @@ import { formatIndexes } from "../../lib/io/files/array_task.ts";
 import { LOCK, OutputLock } from "../../lib/io/files/output_lock.ts";
 import { describeStatus, statusOf } from "../../lib/cli/inspect/status.ts";
 import { readLastMetrics, readMetrics } from "../../lib/train/metrics.ts";
-import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
+import { isSameState, stateOf, TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { sampleBatch, writeRowGroups } from "../data/probe_rows/sample_parquet.ts";
 import { checkpointOf, STEPS, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 import { statusStage } from "../../tasks/status.ts";
@@ -15,21 +14,15 @@ import { commandOf, loadStage } from "./stage_in_process.ts";
 
 /** Runs the stage, which must leave everything as it is. */
 async function status(root: string, ...paths: string[]): Promise<{ code: number; text: string; json: Json }> {
-  const before = [folderHashes(root), hiddenNames(root)];
+  const before = stateOf(root);
   const { text, json, exitCode = 0 } = await statusStage.run(paths);
-  assertEquals([folderHashes(root), hiddenNames(root)], before);
+  assert(isSameState(stateOf(root), before), "status changed something");
   const { reports: [first], ...rest } = json as { reports: Json[]; exitCode: number };
   assertEquals(rest.exitCode, exitCode);
   return { code: exitCode, text, json: first };
 }
 
 type Json = Record<string, unknown>;
-
-function hiddenNames(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
-    isDirectory ? [name, ...hiddenNames(join(folder, name))] : [name]
-  ).sort();
-}
 
 /** Puts the signs of work back in time. */
 function age(minutes: number, ...paths: string[]): void {

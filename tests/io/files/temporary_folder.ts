@@ -1,5 +1,6 @@
 /** Folders that are gone after a test. @module */
 import { join } from "@std/path";
+import { isSameBytes } from "../../../lib/base/collections.ts";
 
 /** A temporary folder that is deleted when disposed. */
 export class TemporaryFolder implements Disposable {
@@ -35,12 +36,34 @@ export function copyFolder(from: string, to: string): void {
   }
 }
 
-/** All files and folders below a folder with the texts of files, which are empty for folders. */
-export function contentOf(folder: string, within = ""): Record<string, string> {
-  const contents = [...Deno.readDirSync(join(folder, within))].map(({ name, isDirectory }) => {
+/** The bytes of all files below a folder by path; undefined for folders. */
+export type FolderState = Map<string, Uint8Array<ArrayBuffer> | undefined>;
+
+export function stateOf(folder: string, within = "", state: FolderState = new Map()): FolderState {
+  const entries = [...Deno.readDirSync(join(folder, within))].sort((a, b) => a.name < b.name ? -1 : 1);
+  for (const { name, isDirectory } of entries) {
     const path = join(within, name);
-    if (isDirectory) return { [path]: "", ...contentOf(folder, path) };
-    return { [path]: Deno.readTextFileSync(join(folder, path)) };
+    try {
+      state.set(path, isDirectory ? undefined : Deno.readFileSync(join(folder, path)));
+    } catch (error) {
+      // A worker thread has renamed its temporary file.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+    if (isDirectory) stateOf(folder, path, state);
+  }
+  return state;
+}
+
+export function isSameState(a: FolderState, b: FolderState | undefined): boolean {
+  if (a.size !== b?.size) return false;
+  return [...a].every(([path, content]) => {
+    const other = b.get(path);
+    return content && other ? isSameBytes(content, other) : b.has(path) && content === other;
   });
-  return Object.assign({}, ...contents);
+}
+
+/** All files and folders below a folder with the texts of files, which are empty for folders. */
+export function contentOf(folder: string): Record<string, string> {
+  const decoder = new TextDecoder();
+  return Object.fromEntries([...stateOf(folder)].map(([path, bytes]) => [path, decoder.decode(bytes)]));
 }
