@@ -1,8 +1,6 @@
 /**
- * Checks a configuration against its zod schema, with a one-line error.
- *
- * Each section of the run configuration has its schema in the folder that uses it (lib/model/model_config.ts, …). All
- * are checked here, so that unknown keys and wrong values are reported in the same way.
+ * Checks a configuration against its zod schema, with a one-line error. Each section has its schema in the folder that uses it
+ * (lib/model/model_config.ts, …); unknown keys and wrong values of all are reported here in the same way.
  *
  * @module
  */

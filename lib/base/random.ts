@@ -1,11 +1,9 @@
 /**
- * The random generator of this program: Philox4x32-10, a function of a key and a counter.
+ * The random generator of this program: Philox4x32-10, a function of a key and a counter (Salmon, Moraes, Dror, Shaw, "Parallel
+ * Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3; constants and known answers from the authors' Random123).
  *
  * A number depends on (seed, stream name, index) alone, never on what was drawn elsewhere; so any number of
  * workers draws the same numbers, and a run resumes from its step number without saved generator state.
- *
- * Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3; constants
- * and known answers from the authors' Random123 library.
  *
  * @module
  */

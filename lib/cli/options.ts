@@ -1,8 +1,7 @@
 /**
- * The options of a command, each declared once: type, default, bounds, help and, of a path, what it is used for. Parsing,
- * `--help`, the error messages and the permissions of a stage all come from the declaration.
- *
- * This is loaded at every start of the program, before a stage. So it imports little.
+ * The options of a command, each declared once: type, default, bounds, help and the use of a path. Parsing, `--help`, the error
+ * messages and the permissions of a stage all come from the declaration. This is loaded at every start of the program,
+ * before a stage. So it imports little.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /**
- * The files that a stage reads and writes because of the paths in its options.
- *
- * This runs at every start of the program, before a stage is loaded. So it imports none of the modules of stages.
+ * The files that a stage reads and writes because of the paths in its options. This runs at every start of the program, before
+ * a stage is loaded. So it imports none of the modules of stages.
  *
  * @module
  */

@@ -1,8 +1,7 @@
 /**
- * Runs a stage in a thread that has only the permissions that the stage needs. This thread waits and takes signals.
- *
- * Only a new thread can have permissions narrowed to paths: a process can only give up a permission as a whole. The
- * stage's own threads, which this thread starts for it (lib/io/threads), have the same permissions.
+ * Runs a stage in a thread that has only the permissions that the stage needs; this thread waits and takes signals. Only a new
+ * thread can have permissions narrowed to paths: a process can only give up a permission as a whole. The stage's own
+ * threads, which this thread starts for it (lib/io/threads), have the same permissions.
  *
  * @module
  */
@@ -42,10 +41,7 @@ export type StageReport =
  * Runs a stage to the end of the process.
  *
  * @param module The stage's module, which calls `serveStage()`.
- * @param args The arguments after the stage's name.
- * @param name The stage, of a module that has several.
- * @param permissions Its permissions.
- * @param signals Takes the signals already.
+ * @param options `name`: the stage, of a module that has several; `signals`: takes the signals already.
  */
 export function runStageThread(
   module: URL,
@@ -153,11 +149,9 @@ export const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   : ["SIGINT", "SIGTERM", "SIGUSR2"];
 
 /**
- * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done
- * (`status`), 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
- *
- * @param outcome An empty text is not printed: the stage wrote its result to standard output itself, or another rank
- *   reports the error.
+ * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done (`status`), 130 after SIGINT,
+ * 75 after SIGTERM or SIGUSR2. An empty text is not printed: the stage wrote its result itself, or another rank reports
+ * the error.
  */
 export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
   try {

@@ -1,8 +1,6 @@
 /**
- * MaxMind DB files (MMDB): a binary search tree over the bits of addresses whose leaves point to records. Databases of
- * places and networks have this format. Besides looking up addresses, this reader visits all networks in order.
- *
- * Source: https://maxmind.github.io/MaxMind-DB/ (version 2.0 of the format).
+ * MaxMind DB files (MMDB, version 2.0: https://maxmind.github.io/MaxMind-DB/): a binary search tree over the bits of addresses
+ * whose leaves point to records. Besides looking up addresses, this reader visits all networks in order.
  *
  * @module
  */
@@ -128,9 +126,8 @@ export class Mmdb {
   /**
    * Visits all networks of an IP version that have a record, in ascending order.
    *
-   * @param visit Gets the first 32 and the next 32 bits of a network's first address, its length in bits (of IPv6 at
-   *   most 64: of the networks in a /64 only the first one is visited), and the number of its record.
-   *   Equal numbers are equal records.
+   * @param visit Gets the first 32 and the next 32 bits of a network's first address, its length in bits (for IPv6 at
+   *   most 64: only the first network in a /64 is visited), and the number of its record. Equal numbers are equal records.
    */
   walk(
     version: 4 | 6,

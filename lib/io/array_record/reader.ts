@@ -1,9 +1,7 @@
 /**
- * Reads ArrayRecord files: any record by its index, or all in order; every checksum is verified.
- *
- * Opening reads the index at the end; records are then read with one seek a chunk. Format: see
- * writer.ts. Files of Google's `array_record` are read with any group size and compression
- * (none, zstd, brotli, snappy); transposed chunks are not.
+ * Reads ArrayRecord files: any record by its index, or all in order; every checksum is verified. Opening reads the index at the
+ * end; records are then read with one seek a chunk. Files of Google's `array_record` are read with any group size and
+ * compression (none, zstd, brotli, snappy); transposed chunks are not.
  *
  * @module
  */

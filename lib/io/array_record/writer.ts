@@ -1,10 +1,7 @@
 /**
- * Writes ArrayRecord files: Riegeli files of simple chunks with an index at the end, as Google's
- * `array_record` (and so Grain) reads them.
- *
- * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
- * one block with the postscript, which holds the footer's offset. Uncompressed files equal those of Google's writer
- * byte for byte. References: format.ts.
+ * Writes ArrayRecord files as Google's `array_record` (and so Grain) reads them; uncompressed files equal those of Google's
+ * writer byte for byte. Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block
+ * boundary, and one block with the postscript, which holds the footer's offset.
  *
  * @module
  */

@@ -68,11 +68,10 @@ export class BatchTemplate {
   }
 
   /**
-   * Writes the message for a batch without nulls.
+   * Writes the metadata for a batch without nulls, which its body must follow.
    *
-   * @param length Rows of the batch, and of each of its columns; at least 1.
+   * @param length Rows of the batch, at least 1.
    * @param bufferBytes Bytes of each buffer of the body, without padding; not all 0.
-   * @param out Takes the metadata, from `at` on; the body must follow.
    */
   write(length: number, bufferBytes: readonly number[], out: Uint8Array, at: number): void {
     ensure(length > 0 && bufferBytes.length === this.#buffers.length, "a batch does not match its schema");

@@ -1,9 +1,6 @@
 /**
- * Files that appear complete or not at all.
- *
- * Output is written under a temporary name in the same folder, flushed to the disk and renamed. Temporary names
- * are random, so that processes with equal ids (in containers) do not share one. After a kill -9 only a
- * temporary file can be left; the next holder of the folder's lock deletes it, see {@link removeStaleTemporaries}.
+ * Files that appear complete or not at all: they are written under a temporary name in the same folder, flushed to the disk and
+ * renamed. Temporary names are random, so that processes with equal ids (in containers) do not share one.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /**
- * Open files with complete reads and writes: Deno's own calls may transfer only a part of the bytes.
- *
- * Only regular files are opened for reading: a named pipe without a writer blocks for ever, a device has no end.
+ * Open files with complete reads and writes: Deno's own calls may transfer only a part of the bytes. Only regular files are
+ * opened: a named pipe without a writer blocks for ever, a device has no end.
  *
  * @module
  */

@@ -1,15 +1,8 @@
 /**
  * The output of a stage: locked, built in a work folder and published by its manifest, which alone says which files
- * belong to it.
- *
- * The work folder is `DIR/.work/` in an output folder, `DIR/.work-00002-of-00004/` for one of several tasks, and
- * `.F.parquet.work/` beside an output file. It holds the lock, the manifest so far and, in `next/`, the outputs; the
- * program may delete all of it. Elsewhere the program deletes only files that a manifest of the same stage lists, and
- * an error leaves the result of an earlier run as it was.
- *
- * Publishing begins with a rename that puts the new manifest in place, not complete and with the names of the files that
- * it replaces, and ends with one that puts the complete manifest in place. Readers refuse the output in between. After a
- * kill in between, the next run of the same work goes on, and one with `--overwrite` replaces the files of both runs.
+ * belong to it (README.md). The work folder is `DIR/.work/` in an output folder, `DIR/.work-00002-of-00004/` for one of
+ * several tasks, and `.F.parquet.work/` beside an output file; the program may delete all of it. Elsewhere it deletes only
+ * files that a manifest of the same stage lists, and an error leaves the result of an earlier run as it was.
  *
  * @module
  */

@@ -2,8 +2,7 @@
  * A file that a command writes without a manifest: answers, a picture, a page, metrics.
  *
  * It appears when it is complete, and replaces only what the same command wrote, as the first bytes show, or an empty
- * file. `overwrite` replaces any other file too. The target of a link is replaced, not the link. Pipes, devices and
- * folders are refused.
+ * file; with `overwrite` any file. The target of a link is replaced, not the link.
  *
  * @module
  */

@@ -1,8 +1,6 @@
 /**
- * The manifests of a folder that one run wrote (`manifest.json`) or several tasks (`manifest-00002-of-00004.json`).
- *
- * Every task has a manifest, a work folder and a lock of its own, and writes only its own files. A folder holds
- * one division of the work: one run, or N tasks with the same inputs and options.
+ * The manifests of a folder that one run wrote (`manifest.json`) or several tasks (`manifest-00002-of-00004.json`). Every task
+ * has a manifest, a work folder and a lock of its own, and writes only its own files. All have the same inputs and options.
  *
  * @module
  */

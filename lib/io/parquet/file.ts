@@ -1,8 +1,6 @@
 /**
- * A Parquet file opened for reading: its footer, and the offsets of the columns of its row groups. Every fault in
- * its bytes is a {@link FormatError} that names the file.
- *
- * Format: https://parquet.apache.org/docs/file-format/ ; the footer is read by hyparquet.
+ * A Parquet file opened for reading: its footer, which hyparquet reads, and the offsets of the columns of its row groups
+ * (https://parquet.apache.org/docs/file-format/). Every fault in its bytes is a {@link FormatError} that names the file.
  *
  * @module
  */

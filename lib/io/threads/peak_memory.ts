@@ -1,8 +1,6 @@
 /**
- * The largest resident memory of this process.
- *
- * The kernel's own high-water mark (VmHWM of /proc/self/status, proc(5)) can only be read with --allow-all, which the
- * compiled binary has. With fewer permissions, the resident memory is sampled.
+ * The largest resident memory of this process. The kernel's own high-water mark (VmHWM of /proc/self/status, proc(5)) can only
+ * be read with --allow-all, which the compiled binary has. With fewer permissions, the resident memory is sampled.
  *
  * @module
  */

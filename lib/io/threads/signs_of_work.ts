@@ -1,7 +1,6 @@
 /**
- * Signs of work, by which the program's first thread tells a stage that works from one that is stuck.
- *
- * They are counted in memory that both threads see: a thread that is busy or blocked sends and receives nothing.
+ * Signs of work, by which the program's first thread distinguishes a stage that works from one that is stuck. They are counted
+ * in memory that both threads see: a thread that is busy or blocked sends and receives nothing.
  *
  * @module
  */
