@@ -102,8 +102,9 @@ async function killEverywhere(
   assert(JSON.stringify(oldContent) !== JSON.stringify(newContent), "both runs wrote the same");
   const states = [{ state: stateOf(place), change: 0 }];
   await watchChanges(() => runNew(place), (change) => {
+    if (change % stride !== 0) return;
     const state = stateOf(place);
-    if (change % stride === 0 && !isSameState(state, states.at(-1)?.state)) states.push({ state, change });
+    if (!isSameState(state, states.at(-1)?.state)) states.push({ state, change });
   });
   let [numRefused, numKept] = [0, 0];
   for (const { state, change } of states) {
