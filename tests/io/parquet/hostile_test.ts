@@ -61,15 +61,15 @@ const INTEGERS: [string, Partial<SchemaElement>, number | bigint, number][] = [
   ["uint64", integer(64, false), 2n ** 53n - 1n, 2 ** 53 - 1],
   ["UINT_64", { type: "INT64", converted_type: "UINT_64" }, 2n ** 40n, 2 ** 40],
 ];
-for (const [name, schema, stored, value] of INTEGERS) {
-  Deno.test(`readMeasurements() reads a column of ${name} with or without sign as it is stated`, () =>
-    withFolder(async (folder) => {
-      const path = `${folder}/f.parquet`;
+Deno.test("readMeasurements() reads integers with or without sign as it is stated", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/f.parquet`;
+    for (const [name, schema, stored, value] of INTEGERS) {
       writeRows(path, { prb_id: { data: [stored, stored, null], schema } });
       const { batches } = await readAll([path]);
-      assertEquals([...batches[0].prbId ?? []], [value, value, NaN]);
-    }));
-}
+      assertEquals([...batches[0].prbId ?? []], [value, value, NaN], name);
+    }
+  }));
 
 Deno.test("readMeasurements() takes no unsigned RTT of all ones for a lost packet", () =>
   withFolder(async (folder) => {
