@@ -42,9 +42,11 @@ export class CsvScanner {
   #isSkipping = false;
   /** The number of fields of the last record, and probably of the next one. */
   #numFields = 0;
+  readonly #separator: CsvSeparator;
   readonly #field: RegExp;
 
-  constructor(readonly separator: CsvSeparator = ",") {
+  constructor(separator: CsvSeparator = ",") {
+    this.#separator = separator;
     this.#field = fieldPattern(separator);
   }
 
@@ -86,7 +88,7 @@ export class CsvScanner {
     const fields = new Array<string>(this.#numFields);
     let numFields = 0;
     for (let from = this.#at; from <= end;) {
-      const found = this.#text.indexOf(this.separator, from);
+      const found = this.#text.indexOf(this.#separator, from);
       const to = found < 0 || found > end ? end : found;
       const isBare = this.#text.charCodeAt(from) > SPACE && this.#text.charCodeAt(to - 1) > SPACE;
       const field = this.#text.slice(from, to);
@@ -126,7 +128,7 @@ export class CsvScanner {
       fields.push(quoted === undefined ? plain.trim() : quoted.trimEnd().replaceAll(`""`, `"`));
       const end = endOfQuoted ?? endOfPlain;
       if (end === "" && !isWhole) return unfinished("no end");
-      if (end === this.separator) continue;
+      if (end === this.#separator) continue;
       this.#at += at;
       this.#line += numLines;
       return { line, fields };

@@ -321,6 +321,7 @@ function hasHeader(head: string, options: ReadingOptions): boolean {
 
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
+  #separator: CsvSeparator = ",";
   /** Records before the header is found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
@@ -332,8 +333,11 @@ class TableReader implements TextReader {
   constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {}
 
   push(text: string | undefined): void {
-    // The first text is the one by which the format was recognised.
-    this.#scanner ??= new CsvScanner(separatorOf(text ?? "", this.options));
+    if (!this.#scanner) {
+      // The text by which the format was recognised.
+      this.#separator = separatorOf(text ?? "", this.options);
+      this.#scanner = new CsvScanner(this.#separator);
+    }
     this.#scan(text);
     if (text !== undefined) return;
     if (!this.#layout) this.#begin(true);
@@ -345,7 +349,7 @@ class TableReader implements TextReader {
   #scan(text: string | undefined): void {
     this.#scanner?.push(text, (record) => {
       if (isNoRow(record)) return;
-      if (this.#scanner?.separator === " " && record.fault === undefined) this.#dropBlanks(record);
+      if (this.#separator === " " && record.fault === undefined) this.#dropBlanks(record);
       if (this.#layout) this.#takeRow(record);
       else {
         this.#first.push(record);
@@ -408,7 +412,7 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
-    for (const { field } of this.#scanner?.separator === "," ? rtts : []) {
+    for (const { field } of this.#separator === "," ? rtts : []) {
       if (!fields[field].includes(",") || !UNCLEAR_NUMBER.test(fields[field])) continue;
       const number = `${names[field]} ${fields[field]}`;
       const detail = `${number}: its comma may be of decimals or of thousands, expected a point`;

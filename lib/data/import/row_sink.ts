@@ -44,6 +44,7 @@ export class RowSink {
   /** Rows added so far. */
   numRows = 0;
   readonly scale = new RttScale();
+  readonly #writer: MeasurementParquetWriter;
   readonly #sources = new Set<string>();
   readonly #destinations = new Set<string>();
   readonly #batch = makeBatch();
@@ -52,7 +53,9 @@ export class RowSink {
   #lastTimeUs = -Infinity;
 
   /** @param writer Takes the rows; it must be closed after {@link finish}. */
-  constructor(readonly writer: MeasurementParquetWriter) {}
+  constructor(writer: MeasurementParquetWriter) {
+    this.#writer = writer;
+  }
 
   /** Adds a row of a result. @throws {UserError} If the disk is full. */
   add(result: ResultFacts, rttMs: number, packetErrorCount: number): void {
@@ -96,7 +99,7 @@ export class RowSink {
   }
 
   #flush(): void {
-    this.writer.append(this.#batch);
+    this.#writer.append(this.#batch);
     this.#batch.numRows = 0;
   }
 }
