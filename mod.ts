@@ -164,6 +164,7 @@
  */
 export { ConfigError, FormatError, UserError } from "./lib/base/errors.ts";
 export type { InterruptedError, KernelError, UsageError } from "./lib/base/errors.ts";
+export type { TensorArray } from "./lib/base/safetensors_header.ts";
 export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
 export type {
   Basis,

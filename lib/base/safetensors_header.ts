@@ -5,7 +5,7 @@
  * @module
  */
 import * as z from "zod";
-import { ensure, FormatError } from "./errors.ts";
+import { ensure, FormatError, named } from "./errors.ts";
 
 /** Bytes of the header's length at the start of a file. */
 export const LENGTH_BYTES = 8;
@@ -20,10 +20,41 @@ const entrySchema = z.object({
 });
 const metadataSchema = z.record(z.string(), z.string());
 
-/** The element types of tensors, and their sizes in bytes. */
-const ELEMENT_BYTES = { F32: 4, F16: 2 } as const;
+/** The arrays of tensors by their element type, row-major. */
+interface Arrays {
+  F32: Float32Array;
+  U32: Uint32Array;
+  U8: Uint8Array;
+}
+const ARRAYS = { F32: Float32Array, U32: Uint32Array, U8: Uint8Array };
+/** An element type of tensors in memory. */
+export type ArrayType = keyof Arrays;
+/** The elements of a tensor. */
+export type TensorArray = Float32Array | Uint32Array | Uint8Array;
+/** Tensors by name. */
+export type Tensors = ReadonlyMap<string, TensorArray>;
+
+/** The element types of tensors in files, and their sizes in bytes. F16 is read as F32. */
+const ELEMENT_BYTES = { F32: 4, U32: 4, U8: 1, F16: 2 } as const;
 /** See {@link ELEMENT_BYTES}. */
 export type ElementType = keyof typeof ELEMENT_BYTES;
+
+/** A tensor of zeros. */
+export function zeros(type: ArrayType, length: number): TensorArray {
+  return new ARRAYS[type](length);
+}
+
+/** The element type of a tensor. */
+export function typeOf(values: TensorArray): ArrayType {
+  return values instanceof Float32Array ? "F32" : values instanceof Uint32Array ? "U32" : "U8";
+}
+
+/** A tensor that must exist. @throws {Error} If it does not, or has another type. */
+export function tensorOf<T extends ArrayType>(tensors: Tensors, name: string, type: T): Arrays[T] {
+  const values = named(tensors, name);
+  ensure(typeOf(values) === type, `tensor ${name} is ${typeOf(values)}, expected ${type}`);
+  return values as Arrays[T];
+}
 
 /** A tensor's shape and range. */
 export interface Entry {
@@ -44,21 +75,18 @@ export interface SafetensorsHeader {
 /**
  * Encodes length and header of a file whose tensors follow in the order of their names.
  *
- * @param halves The tensors that are float16; the others are float32.
  * @returns The bytes before the first tensor, a multiple of 8.
  */
 export function encodeHeader(
-  shapes: Map<string, readonly number[]>,
+  tensors: ReadonlyMap<string, { shape: readonly number[]; dtype: ElementType }>,
   metadata: Record<string, string>,
-  halves: ReadonlySet<string> = new Set(),
 ): Uint8Array {
   const header: [string, unknown][] = [];
   if (Object.keys(metadata).length > 0) header.push([METADATA_KEY, metadata]);
   let offsetBytes = 0;
-  for (const name of sortedNames(shapes.keys())) {
-    const shape = shapes.get(name) ?? [];
+  for (const name of sortedNames(tensors.keys())) {
+    const { shape, dtype } = named(tensors, name);
     ensure(name !== METADATA_KEY, `a tensor is called ${METADATA_KEY}`);
-    const dtype: ElementType = halves.has(name) ? "F16" : "F32";
     const end = offsetBytes + ELEMENT_BYTES[dtype] * numElements(shape);
     header.push([name, { dtype, shape, data_offsets: [offsetBytes, end] }]);
     offsetBytes = end;
@@ -74,6 +102,14 @@ export function encodeHeader(
   new DataView(bytes.buffer).setBigUint64(0, BigInt(length), true);
   bytes.set(text, LENGTH_BYTES);
   return bytes;
+}
+
+/** Tensors that must all be float32. @throws {FormatError} If one is not. */
+export function floatsOf(tensors: Tensors, path: string): Map<string, Float32Array> {
+  return new Map([...tensors].map(([name, values]) => {
+    if (values instanceof Float32Array) return [name, values];
+    throw new FormatError(`tensor ${name} is ${typeOf(values)}, expected F32`, { path });
+  }));
 }
 
 /** The facts about a file that errors and checks of its header need. */
@@ -98,16 +134,16 @@ export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: Tensor
   return Number(length);
 }
 
-/** The elements of a tensor as float32. @param bytes Begin at the start of a buffer, or are aligned to the elements. */
-export function elementsOf(bytes: Uint8Array, dtype: ElementType): Float32Array {
+/** The elements of a tensor. @param bytes Begin at the start of a buffer, or are aligned to the elements. */
+export function elementsOf(bytes: Uint8Array, dtype: ElementType): TensorArray {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength / ELEMENT_BYTES[dtype];
   if (dtype === "F16") return Float32Array.from(new Float16Array(buffer, byteOffset, length));
-  return new Float32Array(buffer, byteOffset, length);
+  return new ARRAYS[dtype](buffer as ArrayBuffer, byteOffset, length);
 }
 
 /**
- * Decodes a whole file in memory. Tensors of float32 share its memory where they are aligned.
+ * Decodes a whole file in memory. Tensors share its memory where they are aligned, except F16.
  *
  * @param bytes Begin at the start of their buffer.
  * @param path The file's name, for errors.
@@ -117,7 +153,7 @@ export function elementsOf(bytes: Uint8Array, dtype: ElementType): Float32Array 
 export function decodeSafetensors(
   bytes: Uint8Array,
   path: string,
-): { tensors: Map<string, Float32Array>; metadata: Record<string, string> } {
+): { tensors: Map<string, TensorArray>; shapes: Map<string, number[]>; metadata: Record<string, string> } {
   const file = { path, sizeBytes: bytes.length };
   const start = LENGTH_BYTES + headerLengthBytes(bytes, file);
   const { entries, metadata } = decodeHeader(bytes.subarray(LENGTH_BYTES, start), file);
@@ -128,7 +164,8 @@ export function decodeSafetensors(
       : bytes.slice(start + begin, start + end);
     return [name, elementsOf(part, dtype)];
   }));
-  return { tensors, metadata };
+  const shapes = new Map([...entries].map(([name, { shape }]) => [name, shape]));
+  return { tensors, shapes, metadata };
 }
 
 /**
@@ -136,7 +173,7 @@ export function decodeSafetensors(
  *
  * @param text The header without its length.
  * @param file The file's path and size in bytes.
- * @throws {FormatError} If it is not a header, or a tensor is not of floats, overlaps another, or leaves a gap.
+ * @throws {FormatError} If it is not a header, or a tensor has an unknown type, overlaps another, or leaves a gap.
  */
 export function decodeHeader(text: Uint8Array, file: TensorFile): SafetensorsHeader {
   const header = parseHeader(text, file.path);
@@ -175,8 +212,9 @@ function parseEntry(name: string, value: unknown, at: { path: string; offsetByte
     throw new FormatError(`tensor ${name} has an invalid or missing dtype, shape or data_offsets`, at);
   }
   const { dtype, shape, data_offsets: [begin, end] } = parsed.data;
-  if (dtype !== "F32" && dtype !== "F16") {
-    throw new FormatError(`tensor ${name} is ${dtype}, expected F32 or F16; convert it`, at);
+  if (!isElementType(dtype)) {
+    const known = Object.keys(ELEMENT_BYTES).join(", ");
+    throw new FormatError(`tensor ${name} is ${dtype}, expected one of ${known}; convert it`, at);
   }
   const wanted = ELEMENT_BYTES[dtype] * numElements(shape);
   if (end - begin !== wanted) {
@@ -184,6 +222,10 @@ function parseEntry(name: string, value: unknown, at: { path: string; offsetByte
     throw new FormatError(`${found}, expected ${wanted}`, at);
   }
   return { shape, dtype, begin, end };
+}
+
+function isElementType(dtype: string): dtype is ElementType {
+  return Object.hasOwn(ELEMENT_BYTES, dtype);
 }
 
 /** Checks that the ranges cover the data from its first to its last byte, without overlap or gap. */

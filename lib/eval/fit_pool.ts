@@ -8,6 +8,7 @@ import { join } from "@std/path";
 import { getOrMake, isSameBytes } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
 import { named, UserError } from "../base/errors.ts";
+import { tensorOf } from "../base/safetensors_header.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../data/formats/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
@@ -305,7 +306,7 @@ function ofUnknownEnds(
 }
 
 function placesOf({ config: { model }, weights }: LoadedCheckpoint): PlaceTable | undefined {
-  return model.places ? PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE) : undefined;
+  return model.places ? PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), PLACE_TABLE) : undefined;
 }
 
 function locate(table: PlaceTable, address: Uint8Array): LocatedPlace {

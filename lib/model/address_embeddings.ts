@@ -5,7 +5,7 @@
  * @module
  */
 import type { RttHistory } from "../data/tokens/rtt_history.ts";
-import { named } from "../base/errors.ts";
+import { type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { mix } from "../base/random.ts";
 import {
   type AddressState,
@@ -80,7 +80,7 @@ export class AddressEmbeddings {
   readonly #pairs: EmbeddingTable | undefined;
   readonly #history: PairHistory | undefined;
   /** The table of places: as in a checkpoint, and decoded. */
-  #placeNumbers: Float32Array | undefined;
+  #placeBytes: Uint8Array | undefined;
   #places: PlaceTable | undefined;
   /** The paths of addresses that were met before, by the first hash. */
   readonly #paths = new Map<number, { hash2: number; path: PlacePath }>();
@@ -102,31 +102,31 @@ export class AddressEmbeddings {
   }
 
   /** Reads the keys and histories of a checkpoint. @param weights In the shapes of `ModelShapes.entries`. */
-  load(weights: ReadonlyMap<string, Float32Array>): void {
-    this.#prefixes?.load(named(weights, EMBEDDING_KEYS));
-    this.#pairs?.load(named(weights, EMBEDDING_KEYS));
-    this.#history?.load(named(weights, PAIR_HISTORY));
+  load(weights: Tensors): void {
+    this.#prefixes?.load(tensorOf(weights, EMBEDDING_KEYS, "U32"));
+    this.#pairs?.load(tensorOf(weights, EMBEDDING_KEYS, "U32"));
+    this.#history?.load(tensorOf(weights, PAIR_HISTORY, "U32"));
     this.coordinates?.load(weights);
-    if (this.config.places) this.usePlaces(named(weights, PLACE_TABLE));
+    if (this.config.places) this.usePlaces(tensorOf(weights, PLACE_TABLE, "U8"));
   }
 
-  /** Sets the table of places. @param numbers As `PlaceTable.encode` writes it. */
-  usePlaces(numbers: Float32Array): void {
+  /** Sets the table of places. @param bytes As `PlaceTable.encode` writes it. */
+  usePlaces(bytes: Uint8Array): void {
     this.#paths.clear();
-    if (numbers === this.#placeNumbers) return;
-    this.#placeNumbers = numbers;
-    this.#places = PlaceTable.decode(numbers, PLACE_TABLE);
+    if (bytes === this.#placeBytes) return;
+    this.#placeBytes = bytes;
+    this.#places = PlaceTable.decode(bytes, PLACE_TABLE);
   }
 
   /** Writes the keys and histories into the entries of a checkpoint; lib/model/EXACT.md has the formats. */
-  save(weights: Map<string, Float32Array>): void {
-    const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
+  save(weights: Map<string, TensorArray>): void {
+    const keys = new Uint32Array((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0));
     this.#prefixes?.save(keys);
     this.#pairs?.save(keys);
     if (keys.length > 0) weights.set(EMBEDDING_KEYS, keys);
     if (this.#history) weights.set(PAIR_HISTORY, this.#history.save());
     this.coordinates?.save(weights);
-    if (this.config.places && this.#placeNumbers) weights.set(PLACE_TABLE, this.#placeNumbers);
+    if (this.config.places && this.#placeBytes) weights.set(PLACE_TABLE, this.#placeBytes);
   }
 
   /**

@@ -1,20 +1,23 @@
 /**
- * The version of the format of checkpoints, and what tensors were called in earlier versions. A file without a version has
- * version 1.
+ * The version of the format of checkpoints, and how tensors of earlier versions become those of this one. A file without a
+ * version has version 1.
  *
  * @module
  */
-import { UserError } from "../base/errors.ts";
+import { FormatError, UserError } from "../base/errors.ts";
+import type { TensorArray } from "../base/safetensors_header.ts";
 
 /** The version that is written: in the metadata of tensor files, in `state.json`, and in `site.json`. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 
 /** The metadata of every tensor file of a checkpoint; `pt` tells PyTorch's readers that tensors are row-major. */
 export const FORMAT_METADATA = { format: "pt", format_version: String(FORMAT_VERSION) } as const;
 
-/** Starts of names in version 1. In GPT-2 `wpe` is the embedding of positions. */
-const PREFIX_V1 = "wpe.";
-const PREFIX = "address_embed.";
+/** Tensors and their shapes by name. */
+interface TensorContent {
+  shapes: Map<string, number[]>;
+  tensors: Map<string, TensorArray>;
+}
 
 /**
  * Checks the version of a file.
@@ -32,12 +35,24 @@ export function checkFormatVersion(found: unknown, path: string): void {
 }
 
 /**
- * Tensors, their shapes or optimizer states by their present names.
+ * Tensors as this version has them.
  *
- * @param byName As the file has them.
+ * @param content As the file has them.
  * @param version As the file states it; undefined for version 1.
  * @throws {UserError} As {@link checkFormatVersion}.
+ * @throws {FormatError} If a number of an earlier version cannot be stored in the type that it has now.
  */
+export function presentTensors(content: TensorContent, version: unknown, path: string): TensorContent {
+  const shapes = presentNames(content.shapes, version, path);
+  const tensors = presentNames(content.tensors, version, path);
+  return Number(version ?? 1) < 3 ? typed({ shapes, tensors }, path) : { shapes, tensors };
+}
+
+/** Starts of names in version 1. In GPT-2 `wpe` is the embedding of positions. */
+const PREFIX_V1 = "wpe.";
+const PREFIX = "address_embed.";
+
+/** Tensors, their shapes or optimizer states by their present names; as {@link presentTensors}, without the types. */
 export function presentNames<T>(
   byName: ReadonlyMap<string, T>,
   version: unknown,
@@ -47,4 +62,115 @@ export function presentNames<T>(
   if (Number(version ?? 1) > 1) return new Map(byName);
   const present = (name: string) => name.startsWith(PREFIX_V1) ? PREFIX + name.slice(PREFIX_V1.length) : name;
   return new Map([...byName].map(([name, value]) => [present(name), value]));
+}
+
+/**
+ * Versions 1 and 2 stored whole numbers as F32. A letter is a number of a row: `w` as it is, `h` as its upper and lower 16
+ * bits, `t` as a multiple of 2^20 and the rest.
+ */
+const WHOLE: Readonly<Record<string, string>> = {
+  "address_embed.keys": "h",
+  "address_embed.rows": "h",
+  "address_embed.history": "wwwwwwwwwt",
+  "coordinates.keys": "h",
+  "coordinates.numbers": "h",
+  v4: "h",
+  v6: "hhhh",
+  seen: "hhhh",
+  pairs: "hhhh",
+  "adaptation.v4": "h",
+  "adaptation.v6": "hhhh",
+  "adaptation.seen": "hhhh",
+  "adaptation.pairs": "hhhh",
+  "pool.range": "wwt",
+  "pool.pairs": "hhw",
+  "pool.rtts": "ww",
+  "pool.ends": "hhww",
+  "pool.usual": "w",
+  "pool.all": "w",
+  "pool.end_tries": "hhwwww",
+  "pool.pair_tries": "hhww",
+  "pool.roots": "w",
+};
+/** The ends of the parts of a number. */
+const LIMITS: Readonly<Record<string, readonly number[]>> = {
+  w: [2 ** 32],
+  h: [2 ** 16, 2 ** 16],
+  t: [2 ** 12, 2 ** 20],
+};
+
+/** Tensors whose rows began with two hashes, which have a tensor of their own now, and the width of the rest. */
+const HASHED: Readonly<Record<string, { hashes: string; width: number }>> = {
+  "pool.factors": { hashes: "pool.factor_hashes", width: 20 },
+  "pool.excesses": { hashes: "pool.excess_hashes", width: 2 },
+};
+
+/** Tensors of versions 1 and 2, which had F32 only, in their present types. */
+function typed({ shapes, tensors }: TensorContent, path: string): TensorContent {
+  const typed: TensorContent = { shapes: new Map(), tensors: new Map() };
+  const add = (name: string, values: TensorArray, width: number) => {
+    typed.tensors.set(name, values);
+    typed.shapes.set(name, [values.length / width, width]);
+  };
+  for (const [name, values] of tensors) {
+    const whole = (parts: string, own = values) => wholeNumbers(own, parts, { name, path });
+    if (name in WHOLE) add(name, whole(WHOLE[name]), WHOLE[name].length);
+    else if (name === "places.table") add(name, bytesOf(whole("w")), 3);
+    else if (name === "pool.kriging_ends") add(name, Uint8Array.from(whole("w")), 17);
+    else if (name in HASHED) {
+      const { hashes, width } = HASHED[name];
+      const isHash = (i: number) => i % (4 + width) < 4;
+      add(hashes, whole("hh", values.filter((_, i) => isHash(i))), 2);
+      add(name, values.filter((_, i) => !isHash(i)), width);
+    } else {
+      typed.tensors.set(name, values);
+      typed.shapes.set(name, shapes.get(name) ?? [values.length]);
+    }
+  }
+  const range = typed.tensors.get("pool.range");
+  if (!range) return typed;
+  // Times of the pool were relative to the start of its range.
+  const startS = range[2];
+  const times = typed.tensors.get("pool.rtts");
+  for (let i = 1; times && i < times.length; i += 2) times[i] += startS;
+  add("pool.range", range.subarray(0, 2), 2);
+  return typed;
+}
+
+/** @throws {FormatError} If a number is not whole or too large. */
+function wholeNumbers(
+  values: TensorArray,
+  parts: string,
+  { name, path }: { name: string; path: string },
+): Uint32Array {
+  const limits = [...parts].map((part) => LIMITS[part]);
+  const width = limits.flat().length;
+  const numbers = new Uint32Array(values.length / width * parts.length);
+  let at = 0;
+  for (let i = 0; i < numbers.length; i++) {
+    let number = 0;
+    for (const limit of limits[i % parts.length]) {
+      const value = values[at++];
+      if (!(value >= 0 && value < limit && Number.isInteger(value))) {
+        const wanted = `expected a whole number from 0 to ${limit - 1}`;
+        throw new FormatError(
+          `element ${
+            at - 1
+          } of tensor ${name} is ${value}, ${wanted}; use an earlier checkpoint or another run`,
+          { path },
+        );
+      }
+      number = number * limit + value;
+    }
+    numbers[i] = number;
+  }
+  return numbers;
+}
+
+/** Three bytes a number, the first one highest. */
+function bytesOf(numbers: Uint32Array): Uint8Array {
+  return Uint8Array.from(
+    { length: 3 * numbers.length },
+    (_, i) => numbers[Math.floor(i / 3)] >> (16 - 8 * (i % 3)),
+  );
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import { ensure, UserError } from "../base/errors.ts";
+import { type Tensors } from "../base/safetensors_header.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -186,7 +187,7 @@ class DecoderTokenRows {
   }
 
   /** Reads the keys and histories of a checkpoint. */
-  load(weights: ReadonlyMap<string, Float32Array>): void {
+  load(weights: Tensors): void {
     this.#addressEmbeddings.load(weights);
   }
 
@@ -283,7 +284,7 @@ export class Decoder {
    */
   static async create(
     registry: KernelRegistry,
-    { config, weights }: { config: ModelConfig; weights: Map<string, Float32Array> },
+    { config, weights }: { config: ModelConfig; weights: Tensors },
     options: DecoderExtent & { memoryLimitBytes: number },
   ): Promise<Decoder> {
     const { memoryLimitBytes, ...extent } = options;
@@ -313,7 +314,7 @@ export class Decoder {
    * @param weights name -> values of the shapes of `ModelShapes.entries`.
    * @throws {UserError} If the weights are those of another model.
    */
-  load(weights: Map<string, Float32Array>): void {
+  load(weights: Tensors): void {
     const { parameters } = this.#tensors;
     writeParameters(this.registry.gpu, this.config, { parameters, weights });
     this.#tokenRows?.load(weights);

@@ -55,37 +55,17 @@ export class EmbeddingTable {
     return this.#owners.reduce((count, owner) => owner === 0 ? count : count + 1, 0);
   }
 
-  /** Writes the owners in the form of {@link halvesOf}, from `firstRow` on. */
-  save(keys: Float32Array): void {
-    halvesOf(this.#owners, keys.subarray(2 * this.firstRow));
+  /** Writes the owners into the keys of all tables, from `firstRow` on. */
+  save(keys: Uint32Array): void {
+    keys.set(this.#owners, this.firstRow);
   }
 
   /** Reads the owners of {@link save}. */
-  load(keys: Float32Array): void {
-    ensure(keys.length >= 2 * (this.firstRow + this.numRows), `${keys.length} numbers of keys`);
-    ofHalves(keys.subarray(2 * this.firstRow), this.#owners);
+  load(keys: Uint32Array): void {
+    const end = this.firstRow + this.numRows;
+    ensure(keys.length >= end, `${keys.length} keys`);
+    this.#owners.set(keys.subarray(this.firstRow, end));
   }
-}
-
-/** Splits 32-bit numbers into their upper and lower 16 bits, which float32 holds exactly. */
-export function halvesOf(
-  numbers: Uint32Array,
-  halves: Float32Array = new Float32Array(2 * numbers.length),
-): Float32Array {
-  for (let i = 0; i < numbers.length; i++) {
-    halves[2 * i] = numbers[i] >>> 16;
-    halves[2 * i + 1] = numbers[i] & 0xffff;
-  }
-  return halves;
-}
-
-/** The inverse of {@link halvesOf}. @param numbers Takes the numbers; its length is their number (default: all). */
-export function ofHalves(
-  halves: Float32Array,
-  numbers: Uint32Array = new Uint32Array(halves.length / 2),
-): Uint32Array {
-  for (let i = 0; i < numbers.length; i++) numbers[i] = halves[2 * i] * 2 ** 16 + halves[2 * i + 1];
-  return numbers;
 }
 
 /** The two hashes of a key, see `EmbeddingTable`. */
@@ -183,7 +163,7 @@ export function isChosen(hash: number, context: number, share: number): boolean 
 
 /** The key `model.places` of the configuration. */
 export interface PlacesConfig {
-  /** Length of the table of places in a checkpoint, see `PlaceTable.encode`; 0 for none. Set by `--geo`. */
+  /** A third of the bytes of the table of places in a checkpoint, see `PlaceTable.encode`; 0 for none. Set by `--geo`. */
   tableSize: number;
   /** Names of the files that it is made of. Set by `--geo`. */
   sources: string[];

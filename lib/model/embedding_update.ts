@@ -5,6 +5,7 @@
  */
 import { numbersOfNode } from "./coordinates/coordinates.ts";
 import { ensure, named } from "../base/errors.ts";
+import type { TensorArray, Tensors } from "../base/safetensors_header.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
@@ -16,12 +17,12 @@ export const EMBEDDING_VALUES = "address_embed.weight";
 export interface EmbeddingUpdate {
   /** Their indexes, ascending. */
   readonly rows: Uint32Array;
-  /** (rows, 2): see `AddressEmbeddings.save`. */
-  readonly keys: Float32Array;
+  /** (rows): see `AddressEmbeddings.save`. */
+  readonly keys: Uint32Array;
   /** (rows, C). */
   readonly values: Float32Array;
   /** (rows, K): the newest RTTs of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
-  readonly history: Float32Array;
+  readonly history: Uint32Array;
   /** The changed coordinates. */
   readonly coordinates: NodeUpdate;
 }
@@ -30,15 +31,15 @@ export interface EmbeddingUpdate {
 export interface NodeUpdate {
   /** Their indexes, ascending. */
   readonly nodes: Uint32Array;
-  /** (nodes, 2): see `EmbeddingTable.save`. */
-  readonly keys: Float32Array;
+  /** (nodes): see `EmbeddingTable.save`. */
+  readonly keys: Uint32Array;
   /** (nodes, {@link numbersPerNode}), in the order of `numbersOfNode`. */
   readonly values: Float32Array;
 }
 
 export const NO_NODES: NodeUpdate = {
   nodes: new Uint32Array(),
-  keys: new Float32Array(),
+  keys: new Uint32Array(),
   values: new Float32Array(),
 };
 
@@ -62,10 +63,10 @@ export function historyShape(
  */
 export function withEmbeddingUpdate(
   config: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
+  weights: Tensors,
   update: EmbeddingUpdate,
-): Map<string, Float32Array> {
-  const copies = new Map<string, Float32Array>();
+): Map<string, TensorArray> {
+  const copies = new Map<string, TensorArray>();
   eachPiece(config, update, ({ name, start, length, values, at }) => {
     const copy = copies.get(name) ?? named(weights, name).slice();
     copies.set(name, copy);
@@ -77,18 +78,18 @@ export function withEmbeddingUpdate(
 /** Some rows and coordinates of weights, as an update. @param rows Their indexes, ascending. @param nodes Likewise. */
 export function embeddingUpdateOf(
   config: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
+  weights: Tensors,
   rows: Uint32Array,
   nodes: Uint32Array = NO_NODES.nodes,
 ): EmbeddingUpdate {
   const update: EmbeddingUpdate = {
     rows,
-    keys: new Float32Array(2 * rows.length),
+    keys: new Uint32Array(rows.length),
     values: new Float32Array(config.width * rows.length),
-    history: new Float32Array(historyShape(config).length * rows.length),
+    history: new Uint32Array(historyShape(config).length * rows.length),
     coordinates: {
       nodes,
-      keys: new Float32Array(2 * nodes.length),
+      keys: new Uint32Array(nodes.length),
       values: new Float32Array(numbersPerNode(config) * nodes.length),
     },
   };
@@ -105,7 +106,7 @@ interface Piece {
   readonly start: number;
   readonly length: number;
   /** The array of the update. */
-  readonly values: Float32Array;
+  readonly values: TensorArray;
   readonly at: number;
 }
 
@@ -115,7 +116,7 @@ function eachPiece(config: ModelConfig, update: EmbeddingUpdate, visit: (piece: 
   const { firstPair, length } = historyShape(config);
   ensure(rows.every((row) => row < modelShapes(config).numAddressEmbeddings), "rows of another model");
   rows.forEach((row, i) => {
-    visit({ name: EMBEDDING_KEYS, start: 2 * row, length: 2, values: keys, at: 2 * i });
+    visit({ name: EMBEDDING_KEYS, start: row, length: 1, values: keys, at: i });
     visit({ name: EMBEDDING_VALUES, start: width * row, length: width, values, at: width * i });
     if (row < firstPair || length === 0) return;
     visit({ name: PAIR_HISTORY, start: length * (row - firstPair), length, values: history, at: length * i });
@@ -124,7 +125,7 @@ function eachPiece(config: ModelConfig, update: EmbeddingUpdate, visit: (piece: 
   if (!coordinates) return;
   let at = 0;
   nodes.forEach((node, i) => {
-    visit({ name: COORDINATE_KEYS, start: 2 * node, length: 2, values: ofNodes.keys, at: 2 * i });
+    visit({ name: COORDINATE_KEYS, start: node, length: 1, values: ofNodes.keys, at: i });
     for (const { part, start, length } of numbersOfNode(sizeOfCoordinates(coordinates), node)) {
       visit({ name: nameOfCoordinates(part), start, length, values: ofNodes.values, at });
       at += length;

@@ -4,6 +4,7 @@
  * @module
  */
 import { UserError } from "../base/errors.ts";
+import type { Tensors } from "../base/safetensors_header.ts";
 
 /**
  * Weights must be below it. The sum of squares of 65,536 larger ones can overflow float32. Normalisation divides by it, so
@@ -32,11 +33,11 @@ function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
  * @returns The first invalid number, for people; undefined if all are valid.
  */
 export function faultOfTensors(
-  tensors: ReadonlyMap<string, Float32Array>,
+  tensors: Tensors,
   limit = Infinity,
 ): string | undefined {
   for (const [name, values] of tensors) {
-    const index = indexOfNotBelow(values, limit);
+    const index = values instanceof Float32Array ? indexOfNotBelow(values, limit) : -1;
     if (index < 0) continue;
     const wanted = limit === Infinity ? "a finite number" : `a magnitude below ${limit.toExponential(1)}`;
     return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;

@@ -7,10 +7,11 @@
 import * as z from "zod";
 import { parseConfig } from "../base/config_file.ts";
 import { ConfigError } from "../base/errors.ts";
+import type { ArrayType } from "../base/safetensors_header.ts";
 import type { DType } from "../tensor/tensor.ts";
 import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../data/tokens/vocab_v1.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
-import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
+import { COORDINATE_KEYS, coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
 import { NUM_PLACE_ROWS, type PlacesConfig } from "./embedding_table.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
@@ -253,9 +254,9 @@ function computeShapes(config: ModelConfig): ModelShapes {
   const numAddressEmbeddings = numKeys + numSelectedRows;
   const parameters = new Map(parameterShapes(config, { vocabSize, headsWidth, numAddressEmbeddings }));
   const entries = new Map(parameters);
-  if (numKeys > 0) entries.set(EMBEDDING_KEYS, [numKeys, 2]);
+  if (numKeys > 0) entries.set(EMBEDDING_KEYS, [numKeys, 1]);
   if (pairVectors?.history) entries.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
-  if (places) entries.set(PLACE_TABLE, [places.tableSize, 1]);
+  if (places) entries.set(PLACE_TABLE, [places.tableSize, 3]);
   for (const [name, shape] of coordinates ? coordinateEntries(coordinates) : []) entries.set(name, shape);
   let numParameters = 0;
   for (const [rows, columns] of parameters.values()) numParameters += rows * columns;
@@ -296,3 +297,9 @@ export const EMBEDDING_KEYS = "address_embed.keys";
 export const PAIR_HISTORY = "address_embed.history";
 /** The name of the table of places in a checkpoint, see `PlaceTable.encode`. */
 export const PLACE_TABLE = "places.table";
+
+/** The element type of an entry of a checkpoint. */
+export function entryType(name: string): ArrayType {
+  if (name === PLACE_TABLE) return "U8";
+  return [EMBEDDING_KEYS, PAIR_HISTORY, COORDINATE_KEYS].includes(name) ? "U32" : "F32";
+}

@@ -13,7 +13,7 @@ import {
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
 import type { KnownPairs } from "./coordinates/known_pairs.ts";
-import { named } from "../base/errors.ts";
+import { type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { EmbeddingTable, NO_ROW } from "./embedding_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
@@ -44,7 +44,7 @@ export function coordinateEntries(config: CoordinatesConfig): Map<string, number
       return [nameOfCoordinates(part), [shape.reduce((a, b) => a * b) / columns, columns]];
     },
   );
-  return new Map([[COORDINATE_KEYS, [config.nodes, 2]], ...entries]);
+  return new Map([[COORDINATE_KEYS, [config.nodes, 1]], ...entries]);
 }
 
 /** The size of a model's coordinates. */
@@ -62,10 +62,12 @@ export class NodeCoordinates {
   }
 
   /** Reads the entries of {@link save}; zeros stand for no coordinates. */
-  load(weights: ReadonlyMap<string, Float32Array>): void {
-    this.#nodes.load(named(weights, COORDINATE_KEYS));
+  load(weights: Tensors): void {
+    this.#nodes.load(tensorOf(weights, COORDINATE_KEYS, "U32"));
     const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
-    const saved = Object.fromEntries(parts.map((part) => [part, named(weights, nameOfCoordinates(part))]));
+    const saved = Object.fromEntries(
+      parts.map((part) => [part, tensorOf(weights, nameOfCoordinates(part), "F32")]),
+    );
     const { fits } = saved;
     this.#coordinates = fits.every((value) => value === 0)
       ? undefined
@@ -73,8 +75,8 @@ export class NodeCoordinates {
   }
 
   /** Writes the entries of a checkpoint. */
-  save(weights: Map<string, Float32Array>): void {
-    const keys = new Float32Array(2 * this.config.nodes);
+  save(weights: Map<string, TensorArray>): void {
+    const keys = new Uint32Array(this.config.nodes);
     this.#nodes.save(keys);
     weights.set(COORDINATE_KEYS, keys);
     for (const [part, values] of Object.entries(this.#coordinates?.save() ?? {})) {

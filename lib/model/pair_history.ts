@@ -13,10 +13,8 @@ import {
   TIMESTAMP_DELTA4,
 } from "../data/tokens/vocab_v2.ts";
 
-/** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest in two parts. */
-export const HISTORY_LENGTH = NUM_HISTORY_RTTS + 2;
-/** Times are stored as quotient and remainder by it, which float32 holds exactly. */
-export const TIME_PART = 2 ** 20;
+/** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest. */
+export const HISTORY_LENGTH = NUM_HISTORY_RTTS + 1;
 
 /** An RTT of a pair. */
 export interface TimedRtt {
@@ -80,19 +78,18 @@ export class PairHistory {
   }
 
   /** The history in the form of checkpoints, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
-  save(): Float32Array {
+  save(): Uint32Array {
     const numPairs = this.#timesS.length;
-    const saved = new Float32Array(numPairs * HISTORY_LENGTH);
+    const saved = new Uint32Array(numPairs * HISTORY_LENGTH);
     for (let pair = 0; pair < numPairs; pair++) {
       const codes = this.#codes.slice(pair * NUM_HISTORY_RTTS, (pair + 1) * NUM_HISTORY_RTTS).reverse();
-      const timeS = this.#timesS[pair];
-      saved.set([...codes, Math.floor(timeS / TIME_PART), timeS % TIME_PART], pair * HISTORY_LENGTH);
+      saved.set([...codes, this.#timesS[pair]], pair * HISTORY_LENGTH);
     }
     return saved;
   }
 
   /** Reads the values of {@link save}. */
-  load(saved: Float32Array): void {
+  load(saved: Uint32Array): void {
     const numPairs = this.#timesS.length;
     ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);
     for (let pair = 0; pair < numPairs; pair++) {
@@ -101,7 +98,7 @@ export class PairHistory {
       for (let i = 1; i <= NUM_HISTORY_RTTS; i++) {
         this.#codes[(pair + 1) * NUM_HISTORY_RTTS - i] = saved[first + i - 1];
       }
-      this.#timesS[pair] = saved[first + NUM_HISTORY_RTTS] * TIME_PART + saved[first + NUM_HISTORY_RTTS + 1];
+      this.#timesS[pair] = saved[first + NUM_HISTORY_RTTS];
     }
   }
 }

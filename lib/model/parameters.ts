@@ -7,9 +7,10 @@
 import { RandomStream } from "../base/random.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../data/tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../data/tokens/vocab_v2.ts";
-import { type ModelConfig, modelShapes } from "./model_config.ts";
+import { entryType, type ModelConfig, modelShapes } from "./model_config.ts";
 import { byteOfSelectedRow } from "./selected_rows.ts";
 import { UserError } from "../base/errors.ts";
+import { type TensorArray, tensorOf, type Tensors, zeros } from "../base/safetensors_header.ts";
 import type { Gpu } from "../tensor/device.ts";
 import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 
@@ -34,8 +35,8 @@ export function initialParameters(
   config: ModelConfig,
   seed: number,
   { period = Infinity }: { period?: number } = {},
-): Map<string, Float32Array> {
-  const weights = new Map<string, Float32Array>();
+): Map<string, TensorArray> {
+  const weights = new Map<string, TensorArray>();
   const isOrdinal = config.byteVectors === "ordinal";
   for (const [name, [rows, columns]] of modelShapes(config).parameters) {
     const writesResidual = name.endsWith(".o_proj.weight") || name.endsWith(".down_proj.weight");
@@ -56,7 +57,7 @@ export function initialParameters(
     }
   }
   for (const [name, [rows, columns]] of modelShapes(config).entries) {
-    if (!weights.has(name)) weights.set(name, new Float32Array(rows * columns));
+    if (!weights.has(name)) weights.set(name, zeros(entryType(name), rows * columns));
   }
   return weights;
 }
@@ -153,7 +154,7 @@ function mixIn(
 export function writeParameters(
   gpu: Gpu,
   config: ModelConfig,
-  { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
+  { parameters, weights }: { parameters: Map<string, Tensor>; weights: Tensors },
 ): void {
   const shapes = modelShapes(config).entries;
   for (const name of weights.keys()) {
@@ -166,7 +167,7 @@ export function writeParameters(
       throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
     }
     const tensor = parameters.get(name);
-    if (tensor) gpu.write(tensor, values);
+    if (tensor) gpu.write(tensor, tensorOf(weights, name, "F32"));
   }
 }
 

@@ -4,10 +4,9 @@
  * @module
  */
 import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
-import { named } from "../base/errors.ts";
+import { type ArrayType, type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { isCanonicalRttCode } from "../data/tokens/rtt_code.ts";
 import { keyOfHashes } from "./embedding_table.ts";
-import { TIME_PART } from "./pair_history.ts";
 
 /** The numbers that are possible in a place. */
 export interface Allowed {
@@ -39,24 +38,17 @@ export function orNone(allowed: Allowed): Allowed {
 }
 
 export const ANY: Allowed = real(-Infinity, Infinity);
-/** A half of a 32-bit number. */
-export const HALF: Allowed = whole(0, 2 ** 16 - 1);
-/** Two hashes in halves. */
-export const HASHES: readonly Allowed[] = [HALF, HALF, HALF, HALF];
+/** Two hashes. */
+export const HASHES: readonly Allowed[] = [ANY, ANY];
 /** How many there are of something. */
 export const COUNT: Allowed = whole(0, 2 ** 32);
 /** A part of a whole. */
 export const SHARE: Allowed = real(0, 1);
 export const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
-/** The first possible time, Unix seconds. */
-export const LEAST_S: number = MIN_TIME_US / 1e6;
-/** The end of possible times, Unix seconds. */
-export const END_S: number = END_TIME_US / 1e6;
-/** Unix seconds in two parts, see {@link TIME_PART}. */
-export const TIME: readonly Allowed[] = [
-  orNone(whole(Math.floor(LEAST_S / TIME_PART), Math.floor(END_S / TIME_PART))),
-  whole(0, TIME_PART - 1),
-];
+/** The first possible time and the last, Unix seconds. */
+const [LEAST_S, END_S] = [MIN_TIME_US / 1e6, END_TIME_US / 1e6 - 1];
+/** Unix seconds. */
+export const TIME: Allowed = orNone({ ...whole(LEAST_S, END_S), wanted: "a time from 1990 to 2099" });
 /** The logarithm of an RTT, ln ms: codes span 29. */
 export const LOG: Allowed = real(-64, 64);
 /** The largest difference of logarithms of RTTs. */
@@ -67,18 +59,18 @@ export function faultAt(name: string, values: ArrayLike<number>, index: number, 
   return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
 }
 
-/** A tensor's name and the possible numbers of its rows. */
-export type Tensor = readonly [name: string, columns: readonly Allowed[]];
+/** A tensor's name, the possible numbers of its rows and their type (F32). */
+export type Tensor = readonly [name: string, columns: readonly Allowed[], type?: ArrayType];
 
 export class Rows {
   readonly count: number;
 
   /** @throws {FormatError} If the tensor is missing. */
-  static of(tensors: ReadonlyMap<string, Float32Array>, [name, columns]: Tensor): Rows {
-    return new Rows(name, named(tensors, name), columns.length);
+  static of(tensors: Tensors, [name, columns, type = "F32"]: Tensor): Rows {
+    return new Rows(name, tensorOf(tensors, name, type), columns.length);
   }
 
-  constructor(readonly name: string, readonly values: Float32Array, readonly width: number) {
+  constructor(readonly name: string, readonly values: TensorArray, readonly width: number) {
     this.count = values.length / width;
   }
 
@@ -87,8 +79,8 @@ export class Rows {
   }
 
   /** The numbers of a column. */
-  column(column: number): Float32Array {
-    return Float32Array.from({ length: this.count }, (_, row) => this.at(row, column));
+  column(column: number): number[] {
+    return Array.from({ length: this.count }, (_, row) => this.at(row, column));
   }
 
   /** The first row of which something is not as it must be. */
@@ -106,15 +98,19 @@ export class Rows {
 
   /** Rows are found by the hashes that they begin with. */
   *ascending(): Generator<string> {
-    const { values, width } = this;
-    const hash = (at: number) => values[at] * 2 ** 16 + values[at + 1];
     let before = -1;
     yield* this.where(0, "rows in ascending order of their hashes", (row) => {
-      const key = keyOfHashes({ hash1: hash(row * width), hash2: hash(row * width + 2) });
+      const key = keyOfHashes({ hash1: this.at(row, 0), hash2: this.at(row, 1) });
       const isWrong = key <= before;
       before = key;
       return isWrong;
     });
+  }
+
+  /** Rows that belong to those of another tensor. */
+  *asManyAs(others: Rows): Generator<string> {
+    if (this.count === others.count) return;
+    yield `tensor ${this.name} has ${this.count} rows, expected ${others.count}, those of ${others.name}`;
   }
 
   /** Counts of the rows of another tensor. */

@@ -5,12 +5,13 @@
  *
  * @module
  */
+import { type ArrayType, type TensorArray, type Tensors, typeOf } from "../base/safetensors_header.ts";
 import { LOSS_SCALE } from "../tensor/ops/clip.ts";
 import { numbersPerNode } from "./embedding_update.ts";
 import { faultOfTensors } from "./finite.ts";
 import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
-import { HISTORY_LENGTH, TIME_PART } from "./pair_history.ts";
+import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
 import { NUM_FAILURE_KINDS } from "./pool/no_reply.ts";
@@ -20,16 +21,14 @@ import {
   type Allowed,
   ANY,
   CODE,
-  END_S,
   faultAt,
-  HALF,
   HASHES,
-  LEAST_S,
   LOG,
   MOST_LOG,
   orNone,
   real,
   Rows,
+  type Tensor,
   TIME,
   whole,
 } from "./possible_numbers.ts";
@@ -39,49 +38,57 @@ const ERROR = real(0, MOST_LOG ** 2);
 /** The numbers of a fit of coordinates: three logarithms, two settings, the usual error. */
 const FIT = [LOG, LOG, LOG, real(0, MOST_LOG), real(0, MOST_LOG), ERROR];
 
-/** The possible numbers of a tensor, column by column in turn. */
+/** The type and the possible numbers of a tensor, column by column in turn. */
 interface Bounds {
+  readonly type: ArrayType;
   readonly columns: readonly Allowed[];
   /** How many consecutive numbers a column has in its turn (1). */
   readonly run?: number;
 }
 
-/** The bounds that do not depend on the model. A tensor without bounds may have all finite numbers. */
-const BOUNDS: Readonly<Record<string, readonly Allowed[]>> = {
-  [EMBEDDING_KEYS]: [HALF],
-  "address_embed.rows": [HALF],
-  [PAIR_HISTORY]: [...Array.from({ length: HISTORY_LENGTH - 2 }, () => orNone(CODE)), ...TIME],
-  [PLACE_TABLE]: [whole(0, 2 ** 24 - 1)],
-  [COORDINATE_KEYS]: [HALF],
-  "coordinates.numbers": [HALF],
-  [nameOfCoordinates("fits")]: FIT,
-  // Training data, in halves of 32-bit numbers.
-  v4: [HALF],
-  v6: [HALF],
-  seen: [HALF],
-  pairs: [HALF],
+/** The tensors of any numbers of 32 bits: keys, numbers of rows and nodes, training data. */
+const WORDS = [
+  EMBEDDING_KEYS,
+  "address_embed.rows",
+  COORDINATE_KEYS,
+  "coordinates.numbers",
+  "v4",
+  "v6",
+  "seen",
+  "pairs",
+];
+const TENSORS: readonly Tensor[] = [
+  ...WORDS.map((name): Tensor => [name, [], "U32"]),
+  [PAIR_HISTORY, [...Array.from({ length: HISTORY_LENGTH - 1 }, () => orNone(CODE)), TIME], "U32"],
+  [PLACE_TABLE, [], "U8"],
+  [nameOfCoordinates("fits"), FIT],
   // Optimizer states, by the end of their names.
-  exp_avg_sq: [real(0, Infinity)],
-  num_updates: [whole(0, 2 ** 32)],
-  loss_scale: [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)],
-  ...Object.fromEntries(POOL_COLUMNS),
-};
+  ["exp_avg_sq", [real(0, Infinity)]],
+  ["num_updates", [whole(0, 2 ** 32)]],
+  ["loss_scale", [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)]],
+  ...POOL_COLUMNS,
+];
+/** The bounds that do not depend on the model. A tensor without bounds may have all finite numbers. */
+const BOUNDS: ReadonlyMap<string, Bounds> = new Map(
+  TENSORS.map(([name, columns, type = "F32"]) => [name, { type, columns }]),
+);
+const UNBOUNDED: Bounds = { type: "F32", columns: [] };
 
 /** How names of the tensors of an adaptation begin. */
 export const ADAPTATION = "adaptation.";
 
-function boundsOf(name: string, config: ModelConfig | undefined): Bounds | undefined {
-  const known = BOUNDS[name.startsWith(ADAPTATION) ? name.slice(ADAPTATION.length) : name] ??
-    BOUNDS[name.slice(name.lastIndexOf(".") + 1)];
-  if (known) return { columns: known };
-  if (!config?.coordinates) return undefined;
+function boundsOf(name: string, config: ModelConfig | undefined): Bounds {
+  const known = BOUNDS.get(name.startsWith(ADAPTATION) ? name.slice(ADAPTATION.length) : name) ??
+    BOUNDS.get(name.slice(name.lastIndexOf(".") + 1));
+  if (known) return known;
+  if (!config?.coordinates) return UNBOUNDED;
   const { nodes, folds } = config.coordinates;
   // Located nodes have those below -1, see `Factorisation.put`.
   const component = whole(-nodes - 1, nodes - 1);
-  if (name === nameOfCoordinates("nodes")) return { columns: [component, ERROR], run: nodes };
-  if (name !== nameOfCoordinates("values")) return undefined;
+  if (name === nameOfCoordinates("nodes")) return { ...UNBOUNDED, columns: [component, ERROR], run: nodes };
+  if (name !== nameOfCoordinates("values")) return UNBOUNDED;
   const vectors = Array.from({ length: numbersPerNode(config) / (folds + 1) - 2 }, () => ANY);
-  return { columns: [...vectors, component, ERROR] };
+  return { ...UNBOUNDED, columns: [...vectors, component, ERROR] };
 }
 
 /**
@@ -92,15 +99,16 @@ function boundsOf(name: string, config: ModelConfig | undefined): Bounds | undef
  * @returns It, for people; undefined if all are possible.
  */
 export function faultOfNumbers(
-  tensors: ReadonlyMap<string, Float32Array>,
+  tensors: Tensors,
   { config, limit }: { config?: ModelConfig; limit?: number } = {},
 ): string | undefined {
   const fault = faultOfTensors(tensors, limit);
   if (fault !== undefined) return fault;
   for (const [name, values] of tensors) {
     const bounds = boundsOf(name, config);
-    const index = bounds ? indexOfOther(values, bounds) : -1;
-    if (bounds && index >= 0) return faultAt(name, values, index, allowedAt(bounds, index).wanted);
+    if (typeOf(values) !== bounds.type) return `tensor ${name} is ${typeOf(values)}, expected ${bounds.type}`;
+    const index = indexOfOther(values, bounds);
+    if (index >= 0) return faultAt(name, values, index, allowedAt(bounds, index).wanted);
   }
   for (const fault of faultsBetween(tensors)) return fault;
   return undefined;
@@ -115,7 +123,7 @@ function allowedAt({ columns, run = 1 }: Bounds, index: number): Allowed {
  *
  * It takes 3 ms for a checkpoint of 5 million numbers, 0.4 million of them with bounds.
  */
-function indexOfOther(values: Float32Array, { columns, run = 1 }: Bounds): number {
+function indexOfOther(values: TensorArray, { columns, run = 1 }: Bounds): number {
   const width = columns.length * run;
   for (const [place, { least, most, isWhole, hasNone, also }] of columns.entries()) {
     for (let start = place * run; start < values.length; start += width) {
@@ -136,11 +144,9 @@ function indexOfOther(values: Float32Array, { columns, run = 1 }: Bounds): numbe
 }
 
 /** The rules between numbers, each of which is within its bounds. */
-function* faultsBetween(tensors: ReadonlyMap<string, Float32Array>): Generator<string> {
+function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
-  const history = tensors.get(PAIR_HISTORY);
-  if (history) yield* faultsOfTimes(new Rows(PAIR_HISTORY, history, HISTORY_LENGTH));
   // `Pool` refuses one with other weights: another version fitted it.
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {
@@ -156,17 +162,8 @@ function* faultsBetween(tensors: ReadonlyMap<string, Float32Array>): Generator<s
   for (const { faults } of MEMORIES) yield* faults?.(tensors) ?? [];
 }
 
-/** The last two columns are {@link TIME}. */
-function* faultsOfTimes(rows: Rows): Generator<string> {
-  const first = rows.width - 2;
-  yield* rows.where(first, "0 or a time from 1990 on", (row) => {
-    const timeS = rows.at(row, first) * TIME_PART + rows.at(row, first + 1);
-    return timeS !== 0 && timeS < LEAST_S;
-  });
-}
-
 /** Zeros are of a model that was not trained. */
-function* faultsOfFits(values: Float32Array): Generator<string> {
+function* faultsOfFits(values: TensorArray): Generator<string> {
   const fits = new Rows(nameOfCoordinates("fits"), values, FIT.length);
   if (values.every((value) => value === 0)) return;
   const ordered = "least, typical and greatest logarithm in this order";
@@ -192,11 +189,10 @@ function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Gener
   for (const [{ name, count }, expected] of counts) {
     if (count !== expected) yield `tensor ${name} has ${count} rows, expected ${expected}`;
   }
-  const shares = age.values.subarray(1).reduce((sum, share) => sum + share, 0);
+  const shares = [...age.values].slice(1).reduce((sum, share) => sum + share, 0);
   if (Math.abs(shares - 1) > MOST_ROUNDING) yield `the shares of ${age.name} add up to ${shares}, expected 1`;
   if (all.count === 0) yield `tensor ${all.name} is empty, expected at least an RTT code`;
-  yield* faultsOfTimes(range);
-  const [first, end, startParts, startS] = range.values;
+  const [first, end] = range.values;
   for (const each of [rtts, usual, all]) {
     const isOutside = (row: number) => {
       const index = indexOfCode(each.at(row, 0));
@@ -204,8 +200,6 @@ function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Gener
     };
     yield* each.where(0, `a code within the range of ${range.name}`, isOutside);
   }
-  const mostS = END_S - (startParts * TIME_PART + startS);
-  yield* rtts.where(1, `at most ${mostS}`, (row) => rtts.at(row, 1) > mostS);
   for (const each of [pairs, ends]) yield* each.ascending();
   yield* pairs.counting(HASHES.length, rtts);
   yield* ends.counting(HASHES.length, usual);

@@ -7,14 +7,16 @@ import * as z from "zod";
 import { KnownAddresses, type MeasuredData, type TrainingData } from "../data/addresses/known_addresses.ts";
 import { faultOfJson } from "../base/config_file.ts";
 import { FormatError } from "../base/errors.ts";
+import { tensorOf } from "../base/safetensors_header.ts";
 import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
 import type { SafetensorsContent } from "../io/safetensors.ts";
-import { halvesOf, ofHalves } from "./embedding_table.ts";
+import { faultAt } from "./possible_numbers.ts";
 import { ADAPTATION } from "./tensor_bounds.ts";
 
 type Tables = Pick<SafetensorsContent, "tensors" | "metadata">;
 
-const COLUMNS = ["v4", "v6", "seen", "pairs"] as const;
+/** The tensors of a table, and the width of their rows. */
+const COLUMNS = [["v4", 1], ["v6", 4], ["seen", 4], ["pairs", 4]] as const;
 
 const seconds = z.number().min(MIN_TIME_US / 1e6).lt(END_TIME_US / 1e6).nullable();
 const count = z.int().min(0);
@@ -56,10 +58,9 @@ export function decodeAdaptation(content: Tables, path: string): MeasuredData | 
 
 function contentOf({ summary, known }: MeasuredData, prefix = ""): SafetensorsContent {
   const { columns, isTruncated } = known;
-  const tensors = COLUMNS.map((name) => [`${prefix}${name}`, halvesOf(columns[name])] as const);
   return {
-    tensors: new Map(tensors),
-    shapes: new Map(tensors.map(([name, { length }]) => [name, [length / 2, 2]])),
+    tensors: new Map(COLUMNS.map(([name]) => [prefix + name, columns[name]])),
+    shapes: new Map(COLUMNS.map(([name, width]) => [prefix + name, [columns[name].length / width, width]])),
     metadata: { [`${prefix}summary`]: JSON.stringify({ ...summary, isTruncated }) },
   };
 }
@@ -72,9 +73,7 @@ function dataOf({ tensors, metadata }: Tables, path: string, prefix = ""): Measu
       throw new FormatError(`its ${prefix}summary: ${faultOfJson(error, json)}; ${ADVICE}`, { path });
     }
     const { isTruncated, ...summary } = parsed;
-    const [v4, v6, seen, pairs] = COLUMNS.map((name) =>
-      ofHalves(tensors.get(`${prefix}${name}`) ?? new Float32Array())
-    );
+    const [v4, v6, seen, pairs] = COLUMNS.map(([name]) => tensorOf(tensors, prefix + name, "U32"));
     const data = { summary, known: new KnownAddresses({ v4, v6, seen, pairs }, isTruncated) };
     for (const fault of faultsOf(data, prefix)) throw new FormatError(`${fault}; ${ADVICE}`, { path });
     return data;
@@ -100,7 +99,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
     const compared = name === "pairs" ? 2 : width;
     for (let at = width; at < words.length; at += width) {
       if (isAfter(words, at, at - width, compared)) continue;
-      yield faultOfWord(prefix + name, words, at, "rows in ascending order");
+      yield faultAt(prefix + name, words, at, "rows in ascending order");
     }
   }
   const [first, last] = [Math.floor(startS ?? 0), Math.ceil(endS ?? 0)];
@@ -108,7 +107,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
   for (const [name, words, column] of times) {
     for (let at = column; at < words.length; at += 4) {
       if (words[at] === 0 || (words[at] >= first && words[at] <= last)) continue;
-      yield faultOfWord(prefix + name, words, at, `0 or a time from ${first} to ${last}`);
+      yield faultAt(prefix + name, words, at, `0 or a time from ${first} to ${last}`);
     }
   }
   const ofEnds = [new Float64Array(numAddresses), new Float64Array(numAddresses)];
@@ -116,7 +115,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
     for (const role of [0, 1]) {
       const end = pairs[at + role];
       if (end >= numAddresses) {
-        yield faultOfWord(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the addresses`);
+        yield faultAt(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the addresses`);
       }
       ofEnds[role][end] += pairs[at + 2];
     }
@@ -130,7 +129,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
       total += seen[at];
       if (seen[at] > 0) numMeasured++;
       if (isWrong(ofEnds[role][end], seen[at])) {
-        yield faultOfWord(prefix + "seen", seen, at, `${ofEnds[role][end]}, the sum of its pairs`);
+        yield faultAt(prefix + "seen", seen, at, `${ofEnds[role][end]}, the sum of its pairs`);
       }
     }
     const addresses = role === 0 ? summary.sources : summary.destinations;
@@ -151,9 +150,4 @@ function isAfter(words: Uint32Array, at: number, before: number, width: number):
     if (words[at + i] !== words[before + i]) return words[at + i] > words[before + i];
   }
   return false;
-}
-
-/** A wrong number, whose two halves are elements of the tensor. */
-function faultOfWord(name: string, words: Uint32Array, at: number, wanted: string): string {
-  return `elements ${2 * at} and ${2 * at + 1} of tensor ${name} are ${words[at]}, expected ${wanted}`;
 }

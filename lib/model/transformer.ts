@@ -6,6 +6,7 @@
  * @module
  */
 import { ensure, named } from "../base/errors.ts";
+import { type TensorArray, type Tensors } from "../base/safetensors_header.ts";
 import { addAttentionBackward } from "../tensor/ops/attention.ts";
 import { addEmbeddingBackward } from "../tensor/ops/embedding.ts";
 import { addGemm, type GemmEpilogue } from "../tensor/ops/gemm.ts";
@@ -366,7 +367,7 @@ export class Transformer {
    * @param weights name -> values of the shapes of `ModelShapes.entries`.
    * @throws {UserError} If a weight is missing, unknown or of another size.
    */
-  load(weights: Map<string, Float32Array>): void {
+  load(weights: Tensors): void {
     writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
     this.#addressEmbeddings?.load(weights);
     if (this.#copies.length > 0) this.#copies.run();
@@ -378,7 +379,7 @@ export class Transformer {
   }
 
   /** Reads all weights back, of the shapes of `ModelShapes.entries`. */
-  async weights(): Promise<Map<string, Float32Array>> {
+  async weights(): Promise<Map<string, TensorArray>> {
     const weights = await readParameterLike(this.#gpu, this.config, this.parameters);
     this.#addressEmbeddings?.save(weights);
     return weights;

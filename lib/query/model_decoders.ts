@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { TensorArray } from "../base/safetensors_header.ts";
 import { type ModelConfig, modelShapes, rttEncodingChoice } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import { type DecoderExtent, decoderFits, type DecoderMemory } from "../model/decoder_buffers.ts";
@@ -211,7 +212,7 @@ export function* groupsOfContinuations(
 interface DecodedModel {
   readonly config: ModelConfig;
   readonly registry: KernelRegistry;
-  readonly weights: Map<string, Float32Array>;
+  readonly weights: Map<string, TensorArray>;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type TrainingData,
 } from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
+import type { TensorArray, Tensors } from "../base/safetensors_header.ts";
 import { Gpu } from "../tensor/device.ts";
 import type { EngineChoice } from "../tensor/engine.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
@@ -60,13 +61,13 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   /** The configuration of its model. */
   readonly config: { readonly model: ModelConfig };
   /** Parameters by name, row-major. */
-  readonly weights: Map<string, Float32Array>;
+  readonly weights: Map<string, TensorArray>;
   /** The rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
   /** Its training data, if known. */
   readonly trainingData?: TrainingData | undefined;
   /** The tensors of its pool, if it has one. */
-  readonly pool?: ReadonlyMap<string, Float32Array> | undefined;
+  readonly pool?: Tensors | undefined;
 }
 
 /** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
@@ -96,7 +97,7 @@ export class PingModel {
   #pool: Pool | undefined;
   readonly #isAlone: boolean;
   /** The rows that were loaded from `weights` to know places. */
-  #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
+  #placed: { weights: Map<string, TensorArray>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
   /** Names that its answers show beside addresses. */
   readonly names: AddressNames;
@@ -105,7 +106,7 @@ export class PingModel {
   private constructor(
     readonly config: ModelConfig,
     readonly registry: KernelRegistry,
-    weights: Map<string, Float32Array>,
+    weights: Map<string, TensorArray>,
     readonly step: number,
     {
       memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES,
@@ -156,7 +157,7 @@ export class PingModel {
   }
 
   /** Parameters by name, row-major. */
-  get weights(): Map<string, Float32Array> {
+  get weights(): Map<string, TensorArray> {
     return this.#adapted.weights;
   }
 

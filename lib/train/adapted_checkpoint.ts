@@ -7,13 +7,15 @@
 import { join, resolve } from "@std/path";
 import type { MeasuredData } from "../data/addresses/known_addresses.ts";
 import { FormatError, UserError } from "../base/errors.ts";
+import { type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
 import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/checked_outputs.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
-import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
+import { checkFormatVersion, FORMAT_METADATA, presentTensors } from "../model/checkpoint_format.ts";
 import { WEIGHT_LIMIT } from "../model/finite.ts";
+import { faultAt } from "../model/possible_numbers.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
@@ -25,7 +27,6 @@ import {
   numbersPerNode,
   withEmbeddingUpdate,
 } from "../model/embedding_update.ts";
-import { halvesOf, ofHalves } from "../model/embedding_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
 import { adaptationContent, decodeAdaptation } from "../model/training_tables.ts";
 import {
@@ -55,7 +56,7 @@ export function baseOf({ adapted, directory, state }: LoadedCheckpoint): Adapted
 /** A model whose weights differ from a base's in some address embeddings and nodes of coordinates. */
 interface AdaptedWeights {
   readonly config: ModelConfig;
-  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly weights: Tensors;
   /** The numbers of the embeddings and of the nodes that differ. */
   readonly rows: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
@@ -83,13 +84,13 @@ export function writeUpdate(
   },
 ): void {
   const { tensors, shapes, metadata: measured } = adaptationContent(adaptation);
-  const add = (widths: Widths, numbers: Uint32Array, others: readonly Float32Array[]) =>
+  const add = (widths: Widths, parts: readonly TensorArray[]) =>
     widths.forEach(([name, width], i) => {
-      tensors.set(name, i === 0 ? halvesOf(numbers) : others[i - 1]);
-      shapes.set(name, [numbers.length, width]);
+      tensors.set(name, parts[i]);
+      shapes.set(name, [parts[0].length, width]);
     });
-  add(rowWidths(config), rows, [keys, values, history]);
-  if (config.coordinates) add(nodeWidths(config), nodes, [ofNodes.keys, ofNodes.values]);
+  add(rowWidths(config), [rows, keys, values, history]);
+  if (config.coordinates) add(nodeWidths(config), [nodes, ofNodes.keys, ofNodes.values]);
   const sha256 = sha256OfTensors(tensors);
   const metadata = { ...FORMAT_METADATA, base, base_sha256: baseSha256, sha256, ...measured };
   writeSafetensors(path, { shapes, tensors, metadata });
@@ -151,14 +152,11 @@ export function readUpdate(folder: string): UpdateFile {
   const path = join(folder, UPDATE_FILE);
   const { tensors, shapes, metadata } = readSafetensors(path);
   const { base, base_sha256: baseSha256, sha256, format_version: version } = metadata;
-  const content = {
-    tensors: presentNames(tensors, version, path),
-    shapes: presentNames(shapes, version, path),
-    metadata,
-  };
+  checkFormatVersion(version, path);
   if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
     throw new FormatError("it is not an adapted checkpoint or was damaged; run adapt again", { path });
   }
+  const content = { ...presentTensors({ tensors, shapes }, version, path), metadata };
   const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) =>
     content.shapes.get(name)?.[0]
   );
@@ -195,42 +193,43 @@ type Widths = readonly (readonly [name: string, width: number])[];
 
 function rowWidths(config: ModelConfig): Widths {
   const { length } = historyShape(config);
-  return [[ROW_NUMBERS, 2], [EMBEDDING_KEYS, 2], [EMBEDDING_VALUES, config.width], [PAIR_HISTORY, length]];
+  return [[ROW_NUMBERS, 1], [EMBEDDING_KEYS, 1], [EMBEDDING_VALUES, config.width], [PAIR_HISTORY, length]];
 }
 
 function nodeWidths(config: ModelConfig): Widths {
-  return [[NODE_NUMBERS, 2], [COORDINATE_KEYS, 2], [NODE_VALUES, numbersPerNode(config)]];
+  return [[NODE_NUMBERS, 1], [COORDINATE_KEYS, 1], [NODE_VALUES, numbersPerNode(config)]];
 }
 
 function updateOf(
-  { tensors, shapes }: Pick<SafetensorsContent, "tensors" | "shapes">,
+  { tensors }: Pick<SafetensorsContent, "tensors">,
   { path, config }: { path: string; config: ModelConfig },
 ): EmbeddingUpdate {
   const fault = faultOfNumbers(tensors, { config, limit: WEIGHT_LIMIT });
   if (fault !== undefined) throw new FormatError(`${fault}; ${ADVICE}`, { path });
-  const read = (widths: Widths, size: number): [Uint32Array, ...Float32Array[]] => {
-    const count = shapes.get(widths[0][0])?.[0] ?? 0;
-    const [halves, keys, values, ...others] = widths.map(([name, width]) => {
-      const found = tensors.get(name);
-      if (found?.length !== width * count) throw damaged(path);
-      return found;
-    });
-    const numbers = ofHalves(halves);
-    const other = numbers.findIndex((number, i) => number >= size || (i > 0 && number <= numbers[i - 1]));
-    if (other >= 0) {
-      const found = `row ${other} of tensor ${widths[0][0]} is ${numbers[other]}`;
-      throw new FormatError(`${found}, expected numbers below ${size} in ascending order; ${ADVICE}`, {
-        path,
-      });
+  const numbersOf = (widths: Widths, size: number): Uint32Array => {
+    const [name] = widths[0];
+    const numbers = tensors.has(name) ? tensorOf(tensors, name, "U32") : new Uint32Array();
+    if (widths.some(([name, width]) => tensors.get(name)?.length !== width * numbers.length)) {
+      throw damaged(path);
     }
-    return [numbers, keys, values, ...others];
+    const other = numbers.findIndex((number, i) => number >= size || (i > 0 && number <= numbers[i - 1]));
+    if (other < 0) return numbers;
+    const wanted = `numbers below ${size} in ascending order`;
+    throw new FormatError(`${faultAt(name, numbers, other, wanted)}; ${ADVICE}`, { path });
   };
-  const [rows, keys, values, history] = read(rowWidths(config), modelShapes(config).numAddressEmbeddings);
-  const update = { rows, keys, values, history, coordinates: NO_NODES };
-  const ofNodes = nodeWidths(config);
-  if (!ofNodes.some(([name]) => tensors.has(name))) return update;
-  const [nodes, nodeKeys, nodeValues] = read(ofNodes, config.coordinates?.nodes ?? 0);
-  return { ...update, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
+  const words = (name: string) => tensorOf(tensors, name, "U32");
+  const floats = (name: string) => tensorOf(tensors, name, "F32");
+  const rows = numbersOf(rowWidths(config), modelShapes(config).numAddressEmbeddings);
+  const update = {
+    rows,
+    keys: words(EMBEDDING_KEYS),
+    values: floats(EMBEDDING_VALUES),
+    history: words(PAIR_HISTORY),
+    coordinates: NO_NODES,
+  };
+  if (!nodeWidths(config).some(([name]) => tensors.has(name))) return update;
+  const nodes = numbersOf(nodeWidths(config), config.coordinates?.nodes ?? 0);
+  return { ...update, coordinates: { nodes, keys: words(COORDINATE_KEYS), values: floats(NODE_VALUES) } };
 }
 
 const ADVICE = "run adapt again";

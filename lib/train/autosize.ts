@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { TensorArray } from "../base/safetensors_header.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { AddressCounts } from "../data/addresses/known_addresses.ts";
 import { addressBytes, parseAddress } from "../data/addresses/ip.ts";
@@ -345,7 +346,7 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
  */
 export function claimRows(
   config: ModelConfig,
-  weights: Map<string, Float32Array>,
+  weights: Map<string, TensorArray>,
   survey: DataSurvey,
   places?: RunPlaces,
 ): void {
@@ -397,7 +398,7 @@ function locatePlaces(
 }
 
 /** Sets the table of places, and which of them are wrong. */
-function claimMisplaced(rows: AddressEmbeddings, { numbers, misplaced }: RunPlaces): void {
-  rows.usePlaces(numbers);
+function claimMisplaced(rows: AddressEmbeddings, { table, misplaced }: RunPlaces): void {
+  rows.usePlaces(table);
   for (const { address } of misplaced) rows.isMisplaced(addressBytes(address), { claims: true });
 }

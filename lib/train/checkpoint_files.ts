@@ -10,13 +10,14 @@ import { faultOfJson } from "../base/config_file.ts";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
+import { floatsOf, type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { modelShapes, PLACE_TABLE } from "../model/model_config.ts";
 import { PlaceTable } from "../data/addresses/place_table.ts";
 import {
   checkFormatVersion,
   FORMAT_METADATA,
   FORMAT_VERSION,
-  presentNames,
+  presentTensors,
 } from "../model/checkpoint_format.ts";
 import { WEIGHT_LIMIT } from "../model/finite.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
@@ -45,13 +46,13 @@ import { poolShapes } from "../model/pool/pool.ts";
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
   /** The entries of `ModelShapes.entries`, by name. */
-  weights: Map<string, Float32Array>;
+  weights: Map<string, TensorArray>;
   /** The optimizer's state, see lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
   /** The model's training data; undefined if not known. */
   trainingData?: TrainingData | undefined;
   /** The tensors of its pool, if it has one. */
-  pool?: ReadonlyMap<string, Float32Array> | undefined;
+  pool?: Tensors | undefined;
 }
 
 /** A checkpoint with all that is needed to continue training. */
@@ -110,8 +111,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
       });
     }
   }
-  const places = weights.get(PLACE_TABLE);
-  if (places) PlaceTable.decode(places, path);
+  if (weights.has(PLACE_TABLE)) PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), path);
   return {
     directory,
     config: state.config,
@@ -142,8 +142,8 @@ export function readTrainingData(
 export function readResumable(directory: string): ResumableCheckpoint {
   const checkpoint = readCheckpoint(directory);
   const path = join(directory, "optimizer.safetensors");
-  const { tensors: optimizer } = readVerified(path, checkpoint.state.files.optimizer);
-  return { ...checkpoint, optimizer };
+  const { tensors } = readVerified(path, checkpoint.state.files.optimizer);
+  return { ...checkpoint, optimizer: floatsOf(tensors, path) };
 }
 
 function readVerified(
@@ -155,12 +155,11 @@ function readVerified(
   if (sha256 !== wanted.sha256) {
     throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
   }
-  const { metadata, ...content } = readSafetensors(path);
-  const present = <T>(byName: Map<string, T>) => presentNames(byName, metadata.format_version, path);
-  const tensors = present(content.tensors);
-  const fault = faultOfNumbers(tensors, options);
+  const content = readSafetensors(path);
+  const present = presentTensors(content, content.metadata.format_version, path);
+  const fault = faultOfNumbers(present.tensors, options);
   if (fault) throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
-  return { tensors, shapes: present(content.shapes), metadata };
+  return { ...content, ...present };
 }
 
 function sha256OfFile(path: string): string {
@@ -223,12 +222,12 @@ export interface LoadedCheckpoint {
   config: RunConfig;
   /** Step, losses, checksums and what else the run needs to continue. */
   state: CheckpointState;
-  /** Parameters by name, row-major. */
-  weights: Map<string, Float32Array>;
+  /** Parameters and tables by name, row-major. */
+  weights: Map<string, TensorArray>;
   /** Its training data; undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;
   /** The tensors of its pool, if it has one. */
-  pool?: ReadonlyMap<string, Float32Array> | undefined;
+  pool?: Tensors | undefined;
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
@@ -333,7 +332,7 @@ export const POOL_FILE = "pool.safetensors";
 /** Writes the file. @param modelSha256 SHA-256 of the checkpoint's model.safetensors. */
 export function writePool(
   folder: string,
-  tensors: ReadonlyMap<string, Float32Array>,
+  tensors: Tensors,
   modelSha256: string,
 ): void {
   const metadata = { ...FORMAT_METADATA, model_sha256: modelSha256, sha256: sha256OfTensors(tensors) };
@@ -351,17 +350,20 @@ export function writePool(
  * @returns Undefined if it has none.
  * @throws {FormatError} If the file is damaged or of another checkpoint.
  */
-export function readPool(folder: string, modelSha256: string): ReadonlyMap<string, Float32Array> | undefined {
+export function readPool(folder: string, modelSha256: string): Tensors | undefined {
   const path = join(folder, POOL_FILE);
   if (!exists(path)) return undefined;
-  const { tensors, metadata } = readSafetensors(path);
+  const content = readSafetensors(path);
+  const { tensors, metadata } = content;
   checkFormatVersion(metadata.format_version, path);
-  const pool = presentPool(tensors);
-  const fault = metadata.sha256 !== sha256OfTensors(tensors)
-    ? "its checksum does not match, it was damaged or cut short"
-    : metadata.model_sha256 !== modelSha256
-    ? "it is of another checkpoint"
-    : faultOfNumbers(pool);
-  if (fault === undefined) return pool;
-  throw new FormatError(`${fault}; delete it, the model answers without it`, { path });
+  const refuse = (fault: string) =>
+    new FormatError(`${fault}; delete it, the model answers without it`, { path });
+  if (metadata.sha256 !== sha256OfTensors(tensors)) {
+    throw refuse("its checksum does not match, it was damaged or cut short");
+  }
+  if (metadata.model_sha256 !== modelSha256) throw refuse("it is of another checkpoint");
+  const pool = presentPool(presentTensors(content, metadata.format_version, path).tensors);
+  const fault = faultOfNumbers(pool);
+  if (fault !== undefined) throw refuse(fault);
+  return pool;
 }

@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { ConfigError, InterruptedError, UserError } from "../base/errors.ts";
+import type { Tensors } from "../base/safetensors_header.ts";
 import type { Batch } from "../data/loader/batches.ts";
 import type { Share } from "../model/batch_rows.ts";
 import type { Communicator } from "./mpi/communicator.ts";
@@ -144,7 +145,7 @@ export interface StepWork extends RankSums {
   /** Its state between steps, by its name in checkpoints (lib/train/CHECKPOINTS.md). */
   readonly state: ReadonlyMap<string, Float32Array>;
   /** Checks that the ranks have the same weights. @throws {UserError} If not. */
-  checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;
+  checkWeights(weights: Tensors, step: number): Promise<void>;
   /**
    * Saves what each rank keeps for itself.
    *
@@ -176,7 +177,7 @@ export async function allAgree(
  */
 export async function checkSameWeights(
   ranks: Communicator,
-  weights: ReadonlyMap<string, Float32Array>,
+  weights: Tensors,
   step: number,
 ): Promise<void> {
   const hash = createHash("sha1");

@@ -139,9 +139,9 @@ export class RunFolder {
   }
 
   /** Writes what a run's files of places say of its addresses. @param files Their paths. */
-  writePlaces({ numbers, ...found }: RunPlaces, files: readonly string[]): void {
+  writePlaces({ table, ...found }: RunPlaces, files: readonly string[]): void {
     const names = files.map((path) => basename(path));
-    writeJsonAtomic(this.at("places"), { files: names, tableBytes: numbers.byteLength, ...found });
+    writeJsonAtomic(this.at("places"), { files: names, tableBytes: table.length, ...found });
   }
 
   /** Writes the manifest of a run that begins; it is not complete. */

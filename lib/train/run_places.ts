@@ -16,7 +16,7 @@ import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 
 /** The most bytes that the table takes in a checkpoint. */
-const MAX_TABLE_BYTES = 16 * 2 ** 20;
+const MAX_TABLE_BYTES = 12 * 2 ** 20;
 /** The most pairs that are looked at. */
 const MAX_PAIRS = 2 ** 22;
 /** The number of an address's fastest pairs of which every two are compared. */
@@ -40,7 +40,7 @@ export interface MisplacedAddress {
 /** The places that `--geo` gives a run. */
 export interface RunPlaces {
   /** See `PlaceTable.encode`. */
-  readonly numbers: Float32Array<ArrayBuffer>;
+  readonly table: Uint8Array<ArrayBuffer>;
   /** How many addresses of the training data there are, and how many of them have a position. */
   readonly numAddresses: number;
   readonly numLocated: number;
@@ -59,28 +59,28 @@ export async function openRunPlaces(
   onLog: (line: string) => void,
 ): Promise<RunPlaces> {
   const startMs = performance.now();
-  const numbers = await readPlaceTable(paths, onLog);
-  const table = PlaceTable.decode(numbers, "the table of places");
-  const found = findMisplaced(table, train);
-  const { sites, networks } = table.numRanges;
+  const table = await readPlaceTable(paths, onLog);
+  const places = PlaceTable.decode(table, "the table of places");
+  const found = findMisplaced(places, train);
+  const { sites, networks } = places.numRanges;
   const anycast = found.misplaced.filter(({ kind }) => kind === "anycast").length;
   onLog(
     `${formatCount(sites)} ranges of places and ${formatCount(networks)} of networks in ` +
-      `${formatBytes(numbers.byteLength)}; ${formatCount(found.numLocated)} of ${
+      `${formatBytes(table.length)}; ${formatCount(found.numLocated)} of ${
         formatCount(found.numAddresses)
       } ` +
       `addresses have a place, ${found.misplaced.length} of them a wrong one (${anycast} anycast); done in ${
         formatSeconds((performance.now() - startMs) / 1000)
       }`,
   );
-  return { numbers, ...found };
+  return { table, ...found };
 }
 
 /** The table of a checkpoint from files of places. @throws As {@link openRunPlaces}. */
 async function readPlaceTable(
   paths: readonly string[],
   onLog: (line: string) => void,
-): Promise<Float32Array<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer>> {
   onLog(
     `reading where addresses are from ${paths.length} file${paths.length === 1 ? "" : "s"} (up to a minute)`,
   );
@@ -116,19 +116,19 @@ export async function withGeo(
 /** A checkpoint with another table of places. @param sources Names of its files (as before). */
 export function withPlaceTable(
   checkpoint: LoadedCheckpoint,
-  numbers: Float32Array,
+  table: Uint8Array,
   sources?: readonly string[],
 ): LoadedCheckpoint {
   const { config, weights, state } = checkpoint;
   const { places } = config.model;
   ensure(places, "a model with places");
-  const known = { ...places, tableSize: numbers.length, ...(sources && { sources: [...sources] }) };
+  const known = { ...places, tableSize: table.length / 3, ...(sources && { sources: [...sources] }) };
   const changed = { ...config, model: { ...config.model, places: known } };
   return {
     ...checkpoint,
     config: changed,
     state: { ...state, config: changed },
-    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
+    weights: new Map([...weights, [PLACE_TABLE, table]]),
   };
 }
 
@@ -155,7 +155,7 @@ interface Pair {
 export function findMisplaced(
   table: PlaceTable,
   source: ProbeRowSource,
-): Omit<RunPlaces, "numbers"> {
+): Omit<RunPlaces, "table"> {
   const nodes = new Map<string, Node>();
   const pairs = leastRtts(table, source, nodes);
   const { stepDegrees } = table;

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { TensorArray } from "../base/safetensors_header.ts";
 import { Gpu, type GpuOptions } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
@@ -87,7 +88,7 @@ export async function timeSteps(
 }
 
 /** Initial weights that repeat, which are made at once. */
-export function timingWeights(config: ModelConfig): Map<string, Float32Array> {
+export function timingWeights(config: ModelConfig): Map<string, TensorArray> {
   return initialParameters(config, 0, { period: 2 ** 16 });
 }
 
@@ -153,7 +154,7 @@ export class StepPlan {
 }
 
 /** Random addresses that, with the pairs of neighbours, fill the tables of a model. @param weights Gets their keys. */
-export function claimedAddresses(config: ModelConfig, weights: Map<string, Float32Array>): Uint8Array[] {
+export function claimedAddresses(config: ModelConfig, weights: Map<string, TensorArray>): Uint8Array[] {
   const random = new RandomStream(0, "calibration/addresses");
   const { prefixVectors, pairVectors } = config;
   const count = Math.max(MIN_ADDRESSES, (prefixVectors?.rows ?? 0) / 2, pairVectors?.rows ?? 0);

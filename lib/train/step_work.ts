@@ -19,6 +19,7 @@ import { exists } from "../io/files/inputs.ts";
 import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/safetensors.ts";
 import type { Batch } from "../data/loader/batches.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
+import { floatsOf, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 
@@ -278,7 +279,7 @@ function readWhole(path: string): State | undefined {
     const { tensors, metadata } = readSafetensors(path);
     if (metadata.sha256 !== sha256OfTensors(tensors)) return undefined;
     if (faultOfNumbers(tensors) !== undefined) return undefined;
-    return presentNames(tensors, metadata.format_version, path);
+    return floatsOf(presentNames(tensors, metadata.format_version, path), path);
   } catch (error) {
     if (error instanceof FormatError) return undefined;
     throw error;
@@ -324,7 +325,7 @@ class LocalSteps implements StepWork {
   private constructor(
     ranks: Communicator,
     { model, optimizer, config, resumed }: LocalParts,
-    weights: ReadonlyMap<string, Float32Array>,
+    weights: Tensors,
   ) {
     this.share = ranks;
     this.#ranks = ranks;
@@ -332,10 +333,12 @@ class LocalSteps implements StepWork {
     this.#optimizer = optimizer;
     this.#config = config;
     this.#step = resumed?.state.step ?? 0;
-    this.#rows = weights.get(EMBEDDING_VALUES)?.slice() ?? new Float32Array();
+    this.#rows = weights.has(EMBEDDING_VALUES)
+      ? tensorOf(weights, EMBEDDING_VALUES, "F32").slice()
+      : new Float32Array();
     const names = [...model.parameters.keys()].filter((name) => name !== EMBEDDING_VALUES);
     this.#parameters = new Map(names.map((name) => {
-      const shared = named(weights, name).slice();
+      const shared = tensorOf(weights, name, "F32").slice();
       return [name, {
         shared,
         velocity: resumed?.optimizer.get(name + STATE) ?? new Float32Array(shared.length),
@@ -390,7 +393,7 @@ class LocalSteps implements StepWork {
     return rest === 0 ? syncEverySteps : step === steps ? rest : 0;
   }
 
-  async checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void> {
+  async checkWeights(weights: Tensors, step: number): Promise<void> {
     await checkSameWeights(this.#ranks, weights, step);
   }
 
@@ -425,7 +428,7 @@ class LocalSteps implements StepWork {
     const weights = await this.#model.weights();
     let start = 0;
     for (const [name, { shared }] of this.#parameters) {
-      const own = named(weights, name);
+      const own = tensorOf(weights, name, "F32");
       for (let i = 0; i < own.length; i++) this.#deltas[start + i] = own[i] - shared[i];
       start += own.length;
     }
@@ -436,8 +439,9 @@ class LocalSteps implements StepWork {
       named(weights, name).set(followed.shared);
       start += followed.shared.length;
     }
-    const rows = weights.get(EMBEDDING_VALUES);
-    if (rows) await this.#exchangeRows(rows);
+    if (weights.has(EMBEDDING_VALUES)) {
+      await this.#exchangeRows(tensorOf(weights, EMBEDDING_VALUES, "F32"));
+    }
     this.#model.load(weights);
   }
 

@@ -329,8 +329,8 @@ async function placesOf(
 }
 
 /** A configuration whose model has places. */
-function withPlaces(config: RunConfig, { numbers }: RunPlaces, files: readonly string[]): RunConfig {
-  const found = { tableSize: numbers.length, sources: files.map((path) => basename(path)) };
+function withPlaces(config: RunConfig, { table }: RunPlaces, files: readonly string[]): RunConfig {
+  const found = { tableSize: table.length / 3, sources: files.map((path) => basename(path)) };
   const places = { ...placesSchema.parse(config.model.places ?? {}), ...found };
   const model = { ...config.model, places };
   checkModelConfig(model);

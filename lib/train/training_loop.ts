@@ -12,6 +12,7 @@ import { markRttBytes } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { agreedError, type RankSums, SINGLE_PROCESS, type StepWishes, type StepWork } from "./ranks.ts";
 import { type InterruptedError, UserError } from "../base/errors.ts";
+import type { TensorArray } from "../base/safetensors_header.ts";
 import { formatLoss } from "../base/text.ts";
 import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
@@ -386,7 +387,7 @@ export class TrainingLoop {
   /** Writes the checkpoint of all ranks. */
   async #write(
     run: Pick<RunFolder, "checkpointsDir" | "takePlace">,
-    weights: Map<string, Float32Array>,
+    weights: Map<string, TensorArray>,
   ): Promise<void> {
     const { journal, scalars, optimizer, work, config, loader } = this.#parts;
     scalars.flush();

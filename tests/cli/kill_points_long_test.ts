@@ -178,7 +178,7 @@ function readWeights(out: string): Promise<unknown> {
     const { state, weights } = loadCheckpoint(out);
     return [
       state.step,
-      [...weights].map(([name, values]) => [name, values.reduce((sum, x) => sum + Math.abs(x), 0)]),
+      [...weights].map(([name, values]) => [name, [...values].reduce((sum, x) => sum + Math.abs(x), 0)]),
     ];
   });
 }

@@ -145,7 +145,7 @@ Deno.test("fitPoolOf() asks about unknown addresses at the places of known ones,
     await writeRows(rows, "train", train);
     await writeRows(rows, "val", rowsBetweenCities(1, 5));
     const blocks = [...BLOCKS, UNMEASURED.slice(0, -2)];
-    const numbers = PlaceTable.of({
+    const table = PlaceTable.of({
       locate: (address) =>
         blocks.includes(address.slice(0, 3).join(".")) ? CITIES[address.slice(0, 2).join(".")] : undefined,
       visitBounds: (length, visit) => {
@@ -160,10 +160,10 @@ Deno.test("fitPoolOf() asks about unknown addresses at the places of known ones,
       ...Object.entries(SMALL).map(([key, value]) => `${key}=${value}`),
       'model.prefixVectors={"rows":1024}',
       'model.coordinates={"nodes":128,"rank":4}',
-      `model.places={"tableSize":${numbers.length}}`,
+      `model.places={"tableSize":${table.length / 3}}`,
     ]);
     const weights = initialParameters(config.model, 7);
-    const places = { numbers, numAddresses: 0, numLocated: 0, misplaced: [] };
+    const places = { table, numAddresses: 0, numLocated: 0, misplaced: [] };
     const survey = DataSurvey.of(new MemoryRowSource(train));
     claimRows(config.model, weights, survey, places);
     const trainingData = {

@@ -18,12 +18,7 @@ import { STATE_FILE } from "../../lib/io/files/checkpoint_folder.ts";
 import { readSafetensors, sha256OfTensors, writeSafetensors } from "../../lib/io/safetensors.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
-import {
-  type ModelConfig,
-  modelShapes,
-  parseModelConfig,
-  PLACE_TABLE,
-} from "../../lib/model/model_config.ts";
+import { type ModelConfig, parseModelConfig, PLACE_TABLE } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
@@ -67,7 +62,7 @@ export async function writeWhole(folder: string): Promise<Whole> {
     prefixVectors: { rows: 512 },
     pairVectors: { rows: 64 },
     coordinates: { nodes: 32, rank: 2 },
-    places: { tableSize: places.length, sources: ["city.csv"] },
+    places: { tableSize: places.length / 3, sources: ["city.csv"] },
   });
   const { weights, rows, tables, counts } = learn(model, places);
   const config = loadConfig(
@@ -98,11 +93,8 @@ export async function writeWhole(folder: string): Promise<Whole> {
 }
 
 /** A model's weights, and what it remembers of some measurements. */
-function learn(model: ModelConfig, places: Float32Array) {
+function learn(model: ModelConfig, places: Uint8Array) {
   const weights = initialParameters(model, 7);
-  for (const [name, [height, width]] of modelShapes(model).entries) {
-    if (!weights.has(name)) weights.set(name, new Float32Array(height * width));
-  }
   const rows = new AddressEmbeddings(model);
   rows.load(weights.set(PLACE_TABLE, places));
   const tables = new PoolTables((address) => rows.placeOf(addressBytes(address)));

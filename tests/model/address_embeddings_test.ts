@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
+import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { AddressEmbeddings, EmbeddingCursor, type RowUse } from "../../lib/model/address_embeddings.ts";
 import {
   EMBEDDING_KEYS,
@@ -338,7 +339,7 @@ Deno.test("AddressEmbeddings: without history features, an estimate by coordinat
     b: Uint32Array.from(pairs, ({ b }) => b),
     rttMs: Float64Array.from(pairs, ({ rttMs }) => rttMs),
   });
-  const weights = new Map<string, Float32Array>();
+  const weights = new Map<string, TensorArray>();
   rows.save(weights);
   assertEquals([...weights].map(([name, { length }]) => [name, length]).slice(1), [
     ...modelShapes(config).entries.entries().filter(([name]) => name.startsWith("coordinates"))
@@ -398,11 +399,9 @@ Deno.test("NodeCoordinates: in training an end may be hidden, which then is as o
 Deno.test("AddressEmbeddings: keys go through a checkpoint", () => {
   const config = rowsConfig();
   const rows = knowing(config, [A, B], [C, B]);
-  const weights = new Map<string, Float32Array>();
+  const weights = new Map<string, TensorArray>();
   rows.save(weights);
-  const keys = weights.get(EMBEDDING_KEYS) ?? [];
-  assertEquals(keys.length, 2 * 128);
-  assert(keys.every((value) => Number.isInteger(value) && value >= 0 && value < 65_536));
+  assertEquals(weights.get(EMBEDDING_KEYS)?.length, 128);
   const loaded = new AddressEmbeddings(config);
   loaded.load(weights);
   assertEquals(read(loaded, { src: C, dst: B }), read(rows, { src: C, dst: B }));

@@ -1,4 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { tensorOf } from "../../lib/base/safetensors_header.ts";
 import { ConfigError } from "../../lib/base/errors.ts";
 import { modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
@@ -64,7 +65,7 @@ Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the r
   const weights = initialParameters(config, 7);
   assertEquals([...weights.keys()], [...modelShapes(config).parameters.keys()]);
   for (const [name, values] of weights) {
-    const deviation = Math.sqrt(values.reduce((sum, w) => sum + w * w, 0) / values.length);
+    const deviation = Math.sqrt([...values].reduce((sum, w) => sum + w * w, 0) / values.length);
     const wanted = /[on]_proj/.test(name) && !/[qkv]_proj|up_proj/.test(name) ? 0.02 / Math.sqrt(4) : 0.02;
     // The deviation of a sample's deviation is wanted / sqrt(2 n); 5 of those, n >= 1024.
     const bound = 5 * wanted / Math.sqrt(2 * values.length);
@@ -95,7 +96,7 @@ Deno.test("initialParameters() with ordinal byte vectors makes near bytes alike,
     const config = tinyConfig({ width, vocabulary, byteVectors: "ordinal" });
     const weights = initialParameters(config, 3);
     for (const [name, deviation] of [["wte.weight", 1], ["lm_head.weight", 0.02]] as const) {
-      const values = weights.get(name) ?? new Float32Array();
+      const values = tensorOf(weights, name, "F32");
       const vector = (byte: number) =>
         values.subarray((firstByte + byte) * width, (firstByte + byte + 1) * width);
       /** The mean cosine of the angle between the vectors of bytes so far apart. */

@@ -54,12 +54,12 @@ const SOURCE: PlaceSource = {
     }
   },
 };
-const NUMBERS = PlaceTable.of(SOURCE).encode();
+const TABLE = PlaceTable.of(SOURCE).encode();
 
 function placesConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return tinyConfig({
     prefixVectors: { rows: 512, seed: 1, dropShare: 0 },
-    places: { tableSize: NUMBERS.length, sources: [], dropShare: 0 },
+    places: { tableSize: TABLE.length / 3, sources: [], dropShare: 0 },
     sequenceLength: 64,
     ...changes,
   });
@@ -67,7 +67,7 @@ function placesConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
 
 function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressEmbeddings {
   const rows = new AddressEmbeddings(config);
-  if (config.places) rows.usePlaces(NUMBERS);
+  if (config.places) rows.usePlaces(TABLE);
   for (const [src, dst] of pairs) rows.claim(addressBytes(src), addressBytes(dst));
   return rows;
 }
@@ -174,7 +174,7 @@ Deno.test("an address whose place is wrong keeps its AS and loses the rest, also
 
 Deno.test("training hides the end of a path from a random step on, the same in a context", () => {
   const dropShare = 0.5;
-  const rows = knowing(placesConfig({ places: { tableSize: NUMBERS.length, sources: [], dropShare } }), [
+  const rows = knowing(placesConfig({ places: { tableSize: TABLE.length / 3, sources: [], dropShare } }), [
     "192.0.2.1",
     "203.0.113.5",
   ]);
@@ -207,7 +207,7 @@ Deno.test("a model without places has the rows that it has with a table of none"
     placesConfig({ places: { tableSize: 3, sources: [], dropShare: 0 } }),
   ].map((config) => {
     const rows = new AddressEmbeddings(config);
-    if (config.places) rows.usePlaces(new Float32Array(3));
+    if (config.places) rows.usePlaces(new Uint8Array(9));
     rows.claim(addressBytes("192.0.2.1"), addressBytes("203.0.113.5"));
     return rowsOf(rows, ["192.0.2.1", "203.0.113.9"]);
   });

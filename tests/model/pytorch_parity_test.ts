@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
+import { floatsOf, type TensorArray, tensorOf } from "../../lib/base/safetensors_header.ts";
 import { fromFileUrl } from "@std/path";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
-import { presentNames } from "../../lib/model/checkpoint_format.ts";
+import { presentNames, presentTensors } from "../../lib/model/checkpoint_format.ts";
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
@@ -38,7 +39,7 @@ interface Golden extends SafetensorsContent {
   batches: GoldenBatch[];
   batchSize: number;
   /** The tensors of address embeddings in addition to parameters. */
-  ofRows: Map<string, Float32Array>;
+  ofRows: Map<string, TensorArray>;
 }
 
 const GOLDEN_FOLDER = new URL("../golden/pytorch/", import.meta.url);
@@ -60,11 +61,14 @@ function readGolden(name: string): Golden {
     ...(hasRows ? { embeddingRows: Uint32Array.from(lists.addressRows) } : {}),
   }));
   const saved = Object.entries<number[]>(hasRows ? file.learnedRows.weights : {});
-  const ofRows = presentNames(
-    new Map(saved.map(([name, values]) => [name, Float32Array.from(values)])),
+  const ofRows = presentTensors(
+    {
+      tensors: new Map(saved.map(([name, values]) => [name, Float32Array.from(values)])),
+      shapes: new Map(),
+    },
     content.metadata.format_version,
     "batches.json",
-  );
+  ).tensors;
   return { ...content, config, batches, batchSize: file.batchSize, ofRows };
 }
 
@@ -72,13 +76,7 @@ function readGolden(name: string): Golden {
 function withPrefix({ tensors, metadata }: Golden, prefix: string): Map<string, Float32Array> {
   const chosen = [...tensors].filter(([name]) => name.startsWith(`${prefix}.`));
   const byName = new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
-  return presentNames(byName, metadata.format_version, prefix);
-}
-
-function tensorOf({ tensors }: Golden, name: string): Float32Array {
-  const values = tensors.get(name);
-  assert(values, `the golden file has no ${name}`);
-  return values;
+  return floatsOf(presentNames(byName, metadata.format_version, prefix), prefix);
 }
 
 async function modelOf(registry: KernelRegistry, golden: Golden): Promise<Transformer> {
@@ -119,7 +117,7 @@ function wholeGradients(golden: Golden): Map<string, Float32Array> {
 
 async function compareLogits(model: Transformer, golden: Golden): Promise<void> {
   const stride = Number(golden.metadata.logitStride);
-  const logits = Float64Array.from(tensorOf(golden, "logits"));
+  const logits = Float64Array.from(tensorOf(golden.tensors, "logits", "F32"));
   const V = modelShapes(golden.config).vocabSize;
   // The golden logits are capped already.
   const expected = logProbabilities({ vocabSize: V, stride: V, softcap: null }, logits);
@@ -130,7 +128,7 @@ async function compareLogits(model: Transformer, golden: Golden): Promise<void> 
 
 async function compareLossesAndGradients(model: Transformer, golden: Golden): Promise<void> {
   const [batch] = golden.batches;
-  const losses = tensorOf(golden, "losses");
+  const losses = tensorOf(golden.tensors, "losses", "F32");
   assertClose(await model.evaluateLosses(batch), losses, parityTolerance(losses), "losses");
   model.zeroGradients();
   model.accumulate(batch, weightOf(batch), batch.embeddingRows);
@@ -169,7 +167,7 @@ for (const [name, what] of Object.entries(CASES)) {
       const model = await modelOf(registry, golden);
       await compareLogits(model, golden);
       await compareLossesAndGradients(model, golden);
-      const expected = tensorOf(golden, "stepLosses");
+      const expected = tensorOf(golden.tensors, "stepLosses", "F32");
       assertClose(await trainLosses(model, golden), expected, PARITY_LOSS, "loss before a step");
     },
   );

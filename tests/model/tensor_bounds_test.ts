@@ -16,12 +16,14 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
     for (let column = 0; column < width; column++) {
       const kept = values[column];
       for (const value of VALUES) {
-        if (value === kept) continue;
         values[column] = value;
+        // In tensors of whole numbers another number is stored.
+        const stored = values[column];
+        if (Object.is(stored, kept)) continue;
         numTried++;
         const fault = faultOfNumbers(pool);
         if (fault !== undefined) assertStringIncludes(fault, "pool.");
-        else if (value !== 0) accepted.set(name, new Set([...accepted.get(name) ?? [], value]));
+        else if (stored !== 0) accepted.set(name, new Set([...accepted.get(name) ?? [], stored]));
       }
       values[column] = kept;
     }
@@ -29,6 +31,11 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
   assertEquals(
     accepted,
     new Map([
+      // A hash may be any number that keeps the rows in order.
+      ...["end_tries", "ends", "excess_hashes", "factor_hashes", "pair_tries", "pairs"].map((name) =>
+        [`pool.${name}`, new Set([2 ** 32 - 1, 1e9])] as const
+      ),
+      ["pool.kriging_ends", new Set([255])],
       ["pool.rtts", new Set([1e9])],
       ["pool.age", new Set([1e9])],
       ["pool.failure_weights", new Set([0.5])],
@@ -41,7 +48,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
       ["pool.kriging_pairs", new Set([-1, 0.5, 1e9])],
     ]),
   );
-  assert(numTried > 700, `${numTried}`);
+  assert(numTried > 650, `${numTried}`);
 });
 
 Deno.test("a pool whose numbers do not fit each other is refused by the first that does not", () => {
@@ -53,23 +60,23 @@ Deno.test("a pool whose numbers do not fit each other is refused by the first th
       20,
       "element 0 of tensor pool.rtts is 10067, expected a code within the range of pool.range",
     ],
-    ["pool.range", 2, 0, "element 2 of tensor pool.range is 0, expected 0 or a time from 1990 on"],
+    ["pool.rtts", 1, 7, "element 1 of tensor pool.rtts is 7, expected 0 or a time from 1990 to 2099"],
     ["pool.age", 1, 0.9, "the shares of pool.age add up to"],
-    ["pool.pairs", 5, 0, "element 5 of tensor pool.pairs is 0, expected rows in ascending order"],
+    ["pool.pairs", 3, 0, "element 3 of tensor pool.pairs is 0, expected rows in ascending order"],
     [
       "pool.pairs",
-      4,
+      2,
       9,
       "the counts of tensor pool.pairs add up to 37, expected 30, the rows of pool.rtts",
     ],
-    ["pool.ends", 4, 3, "the rows of pool.usual"],
+    ["pool.ends", 2, 3, "the rows of pool.usual"],
     [
       "pool.end_tries",
-      5,
+      3,
       11,
-      "element 5 of tensor pool.end_tries is 11, expected at most the measurements",
+      "element 3 of tensor pool.end_tries is 11, expected at most the measurements",
     ],
-    ["pool.end_tries", 4, 11, "add up to 61 of sources and 60 of destinations, expected equal sums"],
+    ["pool.end_tries", 2, 11, "add up to 61 of sources and 60 of destinations, expected equal sums"],
     ["pool.roots", 3, 1e6, "element 3 of tensor pool.roots is 1000000, expected below"],
     ["pool.nodes", 2, 0, "element 2 of tensor pool.nodes is 0, expected a node from 2 to"],
     [
@@ -80,7 +87,7 @@ Deno.test("a pool whose numbers do not fit each other is refused by the first th
     ],
     ["pool.kriging_ends", 0, 5, "element 0 of tensor pool.kriging_ends is 5, expected 4 or 16"],
     ["pool.kriging_pairs", 1, 0, "element 1 of tensor pool.kriging_pairs is 0, expected from 6 to 11"],
-    ["pool.excesses", 4, -1e6, "element 4 of tensor pool.excesses is -1000000, expected at most 1024 times"],
+    ["pool.excesses", 0, -1e6, "element 0 of tensor pool.excesses is -1000000, expected at most 1024 times"],
   ];
   for (const [tensor, index, value, fault] of cases) {
     const pool = poolOfMesh();

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
+import type { Tensors } from "../../lib/base/safetensors_header.ts";
 import { UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { planModelMemory } from "../../lib/model/buffers.ts";
@@ -173,7 +174,7 @@ testOnEachDevice("weights() gives back what load() took, to the last bit", async
 testOnEachDevice("load() refuses weights of another model", async ({ registry }) => {
   const config = tinyConfig();
   const model = await tinyModel(registry, config);
-  const assertRefused = (weights: Map<string, Float32Array>, message: string) =>
+  const assertRefused = (weights: Tensors, message: string) =>
     assertThrows(() => model.load(weights), UserError, message);
   assertRefused(
     initialParameters(tinyConfig({ numLayers: 1 }), 1),

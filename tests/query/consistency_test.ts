@@ -1,5 +1,6 @@
 /** One checkpoint is asked the same question in all ways: the answers are those of one distribution. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import type { Stage } from "../../lib/cli/stage.ts";
@@ -40,7 +41,7 @@ const RELATIVE = 1e-4;
 const LEVELS = [0.05, 0.5, 0.95];
 
 /** A pool that remembers RTTs and losses of two pairs. */
-function pool(): Map<string, Float32Array> {
+function pool(): Map<string, TensorArray> {
   const tables = new PoolTables();
   const [source, ...ends] = [SRC, DST, OTHER].map((text) => PoolTables.endOf(addressBytes(text)));
   [20.5, 20.6, 21, 20.4, 35].forEach((ms, i) =>

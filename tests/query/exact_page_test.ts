@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { fromFileUrl } from "@std/path";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { lightFloorMs } from "../../lib/data/addresses/light_floor.ts";
@@ -11,7 +12,7 @@ import { addressNumber, PlaceTable } from "../../lib/data/addresses/place_table.
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressEmbeddings, EmbeddingCursor } from "../../lib/model/address_embeddings.ts";
-import { presentNames } from "../../lib/model/checkpoint_format.ts";
+import { presentTensors } from "../../lib/model/checkpoint_format.ts";
 import {
   type ModelConfig,
   modelShapes,
@@ -136,7 +137,7 @@ Deno.test("EXACT.md: hashes of numbers, prefixes, addresses and pairs", () => {
 
 Deno.test("EXACT.md: places of addresses, and their keys", () => {
   for (const { table, addresses, of, hashes } of vectors.places) {
-    const places = PlaceTable.decode(Float32Array.from(table), "the page");
+    const places = PlaceTable.decode(Uint8Array.from(table), "the page");
     const locate = (text: string) => {
       const address = addressBytes(text);
       return places.locate(addressNumber(address), address.length === 4 ? 4 : 16);
@@ -154,7 +155,7 @@ Deno.test("EXACT.md: places of addresses, and their keys", () => {
 });
 
 Deno.test("EXACT.md: what light needs between places, and a mixture above it", () => {
-  const table = PlaceTable.decode(Float32Array.from(vectors.places[0].table), "the page");
+  const table = PlaceTable.decode(Uint8Array.from(vectors.places[0].table), "the page");
   for (const { of, floorMs, firstCode, f, sum, probabilities, medianMs } of vectors.floors) {
     const [a, b] = of.map((text) => table.locate(addressNumber(addressBytes(text)), 4).position);
     assert(a && b);
@@ -233,11 +234,11 @@ Deno.test("EXACT.md: p-values of results", () => {
 });
 
 /** The golden model of PyTorch that the questions are asked. */
-function goldenModel(): { config: ModelConfig; weights: Map<string, Float32Array> } {
+function goldenModel(): { config: ModelConfig; weights: Map<string, TensorArray> } {
   const folder = new URL("../golden/pytorch/", import.meta.url);
   const { tensors, metadata } = readSafetensors(fromFileUrl(new URL("rows.safetensors", folder)));
   const { learnedRows } = JSON.parse(Deno.readTextFileSync(new URL("batches.json", folder)));
-  const weights = new Map<string, Float32Array>(
+  const weights = new Map<string, TensorArray>(
     Object.entries<number[]>(learnedRows.weights).map(([name, values]) => [name, Float32Array.from(values)]),
   );
   for (const [name, values] of tensors) {
@@ -245,7 +246,8 @@ function goldenModel(): { config: ModelConfig; weights: Map<string, Float32Array
   }
   return {
     config: parseModelConfig(JSON.parse(metadata.model)),
-    weights: presentNames(weights, metadata.format_version, folder.href),
+    weights:
+      presentTensors({ tensors: weights, shapes: new Map() }, metadata.format_version, folder.href).tensors,
   };
 }
 

@@ -27,11 +27,11 @@ export async function withCheckpoint(
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = TINY_CONFIG;
-  const numbers = places?.encode();
-  const placing = numbers &&
+  const table = places?.encode();
+  const placing = table &&
     {
       prefixVectors: { rows: 64 },
-      places: { tableSize: numbers.length, sources: ["dbip.csv"], dropShare: 0 },
+      places: { tableSize: table.length / 3, sources: ["dbip.csv"], dropShare: 0 },
     };
   const keys = { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength, vocabulary, ...placing };
   const config = loadConfig(
@@ -44,7 +44,7 @@ export async function withCheckpoint(
   if (scale !== 1) {
     for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
   }
-  if (numbers) weights.set(PLACE_TABLE, numbers);
+  if (table) weights.set(PLACE_TABLE, table);
   writeUntrainedRun(join(folder, run), { config, weights });
   await test(folder, join(folder, run));
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { assert, assertEquals } from "@std/assert";
 import { Gpu } from "../../lib/tensor/device.ts";
 import type { MatrixUnits } from "../../lib/tensor/engine.ts";
@@ -225,7 +226,7 @@ export function randomPrevious(rows: number): Uint32Array {
  * @throws {AssertionError} With the place and size of the worst difference.
  */
 export function assertClose(
-  actual: Float32Array,
+  actual: TensorArray,
   expected: ArrayLike<number>,
   { relative, absolute }: Tolerance,
   what: string,
@@ -247,8 +248,10 @@ export function assertClose(
 }
 
 /** Asserts that two results are the same to the last bit. */
-export function assertSameBits(a: Float32Array, b: Float32Array, what: string): void {
-  const [bitsA, bitsB] = [a, b].map((array) => new Uint32Array(array.buffer, array.byteOffset, array.length));
+export function assertSameBits(a: TensorArray, b: TensorArray, what: string): void {
+  const [bitsA, bitsB] = [a, b].map((array) =>
+    array instanceof Float32Array ? new Uint32Array(array.buffer, array.byteOffset, array.length) : array
+  );
   const at = bitsA.findIndex((bits, i) => bits !== bitsB[i]);
   assert(a.length === b.length && at < 0, `${what}[${at}] differs: ${a[at]} and ${b[at]}`);
 }

@@ -244,7 +244,7 @@ const CITIES: Record<string, Place> = {
 const RTTS_MS: Record<string, number> = { "12": 90, "13": 240, "23": 160, "11": 5, "22": 6, "33": 4 };
 const NUM_HOSTS = 6;
 
-const NUMBERS = PlaceTable.of({
+const TABLE = PlaceTable.of({
   locate: (address) => CITIES[address.slice(0, 3).join(".")],
   visitBounds: (length, visit) => {
     if (length === 16) return;
@@ -282,7 +282,7 @@ function placedModel(places: ModelConfig["places"]): AddressEmbeddings {
     places,
   });
   const weights = initialParameters(config, 0);
-  const given = places && { numbers: NUMBERS, numAddresses: 0, numLocated: 0, misplaced: [] };
+  const given = places && { table: TABLE, numAddresses: 0, numLocated: 0, misplaced: [] };
   claimRows(config, weights, DataSurvey.of(new MemoryRowSource(CITY_ROWS)), given ?? undefined);
   const rows = new AddressEmbeddings(config);
   rows.load(weights);
@@ -299,7 +299,7 @@ function estimateOf(rows: AddressEmbeddings, ...addresses: [string, string]) {
   return rows.estimateOf(rows.pairOf(a, b, use), use);
 }
 
-const PLACES = { tableSize: NUMBERS.length, sources: [], dropShare: 0 };
+const PLACES = { tableSize: TABLE.length / 3, sources: [], dropShare: 0 };
 const [UNKNOWN_BERLIN, UNKNOWN_TOKYO, UNKNOWN] = ["10.1.0.200", "10.3.0.200", "192.0.2.1"];
 
 Deno.test("an address without coordinates has those of its place, one of no known place those of a typical address", () => {

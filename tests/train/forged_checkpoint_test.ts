@@ -35,34 +35,27 @@ async function withWhole(test: (whole: Whole, forge: Forge) => Promise<void>): P
   });
 }
 
-const HALF = "expected a whole number from 0 to 65535";
 const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[]> = {
   "model.safetensors": [
-    ["address_embed.keys", 0, 0.5, `element 0 of tensor address_embed.keys is 0.5, ${HALF}`],
-    ["address_embed.keys", 5, -1, `element 5 of tensor address_embed.keys is -1, ${HALF}`],
     [
       "address_embed.history",
       8,
-      -5,
-      "element 8 of tensor address_embed.history is -5, expected 0 or an RTT code",
+      5000,
+      "element 8 of tensor address_embed.history is 5000, expected 0 or an RTT code",
     ],
     ["address_embed.history", 8, 2049, "is 2049, expected 0 or an RTT code"],
-    ["address_embed.history", 9, 1e9, "is 1000000000, expected 0 or a whole number from 601 to 3912"],
-    ["address_embed.history", 10, 0.5, "is 0.5, expected a whole number from 0 to 1048575"],
     [
       "address_embed.history",
-      10,
+      9,
       7,
-      "element 9 of tensor address_embed.history is 0, expected 0 or a time from 1990",
+      "element 9 of tensor address_embed.history is 7, expected 0 or a time from 1990",
     ],
-    ["coordinates.keys", 0, 1e9, `element 0 of tensor coordinates.keys is 1000000000, ${HALF}`],
     ["coordinates.nodes", 3, 0.5, "is 0.5, expected a whole number from -33 to 31"],
     ["coordinates.nodes", 32, -1, "element 32 of tensor coordinates.nodes is -1, expected a number from 0"],
     ["coordinates.fits", 1, 60, "expected least, typical and greatest logarithm in this order"],
     ["coordinates.fits", 5, 0, "element 5 of tensor coordinates.fits is 0, expected a number above 0"],
-    ["places.table", 2, 0.5, "element 2 of tensor places.table is 0.5, expected a whole number"],
-    ["places.table", 0, 2 ** 24 - 1, "the table of places is damaged"],
-    ["places.table", "all", 1, "the table of places is damaged"],
+    ["places.table", 0, 255, "the table of places is damaged"],
+    ["places.table", "all", 9, "the table of places is damaged"],
   ],
   "optimizer.safetensors": [
     [
@@ -73,12 +66,11 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ],
   ],
   "training_data.safetensors": [
-    ["v4", 1, 0.5, `element 1 of tensor v4 is 0.5, ${HALF}`],
-    ["v4", 2, 0, "of tensor v4 are "],
-    ["seen", 0, 9, "elements 0 and 1 of tensor seen are 589824, expected 0, the sum of its pairs"],
-    ["seen", 2, 65535, "expected 0 or a time from 1700000000 to 1700001800"],
-    ["pairs", 203, 99, "elements 202 and 203 of tensor pairs are 99, expected below 12"],
-    ["pairs", "all", 0, "of tensor pairs are 0, expected rows in ascending order"],
+    ["v4", 1, 0, "element 1 of tensor v4 is 0, expected rows in ascending order"],
+    ["seen", 0, 9, "element 0 of tensor seen is 9, expected 0, the sum of its pairs"],
+    ["seen", 1, 65535, "expected 0 or a time from 1700000000 to 1700001800"],
+    ["pairs", 101, 99, "element 101 of tensor pairs is 99, expected below 12"],
+    ["pairs", "all", 0, "of tensor pairs is 0, expected rows in ascending order"],
     ["summary startS", 0, 0.5, "its summary: startS: found 0.5, expected at least 631152000"],
     ["summary endS", 0, 1e9, "its summary is of 1700000000 to 1000000000 s, expected a start before the end"],
     [
@@ -91,15 +83,23 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ["summary destinations", 0, -1, "its summary: destinations: found -1, expected at least 0"],
   ],
   "rows.safetensors": [
-    ["address_embed.rows", 1, 0.5, `element 1 of tensor address_embed.rows is 0.5, ${HALF}`],
-    ["address_embed.rows", 0, 1, "row 0 of tensor address_embed.rows is 65"],
-    ["address_embed.rows", "all", 0, "row 1 of tensor address_embed.rows is 0, expected numbers below"],
-    ["address_embed.keys", 0, -1, HALF],
-    ["address_embed.history", 8, -5, "expected 0 or an RTT code"],
-    ["coordinates.numbers", 1, 99, "row 0 of tensor coordinates.numbers is 99, expected numbers below 32"],
+    [
+      "address_embed.rows",
+      0,
+      65536,
+      "element 0 of tensor address_embed.rows is 65536, expected numbers below",
+    ],
+    ["address_embed.rows", "all", 0, "element 1 of tensor address_embed.rows is 0, expected numbers below"],
+    ["address_embed.history", 8, 5000, "expected 0 or an RTT code"],
+    [
+      "coordinates.numbers",
+      0,
+      99,
+      "element 0 of tensor coordinates.numbers is 99, expected numbers below 32",
+    ],
     ["coordinates.values", 9, 0.5, "is 0.5, expected a whole number from -33 to 31"],
     ["coordinates.values", 10, -1, "element 10 of tensor coordinates.values is -1, expected a number from 0"],
-    ["adaptation.seen", 0, 9, "elements 0 and 1 of tensor adaptation.seen are 589824"],
+    ["adaptation.seen", 0, 9, "element 0 of tensor adaptation.seen is 9"],
     ["adaptation.summary measurements", 0, 1.5, "its adaptation.summary: measurements: found 1.5"],
   ],
   "state.json": [
@@ -139,7 +139,7 @@ Deno.test("a checkpoint with extreme numbers that are possible gives possible an
     const changes: [file: string, change: Change][] = [
       ["model.safetensors", ["coordinates.vectors", "all", 1e9]],
       ["model.safetensors", ["coordinates.fits", "all", 0]],
-      ["pool.safetensors", ["pool.factors", 4, 1e9]],
+      ["pool.safetensors", ["pool.factors", 0, 1e9]],
       ["pool.safetensors", ["pool.regression", "all", 0.5]],
       ["pool.safetensors", ["pool.kriging_kernel", "all", 0]],
       ["pool.safetensors", ["pool.kriging_pairs", 2, 1e9]],

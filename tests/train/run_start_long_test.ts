@@ -121,9 +121,9 @@ Deno.test("train resumes a checkpoint of format version 1, and starts from its w
     await succeeded(runs.train(run, settings, "--steps", "14", ...more));
     return run;
   };
-  const whole = await train("version 2");
+  const whole = await train("version 3");
   const from = (run: string) => ["--init-from", checkpointOf(run, 7)];
-  const initial = await train("from version 2", ...from(whole));
+  const initial = await train("from version 3", ...from(whole));
   toVersion1(checkpointOf(whole, 7));
   const resumed = await train("resumed version 1", "--resume-from", checkpointOf(whole, 7));
   assertEquals(metricsOf(resumed), afterStep(metricsOf(whole), 7));

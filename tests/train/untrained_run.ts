@@ -1,5 +1,6 @@
 /** Checkpoints of models that were not trained. @module */
 import { join } from "@std/path";
+import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import type { TrainingData } from "../../lib/data/addresses/known_addresses.ts";
@@ -10,7 +11,7 @@ export function writeUntrainedRun(
   run: string,
   { config, weights, step = 3, evalLoss = null, trainingData, keep = 1 }: {
     config: RunConfig;
-    weights: Map<string, Float32Array>;
+    weights: Map<string, TensorArray>;
     step?: number;
     evalLoss?: number | null;
     trainingData?: TrainingData;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TensorArray } from "../../base/safetensors_header.ts";
 import { medianOf } from "../../base/sample_statistics.ts";
 import { KernelError } from "../../base/errors.ts";
 import { Decoder } from "../../model/decoder.ts";
@@ -360,7 +361,7 @@ const TIMED_S = 0.5;
  * @throws {UserError} If the decoder does not fit the adapter, or the prompt does not fit the model.
  */
 async function timeDecoding(
-  model: { config: ModelConfig; weights: Map<string, Float32Array> },
+  model: { config: ModelConfig; weights: Map<string, TensorArray> },
   query: DecodedQuery,
   rows: number,
   gpuOptions: GpuOptions,

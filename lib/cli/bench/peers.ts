@@ -7,6 +7,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import type { TensorArray } from "../../base/safetensors_header.ts";
 import { medianOf } from "../../base/sample_statistics.ts";
 import { formatTable } from "../../base/text.ts";
 import { ByteFile } from "../../io/files/byte_file.ts";
@@ -183,7 +184,7 @@ async function startTraining(registry: KernelRegistry, peer: Peer, config: RunCo
 async function sendModel(
   peer: Peer,
   { model, optim, train }: RunConfig,
-  { weights, tokens }: { weights: Map<string, Float32Array>; tokens: Uint16Array },
+  { weights, tokens }: { weights: Map<string, TensorArray>; tokens: Uint16Array },
 ): Promise<void> {
   const rules: Record<string, JaxRule> = {};
   for (const [name, shape] of modelShapes(model).parameters) {

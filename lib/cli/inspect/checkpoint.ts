@@ -5,7 +5,8 @@
  */
 import { dirname, join } from "@std/path";
 import { formatBytes, formatCount, formatLoss } from "../../base/text.ts";
-import { FormatError, named } from "../../base/errors.ts";
+import { FormatError } from "../../base/errors.ts";
+import { tensorOf } from "../../base/safetensors_header.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { AddressEmbeddings } from "../../model/address_embeddings.ts";
@@ -77,7 +78,7 @@ function placesFact(folder: string): Fact[] {
   const { config: { model } } = readState(folder);
   if (!model.places) return [];
   const { weights, trainingData } = readCheckpoint(folder);
-  const table = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE);
+  const table = PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), PLACE_TABLE);
   const rows = new AddressEmbeddings(model);
   rows.load(weights);
   const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
@@ -90,7 +91,7 @@ function placesFact(folder: string): Fact[] {
   const text = [
     `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${formatCount(networks)} ` +
     "of networks",
-    `by /${v4} and /${v6}, ${table.stepDegrees} degrees, ${formatBytes(4 * model.places.tableSize)}`,
+    `by /${v4} and /${v6}, ${table.stepDegrees} degrees, ${formatBytes(3 * model.places.tableSize)}`,
     `${formatCount(located)} of ${formatCount(addresses.length)} addresses of the training data have a place`,
     `${misplaced.length} are not where it says${misplaced.length > 0 ? `: ${shown}${rest}` : ""}`,
   ].join("; ");
@@ -98,7 +99,7 @@ function placesFact(folder: string): Fact[] {
     ranges: sites,
     networkRanges: networks,
     sites: table.numSites,
-    bytes: 4 * model.places.tableSize,
+    bytes: 3 * model.places.tableSize,
     addresses: addresses.length,
     located,
     misplaced,

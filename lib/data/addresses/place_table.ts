@@ -8,7 +8,7 @@
  * @module
  */
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
-import { ensure, FormatError } from "../../base/errors.ts";
+import { FormatError } from "../../base/errors.ts";
 import type { IpPrefix } from "./ip_prefix.ts";
 
 /** The place of an address; a field that is not known is absent. */
@@ -157,8 +157,8 @@ const FORMAT = 2;
 const [MOST_COUNTRY, MOST_REGION, MOST_AS] = [26 ** 2, 2 ** 16 - 1, 2 ** 32 - 1];
 /** The coarsest step of positions, quarters of a degree. */
 const MOST_QUARTERS = 360;
-/** Tables by their numbers, so that several models of one checkpoint share them. */
-const decoded = new WeakMap<Float32Array, PlaceTable>();
+/** Tables by their bytes, so that several models of one checkpoint share them. */
+const decoded = new WeakMap<Uint8Array, PlaceTable>();
 const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
 /** The place of an address of which nothing is known. */
 export const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
@@ -213,14 +213,14 @@ export class PlaceTable {
   }
 
   /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
-  static decode(numbers: Float32Array, path: string): PlaceTable {
-    return decoded.get(numbers) ?? PlaceTable.#decode(numbers, path);
+  static decode(bytes: Uint8Array, path: string): PlaceTable {
+    return decoded.get(bytes) ?? PlaceTable.#decode(bytes, path);
   }
 
-  static #decode(numbers: Float32Array, path: string): PlaceTable {
+  static #decode(bytes: Uint8Array, path: string): PlaceTable {
     // A model that was not trained yet has zeros.
-    if (!(numbers[0] > 0)) return new PlaceTable(UNTRAINED);
-    const read = new ByteReader(bytesOf(numbers), path);
+    if (!(bytes[0] > 0)) return new PlaceTable(UNTRAINED);
+    const read = new ByteReader(bytes, path);
     const format = read.number();
     if (format !== 1 && format !== FORMAT) read.fail("its format is unknown");
     const quarterDegrees = read.within(1, MOST_QUARTERS, "the step of positions");
@@ -256,12 +256,12 @@ export class PlaceTable {
     let names: PlaceNames | undefined;
     const readNames = () => names ??= format === 1 ? NO_NAMES : decodeNames(rest, sites);
     const table = new PlaceTable({ quarterDegrees, blockBits, sites, ranges, names: readNames });
-    decoded.set(numbers, table);
+    decoded.set(bytes, table);
     return table;
   }
 
-  /** The table as whole numbers below 2^24, which float32 holds exactly; lib/model/EXACT.md has the format. */
-  encode(): Float32Array<ArrayBuffer> {
+  /** The table as bytes, a multiple of three; lib/model/EXACT.md has the format. */
+  encode(): Uint8Array<ArrayBuffer> {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const bytes = new ByteWriter();
     bytes.add(FORMAT, quarterDegrees, blockBits[4], blockBits[16], sites.length - 1);
@@ -278,7 +278,7 @@ export class PlaceTable {
       for (let i = 0; i < starts.length; i++) bytes.add(starts[i] - (i > 0 ? starts[i - 1] : 0), values[i]);
     }
     encodeNames(bytes, this.names);
-    return numbersOf(bytes.bytes());
+    return bytes.whole();
   }
 
   /** The step between positions, in degrees. */
@@ -395,10 +395,10 @@ export class PlaceTable {
    *
    * @param kept Addresses whose places stay exact, except that positions are rounded.
    */
-  within(maxBytes: number, kept: readonly Uint8Array[] = []): Float32Array<ArrayBuffer> {
+  within(maxBytes: number, kept: readonly Uint8Array[] = []): Uint8Array<ArrayBuffer> {
     const own = this.encode();
     if (own.byteLength <= maxBytes) return own;
-    const names = fewerNames(this.names, NAMES_SHARE * maxBytes * 3 / 4);
+    const names = fewerNames(this.names, NAMES_SHARE * maxBytes);
     const exact = new PlaceTable({ ...this.#columns, names: () => names });
     const coarser = (i: number) => (i === 0 ? exact : exact.#coarsened(COARSENESSES[i - 1], kept)).encode();
     const last = COARSENESSES.length;
@@ -760,8 +760,10 @@ class ByteWriter {
     this.#bytes = larger;
   }
 
-  bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+  /** The bytes, with zeros up to a multiple of three, in which `PlacesConfig.tableSize` counts. */
+  whole(): Uint8Array<ArrayBuffer> {
+    this.#make(2);
+    return this.#bytes.slice(0, Math.ceil(this.#length / 3) * 3);
   }
 }
 
@@ -813,25 +815,4 @@ class ByteReader {
       path: this.path,
     });
   }
-}
-
-/** Three bytes a number, the first one highest; zeros are added at the end. */
-function numbersOf(bytes: Uint8Array): Float32Array<ArrayBuffer> {
-  const numbers = new Float32Array(Math.ceil(bytes.length / 3));
-  for (let i = 0, at = 0; i < numbers.length; i++, at += 3) {
-    numbers[i] = bytes[at] * 65_536 + (bytes[at + 1] ?? 0) * 256 + (bytes[at + 2] ?? 0);
-  }
-  return numbers;
-}
-
-function bytesOf(numbers: Float32Array): Uint8Array {
-  const bytes = new Uint8Array(3 * numbers.length);
-  for (let i = 0, at = 0; i < numbers.length; i++) {
-    const number = numbers[i];
-    ensure(number >= 0 && number < 2 ** 24, "a number of the table of places is out of range");
-    bytes[at++] = number >> 16;
-    bytes[at++] = number >> 8;
-    bytes[at++] = number;
-  }
-  return bytes;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { named } from "../../base/errors.ts";
+import { tensorOf } from "../../base/safetensors_header.ts";
 import { RandomStream } from "../../base/random.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import {
@@ -316,7 +316,7 @@ export function alignmentsOf(
   const embeddings = new AddressEmbeddings(model);
   embeddings.load(weights);
   const { coordinates } = embeddings;
-  const table = named(weights, "address_embed.weight");
+  const table = tensorOf(weights, "address_embed.weight", "F32");
   const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
   return (Object.keys(ALIGNED) as (keyof typeof ALIGNED)[]).flatMap((of) => {
     const places = new Map<number, KnownPlace>();

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Tensors } from "../../base/safetensors_header.ts";
 import type { Hashes } from "../embedding_table.ts";
 import type { Tensor } from "../possible_numbers.ts";
 import type { RttEstimate } from "../selected_rows.ts";
@@ -62,8 +63,6 @@ export interface PairRtt {
 
 /** RTTs of a pair that count. */
 export const MAX_PAIR_RTTS = 24;
-
-type Tensors = ReadonlyMap<string, Float32Array>;
 
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */
 export interface Memory<T> {

@@ -5,6 +5,7 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
+import { type Tensors, zeros } from "../../base/safetensors_header.ts";
 import { SHARE, type Tensor } from "../possible_numbers.ts";
 import { AGE, ageTensor, USUAL_AGE } from "./age.ts";
 import type { Forecast, KnownOfQuestion, Memory } from "./forecast.ts";
@@ -33,8 +34,6 @@ export const FORECASTS: readonly Forecast[] = [
 export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set(
   FORECASTS.flatMap(({ memory }) => memory ?? []),
 );
-
-type Tensors = ReadonlyMap<string, Float32Array>;
 
 const WEIGHTS = "pool.weights";
 /** The columns of the weights: that of the model, those of the forecasts, that of even mass. */
@@ -129,8 +128,8 @@ export function presentPool(tensors: Tensors): Tensors {
   for (const { name, numWeights, memory } of FORECASTS) {
     if (pool.has(`${WEIGHTS}.${name}`)) continue;
     pool.set(`${WEIGHTS}.${name}`, new Float32Array(NUM_KINDS * numWeights));
-    for (const [part] of Object.values(memory?.tensors ?? {})) {
-      getOrMake(pool, part, () => new Float32Array());
+    for (const [part, , type = "F32"] of Object.values(memory?.tensors ?? {})) {
+      getOrMake(pool, part, () => zeros(type, 0));
     }
   }
   return pool;

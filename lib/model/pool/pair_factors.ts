@@ -7,12 +7,12 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { named } from "../../base/errors.ts";
+import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { dot } from "../coordinates/ridge.ts";
-import { halvesOf, type Hashes, keyOfHashes, ofHalves, pairHashes } from "../embedding_table.ts";
-import { HASHES, real, type Tensor } from "../possible_numbers.ts";
+import { type Hashes, keyOfHashes, pairHashes } from "../embedding_table.ts";
+import { HASHES, real, Rows, type Tensor } from "../possible_numbers.ts";
 import type { Memory, TrainingPair } from "./forecast.ts";
 
 /**
@@ -39,9 +39,11 @@ type FactoredPair = Pick<TrainingPair, "hashes" | "rttsMs">;
 
 /** The paper's length of a vector. */
 const RANK = 10;
-/** The hashes of an address, X, Y. */
-const FACTORS: Tensor = ["pool.factors", [...HASHES, ...Array(2 * RANK).fill(real(0, 2 ** 32))]];
-const WIDTH = FACTORS[1].length;
+/** The hashes of an address; X, Y. */
+const TENSORS = {
+  hashes: ["pool.factor_hashes", HASHES, "U32"],
+  factors: ["pool.factors", Array(2 * RANK).fill(real(0, 2 ** 32))],
+} as const satisfies Record<string, Tensor>;
 /** Pairs that vectors are fitted to at most. */
 const MAX_FACTORED = 2 ** 16;
 /** Addresses of fewer pairs have no vectors; of more than so many addresses those of the most pairs: 1.6 MB. */
@@ -62,17 +64,18 @@ type Factor = readonly [x: Float64Array, y: Float64Array];
 export class PairFactors {
   readonly #factors = new Map<number, Factor>();
 
-  /** @param tensor (addresses, {@link WIDTH}). */
-  constructor(tensor: Float32Array) {
-    for (let at = 0; at < tensor.length; at += WIDTH) {
-      const row = Float64Array.from(tensor.subarray(at, at + WIDTH));
-      const [hash1, hash2] = ofHalves(tensor.subarray(at, at + 4));
-      this.#factors.set(keyOfHashes({ hash1, hash2 }), [row.subarray(4, 4 + RANK), row.subarray(4 + RANK)]);
+  /** @param tensors See {@link fit}. */
+  constructor(tensors: Tensors) {
+    const hashes = tensorOf(tensors, TENSORS.hashes[0], "U32");
+    const factors = Float64Array.from(tensorOf(tensors, TENSORS.factors[0], "F32"));
+    for (let i = 0; i < hashes.length / 2; i++) {
+      const [x, y] = [2 * i, 2 * i + 1].map((row) => factors.subarray(row * RANK, (row + 1) * RANK));
+      this.#factors.set(keyOfHashes({ hash1: hashes[2 * i], hash2: hashes[2 * i + 1] }), [x, y]);
     }
   }
 
-  /** The tensor of vectors fitted to pairs in both directions. */
-  static fit(pairs: readonly FactoredPair[], seed: number): Float32Array {
+  /** The tensors of vectors fitted to pairs in both directions. */
+  static fit(pairs: readonly FactoredPair[], seed: number): Tensors {
     const learned = usablePairs(pairs);
     const heldOut = learned.filter((_, i) => i % HELD_OUT === 0);
     const others = learned.filter((_, i) => i % HELD_OUT > 0);
@@ -89,12 +92,13 @@ export class PairFactors {
     const best = REGULARISATIONS[errors.indexOf(Math.min(...errors))] ?? REGULARISATIONS[0];
     const factors = fitFactors(learned, best, seed);
     const ends = new Map(learned.flatMap(({ hashes }) => hashes.map((end) => [keyOfHashes(end), end])));
-    return Float32Array.from(
-      [...ends].sort(([a], [b]) => a - b).flatMap(([key, { hash1, hash2 }]) => [
-        ...halvesOf(Uint32Array.of(hash1, hash2)),
-        ...(factors.get(key) ?? []).flatMap((vector) => [...vector]),
-      ]),
-    );
+    const sorted = [...ends].sort(([a], [b]) => a - b);
+    const vectors = sorted.flatMap(([key]) => (factors.get(key) ?? []).flatMap((vector) => [...vector]));
+    const hashes = sorted.flatMap(([, { hash1, hash2 }]) => [hash1, hash2]);
+    return new Map<string, TensorArray>([
+      [TENSORS.hashes[0], Uint32Array.from(hashes)],
+      [TENSORS.factors[0], Float32Array.from(vectors)],
+    ]);
   }
 
   /** The RTT of a pair, ln ms; none if one of the ends has no vectors. */
@@ -107,7 +111,7 @@ export class PairFactors {
 
 /** The vectors of the addresses of all pairs, or of {@link MAX_FACTORED} some. */
 export const PAIR_FACTORS: Memory<PairFactors> = {
-  tensors: { factors: FACTORS },
+  tensors: TENSORS,
   knowsUnknown: false,
   learn(directed, { seed }) {
     const keyOf = ({ hashes: [a, b] }: TrainingPair) => keyOfHashes(pairHashes(a, b));
@@ -116,9 +120,12 @@ export const PAIR_FACTORS: Memory<PairFactors> = {
     const pairs = sorted.filter((pair, i) => i === 0 || keyOf(pair) !== keyOf(sorted[i - 1]));
     const random = new RandomStream(seed, "pool/pairs of vectors");
     const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_FACTORED), random).sort();
-    return new Map([[FACTORS[0], PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed)]]);
+    return PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed);
   },
-  open: (tensors) => new PairFactors(named(tensors, FACTORS[0])),
+  open: (tensors) => new PairFactors(tensors),
+  *faults(tensors) {
+    yield* Rows.of(tensors, TENSORS.hashes).asManyAs(Rows.of(tensors, TENSORS.factors));
+  },
 };
 
 /** The mean of both directions; undefined if an end is unknown or the vectors have nothing in common. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { named } from "../../base/errors.ts";
+import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
@@ -30,9 +30,10 @@ const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: 8 }
 /** The tensors of a forest and of the kriging beside it. */
 const FOREST_TENSORS = {
   regression: ["pool.regression", [LOG, real(0, 1), LOG]],
-  /** Hashes, the sum, the count. */
-  excesses: ["pool.excesses", [...HASHES, ANY, whole(1, 2 ** 32)]],
-  roots: ["pool.roots", [COUNT]],
+  excessHashes: ["pool.excess_hashes", HASHES, "U32"],
+  /** The sum, the count. */
+  excesses: ["pool.excesses", [ANY, whole(1, 2 ** 32)]],
+  roots: ["pool.roots", [COUNT], "U32"],
   nodes: ["pool.nodes", [whole(LEAF, NUM_FEATURES - 1), ANY, COUNT]],
   targets: ["pool.leaves", Array(SIZE.numKept).fill(real(-MOST_LOG, MOST_LOG))],
   ...KRIGING_TENSORS,
@@ -46,7 +47,7 @@ const MAX_ROWS = 5000;
 const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
 
 const NONE = new Float32Array();
-const NO_FOREST: ForestArrays = { roots: NONE, nodes: NONE, targets: NONE };
+const NO_FOREST: ForestArrays = { roots: new Uint32Array(), nodes: NONE, targets: NONE };
 
 export class PairForest {
   readonly #known: PlacedPairs;
@@ -54,11 +55,21 @@ export class PairForest {
   readonly #kriging: PairKriging;
 
   /** @param tensors See {@link FOREST_TENSORS}; `placeOf`: the places of addresses. */
-  constructor(tensors: ReadonlyMap<string, Float32Array>, placeOf: PlaceOf) {
-    const of = (part: keyof typeof FOREST_TENSORS) => named(tensors, FOREST_TENSORS[part][0]);
-    this.#known = new PlacedPairs(placeOf, { regression: of("regression"), excesses: of("excesses") });
-    this.#forest = new RandomForest({ roots: of("roots"), nodes: of("nodes"), targets: of("targets") });
-    this.#kriging = new PairKriging({ kernel: of("kernel"), ends: of("ends"), pairs: of("pairs") }, placeOf);
+  constructor(tensors: Tensors, placeOf: PlaceOf) {
+    const floats = (part: keyof typeof FOREST_TENSORS) => tensorOf(tensors, FOREST_TENSORS[part][0], "F32");
+    const words = (part: keyof typeof FOREST_TENSORS) => tensorOf(tensors, FOREST_TENSORS[part][0], "U32");
+    this.#known = new PlacedPairs(placeOf, {
+      regression: floats("regression"),
+      excessHashes: words("excessHashes"),
+      excesses: floats("excesses"),
+    });
+    this.#forest = new RandomForest({
+      roots: words("roots"),
+      nodes: floats("nodes"),
+      targets: floats("targets"),
+    });
+    const ends = tensorOf(tensors, FOREST_TENSORS.ends[0], "U8");
+    this.#kriging = new PairKriging({ kernel: floats("kernel"), ends, pairs: floats("pairs") }, placeOf);
   }
 
   /** The tensors of a forest of pairs. @param kernel See {@link PairKriging.fit}. */
@@ -67,7 +78,7 @@ export class PairForest {
     placeOf: PlaceOf,
     seed: number,
     kernel?: Float32Array,
-  ): Map<string, Float32Array> {
+  ): Tensors {
     const known = new PlacedPairs(placeOf);
     known.train(measurementsOf(pairs));
     const rows = new FeatureRows();
@@ -123,7 +134,7 @@ export const PAIR_FOREST: Memory<PairForest> = {
     const random = new RandomStream(seed, "pool/pairs of a forest");
     const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_LEARNED), random).sort();
     // The weights of similarities are chosen once, by all pairs.
-    const kernel = earlier?.get(KRIGING_TENSORS.kernel[0]);
+    const kernel = earlier && tensorOf(earlier, KRIGING_TENSORS.kernel[0], "F32");
     return PairForest.fit(Array.from(chosen, (i) => pairs[i]), placeOf, seed, kernel);
   },
   open: (tensors, placeOf) => new PairForest(tensors, placeOf),
@@ -143,11 +154,11 @@ function* measurementsOf(pairs: readonly MeasuredPair[]): Generator<PairMeasurem
 /** Trees whose nodes lead to later ones, so that each walk ends at a leaf. */
 function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Generator<string> {
   const [excesses, roots, nodes, targets] = (["excesses", "roots", "nodes", "targets"] as const).map(of);
-  const [sum, count] = [HASHES.length, HASHES.length + 1];
+  yield* of("excessHashes").asManyAs(excesses);
   yield* excesses.where(
-    sum,
+    0,
     `at most ${MOST_LOG} times its count`,
-    (row) => Math.abs(excesses.at(row, sum)) > MOST_LOG * excesses.at(row, count),
+    (row) => Math.abs(excesses.at(row, 0)) > MOST_LOG * excesses.at(row, 1),
   );
   if (of("regression").count !== 1) {
     yield `tensor ${of("regression").name} has more or less than a row, expected 1`;

@@ -54,10 +54,17 @@ const ADDRESS_LENGTH: Allowed = {
 export const KRIGING_TENSORS = {
   kernel: ["pool.kriging_kernel", Array(KERNEL_LENGTH).fill(real(0, 2 ** 20))],
   /** The length of the address and its bytes. */
-  ends: ["pool.kriging_ends", [ADDRESS_LENGTH, ...Array(16).fill(whole(0, 255))]],
+  ends: ["pool.kriging_ends", [ADDRESS_LENGTH, ...Array(16).fill(ANY)], "U8"],
   /** The rows of the source and the destination, whose rows follow those of sources; the weight of its covariance. */
   pairs: ["pool.kriging_pairs", [COUNT, COUNT, ANY]],
 } as const satisfies Record<string, Tensor>;
+
+/** Those tensors. */
+interface KrigingArrays {
+  readonly kernel: Float32Array;
+  readonly ends: Uint8Array;
+  readonly pairs: Float32Array;
+}
 
 /** An end of a pair. */
 interface End {
@@ -73,7 +80,7 @@ export class PairKriging {
 
   /** @param tensors See {@link KRIGING_TENSORS}. */
   constructor(
-    readonly tensors: Readonly<Record<keyof typeof KRIGING_TENSORS, Float32Array>>,
+    readonly tensors: KrigingArrays,
     readonly placeOf: PlaceOf,
   ) {
     const width = KRIGING_TENSORS.ends[1].length;
@@ -93,7 +100,7 @@ export class PairKriging {
     pairs: readonly KrigedPair[],
     placeOf: PlaceOf,
     kernel = tuned(new Sample(pairs.slice(0, MAX_TUNED), placeOf)),
-  ): Record<keyof typeof KRIGING_TENSORS, Float32Array> {
+  ): KrigingArrays {
     const sample = new Sample(pairs, placeOf);
     const weights = sample.solve(kernel).weights();
     const { sources: { ends, ofPairs }, destinations } = sample;
@@ -101,7 +108,7 @@ export class PairKriging {
     const rows = ofPairs.map((from, i) => [from, ends.length + destinations.ofPairs[i], weights[i]]);
     return {
       kernel,
-      ends: Float32Array.from([...ends, ...destinations.ends].flatMap(rowOf)),
+      ends: Uint8Array.from([...ends, ...destinations.ends].flatMap(rowOf)),
       pairs: Float32Array.from(rows.flat()),
     };
   }

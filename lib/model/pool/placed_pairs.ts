@@ -8,7 +8,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
-import { advance, beginAddress, halvesOf, keyOfHashes, ofHalves } from "../embedding_table.ts";
+import { advance, beginAddress, keyOfHashes } from "../embedding_table.ts";
 
 /** The place of an address given as text; undefined if it is not known. */
 export type PlaceOf = (address: string) => LocatedPlace | undefined;
@@ -72,8 +72,6 @@ const MAX_FITTED = 4096;
 
 /** Excesses that are saved at most: 0.8 MB. */
 const MAX_SAVED = 2 ** 15;
-/** Four halves of the hashes of what it is of, the sum, the count. */
-export const SAVED_WIDTH = 6;
 
 /** Of `featuresOf`: six of each end, and six of the pair. */
 export const NUM_FEATURES = 18;
@@ -82,7 +80,9 @@ export const NUM_FEATURES = 18;
 export interface SavedExcesses {
   /** base, slope, median. */
   readonly regression: Float32Array;
-  /** (excesses, {@link SAVED_WIDTH}). */
+  /** Two hashes of the text that each excess is of, (excesses, 2). */
+  readonly excessHashes: Uint32Array;
+  /** Sums and counts, (excesses, 2). */
   readonly excesses: Float32Array;
 }
 
@@ -117,10 +117,10 @@ export class PlacedPairs {
     if (!saved) return;
     this.#isLoaded = true;
     [this.#base, this.#slope, this.#median] = saved.regression;
-    for (let i = 0; i < saved.excesses.length; i += SAVED_WIDTH) {
-      const [hash1, hash2] = ofHalves(saved.excesses.subarray(i, i + SAVED_WIDTH - 2));
-      const [sum, count] = saved.excesses.subarray(i + SAVED_WIDTH - 2);
-      this.#excesses.set(keyOfHashes({ hash1, hash2 }), { sum, count });
+    const { excessHashes, excesses } = saved;
+    for (let i = 0; i < excesses.length; i += 2) {
+      const key = keyOfHashes({ hash1: excessHashes[i], hash2: excessHashes[i + 1] });
+      this.#excesses.set(key, { sum: excesses[i], count: excesses[i + 1] });
     }
   }
 
@@ -128,13 +128,12 @@ export class PlacedPairs {
   save(): SavedExcesses {
     const known = [...this.#excesses].filter(([, { count }]) => count > 0)
       .sort(([a, x], [b, y]) => y.count - x.count || a - b).slice(0, MAX_SAVED);
-    const rows = known.flatMap(([key, { sum, count }]) => {
-      const hashes = Uint32Array.of(Math.floor(key / 2 ** 21), key % 2 ** 21 * 2 ** 11);
-      return [...halvesOf(hashes), sum, count];
-    });
     return {
       regression: Float32Array.of(this.#base, this.#slope, this.#median),
-      excesses: Float32Array.from(rows),
+      excessHashes: Uint32Array.from(
+        known.flatMap(([key]) => [Math.floor(key / 2 ** 21), key % 2 ** 21 * 2 ** 11]),
+      ),
+      excesses: Float32Array.from(known.flatMap(([, { sum, count }]) => [sum, count])),
     };
   }
 

@@ -7,24 +7,15 @@
  */
 import { getOrMake, isSameBytes, partitionPoint } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
+import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
-import { type Hashes, hashesOf, keyOfHashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
+import { type Hashes, hashesOf, keyOfHashes, NO_ROW, pairHashes } from "../embedding_table.ts";
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
-import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
-import {
-  type Allowed,
-  CODE,
-  COUNT,
-  END_S,
-  HASHES,
-  SHARE,
-  type Tensor,
-  TIME,
-  whole,
-} from "../possible_numbers.ts";
+import { HISTORY_LENGTH } from "../pair_history.ts";
+import { CODE, COUNT, HASHES, SHARE, type Tensor, TIME, whole } from "../possible_numbers.ts";
 import {
   AGE,
   type AgeCurve,
@@ -51,28 +42,28 @@ import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
 /** The tensors of a pool besides those of its weights and its forecasts, see lib/model/EXACT.md. */
 export const POOL_TENSORS = {
-  range: ["pool.range", [whole(0, NUM_CODES - 1), whole(1, NUM_CODES), ...TIME]],
-  pairs: ["pool.pairs", [...HASHES, COUNT]],
-  rtts: ["pool.rtts", [CODE, whole(0, END_S)]],
-  ends: ["pool.ends", [...HASHES, COUNT, COUNT]],
-  usual: ["pool.usual", [CODE]],
-  all: ["pool.all", [CODE]],
+  range: ["pool.range", [whole(0, NUM_CODES - 1), whole(1, NUM_CODES)], "U32"],
+  pairs: ["pool.pairs", [...HASHES, COUNT], "U32"],
+  rtts: ["pool.rtts", [CODE, TIME], "U32"],
+  ends: ["pool.ends", [...HASHES, COUNT, COUNT], "U32"],
+  usual: ["pool.usual", [CODE], "U32"],
+  all: ["pool.all", [CODE], "U32"],
   age: AGE,
   failureWeights: ["pool.failure_weights", [SHARE]],
-  endTries: ["pool.end_tries", [...HASHES, COUNT, COUNT, COUNT, COUNT]],
-  pairTries: ["pool.pair_tries", [...HASHES, COUNT, COUNT]],
+  endTries: ["pool.end_tries", [...HASHES, COUNT, COUNT, COUNT, COUNT], "U32"],
+  pairTries: ["pool.pair_tries", [...HASHES, COUNT, COUNT], "U32"],
 } as const satisfies Record<string, Tensor>;
 
-/** The names of all tensors of a pool, and the possible numbers of a row of each. */
-export const POOL_COLUMNS: ReadonlyMap<string, readonly Allowed[]> = new Map([
+/** All tensors of a pool. */
+export const POOL_COLUMNS: readonly Tensor[] = [
   ...WEIGHT_TENSORS,
   ...[POOL_TENSORS, ...[...MEMORIES].map(({ tensors }) => tensors)].flatMap(Object.values<Tensor>),
-]);
+];
 
 /** The shapes of a pool's tensors. */
-export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
+export function poolShapes(tensors: Tensors): Map<string, number[]> {
   return new Map(
-    [...POOL_COLUMNS].map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]),
+    POOL_COLUMNS.map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]),
   );
 }
 
@@ -134,23 +125,22 @@ type Recall = KnownOfQuestion["recall"];
 
 /** A pool of one checkpoint. */
 export class Pool {
-  readonly #tensors: ReadonlyMap<string, Float32Array>;
+  readonly #tensors: Tensors;
   readonly #embeddings: AddressEmbeddings | undefined;
-  readonly #history: Float32Array | undefined;
+  readonly #history: Uint32Array | undefined;
   readonly #firstPair: number;
   /** (kinds, components): those of each kind add to 1. */
   readonly #weights: Float64Array;
   readonly #range: readonly [first: number, end: number];
   /** The end of the range where no RTT of the pair is known. */
   readonly #unknownEnd: number;
-  readonly #startS: number;
   /** The time of the newest RTT that is remembered. */
   readonly #newestS: number;
   readonly #age: AgeCurve;
   readonly #pairs: HashedRows;
-  readonly #rtts: Float32Array;
+  readonly #rtts: Uint32Array;
   readonly #ends: HashedRows;
-  readonly #usual: Float32Array;
+  readonly #usual: Uint32Array;
   readonly #all: readonly number[];
   readonly #recall: Recall;
   readonly #failureWeights: Float32Array;
@@ -164,12 +154,13 @@ export class Pool {
    */
   constructor(
     readonly config: ModelConfig,
-    { weights, pool }: Record<"weights" | "pool", ReadonlyMap<string, Float32Array>>,
+    { weights, pool }: Record<"weights" | "pool", Tensors>,
   ) {
     this.#tensors = pool;
-    const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part][0]);
+    const floats = (part: "age" | "failureWeights") => tensorOf(pool, POOL_TENSORS[part][0], "F32");
+    const words = (part: keyof typeof POOL_TENSORS) => tensorOf(pool, POOL_TENSORS[part][0], "U32");
     const rowsOf = (part: keyof typeof POOL_TENSORS) =>
-      new HashedRows(of(part), POOL_TENSORS[part][1].length);
+      new HashedRows(words(part), POOL_TENSORS[part][1].length);
     this.#recall = this.recallOf(pool);
     this.#weights = weightsOf(pool);
     // Rounded to float32 they do not.
@@ -178,29 +169,27 @@ export class Pool {
       const sum = own.reduce((a, b) => a + b, 0);
       own.forEach((weight, k) => own[k] = weight / sum);
     }
-    const [first, end, startParts, startS] = of("range");
+    const [first, end] = words("range");
     this.#range = [first, end];
-    this.#startS = startParts * TIME_PART + startS;
     this.#pairs = rowsOf("pairs");
-    this.#rtts = of("rtts");
-    this.#newestS = this.#startS +
-      this.#rtts.reduce((most, time, i) => i % 2 === 1 && time > most ? time : most, 0);
-    this.#age = ageCurveOf(of("age"));
+    this.#rtts = words("rtts");
+    this.#newestS = this.#rtts.reduce((most, time, i) => i % 2 === 1 && time > most ? time : most, 0);
+    this.#age = ageCurveOf(floats("age"));
     this.#ends = rowsOf("ends");
-    this.#usual = of("usual");
+    this.#usual = words("usual");
     const greatest = this.#usual.reduce((greatest, code) => Math.max(greatest, code), 0);
     this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
-    this.#all = Array.from(of("all"), logOfCode);
-    this.#failureWeights = of("failureWeights");
+    this.#all = Array.from(words("all"), logOfCode);
+    this.#failureWeights = floats("failureWeights");
     this.#endTries = rowsOf("endTries");
     this.#pairTries = rowsOf("pairTries");
-    const each = HASH_HALVES + 4;
+    const each = HASHES.length + 4;
     const total = (at: number) =>
-      of("endTries").reduce((sum, tried, i) => sum + (i % each === at ? tried : 0), 0);
-    this.#allTries = { measurements: total(HASH_HALVES), failures: total(HASH_HALVES + 1) };
+      words("endTries").reduce((sum, tried, i) => sum + (i % each === at ? tried : 0), 0);
+    this.#allTries = { measurements: total(HASHES.length), failures: total(HASHES.length + 1) };
     const { prefixVectors, pairVectors, coordinates } = config;
     this.#firstPair = prefixVectors?.rows ?? 0;
-    this.#history = pairVectors?.history ? weights.get(PAIR_HISTORY) : undefined;
+    this.#history = pairVectors?.history ? tensorOf(weights, PAIR_HISTORY, "U32") : undefined;
     if (!coordinates && !pairVectors) return;
     // Histories are read where they are.
     this.#embeddings = new AddressEmbeddings({
@@ -211,14 +200,14 @@ export class Pool {
   }
 
   /** Opens memories when they are first needed, with the places of the checkpoint. @param tensors Those of a pool. */
-  recallOf(tensors: ReadonlyMap<string, Float32Array>): Recall {
+  recallOf(tensors: Tensors): Recall {
     const opened = new Map<unknown, unknown>();
     const placeOf = (address: string) => this.#embeddings?.placeOf(addressBytes(address));
     return <T>(memory: Memory<T>) => getOrMake(opened, memory, () => memory.open(tensors, placeOf)) as T;
   }
 
   /** The same pool of a model that was adapted. */
-  withWeights(weights: ReadonlyMap<string, Float32Array>): Pool {
+  withWeights(weights: Tensors): Pool {
     return new Pool(this.config, { weights, pool: this.#tensors });
   }
 
@@ -478,7 +467,7 @@ export class Pool {
     const start = this.#pairs.startOf(row, 0);
     return Array.from({ length: this.#pairs.countOf(row, 0) }, (_, i) => {
       const at = 2 * (start + i);
-      return { rttCode: this.#rtts[at], timeS: this.#startS + this.#rtts[at + 1] };
+      return { rttCode: this.#rtts[at], timeS: this.#rtts[at + 1] };
     });
   }
 
@@ -493,8 +482,8 @@ export class Pool {
     if (row === NO_ROW) return [];
     const first = (row - this.#firstPair) * HISTORY_LENGTH;
     const numbers = this.#history.subarray(first, first + HISTORY_LENGTH);
-    const codes = numbers.subarray(0, -2);
-    const timeS = numbers[codes.length] * TIME_PART + numbers[codes.length + 1];
+    const codes = numbers.subarray(0, -1);
+    const timeS = numbers[codes.length];
     if (timeS > 0 && timeS <= newestS + SAME_TIME_S) return [];
     return [...codes].reverse().filter((code) => code > 0).map((rttCode) => ({
       rttCode,
@@ -544,23 +533,23 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, massBetween: () => 0, addTo() {} };
 }
 
-/** Rows by the hashes of their keys, ascending: four halves of the hashes, then how many values each part has. */
+/** Rows by the hashes of their keys, ascending: two hashes, then how many values each part has. */
 class HashedRows {
-  readonly #rows: Float32Array;
+  readonly #rows: Uint32Array;
   readonly #width: number;
   readonly #keys: Float64Array;
   /** Where the values of each part of each row begin. */
   readonly #starts: Uint32Array;
 
-  constructor(rows: Float32Array, width: number) {
+  constructor(rows: Uint32Array, width: number) {
     this.#rows = rows;
     this.#width = width;
     const length = rows.length / width;
-    this.#keys = Float64Array.from({ length }, (_, i) => {
-      const [hash1, hash2] = ofHalves(rows.subarray(i * width, i * width + HASH_HALVES));
-      return keyOfHashes({ hash1, hash2 });
-    });
-    const numParts = width - HASH_HALVES;
+    this.#keys = Float64Array.from(
+      { length },
+      (_, i) => keyOfHashes({ hash1: rows[i * width], hash2: rows[i * width + 1] }),
+    );
+    const numParts = width - HASHES.length;
     this.#starts = new Uint32Array(length * numParts + 1);
     for (let i = 0; i < length * numParts; i++) {
       this.#starts[i + 1] = this.#starts[i] + this.countOf(Math.floor(i / numParts), i % numParts);
@@ -576,16 +565,14 @@ class HashedRows {
 
   /** How many values a part of a row has. */
   countOf(row: number, part: number): number {
-    return this.#rows[row * this.#width + HASH_HALVES + part];
+    return this.#rows[row * this.#width + HASHES.length + part];
   }
 
   /** The first value of a part of a row. */
   startOf(row: number, part: number): number {
-    return this.#starts[row * (this.#width - HASH_HALVES) + part];
+    return this.#starts[row * (this.#width - HASHES.length) + part];
   }
 }
-
-const HASH_HALVES = 4;
 
 /** Two numbers of a row; 0 where there is no row. */
 function triesAt(rows: HashedRows, row: number, part: number): Tried {

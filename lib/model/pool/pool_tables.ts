@@ -6,13 +6,14 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { RandomStream } from "../../base/random.ts";
+import type { TensorArray, Tensors } from "../../base/safetensors_header.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
-import { halvesOf, type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
-import { TIME_PART } from "../pair_history.ts";
+import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { type AgeCurve, ageTensor } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
+import type { Tensor } from "../possible_numbers.ts";
 import { MEMORIES, namedWeights } from "./forecasts.ts";
 import { logOfCode } from "./kernel_mixture.ts";
 import { fitFailures } from "./no_reply.ts";
@@ -76,8 +77,7 @@ export class PoolTables {
   readonly #pairs = new Map<number, KeptPair>();
   #least = Infinity;
   #greatest = 0;
-  #startS = Infinity;
-  #learned: Map<string, Float32Array> | undefined;
+  #learned: Tensors | undefined;
   #curve: AgeCurve | undefined;
 
   /** @param placeOf The places of addresses, from which the forest learns. */
@@ -111,7 +111,6 @@ export class PoolTables {
     }
     this.#least = Math.min(this.#least, rttCode);
     this.#greatest = Math.max(this.#greatest, rttCode);
-    this.#startS = Math.min(this.#startS, timeS);
     const rtt = { rttCode, timeS };
     pair.newest.push(rtt);
     if (pair.newest.length > NUM_NEWEST) pair.newest.shift();
@@ -128,7 +127,7 @@ export class PoolTables {
   }
 
   /** The tensors of a pool. @param weights See `fitPool`. @param failureWeights See `fitFailures`. */
-  save(weights: Float64Array, failureWeights: Float64Array = fitFailures([])): Map<string, Float32Array> {
+  save(weights: Float64Array, failureWeights: Float64Array = fitFailures([])): Map<string, TensorArray> {
     const measured = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
     const pairs = measured.filter(({ count }) => count > 0);
     const most = Math.max(
@@ -138,33 +137,33 @@ export class PoolTables {
     const rtts = pairs.map((pair) => chosenOf(pair, most));
     const medians = rtts.map((ofPair) => quantileOfSample(ofPair.map(({ rttCode }) => rttCode), 0.5));
     const ends = this.#ends(pairs, medians);
-    const startS = this.#startS < Infinity ? this.#startS : 0;
     const values: Record<keyof typeof POOL_TENSORS, ArrayLike<number>> = {
-      range: [
-        ...rangeAround(this.#least, this.#greatest),
-        Math.floor(startS / TIME_PART),
-        startS % TIME_PART,
-      ],
-      pairs: pairs.flatMap(({ hashes }, i) => [...halves(hashes), rtts[i].length]),
-      rtts: rtts.flatMap((ofPair) => ofPair.flatMap(({ rttCode, timeS }) => [rttCode, timeS - startS])),
-      ends: ends.flatMap(({ hashes, usual }) => [...halves(hashes), ...usual.map(({ length }) => length)]),
+      range: rangeAround(this.#least, this.#greatest),
+      pairs: pairs.flatMap(({ hashes }, i) => [hashes.hash1, hashes.hash2, rtts[i].length]),
+      rtts: rtts.flatMap((ofPair) => ofPair.flatMap(({ rttCode, timeS }) => [rttCode, timeS])),
+      ends: ends.flatMap((
+        { hashes, usual },
+      ) => [hashes.hash1, hashes.hash2, ...usual.map(({ length }) => length)]),
       usual: ends.flatMap(({ usual }) => usual.flat()),
       all: quantilesOf(medians, MAX_ALL),
       age: ageTensor(this.#curve ??= this.#ageCurve(pairs)),
       failureWeights,
-      endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [...halves(hashes), ...tries]),
+      endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [hashes.hash1, hashes.hash2, ...tries]),
       pairTries: measured.filter(({ failed }) => sumOf(failed) > 0)
-        .flatMap(({ hashes, measured, failed }) => [...halves(hashes), sumOf(measured), sumOf(failed)]),
+        .flatMap((
+          { hashes, measured, failed },
+        ) => [hashes.hash1, hashes.hash2, sumOf(measured), sumOf(failed)]),
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, ArrayLike<number>][];
-    const saved = parts.map(([part, numbers]) =>
-      [POOL_TENSORS[part][0], Float32Array.from(numbers)] as const
-    );
+    const saved = parts.map(([part, numbers]) => {
+      const [name, , type]: Tensor = POOL_TENSORS[part];
+      return [name, type === "U32" ? Uint32Array.from(numbers) : Float32Array.from(numbers)] as const;
+    });
     return new Map([...namedWeights(weights), ...saved, ...this.#learned ??= this.learned()]);
   }
 
   /** The tensors that forecasts remember; without some addresses those that answer about unknown addresses. */
-  learned(without?: Fold): Map<string, Float32Array> {
+  learned(without?: Fold): Tensors {
     const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
       [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
         const [source, destination] = [ends[from], ends[1 - from]];
@@ -254,8 +253,4 @@ function evenlySpread<T>(values: readonly T[], most: number): T[] {
 /** As many quantiles at even distances, or all values, ascending. */
 function quantilesOf(codes: readonly number[], most: number): number[] {
   return evenlySpread(codes.toSorted((a, b) => a - b), most);
-}
-
-function halves({ hash1, hash2 }: Hashes): number[] {
-  return [...halvesOf(Uint32Array.of(hash1, hash2))];
 }

@@ -39,7 +39,7 @@ export interface ForestSize {
 /** The trees of a forest as arrays. */
 export interface ForestArrays {
   /** The row of each tree's first node, (trees). */
-  readonly roots: Float32Array;
+  readonly roots: Uint32Array;
   /**
    * Nodes, (nodes, 3), each before its children. A split: its feature; the greatest value, or none, of the first child,
    * which is the next node; the row of the second. A leaf: -1, the row of its targets, 0.
@@ -67,7 +67,7 @@ export class RandomForest {
   /** Grows a forest. @param rows At least one. */
   static grow(rows: ForestRows, size: ForestSize, seed: number): RandomForest {
     const grower = new TreeGrower(rows, size);
-    const roots = Float32Array.from(
+    const roots = Uint32Array.from(
       { length: size.numTrees },
       (_, tree) => grower.grow(new RandomStream(seed, "evaluate/forest", tree)),
     );

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { named, UserError } from "../../base/errors.ts";
+import { UserError } from "../../base/errors.ts";
+import { type TensorArray, tensorOf } from "../../base/safetensors_header.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import {
@@ -114,9 +115,9 @@ function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Flo
       });
     }
   }
-  const table = named(weights, EMBEDDING_VALUES).slice();
+  const table = tensorOf(weights, EMBEDDING_VALUES, "F32").slice();
   plan.free.forEach(({ row }, i) => table.set(values.subarray(width * i, width * (i + 1)), width * row));
-  const changed = new Map(weights).set(EMBEDDING_VALUES, table);
+  const changed = new Map<string, TensorArray>(weights).set(EMBEDDING_VALUES, table);
   plan.addressEmbeddings.save(changed);
   return embeddingUpdateOf(
     config,
@@ -161,7 +162,7 @@ export class AdaptedModel {
    */
   constructor(
     readonly config: ModelConfig,
-    public weights: Map<string, Float32Array>,
+    public weights: Map<string, TensorArray>,
     { adapted, trainingData }: {
       adapted?: AdaptedParts | undefined;
       trainingData?: TrainingData | undefined;

@@ -7,6 +7,7 @@
  * @module
  */
 import { named, UserError } from "../../base/errors.ts";
+import { type TensorArray, tensorOf } from "../../base/safetensors_header.ts";
 import type { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../model/batch_rows.ts";
 import {
@@ -299,15 +300,15 @@ class CompactTable {
   }
 
   /** The weights of that model. */
-  weights(): Map<string, Float32Array> {
+  weights(): Map<string, TensorArray> {
     const { config: { width }, weights } = this.model;
-    const all = weights.get(EMBEDDING_VALUES) ?? new Float32Array();
+    const all = tensorOf(weights, EMBEDDING_VALUES, "F32");
     const values = new Float32Array(this.#numbers.size * width);
     for (const [row, number] of this.#numbers) {
       values.set(all.subarray(row * width, (row + 1) * width), number * width);
     }
     values.set(this.starts);
-    const keys = new Float32Array(2 * this.#numbers.size);
+    const keys = new Uint32Array(this.#numbers.size);
     const changed = new Map(weights).set(EMBEDDING_VALUES, values).set(EMBEDDING_KEYS, keys);
     const kept = modelShapes(this.config()).entries;
     return new Map([...changed].filter(([name]) => kept.has(name)));

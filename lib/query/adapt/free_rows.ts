@@ -5,7 +5,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { named } from "../../base/errors.ts";
+import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig } from "../../model/model_config.ts";
 import { EMBEDDING_VALUES } from "../../model/embedding_update.ts";
@@ -53,7 +53,7 @@ export interface AdaptedParts {
 /** A model whose rows are to be fitted. */
 export interface RowModel {
   readonly config: ModelConfig;
-  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly weights: Tensors;
 }
 
 /** The addresses of measurements, each once, in order of appearance. */
@@ -171,7 +171,7 @@ function loadedEmbeddings({ config, weights }: RowModel): AddressEmbeddings {
 }
 
 function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Float32Array {
-  const values = named(weights, EMBEDDING_VALUES);
+  const values = tensorOf(weights, EMBEDDING_VALUES, "F32");
   return (row) => values.slice(row * width, (row + 1) * width);
 }
 

@@ -7,12 +7,12 @@
 import type { TrainingData } from "../../data/addresses/known_addresses.ts";
 import { AddressNames } from "../../data/addresses/address_names.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
-import { presentNames } from "../../model/checkpoint_format.ts";
+import { presentTensors } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
 import { parseSite, type Site, SITE_FILE, type WeightFile } from "../api/site_file.ts";
 import { WeightCache } from "./weight_cache.ts";
-import { decodeSafetensors } from "../../base/safetensors_header.ts";
+import { decodeSafetensors, type TensorArray } from "../../base/safetensors_header.ts";
 import { PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
 import { WEIGHT_LIMIT } from "../../model/finite.ts";
@@ -43,7 +43,7 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
   const files = [...site.weights, ...(site.trainingData ? [site.trainingData] : [])];
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   let trainingData: TrainingData | undefined;
-  const weights = new Map<string, Float32Array>();
+  const weights = new Map<string, TensorArray>();
   let doneBytes = 0;
   for (const file of files) {
     const url = new URL(file.path, address);
@@ -55,11 +55,11 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
     );
     doneBytes += file.sizeBytes;
     const content = decodeSafetensors(bytes, url.href);
+    const { tensors } = presentTensors(content, site.formatVersion, url.href);
     if (file === site.trainingData) {
-      trainingData = decodeTrainingData(content, url.href);
+      trainingData = decodeTrainingData({ ...content, tensors }, url.href);
       continue;
     }
-    const tensors = presentNames(content.tensors, site.formatVersion, address.href);
     for (const [name, values] of tensors) weights.set(name, values);
   }
   const model = parseModelConfig(site.model.config.model);

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../../base/errors.ts";
+import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { withPlaceTable } from "../../train/run_places.ts";
@@ -28,7 +29,7 @@ const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
   /** The tensors of its pool, if that is to count. */
-  readonly pool: ReadonlyMap<string, Float32Array> | undefined;
+  readonly pool: Tensors | undefined;
   /** The page's information about the model. */
   readonly info: ModelInfo;
   readonly calibration: readonly number[] | null;
@@ -37,7 +38,7 @@ export interface SiteContent {
 }
 
 /** The most bytes of the table of places: readers load it. */
-const MAX_PLACE_BYTES = 4 * 2 ** 20;
+const MAX_PLACE_BYTES = 3 * 2 ** 20;
 
 /** The most addresses and pairs of training data, for the same reason: at most 8 MiB. */
 const [MAX_ADDRESSES, MAX_PAIRS] = [2 ** 16, 2 ** 17];
@@ -50,10 +51,10 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   const { config, weights, trainingData } = checkpoint;
   const { places } = config.model;
   const small = { ...checkpoint, trainingData: trainingData && mostMeasured(trainingData) };
-  if (!places || 4 * places.tableSize <= maxBytes) return small;
+  if (!places || 3 * places.tableSize <= maxBytes) return small;
   const known = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
-  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
-  return withPlaceTable(small, numbers);
+  const table = PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), PLACE_TABLE);
+  return withPlaceTable(small, table.within(maxBytes, known));
 }
 
 /** The data with the most measured addresses and pairs if there are more. */

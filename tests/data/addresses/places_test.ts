@@ -213,8 +213,8 @@ Deno.test("PlaceTable.within() gives short ranges to the range before them", asy
   const table = PlaceTable.of(
     await opened("9.0.0.0,9.0.9.255,DE\n9.0.10.0,9.0.10.255,FR\n9.0.11.0,9.0.20.255,DE\n"),
   );
-  const country = (numbers: Float32Array, address: string) =>
-    countryCode(PlaceTable.decode(numbers, "table").locate(addressNumber(addressBytes(address)), 4).country);
+  const country = (table: Uint8Array, address: string) =>
+    countryCode(PlaceTable.decode(table, "table").locate(addressNumber(addressBytes(address)), 4).country);
   const whole = table.encode();
   assertEquals(country(whole, "9.0.10.7"), "FR");
   const smaller = table.within(whole.byteLength - 4);

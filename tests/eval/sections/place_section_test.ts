@@ -43,7 +43,7 @@ const CITIES = LONGITUDES.map((longitude, i): Place => ({
 }));
 const addressIn = (city: number) => `10.${city}.0.1`;
 const MISPLACED = "10.11.0.1";
-const NUMBERS = PlaceTable.of({
+const TABLE = PlaceTable.of({
   locate: ([first, city]) => first === 10 ? CITIES[city] : undefined,
   visitBounds: (length, visit) => {
     if (length === 16) return;
@@ -82,7 +82,7 @@ function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
     pairs: 3,
     worst,
   }];
-  const given = places && { numbers: NUMBERS, numAddresses: 0, numLocated: 0, misplaced };
+  const given = places && { table: TABLE, numAddresses: 0, numLocated: 0, misplaced };
   const survey = DataSurvey.of(new MemoryRowSource(rows));
   claimRows(config, weights, survey, given ?? undefined);
   const { counts } = survey;
@@ -91,7 +91,7 @@ function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
   return { config: { model: config }, weights, trainingData } as unknown as LoadedCheckpoint;
 }
 
-const PLACES = { tableSize: NUMBERS.length, sources: [], dropShare: 0 };
+const PLACES = { tableSize: TABLE.length / 3, sources: [], dropShare: 0 };
 
 Deno.test("placeLookup() knows what the checkpoint knows, but no place that is known to be wrong", async () => {
   assertEquals(await placeLookup(checkpointOf(null)), undefined);

@@ -1,4 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { tensorOf } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import {
@@ -79,7 +80,7 @@ Deno.test("the scale of changes is found, and is the usual one without results",
 
 Deno.test("a pool keeps its curve, and one without has the usual one", () => {
   const pool = poolOfMesh();
-  const { changeS, shares } = ageCurveOf(pool.get("pool.age") ?? new Float32Array());
+  const { changeS, shares } = ageCurveOf(tensorOf(pool, "pool.age", "F32"));
   assertEquals(changeS, USUAL_AGE.changeS);
   shares.forEach((share, k) => assertAlmostEquals(share, USUAL_AGE.shares[k], 1e-6));
   pool.delete("pool.age");

@@ -54,7 +54,7 @@ Deno.test("a pool that was fitted without a forecast is read, and answers as if 
       own.forEach((weight, k) => own[k] = weight / sum);
     }
     const zero = new Map([...pool, ...namedWeights(without)]);
-    const earlier = presentPool(new Map([...zero].filter(([name]) => !name.endsWith("factors"))));
+    const earlier = presentPool(new Map([...zero].filter(([name]) => !/factor/.test(name))));
     assertEquals([earlier.size, faultOfNumbers(earlier)], [zero.size, undefined]);
     const ends = { source: Uint8Array.of(192, 0, 2, 1), destination: Uint8Array.of(203, 0, 113, 1) };
     const [ofEarlier, ofZero, ofAll] = [earlier, zero, pool].map((tensors) => {
@@ -65,7 +65,7 @@ Deno.test("a pool that was fitted without a forecast is read, and answers as if 
     assertEquals(ofEarlier, ofZero);
     assertNotEquals(ofEarlier, ofAll);
     zero.delete("pool.factors");
-    assertEquals(faultOfNumbers(zero), "tensor pool.factors has no numbers, expected rows of 24");
+    assertEquals(faultOfNumbers(zero), "tensor pool.factors has no numbers, expected rows of 20");
     return Promise.resolve();
   }));
 

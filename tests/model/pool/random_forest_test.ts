@@ -5,7 +5,6 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { type MeasuredPair, PairForest } from "../../../lib/model/pool/pair_forest.ts";
-import { SAVED_WIDTH } from "../../../lib/model/pool/placed_pairs.ts";
 import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
 
@@ -106,7 +105,7 @@ Deno.test("PoolTables makes forests of all pairs, and of those without a part of
   for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
   // Each destination has two: its own, and with the source's country. Seven are of the source, of countries and networks.
   const numPairs = (without?: Fold) =>
-    Math.max(0, named(tables.learned(without), "pool.excesses").length / SAVED_WIDTH - 7) / 2;
+    Math.max(0, named(tables.learned(without), "pool.excesses").length / 2 - 7) / 2;
   assertEquals(numPairs(), 8);
   const number = partOf(source.hashes);
   assertEquals(numPairs({ role: 0, number }), 0);
@@ -119,10 +118,7 @@ Deno.test("PoolTables makes a forest of at most 32,768 pairs, each direction cou
   const ends = Array.from({ length: 150 }, (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)));
   const countOf = () => {
     const rows = named(tables.learned(), "pool.excesses");
-    return rows.reduce(
-      (most, value, i) => i % SAVED_WIDTH === SAVED_WIDTH - 1 ? Math.max(most, value) : most,
-      0,
-    );
+    return Math.max(...rows.filter((_, i) => i % 2 === 1));
   };
   // Every pair has the same countries.
   for (const [i, end] of ends.entries()) {

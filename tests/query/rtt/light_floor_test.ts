@@ -30,7 +30,7 @@ const [BERLIN, POTSDAM, SYDNEY, NOWHERE, WRONG] = [
   ...["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5", "198.51.100.9"].map(addressBytes),
 ];
 const POSITIONS = [[BERLIN, 52.5, 13.5], [SYDNEY, -34, 151]] as const;
-const TABLE = PlaceTable.decode(new Float32Array(), "empty").with(
+const TABLE = PlaceTable.decode(new Uint8Array(), "empty").with(
   POSITIONS.map(([address, latitude, longitude]) => ({
     address,
     place: { position: { latitude, longitude }, country: 83, region: 0, asNumber: 0 },

@@ -1,4 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import type { TensorArray } from "../../../lib/base/safetensors_header.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { prefixOfAddress } from "../../../lib/data/addresses/ip_prefix.ts";
@@ -35,7 +36,7 @@ function measured(destination: Uint8Array, rttMs: number | null, timeS: number):
 }
 
 /** Remembers some RTTs of two destinations. */
-function pool(): Map<string, Float32Array> {
+function pool(): Map<string, TensorArray> {
   const tables = new PoolTables();
   const source = PoolTables.endOf(SOURCE);
   [20.5, 20.6, 21, 20.4, 35].forEach((ms, i) =>

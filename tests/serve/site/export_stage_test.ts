@@ -44,7 +44,7 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     assertStringIncludes(Deno.readTextFileSync(at("site/index.html")), meta);
     const checkpoint = loadCheckpoint(at("run"));
     const { model, weights: [file], trainingData, ...site } = siteIn(at("site"));
-    assertEquals(site, { formatVersion: 2, calibration: null, dtype: "f32" });
+    assertEquals(site, { formatVersion: 3, calibration: null, dtype: "f32" });
     assertEquals([model.step, model.model_sha256], [3, checkpoint.state.files.model.sha256]);
     for (const { path, sizeBytes, sha256 } of [file, trainingData ?? fail("without training data")]) {
       const bytes = Deno.readFileSync(at(`site/${path}`));

@@ -8,6 +8,7 @@ import {
   assertNotEquals,
 } from "@std/assert";
 import { join } from "@std/path";
+import type { TensorArray } from "../../../lib/base/safetensors_header.ts";
 import { readMetrics } from "../../../lib/train/metrics.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
@@ -236,7 +237,7 @@ Deno.test({
 });
 
 /** The tensors of the last checkpoint of a run, without those that training does not set. */
-function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<string, Float32Array> {
+function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<string, TensorArray> {
   return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
 }
 
