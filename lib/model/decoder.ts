@@ -7,7 +7,7 @@
  * @module
  */
 import { ensure, UserError } from "../base/errors.ts";
-import { type Tensors } from "../base/safetensors_header.ts";
+import type { Tensors } from "../base/safetensors_header.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -31,219 +31,6 @@ import {
 } from "./decoder_buffers.ts";
 import { addChosenLogProbabilities } from "./forward.ts";
 import { writeParameters } from "./parameters.ts";
-
-// The keys that the rows of a decoder see: those of their prompt, and those appended since, by themselves or by the
-// rows that they branched off. The keys themselves are on the GPU.
-
-/** The keys of a prompt in the cache of all prompts, from `firstKey` to before `endKey`. */
-interface PromptKeys {
-  readonly firstKey: number;
-  readonly endKey: number;
-}
-
-/** Rows that continue prompts, in the order of the prompts. */
-class DecodedRows {
-  #prompts: readonly PromptKeys[] = [];
-  /** The number of each prompt's last tokens that its rows do not see. */
-  #numDropped = 0;
-  #children: DecodeTile[] = [];
-  #numRows = 0;
-  /** For each step and row, the key that the row sees. */
-  #suffixRows: Uint32Array[] = [];
-
-  /** For each prompt the keys that its rows see and the rows themselves. */
-  get children(): readonly DecodeTile[] {
-    return this.#children;
-  }
-
-  get numRows(): number {
-    return this.#numRows;
-  }
-
-  /** The number of tokens appended to every row. */
-  get numSteps(): number {
-    return this.#suffixRows.length;
-  }
-
-  /** Begins with new prompts without rows. */
-  begin(prompts: readonly PromptKeys[]): void {
-    this.#prompts = prompts;
-    this.#children = [];
-    this.#numRows = 0;
-  }
-
-  /**
-   * Gives every prompt rows with nothing appended.
-   *
-   * @param numChildren The number of rows of each prompt.
-   * @param numDropped The number of a prompt's last tokens that its rows do not see; fewer than any prompt has.
-   */
-  fork(numChildren: readonly number[], numDropped: number): void {
-    ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
-    this.#numDropped = numDropped;
-    this.#suffixRows = [];
-    this.#layOut(numChildren);
-  }
-
-  /** Replaces the rows. @param parents For each new row the row that it continues, ascending. */
-  branch(parents: Uint32Array): void {
-    const isAscending = parents.every((parent, i) => i === 0 || parents[i - 1] <= parent);
-    ensure(isAscending && parents[parents.length - 1] < this.#numRows, `parents ${parents}`);
-    const numChildren = this.#children.map(({ firstRow, endRow }) =>
-      parents.reduce((count, parent) => parent >= firstRow && parent < endRow ? count + 1 : count, 0)
-    );
-    this.#layOut(numChildren);
-    this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
-  }
-
-  /** The position of the next token of each row. @param length Length of the result, which is padded with 0. */
-  nextPositions(length: number): Uint32Array {
-    const positions = new Uint32Array(length);
-    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
-      positions.fill(endKey - firstKey + this.numSteps, firstRow, endRow);
-    }
-    return positions;
-  }
-
-  /**
-   * The key before the next one of each row: before the first step its prompt's last, else the last it appended.
-   *
-   * @param length Length of the result, which is padded with 0.
-   */
-  previousKeys(length: number): Uint32Array {
-    const previous = new Uint32Array(length);
-    const appended = this.#suffixRows.at(-1);
-    if (appended) {
-      previous.set(appended);
-    } else {
-      for (const { endKey, firstRow, endRow } of this.#children) previous.fill(endKey - 1, firstRow, endRow);
-    }
-    return previous;
-  }
-
-  /** Records that every row appended a key. @param firstKey The first row's; the others follow. */
-  append(firstKey: number): void {
-    this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => firstKey + row));
-  }
-
-  /** The keys of each row as `addAttentionDecode` takes them, (1 + steps, length), the rest of it 0. */
-  rowKeys(length: number): Uint32Array {
-    const keys = new Uint32Array((1 + this.numSteps) * length);
-    for (const { endKey, firstRow, endRow } of this.#children) keys.fill(endKey, firstRow, endRow);
-    this.#suffixRows.forEach((appended, step) => keys.set(appended, (1 + step) * length));
-    return keys;
-  }
-
-  #layOut(numChildren: readonly number[]): void {
-    const numDropped = this.#numDropped;
-    let firstRow = 0;
-    this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
-      ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
-      const endRow = firstRow + numChildren[i];
-      const tile = { firstKey, endKey: endKey - numDropped, firstRow, endRow };
-      firstRow = endRow;
-      return tile;
-    });
-    this.#numRows = firstRow;
-  }
-}
-
-/**
- * For each position a row that sees its prompt up to that position.
- *
- * @param positions Rows of a prefill, ascending.
- */
-function rowsOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
-  let prompt = 0;
-  return positions.map((position, row) => {
-    while (position >= prompts[prompt].endKey) prompt++;
-    return { firstKey: prompts[prompt].firstKey, endKey: position + 1, firstRow: row, endRow: row + 1 };
-  });
-}
-
-// The address embeddings of the tokens that a decoder reads: those of its prompts, and those of appended tokens.
-
-/** For each prompt the newest RTTs of its pair, if given. */
-type Recents = readonly (readonly TimedRtt[] | undefined)[];
-
-/** Finds the address embeddings of tokens and uploads them. */
-class DecoderTokenRows {
-  readonly #gpu: Gpu;
-  readonly #addressEmbeddings: AddressEmbeddings;
-  readonly #tensor: Tensor;
-  readonly #perToken: number;
-  #prompts: readonly Uint16Array[] = [];
-  #recents: Recents = [];
-  #ends: readonly (readonly number[])[] = [];
-  /** For each row the cursor after its last token. */
-  #cursors: EmbeddingCursor[] = [];
-
-  /** @param tensor The target of uploads, (rows, rowsPerToken) u32. */
-  constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
-    this.#perToken = modelShapes(addressEmbeddings.config).rowsPerToken;
-    this.#gpu = gpu;
-    this.#addressEmbeddings = addressEmbeddings;
-    this.#tensor = tensor;
-  }
-
-  /** Reads the keys and histories of a checkpoint. */
-  load(weights: Tensors): void {
-    this.#addressEmbeddings.load(weights);
-  }
-
-  /** Uploads the rows of prompts, one prompt after the other. @param numRows Tokens of the program, padding included. */
-  writePrompts(
-    prompts: readonly Uint16Array[],
-    numRows: number,
-    { recents = [], ends }: { recents?: Recents | undefined; ends: readonly (readonly number[])[] },
-  ): void {
-    this.#prompts = prompts;
-    this.#ends = ends;
-    this.#recents = recents;
-    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
-    let at = 0;
-    prompts.forEach((prompt, index) => {
-      const cursor = new EmbeddingCursor(this.#addressEmbeddings);
-      for (let i = 0; i < prompt.length; i++, at += this.#perToken) {
-        cursor.read(prompt[i], rows, at, this.#useAt(index, i));
-      }
-    });
-    this.#gpu.write(this.#tensor, rows);
-  }
-
-  /** Gives every end of every prompt new rows, without its last `numDropped` tokens. */
-  fork(numChildren: readonly number[], numDropped: number): void {
-    const unread = new Uint32Array(this.#perToken);
-    let child = 0;
-    this.#cursors = this.#prompts.flatMap((prompt, index) => {
-      const cursor = new EmbeddingCursor(this.#addressEmbeddings);
-      let i = 0;
-      return this.#ends[index].flatMap((end) => {
-        for (; i < end - numDropped; i++) cursor.read(prompt[i], unread, 0, this.#useAt(index, i));
-        return Array.from({ length: numChildren[child++] }, () => cursor.clone());
-      });
-    });
-  }
-
-  /** Continues rows. @param parents For each new row the row that it continues. */
-  branch(parents: Uint32Array): void {
-    this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
-  }
-
-  /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, padding included. */
-  writeStep(tokens: ArrayLike<number>, numRows: number): void {
-    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
-    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * this.#perToken));
-    this.#gpu.write(this.#tensor, rows);
-  }
-
-  /** The options of reading a prompt's token: the given RTTs are for the last one. */
-  #useAt(index: number, at: number): RowUse | undefined {
-    const recent = this.#recents[index];
-    const isEnd = at === this.#prompts[index].length - 1;
-    return recent && isEnd ? { isTraining: false, context: 0, recent } : undefined;
-  }
-}
 
 /**
  * The most programs that a decoder keeps; of more the one that was not used for longest goes. Their sizes depend on what
@@ -551,5 +338,216 @@ export class Decoder {
     throw new RangeError(
       `Cannot decode: ${found} ${what} were asked for, expected at most ${limit}; create a larger decoder`,
     );
+  }
+}
+
+/** The keys of a prompt in the cache of all prompts, from `firstKey` to before `endKey`. */
+interface PromptKeys {
+  readonly firstKey: number;
+  readonly endKey: number;
+}
+
+/**
+ * Rows that continue prompts, in the order of the prompts, and which keys they see: those of their prompt, and those
+ * appended since, by themselves or by the rows that they branched off. The keys themselves are on the GPU.
+ */
+class DecodedRows {
+  #prompts: readonly PromptKeys[] = [];
+  /** The number of each prompt's last tokens that its rows do not see. */
+  #numDropped = 0;
+  #children: DecodeTile[] = [];
+  #numRows = 0;
+  /** For each step and row, the key that the row sees. */
+  #suffixRows: Uint32Array[] = [];
+
+  /** For each prompt the keys that its rows see and the rows themselves. */
+  get children(): readonly DecodeTile[] {
+    return this.#children;
+  }
+
+  get numRows(): number {
+    return this.#numRows;
+  }
+
+  /** The number of tokens appended to every row. */
+  get numSteps(): number {
+    return this.#suffixRows.length;
+  }
+
+  /** Begins with new prompts without rows. */
+  begin(prompts: readonly PromptKeys[]): void {
+    this.#prompts = prompts;
+    this.#children = [];
+    this.#numRows = 0;
+  }
+
+  /**
+   * Gives every prompt rows with nothing appended.
+   *
+   * @param numChildren The number of rows of each prompt.
+   * @param numDropped The number of a prompt's last tokens that its rows do not see; fewer than any prompt has.
+   */
+  fork(numChildren: readonly number[], numDropped: number): void {
+    ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
+    this.#numDropped = numDropped;
+    this.#suffixRows = [];
+    this.#layOut(numChildren);
+  }
+
+  /** Replaces the rows. @param parents For each new row the row that it continues, ascending. */
+  branch(parents: Uint32Array): void {
+    const isAscending = parents.every((parent, i) => i === 0 || parents[i - 1] <= parent);
+    ensure(isAscending && parents[parents.length - 1] < this.#numRows, `parents ${parents}`);
+    const numChildren = this.#children.map(({ firstRow, endRow }) =>
+      parents.reduce((count, parent) => parent >= firstRow && parent < endRow ? count + 1 : count, 0)
+    );
+    this.#layOut(numChildren);
+    this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
+  }
+
+  /** The position of the next token of each row. @param length Length of the result, which is padded with 0. */
+  nextPositions(length: number): Uint32Array {
+    const positions = new Uint32Array(length);
+    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
+      positions.fill(endKey - firstKey + this.numSteps, firstRow, endRow);
+    }
+    return positions;
+  }
+
+  /**
+   * The key before the next one of each row: before the first step its prompt's last, else the last it appended.
+   *
+   * @param length Length of the result, which is padded with 0.
+   */
+  previousKeys(length: number): Uint32Array {
+    const previous = new Uint32Array(length);
+    const appended = this.#suffixRows.at(-1);
+    if (appended) {
+      previous.set(appended);
+    } else {
+      for (const { endKey, firstRow, endRow } of this.#children) previous.fill(endKey - 1, firstRow, endRow);
+    }
+    return previous;
+  }
+
+  /** Records that every row appended a key. @param firstKey The first row's; the others follow. */
+  append(firstKey: number): void {
+    this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => firstKey + row));
+  }
+
+  /** The keys of each row as `addAttentionDecode` takes them, (1 + steps, length), the rest of it 0. */
+  rowKeys(length: number): Uint32Array {
+    const keys = new Uint32Array((1 + this.numSteps) * length);
+    for (const { endKey, firstRow, endRow } of this.#children) keys.fill(endKey, firstRow, endRow);
+    this.#suffixRows.forEach((appended, step) => keys.set(appended, (1 + step) * length));
+    return keys;
+  }
+
+  #layOut(numChildren: readonly number[]): void {
+    const numDropped = this.#numDropped;
+    let firstRow = 0;
+    this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
+      ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
+      const endRow = firstRow + numChildren[i];
+      const tile = { firstKey, endKey: endKey - numDropped, firstRow, endRow };
+      firstRow = endRow;
+      return tile;
+    });
+    this.#numRows = firstRow;
+  }
+}
+
+/**
+ * For each position a row that sees its prompt up to that position.
+ *
+ * @param positions Rows of a prefill, ascending.
+ */
+function rowsOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
+  let prompt = 0;
+  return positions.map((position, row) => {
+    while (position >= prompts[prompt].endKey) prompt++;
+    return { firstKey: prompts[prompt].firstKey, endKey: position + 1, firstRow: row, endRow: row + 1 };
+  });
+}
+
+/** For each prompt the newest RTTs of its pair, if given. */
+type Recents = readonly (readonly TimedRtt[] | undefined)[];
+
+/** Finds the address embeddings of the tokens of prompts, and of appended ones, and uploads them. */
+class DecoderTokenRows {
+  readonly #gpu: Gpu;
+  readonly #addressEmbeddings: AddressEmbeddings;
+  readonly #tensor: Tensor;
+  readonly #perToken: number;
+  #prompts: readonly Uint16Array[] = [];
+  #recents: Recents = [];
+  #ends: readonly (readonly number[])[] = [];
+  /** For each row the cursor after its last token. */
+  #cursors: EmbeddingCursor[] = [];
+
+  /** @param tensor The target of uploads, (rows, rowsPerToken) u32. */
+  constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
+    this.#perToken = modelShapes(addressEmbeddings.config).rowsPerToken;
+    this.#gpu = gpu;
+    this.#addressEmbeddings = addressEmbeddings;
+    this.#tensor = tensor;
+  }
+
+  /** Reads the keys and histories of a checkpoint. */
+  load(weights: Tensors): void {
+    this.#addressEmbeddings.load(weights);
+  }
+
+  /** Uploads the rows of prompts, one prompt after the other. @param numRows Tokens of the program, padding included. */
+  writePrompts(
+    prompts: readonly Uint16Array[],
+    numRows: number,
+    { recents = [], ends }: { recents?: Recents | undefined; ends: readonly (readonly number[])[] },
+  ): void {
+    this.#prompts = prompts;
+    this.#ends = ends;
+    this.#recents = recents;
+    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
+    let at = 0;
+    prompts.forEach((prompt, index) => {
+      const cursor = new EmbeddingCursor(this.#addressEmbeddings);
+      for (let i = 0; i < prompt.length; i++, at += this.#perToken) {
+        cursor.read(prompt[i], rows, at, this.#useAt(index, i));
+      }
+    });
+    this.#gpu.write(this.#tensor, rows);
+  }
+
+  /** Gives every end of every prompt new rows, without its last `numDropped` tokens. */
+  fork(numChildren: readonly number[], numDropped: number): void {
+    const unread = new Uint32Array(this.#perToken);
+    let child = 0;
+    this.#cursors = this.#prompts.flatMap((prompt, index) => {
+      const cursor = new EmbeddingCursor(this.#addressEmbeddings);
+      let i = 0;
+      return this.#ends[index].flatMap((end) => {
+        for (; i < end - numDropped; i++) cursor.read(prompt[i], unread, 0, this.#useAt(index, i));
+        return Array.from({ length: numChildren[child++] }, () => cursor.clone());
+      });
+    });
+  }
+
+  /** Continues rows. @param parents For each new row the row that it continues. */
+  branch(parents: Uint32Array): void {
+    this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
+  }
+
+  /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, padding included. */
+  writeStep(tokens: ArrayLike<number>, numRows: number): void {
+    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
+    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * this.#perToken));
+    this.#gpu.write(this.#tensor, rows);
+  }
+
+  /** The options of reading a prompt's token: the given RTTs are for the last one. */
+  #useAt(index: number, at: number): RowUse | undefined {
+    const recent = this.#recents[index];
+    const isEnd = at === this.#prompts[index].length - 1;
+    return recent && isEnd ? { isTraining: false, context: 0, recent } : undefined;
   }
 }
