@@ -7,7 +7,7 @@ import { numbersOfNode } from "./coordinates/coordinates.ts";
 import { ensure, named } from "../base/errors.ts";
 import type { TensorArray, Tensors } from "../base/safetensors_header.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "./model_config.ts";
-import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
+import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
 /** The name of the address embeddings among weights. */
@@ -46,7 +46,7 @@ export const NO_NODES: NodeUpdate = {
 /** The numbers of a node's coordinates in a {@link NodeUpdate}; 0 without coordinates. */
 export function numbersPerNode({ coordinates }: ModelConfig): number {
   if (!coordinates) return 0;
-  return numbersOfNode(sizeOfCoordinates(coordinates), 0).reduce((sum, { length }) => sum + length, 0);
+  return numbersOfNode(coordinates, 0).reduce((sum, { length }) => sum + length, 0);
 }
 
 /** The first pair's row, and K of {@link EmbeddingUpdate}. */
@@ -126,7 +126,7 @@ function eachPiece(config: ModelConfig, update: EmbeddingUpdate, visit: (piece: 
   let at = 0;
   nodes.forEach((node, i) => {
     visit({ name: COORDINATE_KEYS, start: node, length: 1, values: ofNodes.keys, at: i });
-    for (const { part, start, length } of numbersOfNode(sizeOfCoordinates(coordinates), node)) {
+    for (const { part, start, length } of numbersOfNode(coordinates, node)) {
       visit({ name: nameOfCoordinates(part), start, length, values: ofNodes.values, at });
       at += length;
     }

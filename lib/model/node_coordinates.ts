@@ -6,7 +6,6 @@
 import {
   Coordinates,
   coordinateShapes,
-  type CoordinateSize,
   type Fit,
   fitCoordinates,
   type LocatedNode,
@@ -38,18 +37,13 @@ export function nameOfCoordinates(part: string): string {
 
 /** The entries of coordinates in a checkpoint, see lib/model/EXACT.md. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
-  const entries = Object.entries(coordinateShapes(sizeOfCoordinates(config))).map(
+  const entries = Object.entries(coordinateShapes(config)).map(
     ([part, shape]): [string, number[]] => {
       const columns = shape[shape.length - 1];
       return [nameOfCoordinates(part), [shape.reduce((a, b) => a * b) / columns, columns]];
     },
   );
   return new Map([[COORDINATE_KEYS, [config.nodes, 1]], ...entries]);
-}
-
-/** The size of a model's coordinates. */
-export function sizeOfCoordinates({ nodes, folds, rank }: CoordinatesConfig): CoordinateSize {
-  return { numNodes: nodes, numFolds: folds, rank };
 }
 
 /** The coordinates of the addresses of a model. */
@@ -64,14 +58,14 @@ export class NodeCoordinates {
   /** Reads the entries of {@link save}; zeros stand for no coordinates. */
   load(weights: Tensors): void {
     this.#nodes.load(tensorOf(weights, COORDINATE_KEYS, "U32"));
-    const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
+    const parts = Object.keys(coordinateShapes(this.config));
     const saved = Object.fromEntries(
       parts.map((part) => [part, tensorOf(weights, nameOfCoordinates(part), "F32")]),
     );
     const { fits } = saved;
     this.#coordinates = fits.every((value) => value === 0)
       ? undefined
-      : Coordinates.load(sizeOfCoordinates(this.config), saved as unknown as SavedCoordinates);
+      : Coordinates.load(this.config, saved as unknown as SavedCoordinates);
   }
 
   /** Writes the entries of a checkpoint. */

@@ -34,7 +34,6 @@ import {
 import { STATE_FILE } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 import { writeJsonAtomic } from "../io/files/atomic.ts";
-import type { DataPosition } from "../data/loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
 import { decodeTrainingData } from "../model/training_tables.ts";
 import { TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
@@ -169,36 +168,52 @@ function sha256OfFile(path: string): string {
   return hash.digest("hex");
 }
 
-/** The content of `state.json`. */
-export interface CheckpointState {
+const count = z.int().min(0);
+const fileSchema = z.object({ sizeBytes: count, sha256: z.string() });
+
+const stateSchema = z.object({
   /** Software version that wrote it. */
-  version: string;
+  version: z.string(),
   /** Optimizer steps done. */
-  step: number;
+  step: count,
   /** Seed of the initial weights and of the data's order and sampling. */
-  seed: number;
+  seed: z.int(),
+  config: z.record(z.string(), z.unknown()),
+  /** Fingerprint of the training and validation data; see `dataFingerprint`. */
+  dataFingerprint: z.string(),
+  /** Fingerprint of the configuration before its sizes followed from the data; absent where they do not. */
+  asked: z.string().optional(),
+  /** SHA-256 of the weights of the run's teacher, if it has one. */
+  teacher: z.string().optional(),
+  /** The WebGPU implementation that the run went on with; see {@link engineOf}. */
+  engine: z.enum(["deno", "dawn"]).optional(),
+  /** Where the loader continues, and how many rows a block has. */
+  position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
+  /** The last steps' training losses in nats per token; null where not finite. */
+  losses: z.array(z.object({ step: count, loss: z.number().nullable() })),
+  /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */
+  evalLoss: z.number().nullable(),
+  /** Steps whose update was skipped. */
+  numSkippedSteps: count,
+  /** The same in a row up to this one, without those that only lowered the loss scale, see `addClipFactor`. */
+  numSkippedInRow: count,
+  files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
+}).superRefine(({ step, losses, numSkippedSteps, numSkippedInRow }, context) => {
+  const isLater = losses.findIndex((each) => each.step > step);
+  const wrong = isLater >= 0
+    ? ["losses", isLater, "step"]
+    : numSkippedSteps > step
+    ? ["numSkippedSteps"]
+    : numSkippedInRow > numSkippedSteps
+    ? ["numSkippedInRow"]
+    : undefined;
+  if (wrong) context.addIssue({ code: "custom", path: wrong, message: "expected at most the steps in all" });
+});
+
+/** The content of `state.json`. */
+export interface CheckpointState extends Omit<z.infer<typeof stateSchema>, "config"> {
   /** The run's whole configuration. */
   config: RunConfig;
-  /** Fingerprint of the training and validation data; see `dataFingerprint`. */
-  dataFingerprint: string;
-  /** Fingerprint of the configuration before its sizes followed from the data; absent where they do not. */
-  asked?: string | undefined;
-  /** SHA-256 of the weights of the run's teacher, if it has one. */
-  teacher?: string | undefined;
-  /** The WebGPU implementation that the run went on with; see {@link engineOf}. */
-  engine?: EngineName | undefined;
-  /** Where the loader continues, and how many rows a block has. */
-  position: DataPosition & { blockRows: number };
-  /** The last steps' training losses in nats per token; null where not finite. */
-  losses: { step: number; loss: number | null }[];
-  /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */
-  evalLoss: number | null;
-  /** Steps whose update was skipped, in all. */
-  numSkippedSteps: number;
-  /** The same in a row up to this one, without those that only lowered the loss scale, see `addClipFactor`. */
-  numSkippedInRow: number;
-  /** Sizes and checksums of the tensor files. */
-  files: { model: SafetensorsFile; optimizer: SafetensorsFile; trainingData?: SafetensorsFile | undefined };
 }
 
 /** The engine that trained a checkpoint; older versions, which did not record it, had one only. */
@@ -231,36 +246,6 @@ export interface LoadedCheckpoint {
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
-
-const count = z.int().min(0);
-const fileSchema = z.object({ sizeBytes: count, sha256: z.string() });
-
-const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown }> = z.object({
-  version: z.string(),
-  step: count,
-  seed: z.int(),
-  config: z.record(z.string(), z.unknown()),
-  dataFingerprint: z.string(),
-  asked: z.string().optional(),
-  teacher: z.string().optional(),
-  engine: z.enum(["deno", "dawn"]).optional(),
-  position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
-  losses: z.array(z.object({ step: count, loss: z.number().nullable() })),
-  evalLoss: z.number().nullable(),
-  numSkippedSteps: count,
-  numSkippedInRow: count,
-  files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
-}).superRefine(({ step, losses, numSkippedSteps, numSkippedInRow }, context) => {
-  const isLater = losses.findIndex((each) => each.step > step);
-  const wrong = isLater >= 0
-    ? ["losses", isLater, "step"]
-    : numSkippedSteps > step
-    ? ["numSkippedSteps"]
-    : numSkippedInRow > numSkippedSteps
-    ? ["numSkippedInRow"]
-    : undefined;
-  if (wrong) context.addIssue({ code: "custom", path: wrong, message: "expected at most the steps in all" });
-});
 
 /** Writes `state.json` into a folder. */
 export function writeState(folder: string, state: CheckpointState): void {
@@ -323,10 +308,10 @@ function stateSha256(state: unknown): string {
   return createHash("sha256").update(sorted).digest("hex");
 }
 
-// `pool.safetensors` of a checkpoint: the weights of its pool and what that remembers of the training data, see
-// lib/model/pool/README.md. It is made after the checkpoint, of which it names the weights.
-
-/** The file's name in a checkpoint's folder. */
+/**
+ * The file of a checkpoint's pool: its weights, and what it remembers of the training data, see lib/model/pool/README.md. It
+ * is made after the checkpoint, whose weights it names.
+ */
 export const POOL_FILE = "pool.safetensors";
 
 /** Writes the file. @param modelSha256 SHA-256 of the checkpoint's model.safetensors. */

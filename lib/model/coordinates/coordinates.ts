@@ -31,15 +31,13 @@ interface CoordinateEstimate {
   readonly error: number;
 }
 
-/** A node that was not fitted. */
-export interface LocatedNode {
-  /** Its coordinates in each factorisation. */
-  readonly places: readonly LocatedNodeVector[];
-}
+/** The coordinates of a node that was not fitted, in each factorisation. */
+export type LocatedNode = readonly LocatedNodeVector[];
 
+/** The size of coordinates, in the terms of the configuration. */
 export interface CoordinateSize {
-  readonly numNodes: number;
-  readonly numFolds: number;
+  readonly nodes: number;
+  readonly folds: number;
   readonly rank: number;
 }
 
@@ -54,25 +52,26 @@ export interface SavedCoordinates {
 }
 
 /** The shapes of {@link SavedCoordinates}. */
-export function coordinateShapes(size: CoordinateSize): Record<keyof SavedCoordinates, number[]> {
-  const { numNodes, numFolds, rank } = size;
+export function coordinateShapes(
+  { nodes, folds, rank }: CoordinateSize,
+): Record<keyof SavedCoordinates, number[]> {
   return {
-    vectors: [numFolds + 1, numNodes, POWERS.length, 1 + rank],
-    nodes: [numFolds + 1, 2, numNodes],
-    fits: [numFolds + 1, NUM_NUMBERS],
+    vectors: [folds + 1, nodes, POWERS.length, 1 + rank],
+    nodes: [folds + 1, 2, nodes],
+    fits: [folds + 1, NUM_NUMBERS],
   };
 }
 
 /** The positions of a node's values in {@link SavedCoordinates}, always in the same order. */
 export function numbersOfNode(
-  { numNodes, numFolds, rank }: CoordinateSize,
+  { nodes, folds, rank }: CoordinateSize,
   node: number,
 ): { part: "vectors" | "nodes"; start: number; length: number }[] {
   const length = POWERS.length * (1 + rank);
-  return Array.from({ length: numFolds + 1 }, (_, fold) => [
-    { part: "vectors" as const, start: (fold * numNodes + node) * length, length },
-    { part: "nodes" as const, start: 2 * fold * numNodes + node, length: 1 },
-    { part: "nodes" as const, start: (2 * fold + 1) * numNodes + node, length: 1 },
+  return Array.from({ length: folds + 1 }, (_, fold) => [
+    { part: "vectors" as const, start: (fold * nodes + node) * length, length },
+    { part: "nodes" as const, start: 2 * fold * nodes + node, length: 1 },
+    { part: "nodes" as const, start: (2 * fold + 1) * nodes + node, length: 1 },
   ]).flat();
 }
 
@@ -91,12 +90,12 @@ export class Coordinates {
 
   /** @param fits One for each fold, and the one of all pairs. */
   constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
-    ensure(fits.length === size.numFolds + 1, `${fits.length} factorisations`);
+    ensure(fits.length === size.folds + 1, `${fits.length} factorisations`);
   }
 
   /** The fold of a pair, the same in both directions: the factorisation that has not seen it. */
   foldOf(a: number, b: number): number {
-    return foldOfPair(a, b, this.size.numFolds);
+    return foldOfPair(a, b, this.size.folds);
   }
 
   /**
@@ -109,15 +108,15 @@ export class Coordinates {
   estimate(
     a: number | LocatedNode,
     b: number | LocatedNode,
-    fold = this.size.numFolds,
+    fold = this.size.folds,
   ): CoordinateEstimate | undefined {
     const { factorisation, errors, usualError } = this.fits[fold];
     const place = (node: number | LocatedNode) =>
-      typeof node === "number" ? factorisation.vectorOf(node) : node.places[fold];
+      typeof node === "number" ? factorisation.vectorOf(node) : node[fold];
     const estimate = factorisation.estimate(place(a), place(b));
     if (!estimate) return undefined;
     const errorOf = (node: number | LocatedNode) =>
-      typeof node === "number" ? errors[node] : node.places[fold].error;
+      typeof node === "number" ? errors[node] : node[fold].error;
     const error = Math.sqrt(errorOf(a) * errorOf(b)) * (estimate.spread / usualError + LEAST_SHARE);
     return { rttMs: Math.exp(estimate.log), error };
   }
@@ -133,28 +132,26 @@ export class Coordinates {
     without: ReadonlySet<number> = new Set(),
   ): LocatedNode {
     const logs = known.map(({ node, rttMs }) => ({ node, log: logOfRtt(rttMs) }));
-    return {
-      places: this.fits.map(({ factorisation, usualError }) =>
-        factorisation.locate(logs, { usualError, without })
-      ),
-    };
+    return this.fits.map(({ factorisation, usualError }) =>
+      factorisation.locate(logs, { usualError, without })
+    );
   }
 
   /** Stands for an unknown node: its distances to others are typical ones. */
   get typical(): LocatedNode {
-    return this.#typical ??= {
-      places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalNode(usualError)),
-    };
+    return this.#typical ??= this.fits.map(({ factorisation, usualError }) =>
+      factorisation.typicalNode(usualError)
+    );
   }
 
   /** Whether a node's RTTs can be estimated. @param fold See {@link estimate}. */
-  hasCoordinates(node: number, fold = this.size.numFolds): boolean {
+  hasCoordinates(node: number, fold = this.size.folds): boolean {
     return this.fits[fold].factorisation.vectorOf(node).component !== UNKNOWN;
   }
 
   /** Gives a node the coordinates found by {@link locate}. */
-  put(node: number, { places }: LocatedNode): void {
-    places.forEach((place, i) => {
+  put(node: number, located: LocatedNode): void {
+    located.forEach((place, i) => {
       const { factorisation, errors } = this.fits[i];
       factorisation.put(node, place);
       errors[node] = place.error;
@@ -185,7 +182,7 @@ export class Coordinates {
 
   /** Makes coordinates from the values of {@link save}; they keep the arrays. */
   static load(size: CoordinateSize, saved: SavedCoordinates): Coordinates {
-    const { numNodes, numFolds, rank } = size;
+    const { nodes: numNodes, folds, rank } = size;
     for (const [name, shape] of Object.entries(coordinateShapes(size))) {
       const { length } = saved[name as keyof SavedCoordinates];
       ensure(length === shape.reduce((a, b) => a * b), `${length} ${name} of coordinates of shape ${shape}`);
@@ -195,7 +192,7 @@ export class Coordinates {
       array.subarray(i * length, (i + 1) * length);
     return new Coordinates(
       size,
-      Array.from({ length: numFolds + 1 }, (_, i) => {
+      Array.from({ length: folds + 1 }, (_, i) => {
         const numbers = part(fits, NUM_NUMBERS, i);
         const [knee, regularisation, usualError] = numbers.subarray(3);
         const factorisation = new Factorisation({
@@ -272,7 +269,7 @@ export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coo
     });
     return { factorisation, ...errorsOfNodes(neighbours, trials[best], judges) };
   });
-  return new Coordinates({ numNodes: pairs.numNodes, numFolds, rank }, fits);
+  return new Coordinates({ nodes: pairs.numNodes, folds: numFolds, rank }, fits);
 }
 
 /** The settings as float32, in the form of checkpoints. */

@@ -295,7 +295,7 @@ export class Factorisation {
     const { powers, vectors, range } = this.factors;
     for (const { node, log } of known) {
       const at = (node * powers.length + scale) * this.#width;
-      solver.add({ value: toScale(powers[scale], log - range[0]), weight: 1 }, vectors, at, own);
+      solver.add(toScale(powers[scale], log - range[0]), vectors, at, own);
     }
   }
 

@@ -61,12 +61,12 @@ export class NodeSolver {
   /**
    * Adds a known RTT between the node and another.
    *
-   * @param known The RTT on the scale, and its weight.
+   * @param value The RTT on the scale.
    * @param others The other's bias and vector, which begin at `at`.
    * @param own The node's present bias and vector, which begin at `ownAt`; the RTT counts less if their error is large.
    */
   add(
-    { value, weight }: { value: number; weight: number },
+    value: number,
     others: Float32Array | Float64Array,
     at: number,
     own?: Float64Array,
@@ -79,14 +79,14 @@ export class NodeSolver {
     const target = value - others[at];
     rows[row] = 1;
     for (let part = 1; part < width; part++) rows[row + part] = signs[part] * others[at + part];
-    let counts = weight;
+    let weight = 1;
     if (own) {
       let error = target;
       for (let part = 0; part < width; part++) error -= rows[row + part] * own[ownAt + part];
-      counts *= this.#options.knee / Math.max(this.#options.knee, Math.abs(error));
+      weight = this.#options.knee / Math.max(this.#options.knee, Math.abs(error));
     }
     this.#targets[this.#numRows] = target;
-    this.#weights[this.#numRows++] = counts;
+    this.#weights[this.#numRows++] = weight;
     if (this.#numRows === 4) this.#flush();
   }
 
@@ -151,8 +151,7 @@ export function fitVectors(
       }
       for (let entry = start[node]; entry < start[node + 1]; entry++) {
         if (without >> folds[entry] & 1) continue;
-        const known = { value: values[entry], weight: 1 };
-        solver.add(known, vectors, others[entry] * width, own, node * width);
+        solver.add(values[entry], vectors, others[entry] * width, own, node * width);
       }
       vectors.set(solver.solve(), node * width);
     }

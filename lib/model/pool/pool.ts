@@ -214,14 +214,21 @@ export class Pool {
   /** The simple forecasts of a question and the weights of its kind. */
   forecast(question: PooledQuestion, floor?: LightFloor): PooledForecast {
     const known = this.known(question);
-    const light = floor ? floorOf(floor, known.ofPair.map(({ log }) => log)) : NO_FLOOR;
-    const range = this.#rangeOf(known, light.begin);
     const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
-    const mixture = new KernelMixture(kernels, range, even);
-    // Where both ends were measured, these measurements decide, too.
-    const isMeasured = known.knowsSource && known.knowsDestination && !floor?.isOfPlaces;
-    const aboveFloor = () => mixture.massBetween(light.begin, NUM_CODES) / mixture.massBetween(0, NUM_CODES);
-    if (light.begin > 0 && isMeasured && aboveFloor() < DOUBT) return this.forecast(question);
+    const within = (range: readonly [first: number, end: number]) => ({
+      range,
+      mixture: new KernelMixture(kernels, range, even),
+    });
+    let light = floor ? floorOf(floor, known.ofPair.map(({ log }) => log)) : NO_FLOOR;
+    let { range, mixture } = within(this.#rangeOf(known, light.begin));
+    // If both ends were measured, their measurements may show that a place is wrong.
+    if (light.begin > 0 && known.knowsSource && known.knowsDestination && !floor?.isOfPlaces) {
+      const above = mixture.massBetween(light.begin, NUM_CODES) / mixture.massBetween(0, NUM_CODES);
+      if (above < DOUBT) {
+        light = NO_FLOOR;
+        ({ range, mixture } = within(this.#rangeOf(known)));
+      }
+    }
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];

@@ -16,7 +16,7 @@ import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
  * The worth of the larger group's weights, in events of weight 1: some six measurements. With 12 the weights of
  * kinds with few measurements followed them too closely.
  */
-const PRIOR_CASES = 30;
+export const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
 /** Weights that change by less are left as they are. */
 const SETTLED = 1e-4;
@@ -122,20 +122,6 @@ export function fitWeights(
   const all = new Float64Array(NUM_COMPONENTS);
   used.forEach((k, i) => all[k] = weights[i]);
   return all;
-}
-
-/** The objective of {@link fitWeights}: the log-likelihood of the cases, nats, and that of the prior. */
-export function logPosterior(
-  events: readonly ScoredEvent[],
-  prior: Float64Array,
-  weights: Float64Array,
-): number {
-  let sum = 0;
-  for (const { masses, weight } of events) {
-    sum += weight * Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
-  }
-  prior.forEach((share, k) => sum += share > 0 ? PRIOR_CASES * share * Math.log(weights[k]) : 0);
-  return sum;
 }
 
 /** The weights before any measurement. @param hasPair Whether an RTT of the pair is known. */

@@ -291,10 +291,8 @@ Deno.test({
 /** The same place, of which only the biases are left. */
 function places(fitted: Coordinates, place: ReturnType<Coordinates["locate"]>): typeof place {
   const width = fitted.size.rank + 1;
-  return {
-    places: place.places.map((found) => ({
-      ...found,
-      vectors: found.vectors.map((value, i) => i % width === 0 ? value : 0),
-    })),
-  };
+  return place.map((found) => ({
+    ...found,
+    vectors: found.vectors.map((value, i) => i % width === 0 ? value : 0),
+  }));
 }

@@ -15,7 +15,7 @@ import { logErrors, NUM_NODES, pairsOf, planeRtts, planetLab, splitPairs } from 
 const NUM_MEASURED = 8;
 const plane = splitPairs(40, planeRtts(40), 0.6).known;
 const fitted = fitCoordinates(plane, { rank: 8 });
-const design = () => new MeasurementDesign(fitted.fits[fitted.size.numFolds]);
+const design = () => new MeasurementDesign(fitted.fits[fitted.size.folds]);
 
 Deno.test("gainOf() is by how much the sum of the wanted variances falls", () => {
   const made = design();
@@ -50,7 +50,7 @@ Deno.test("8 advised measurements place left-out nodes better than 8 random ones
   const rtts = new Map(rows.flatMap(([a, b, rttMs]) => [[`${a} ${b}`, rttMs], [`${b} ${a}`, rttMs]]));
   const old = rows.slice(0, known.a.length).filter(([a, b]) => !isNew(a) && !isNew(b));
   const fitted = fitCoordinates(pairsOf(NUM_NODES, old));
-  const made = new MeasurementDesign(fitted.fits[fitted.size.numFolds]);
+  const made = new MeasurementDesign(fitted.fits[fitted.size.folds]);
   const random = new RandomStream(3, "test/design");
   const errors: Record<"advised" | "random", number[]> = { advised: [], random: [] };
   for (let node = 0; node < NUM_NODES; node += 5) {

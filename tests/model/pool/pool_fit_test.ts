@@ -5,7 +5,7 @@ import {
   eventsOf,
   fitPool,
   fitWeights,
-  logPosterior,
+  PRIOR_CASES,
   type ScoredEvent,
 } from "../../../lib/model/pool/pool_fit.ts";
 import { EVEN, NUM_COMPONENTS, usableComponents } from "../../../lib/model/pool/forecasts.ts";
@@ -29,6 +29,16 @@ function drawnFrom(truth: number, count: number, seed = 0): ScoredEvent[] {
 }
 
 const firstWeights = fitPool([]).subarray(0, NUM_COMPONENTS);
+
+/** The log-likelihood of the events, nats, and that of the prior. */
+function logPosterior(events: readonly ScoredEvent[], prior: Float64Array, weights: Float64Array): number {
+  let sum = 0;
+  for (const { masses, weight } of events) {
+    sum += weight * Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
+  }
+  prior.forEach((share, k) => sum += share > 0 ? PRIOR_CASES * share * Math.log(weights[k]) : 0);
+  return sum;
+}
 
 Deno.test("expectation maximisation raises the posterior in every iteration", () => {
   const cases = drawnFrom(3, 100);

@@ -46,7 +46,7 @@ Deno.test("adapt() gives a new address coordinates, and changes no other number 
   const [node] = update.coordinates.nodes;
   assertEquals(update.coordinates.nodes.length, 1);
   const fresh = tinyLocatedModel();
-  const size = { numNodes: 16, numFolds: 4, rank: 2 };
+  const size = { nodes: 16, folds: 4, rank: 2 };
   for (const [name, values] of fresh.weights) {
     assertSameBits(before.weights.get(name) ?? new Float32Array(), values, `${name} of the given model`);
     if ([EMBEDDING_VALUES, EMBEDDING_KEYS, PAIR_HISTORY].includes(name)) continue;
