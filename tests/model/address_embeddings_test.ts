@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
 import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { AddressEmbeddings, EmbeddingCursor, type RowUse } from "../../lib/model/address_embeddings.ts";
-import {
-  EMBEDDING_KEYS,
-  type ModelConfig,
-  modelShapes,
-  ROWS_PER_TOKEN,
-} from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes, ROWS_PER_TOKEN } from "../../lib/model/model_config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { EmbeddingTable, NO_ROW } from "../../lib/model/embedding_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
@@ -59,7 +54,7 @@ const [A, B, C] = ["192.0.2.1", "198.51.100.7", "192.0.2.9"];
 /** Tokens of a measurement in the first order: start, source, destination, RttStart, two bytes, time. */
 const RTT_PLACES = [11, 12];
 
-Deno.test("AddressEmbeddings: each byte of IPv4 addresses has a row, and the two tokens before RTT bytes the pair's", () => {
+Deno.test("AddressEmbeddings: each byte of an address has a row, and the two tokens before RTT bytes the pair's", () => {
   const found = read(knowing(rowsConfig(), [A, B]), { src: A, dst: B });
   const counts = found.map(({ rows }) => rows.length);
   assertEquals(counts.slice(0, 14), [0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0]);
@@ -68,18 +63,15 @@ Deno.test("AddressEmbeddings: each byte of IPv4 addresses has a row, and the two
   }
   const distinct = new Set(found.slice(0, 11).flatMap(({ rows }) => rows));
   assertEquals(distinct.size, 8);
+  const [src, dst] = ["2001:db8::1", "2001:db8:1::2"];
+  const ofIpv6 = read(knowing(rowsConfig(), [src, dst]), { src, dst });
+  assertEquals(ofIpv6.slice(2, 18).map(({ rows }) => rows.length), new Array(16).fill(1));
 });
 
 Deno.test("AddressEmbeddings: of pairs that are not known, RTTs are predicted from the rows of both addresses", () => {
   const found = read(knowing(rowsConfig(), [A, C], [C, B]), { src: A, dst: B });
   const [sourceRow, destinationRow] = [found[5].rows[0], found[10].rows[0]];
   for (const place of RTT_PLACES) assertEquals(found[place].rows, [sourceRow, destinationRow]);
-});
-
-Deno.test("AddressEmbeddings: each byte of IPv6 addresses has a row too", () => {
-  const [src, dst] = ["2001:db8::1", "2001:db8:1::2"];
-  const found = read(knowing(rowsConfig(), [src, dst]), { src, dst });
-  assertEquals(found.slice(2, 18).map(({ rows }) => rows.length), new Array(16).fill(1));
 });
 
 Deno.test("AddressEmbeddings: an address not claimed has the rows of the prefixes that it shares, its pair none", () => {
@@ -161,31 +153,6 @@ Deno.test("EmbeddingCursor.clone() remembers what was read before it and by itse
   assertEquals(readOn(origin, 0x2600, 0x1400), readAll(0x1400, 0x1400, 0x1500, 0x2600, 0x1400));
   assertEquals(readOn(other, 0x1500), readAll(0x1400, 0x1400, 0x1500, 0x1500));
   assertEquals(readOn(other, 0x1600), readAll(0x1400, 0x1400, 0x1500, 0x1500, 0x1600));
-});
-
-Deno.test("AddressEmbeddings: training drops its share of the keys, others in each context", () => {
-  const config = rowsConfig({
-    prefixVectors: null,
-    pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: false },
-  });
-  const pairs = Array.from({ length: 1000 }, (_, i): [string, string] => [`10.0.${i >> 8}.${i & 255}`, B]);
-  const rows = knowing(config, ...pairs);
-  const found = new Uint32Array(ROWS_PER_TOKEN);
-  const kept = (context: number) =>
-    pairs.map(([src, dst]) => {
-      const tokens = new Uint16Array(64);
-      new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
-      const cursor = new EmbeddingCursor(rows);
-      tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0, { isTraining: true, context }));
-      return found.some((row) => row !== NO_ROW);
-    });
-  const [first, second] = [kept(1), kept(2)];
-  for (const context of [first, second]) {
-    // Five standard deviations: 0.7 know the pair, and of these 0.7 its row.
-    assert(Math.abs(context.filter((is) => is).length - 490) < 79, "share of pairs with a row");
-  }
-  assertNotEquals(first, second);
-  assertEquals(kept(1), first);
 });
 
 /** Codes with a time each, 10 s apart. */
@@ -302,7 +269,7 @@ Deno.test("PairHistory.rttHistory() puts newer RTTs before those that it has, an
   assertEquals(new PairHistory(1).rttHistory(0, { newer }), rttHistoryOf([8, 7, 5], 3, null));
 });
 
-Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, and of as many others only the history features", () => {
+Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, others in each context, and of as many only the history", () => {
   const config = rowsConfig({
     prefixVectors: null,
     pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: true },
@@ -311,20 +278,26 @@ Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, 
   const rows = knowing(config, ...pairs);
   const rttHistory = rttHistoryOf([0x1234], 1, null) ?? null;
   const found = new Uint32Array(ROWS_PER_TOKEN);
-  const counts = [0, 0, 0, 0];
-  for (const [src, dst] of pairs) {
-    const tokens = new Uint16Array(64);
-    new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
-    const cursor = new EmbeddingCursor(rows);
-    tokens.subarray(0, 12).forEach((token) =>
-      cursor.read(token, found, 0, { isTraining: true, context: 5, rttHistory })
-    );
-    const [hasRow, isRecalled] = [found[2] !== NO_ROW, found[3] !== NO_ROW];
-    counts[Number(hasRow) + 2 * Number(isRecalled)]++;
+  /** What is known of each pair: 1 for its row, 2 for its history. */
+  const knownIn = (context: number) =>
+    pairs.map(([src, dst]) => {
+      const tokens = new Uint16Array(64);
+      new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
+      const cursor = new EmbeddingCursor(rows);
+      tokens.subarray(0, 12).forEach((token) =>
+        cursor.read(token, found, 0, { isTraining: true, context, rttHistory })
+      );
+      return Number(found[2] !== NO_ROW) + 2 * Number(found[3] !== NO_ROW);
+    });
+  const [known, other] = [knownIn(5), knownIn(6)];
+  for (const all of [known, other]) {
+    const counts = [0, 1, 2, 3].map((kind) => all.filter((each) => each === kind).length);
+    assertEquals(counts[1], 0);
+    // Five standard deviations.
+    [300, 0, 210, 490].forEach((wanted, i) => assert(Math.abs(counts[i] - wanted) < 80, counts.join()));
   }
-  // Five standard deviations.
-  assertEquals(counts[1], 0);
-  [300, 0, 210, 490].forEach((wanted, i) => assert(Math.abs(counts[i] - wanted) < 80, counts.join()));
+  assertNotEquals(known, other);
+  assertEquals(knownIn(5), known);
 });
 
 Deno.test("AddressEmbeddings: without history features, an estimate by coordinates selects rows", () => {
@@ -394,17 +367,6 @@ Deno.test("NodeCoordinates: in training an end may be hidden, which then is as o
   const [least, most] = [0, 10].map((other) => coordinates.estimate(11, other)?.rttMs ?? NaN);
   assertGreater(hidden?.rttMs ?? NaN, least);
   assertLess(hidden?.rttMs ?? NaN, most);
-});
-
-Deno.test("AddressEmbeddings: keys go through a checkpoint", () => {
-  const config = rowsConfig();
-  const rows = knowing(config, [A, B], [C, B]);
-  const weights = new Map<string, TensorArray>();
-  rows.save(weights);
-  assertEquals(weights.get(EMBEDDING_KEYS)?.length, 128);
-  const loaded = new AddressEmbeddings(config);
-  loaded.load(weights);
-  assertEquals(read(loaded, { src: C, dst: B }), read(rows, { src: C, dst: B }));
 });
 
 Deno.test("EmbeddingTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {

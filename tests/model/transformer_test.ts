@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import type { Tensors } from "../../lib/base/safetensors_header.ts";
-import { UserError } from "../../lib/base/errors.ts";
+import { named, UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { planModelMemory } from "../../lib/model/buffers.ts";
 import { type ModelConfig, type ModelExtent, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters, readParameterLike } from "../../lib/model/parameters.ts";
 import { markRttBytes } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
+import { assertClose, assertSameBits, DTYPES, testOnDevice, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
 import { halfModelTolerance, modelTolerance } from "../tolerances.ts";
@@ -75,26 +75,35 @@ testOnEachDevice("Transformer gives them with shifted keys", async ({ registry }
   await compareWithReference(registry, tinyConfig({ keyShift: true }));
 });
 
-testOnEachDevice("Transformer that computes activations twice gives the same bits", async ({ registry }) => {
-  const config = tinyConfig({ numLayers: 3 });
-  const batch = tinyBatch(config, BATCH_SIZE);
-  const gradients: Map<string, Float32Array>[] = [];
-  const sizesBytes: number[] = [];
-  for (const checkpointActivations of [false, true]) {
-    const options = { batchSize: BATCH_SIZE, training: true, checkpointActivations };
-    const before = registry.gpu.allocatedBytes;
-    const model = await Transformer.create(registry, config, options);
-    sizesBytes.push(registry.gpu.allocatedBytes - before);
-    model.load(toFloat32(tinyWeights(config)));
-    model.accumulate(batch, WEIGHT);
-    gradients.push(await readGradients(model));
-  }
-  for (const [name, values] of gradients[0]) {
-    assertSameBits(values, gradients[1].get(name) ?? values.slice(1), name);
-  }
-  const rows = BATCH_SIZE * config.sequenceLength;
-  assertGreater(sizesBytes[0] - sizesBytes[1], 2 * 4 * rows * config.mlpWidth * 2, `${sizesBytes} bytes`);
-});
+testOnEachDevice(
+  "Transformer gives the same bits again, and computing activations twice, in f32 and f16",
+  async ({ registry }) => {
+    const config = tinyConfig({ numLayers: 3 });
+    const batch = tinyBatch(config, BATCH_SIZE);
+    for (const dtype of DTYPES) {
+      const runs: Map<string, Float32Array>[] = [];
+      const sizesBytes: number[] = [];
+      for (const checkpointActivations of [false, true]) {
+        const options = { batchSize: BATCH_SIZE, training: true, checkpointActivations, dtype };
+        const before = registry.gpu.allocatedBytes;
+        const model = await Transformer.create(registry, config, options);
+        sizesBytes.push(registry.gpu.allocatedBytes - before);
+        model.load(toFloat32(tinyWeights(config)));
+        for (let time = 0; time < 2; time++) {
+          model.zeroGradients();
+          model.accumulate(batch, WEIGHT);
+          runs.push((await readGradients(model)).set("lossSum", (await registry.gpu.read(model.lossSum))[0]));
+        }
+      }
+      for (const run of runs) {
+        for (const [name, values] of run) assertSameBits(values, named(runs[0], name), `${name} in ${dtype}`);
+      }
+      const bytesPerElement = dtype === "f16" ? 2 : 4;
+      const hiddenBytes = 2 * bytesPerElement * BATCH_SIZE * config.sequenceLength * config.mlpWidth * 2;
+      assertGreater(sizesBytes[0] - sizesBytes[1], hiddenBytes, `${sizesBytes} bytes`);
+    }
+  },
+);
 
 testOnEachDevice(
   "logProbabilities() gives log softmax of the wanted rows, in their order",
@@ -161,7 +170,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("weights() gives back what load() took, to the last bit", async ({ registry }) => {
+testOnDevice("weights() gives back what load() took, to the last bit", async ({ registry }) => {
   const config = tinyConfig({ vocabulary: "v1" });
   const model = await tinyModel(registry, config);
   const weights = initialParameters(config, 5);
@@ -171,7 +180,7 @@ testOnEachDevice("weights() gives back what load() took, to the last bit", async
   for (const [name, values] of weights) assertSameBits(back.get(name) ?? values.slice(1), values, name);
 });
 
-testOnEachDevice("load() refuses weights of another model", async ({ registry }) => {
+testOnDevice("load() refuses weights of another model", async ({ registry }) => {
   const config = tinyConfig();
   const model = await tinyModel(registry, config);
   const assertRefused = (weights: Tensors, message: string) =>
@@ -190,7 +199,7 @@ testOnEachDevice("load() refuses weights of another model", async ({ registry })
   );
 });
 
-testOnEachDevice("a batch with an index outside of a tensor is not uploaded", async ({ registry }) => {
+testOnDevice("a batch with an index outside of a tensor is not uploaded", async ({ registry }) => {
   const config = tinyConfig();
   const model = await tinyModel(registry, config);
   const batch = tinyBatch(config, BATCH_SIZE);
@@ -206,7 +215,7 @@ testOnEachDevice("a batch with an index outside of a tensor is not uploaded", as
   }
 });
 
-testOnEachDevice("create() refuses a model that the adapter's buffers cannot hold", async ({ registry }) => {
+testOnDevice("create() refuses a model that the adapter's buffers cannot hold", async ({ registry }) => {
   const config = tinyConfig({ sequenceLength: 65535, mlpWidth: 65536 });
   const options = { batchSize: 4096, training: false };
   const error = await assertRejects(() => Transformer.create(registry, config, options), UserError);
@@ -246,39 +255,6 @@ testOnEachDevice("Transformer of f16 is near the float64 model", async ({ regist
     assertClose(unscaled, wanted, halfModelTolerance(TINY, largest(wanted)), `gradient of ${name}`);
   }
 });
-
-testOnEachDevice(
-  "Transformer of f16 gives log-probabilities near the float64 model's",
-  async ({ registry }) => {
-    const batch = tinyBatch(TINY, BATCH_SIZE);
-    const { logits } = referenceForward(TINY, tinyWeights(TINY), batch);
-    const wanted = logProbabilities(logitsProblem(TINY), logits);
-    const V = modelShapes(TINY).vocabSize;
-    const positions = [35, 0, 7];
-    const expected = positions.flatMap((row) => [...wanted.subarray(row * V, (row + 1) * V)]);
-    const model = await halfModel(registry, { training: false });
-    const actual = await model.logProbabilities(batch, Uint32Array.from(positions));
-    assertClose(actual, expected, halfModelTolerance(TINY, largest(expected)), "log-probabilities");
-  },
-);
-
-testOnEachDevice(
-  "Transformer of f16 gives the same bits again, and computing activations twice",
-  async (bench) => {
-    const batch = tinyBatch(TINY, BATCH_SIZE);
-    const model = await halfModel(bench.registry);
-    const other = await halfModel(bench.registry, { checkpointActivations: true });
-    const runs: Map<string, Float32Array>[] = [];
-    for (const each of [model, model, other]) {
-      each.zeroGradients();
-      each.accumulate(batch, WEIGHT);
-      runs.push((await readGradients(each)).set("lossSum", (await bench.gpu.read(each.lossSum))[0]));
-    }
-    for (const [name, values] of runs[0]) {
-      for (const run of runs) assertSameBits(values, run.get(name) ?? values.slice(1), name);
-    }
-  },
-);
 
 Deno.test("planModelMemory() of f16 has smaller activations, and copies of the weights", () => {
   for (const checkpointActivations of [false, true]) {

@@ -37,18 +37,26 @@ export function testOnEachLayout(name: string, body: (bench: KernelBench) => Pro
 
 /** Runs a test on a device with subgroups, and on one without them. */
 export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
-  for (const subgroups of [true, false]) {
-    Deno.test(`${name} (${subgroups ? "with" : "without"} subgroups)`, async () => {
-      const gpu = shared.get(subgroups) ?? await Gpu.open({ subgroups });
-      shared.delete(subgroups);
-      try {
-        await checked(new KernelBench(gpu), body);
-      } finally {
-        if (gpu.info.isSoftware || gpu.fault) gpu.close();
-        else shared.set(subgroups, gpu);
-      }
-    });
-  }
+  testOnDevice(`${name} (with subgroups)`, body);
+  testOnDevice(`${name} (without subgroups)`, body, { subgroups: false });
+}
+
+/** Runs a test on one device: it does not depend on which kernels run. */
+export function testOnDevice(
+  name: string,
+  body: (bench: KernelBench) => Promise<void>,
+  { subgroups = true } = {},
+): void {
+  Deno.test(name, async () => {
+    const gpu = shared.get(subgroups) ?? await Gpu.open({ subgroups });
+    shared.delete(subgroups);
+    try {
+      await checked(new KernelBench(gpu), body);
+    } finally {
+      if (gpu.info.isSoftware || gpu.fault) gpu.close();
+      else shared.set(subgroups, gpu);
+    }
+  });
 }
 
 /** Runs a test, and {@link KernelBench.check} if it did not. */

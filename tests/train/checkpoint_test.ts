@@ -39,7 +39,7 @@ import { SMALL_RUN } from "./small_run.ts";
 import { poolOfMesh } from "../model/pool/mesh_pool.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { inspectAdapted, inspectCheckpoint } from "../../lib/cli/inspect/checkpoint.ts";
-import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
+import { checkFormatVersion } from "../../lib/model/checkpoint_format.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
 import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
 import { parseSite } from "../../lib/serve/api/site_file.ts";
@@ -520,6 +520,9 @@ Deno.test("a later format version is refused in one line, wherever it is stated"
     for (const read of [loadCheckpoint, loadResumable]) refused(() => read(at("run")), "state.json");
     refused(() => inspectCheckpoint({ path: "", files: [at(ROW_CHECKPOINT)] }), "state.json");
     refused(() => parseSite('{"formatVersion":4}', "site.json"), "site.json");
+    for (const version of ["two", 1.5, 0, -1]) {
+      assertThrows(() => checkFormatVersion(version, "f"), UserError, `found format version ${version}`);
+    }
   }, tinyLocatedModel()));
 
 function toVersion4(path: string): SafetensorsFile {
@@ -527,14 +530,3 @@ function toVersion4(path: string): SafetensorsFile {
   assertEquals(content.metadata.format_version, "3");
   return writeSafetensors(path, { ...content, metadata: { ...content.metadata, format_version: "4" } });
 }
-
-Deno.test("presentNames() maps only names of the version that a file states", () => {
-  const byName = new Map([["wpe.weight.exp_avg", 1], ["blocks.0.wpe.x", 2], ["address_embed.keys", 3]]);
-  const present = [["address_embed.weight.exp_avg", 1], ["blocks.0.wpe.x", 2], ["address_embed.keys", 3]];
-  assertEquals([...presentNames(byName, undefined, "f")], present);
-  assertEquals([...presentNames(byName, "1", "f")], present);
-  assertEquals([...presentNames(byName, "2", "f")], [...byName]);
-  for (const version of [4, "4", "two", 1.5, 0, -1]) {
-    assertThrows(() => checkFormatVersion(version, "f"), UserError, `found format version ${version}`);
-  }
-});

@@ -1,10 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { named } from "../../../lib/base/errors.ts";
+import { tensorOf } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { type MeasuredPair, PairForest } from "../../../lib/model/pool/pair_forest.ts";
+import { type MeasuredPair, PAIR_FOREST, PairForest } from "../../../lib/model/pool/pair_forest.ts";
+import { KRIGING_TENSORS } from "../../../lib/model/pool/pair_kriging.ts";
 import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
 
@@ -113,22 +115,16 @@ Deno.test("PoolTables makes forests of all pairs, and of those without a part of
   assertEquals(numPairs({ role: 1, number }), 8 - inPart);
 });
 
-Deno.test("PoolTables makes a forest of at most 32,768 pairs, each direction counted", () => {
-  const tables = new PoolTables();
-  const ends = Array.from({ length: 150 }, (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)));
-  const countOf = () => {
-    const rows = named(tables.learned(), "pool.excesses");
-    return Math.max(...rows.filter((_, i) => i % 2 === 1));
-  };
-  // Every pair has the same countries.
-  for (const [i, end] of ends.entries()) {
-    for (const other of ends.slice(0, i)) tables.add(end, other, encodeRttCode(20), 1_700_000_000);
-  }
-  assertEquals(countOf(), 150 * 149 / 2);
-  for (const end of ends) {
-    for (let i = 0; i < 180; i++) {
-      tables.add(end, PoolTables.endOf(Uint8Array.of(10, 1, 0, i)), encodeRttCode(30), 1_700_000_000);
-    }
-  }
-  assertEquals(countOf(), 2 ** 15);
+Deno.test("PAIR_FOREST learns from at most 32,768 pairs", () => {
+  const hashes = [{ hash1: 1, hash2: 1 }, { hash1: 2, hash2: 2 }] as const;
+  const pairs = Array.from({ length: 2 ** 15 + 100 }, (_, i) => {
+    const source = `10.0.${i >> 8}.${i & 255}`;
+    return { source, destination: "10.9.0.1", hashes, rttsMs: [20] };
+  });
+  const [name, { length }] = KRIGING_TENSORS.kernel;
+  const earlier = new Map([[name, new Float32Array(length).fill(0.03)]]);
+  const tensors = PAIR_FOREST.learn(pairs, { placeOf: () => undefined, seed: 0, earlier });
+  // All pairs are of one destination.
+  const counts = tensorOf(tensors, "pool.excesses", "F32").filter((_, i) => i % 2 === 1);
+  assertEquals(counts.reduce((most, count) => Math.max(most, count), 0), 2 ** 15);
 });
