@@ -31,7 +31,6 @@ const ARRAYS = { F32: Float32Array, U32: Uint32Array, U8: Uint8Array };
 export type ArrayType = keyof Arrays;
 /** The elements of a tensor. */
 export type TensorArray = Float32Array | Uint32Array | Uint8Array;
-/** Tensors by name. */
 export type Tensors = ReadonlyMap<string, TensorArray>;
 
 /** The element types of tensors in files, and their sizes in bytes. F16 is read as F32. */
@@ -39,12 +38,10 @@ const ELEMENT_BYTES = { F32: 4, U32: 4, U8: 1, F16: 2 } as const;
 /** See {@link ELEMENT_BYTES}. */
 export type ElementType = keyof typeof ELEMENT_BYTES;
 
-/** A tensor of zeros. */
 export function zeros(type: ArrayType, length: number): TensorArray {
   return new ARRAYS[type](length);
 }
 
-/** The element type of a tensor. */
 export function typeOf(values: TensorArray): ArrayType {
   return values instanceof Float32Array ? "F32" : values instanceof Uint32Array ? "U32" : "U8";
 }
@@ -65,7 +62,6 @@ export interface Entry {
   end: number;
 }
 
-/** The content of a header. */
 export interface SafetensorsHeader {
   /** Tensors by name, in the order of their ranges. */
   entries: Map<string, Entry>;

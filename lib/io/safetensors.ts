@@ -30,13 +30,11 @@ import {
 export interface SafetensorsContent {
   /** Extents, outermost first, of every tensor. */
   shapes: Map<string, number[]>;
-  /** Elements of every tensor. */
   tensors: Map<string, TensorArray>;
   /** Free text to text. */
   metadata: Record<string, string>;
 }
 
-/** The facts of a finished file. */
 export interface SafetensorsFile {
   /** Length of the whole file, header included. */
   sizeBytes: number;

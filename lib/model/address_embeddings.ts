@@ -74,7 +74,6 @@ const NODE_STEPS = [3, 1, 2, 0, 4];
 /** The first keys of a pair of places, which training hides: all but those of the distance. */
 const NUM_HIDEABLE = 3;
 
-/** The address embeddings of a model. */
 export class AddressEmbeddings {
   readonly #prefixes: EmbeddingTable | undefined;
   readonly #pairs: EmbeddingTable | undefined;
@@ -150,12 +149,10 @@ export class AddressEmbeddings {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
 
-  /** The number of prefixes with rows. */
   get numPrefixes(): number {
     return this.#prefixes?.numOwned ?? 0;
   }
 
-  /** The number of pairs with rows. */
   get numPairs(): number {
     return this.#pairs?.numOwned ?? 0;
   }
@@ -224,7 +221,6 @@ export class AddressEmbeddings {
     return places.dropShare * (numBytes === 1 ? NUM_PATH_STEPS + 1 : 1) / (NUM_PATH_STEPS + length);
   }
 
-  /** The rows of the places of two addresses. */
   #placeRows(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number[] {
     if (!this.#places || !this.#prefixes) return [];
     const prefixes = this.#prefixes;
@@ -409,7 +405,6 @@ export class AddressEmbeddings {
     return beginAddress(this.#seed, length);
   }
 
-  /** The seed of the hashes of addresses and places. */
   get #seed(): number {
     return this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
   }
@@ -453,7 +448,6 @@ export class EmbeddingCursor {
   #known: KnownRtt | undefined;
   #memory = new SequenceMemory();
 
-  /** @param rows The address embeddings of the model. */
   constructor(rows: AddressEmbeddings) {
     this.#rows = rows;
     this.#numRows = modelShapes(rows.config).rowsPerToken;

@@ -16,7 +16,6 @@ export const plannedTensor: MakeTensor = (label, shape, dtype) => {
   return { label, shape, dtype, offsetBytes: 0, buffer: {} as GPUBuffer };
 };
 
-/** `make` with `prefix` before each label. */
 export function labelled(make: MakeTensor, prefix: string): MakeTensor {
   return (label, shape, dtype) => make(prefix + label, shape, dtype);
 }

@@ -136,7 +136,6 @@ export class RowSlots {
     return rows;
   }
 
-  /** The number of slots in use. */
   get size(): number {
     return this.#slots.size;
   }

@@ -211,7 +211,6 @@ function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[]
   return buffers;
 }
 
-/** Makes {@link ModelTensors.gradients}. */
 export function gradientTensors(
   config: ModelConfig,
   extent: ModelExtent,
@@ -281,7 +280,6 @@ function together<Name extends string>(
   return Object.fromEntries(tensors) as Record<Name, Tensor>;
 }
 
-/** The layout of a block's activations. */
 interface BlockLayout {
   readonly rows: number;
   readonly training: boolean;
@@ -342,7 +340,6 @@ function backwardTensors(
   };
 }
 
-/** The tensors of a batch. */
 export interface InputTensors {
   /** (B, T) u32. */
   tokens: Tensor;
@@ -368,7 +365,6 @@ export interface InputTensors {
   lossScale: Tensor | undefined;
 }
 
-/** Makes the tensors of a model's inputs. */
 function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
   const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
   const shape = [batchSize, sequenceLength];
@@ -435,7 +431,6 @@ export function writeInputs(
   gpu.write(inputs.weight, Float32Array.of(weight));
 }
 
-/** Bytes of a model's GPU memory, by purpose. */
 export interface ModelMemory {
   /** Parameters and their f16 copies. */
   parametersBytes: number;

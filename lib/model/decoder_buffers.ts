@@ -73,7 +73,6 @@ export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): nu
     plannedSizeBytes((make) => parameterTensors(config, make));
 }
 
-/** The limits of a decoder's GPU memory. */
 export interface DecoderMemory {
   /** All tensors together in addition to the weights, in bytes. */
   readonly limitBytes: number;
@@ -81,7 +80,6 @@ export interface DecoderMemory {
   readonly bufferBytes: number;
 }
 
-/** Whether a decoder of some extent fits. */
 export function decoderFits(config: ModelConfig, extent: DecoderExtent, memory: DecoderMemory): boolean {
   return decoderSizeBytes(config, extent) <= memory.limitBytes &&
     largestTensorBytes((make) => buildDecoder(config, extent, make)) <= memory.bufferBytes;

@@ -50,7 +50,6 @@ export class EmbeddingTable {
     return NO_ROW;
   }
 
-  /** The number of rows with a key. */
   get numOwned(): number {
     return this.#owners.reduce((count, owner) => owner === 0 ? count : count + 1, 0);
   }
@@ -60,7 +59,6 @@ export class EmbeddingTable {
     keys.set(this.#owners, this.firstRow);
   }
 
-  /** Reads the owners of {@link save}. */
   load(keys: Uint32Array): void {
     const end = this.firstRow + this.numRows;
     ensure(keys.length >= end, `${keys.length} keys`);
@@ -88,7 +86,6 @@ export interface AddressState extends Hashes {
   isDropped: boolean;
   /** Whether this begins with its first byte. */
   isAllDropped: boolean;
-  /** The number of bytes read. */
   numBytes: number;
   /** See `addressNumber`, of the bytes read. */
   number: number;

@@ -10,7 +10,6 @@ import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "./m
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
-/** The name of the address embeddings among weights. */
 export const EMBEDDING_VALUES = "address_embed.weight";
 
 /** Some address embeddings of a model with their keys and values, and some nodes of its coordinates. */
@@ -23,7 +22,7 @@ export interface EmbeddingUpdate {
   readonly values: Float32Array;
   /** (rows, K): the newest RTTs of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
   readonly history: Uint32Array;
-  /** The changed coordinates. */
+  /** Changed nodes of the coordinates. */
   readonly coordinates: NodeUpdate;
 }
 
@@ -101,11 +100,9 @@ export function embeddingUpdateOf(
 
 /** Some numbers of a row or node: their positions in the weights and in the update. */
 interface Piece {
-  /** The entry of the weights. */
   readonly name: string;
   readonly start: number;
   readonly length: number;
-  /** The array of the update. */
   readonly values: TensorArray;
   readonly at: number;
 }

@@ -24,7 +24,6 @@ import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 
-/** The arguments of {@link addHiddenStates}. */
 export interface HiddenPass {
   readonly config: ModelConfig;
   readonly extent: ModelExtent;
@@ -54,7 +53,6 @@ export interface WantedRows {
   readonly addAttention: (program: Program) => void;
 }
 
-/** The tensors of {@link HiddenPass}. */
 export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers"> {
   readonly inputs: Pick<InputTensors, "tokens" | "segmentStart" | "previous" | "embeddingRows">;
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
@@ -71,7 +69,6 @@ export interface Teacher extends SoftTargets {
   profile(): Promise<ProfileRow[]>;
 }
 
-/** The arguments of passes with a loss. */
 export interface Pass extends HiddenPass {
   readonly tensors: ModelTensors;
   readonly teacher?: Teacher | undefined;
@@ -155,13 +152,11 @@ function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): 
   return rest;
 }
 
-/** The shape arguments of the attention kernels. */
 export function attentionShape(config: ModelConfig, extent: ModelExtent) {
   const { numHeads, headDim } = config;
   return { batchSize: extent.batchSize, sequenceLength: extent.sequenceLength, numHeads, headDim };
 }
 
-/** The shape arguments of the qkNorm and rotation kernels. */
 export function ropeShape(config: ModelConfig, extent: ModelExtent) {
   const { numHeads, headDim, qkNorm: norm } = config;
   const rows = extent.batchSize * extent.sequenceLength;
@@ -205,7 +200,6 @@ function addProjections(
   addShiftKeys(program, { x: kUnshifted, earlier, previous, y: kRotated, rows, numHeads, headDim });
 }
 
-/** The name of the matrix of a block's queries, keys or values. */
 export function projectionName(layer: number, part: Projection): string {
   return `blocks.${layer}.attn.${part}_proj.weight`;
 }

@@ -28,7 +28,6 @@ export interface CoordinatesConfig {
   dropShare: number;
 }
 
-/** The name of the keys' entry in a checkpoint. */
 export const COORDINATE_KEYS = "coordinates.keys";
 /** The name of the entry of a part of `SavedCoordinates`. */
 export function nameOfCoordinates(part: string): string {
@@ -46,7 +45,6 @@ export function coordinateEntries(config: CoordinatesConfig): Map<string, number
   return new Map([[COORDINATE_KEYS, [config.nodes, 1]], ...entries]);
 }
 
-/** The coordinates of the addresses of a model. */
 export class NodeCoordinates {
   readonly #nodes: EmbeddingTable;
   #coordinates: Coordinates | undefined;
@@ -68,7 +66,6 @@ export class NodeCoordinates {
       : Coordinates.load(this.config, saved as unknown as SavedCoordinates);
   }
 
-  /** Writes the entries of a checkpoint. */
   save(weights: Map<string, TensorArray>): void {
     const keys = new Uint32Array(this.config.nodes);
     this.#nodes.save(keys);
@@ -78,7 +75,6 @@ export class NodeCoordinates {
     }
   }
 
-  /** The number of addresses with a node. */
   get numNodes(): number {
     return this.#nodes.numOwned;
   }
@@ -88,7 +84,6 @@ export class NodeCoordinates {
     return this.#nodes.row(hash1, hash2, claims);
   }
 
-  /** Fits the coordinates to the RTTs of pairs of nodes. */
   fit(pairs: Omit<KnownPairs, "numNodes">): void {
     const { nodes, rank, folds } = this.config;
     this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, { rank, numFolds: folds });

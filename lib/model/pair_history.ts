@@ -16,7 +16,6 @@ import {
 /** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest. */
 export const HISTORY_LENGTH = NUM_HISTORY_RTTS + 1;
 
-/** An RTT of a pair. */
 export interface TimedRtt {
   readonly rttCode: number;
   /** Unix seconds; null if unknown. */
@@ -38,7 +37,6 @@ function gapS(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : Math.abs(a - b);
 }
 
-/** The newest RTT codes of every pair. */
 export class PairHistory {
   /** (pairs, NUM_HISTORY_RTTS), newest first, 0 for none. */
   readonly #codes: Uint16Array;
@@ -88,7 +86,6 @@ export class PairHistory {
     return saved;
   }
 
-  /** Reads the values of {@link save}. */
   load(saved: Uint32Array): void {
     const numPairs = this.#timesS.length;
     ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);
@@ -124,7 +121,6 @@ export class SequenceMemory {
   #rtts = new Map<number, readonly TimedRtt[]>();
   #isShared = false;
 
-  /** A copy that continues from here. */
   clone(): SequenceMemory {
     const copy = new SequenceMemory();
     copy.timeS = this.timeS;

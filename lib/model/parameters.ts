@@ -80,7 +80,6 @@ function firstByteToken({ vocabulary }: ModelConfig): number {
 
 /** Share of the variance of a byte's vector that it has in common with neighbours; the rest is random. */
 const ORDINAL_SHARE = 0.7;
-/** Largest number of frequencies of the features. */
 const MAX_FREQUENCIES = 32;
 /** Scale of the decay with frequency, by which vectors of near bytes are similar. */
 const FADING_FREQUENCY = 8;

@@ -21,33 +21,26 @@ export interface Allowed {
   readonly also: ((value: number) => boolean) | undefined;
 }
 
-/** Any number within bounds. */
 export function real(least: number, most: number): Allowed {
   const wanted = most === Infinity ? `a number of at least ${least}` : `a number from ${least} to ${most}`;
   return { wanted, least, most, isWhole: false, hasNone: false, also: undefined };
 }
 
-/** A whole number within bounds. */
 export function whole(least: number, most: number): Allowed {
   return { ...real(least, most), wanted: `a whole number from ${least} to ${most}`, isWhole: true };
 }
 
-/** Numbers, and 0 for no value. */
 export function orNone(allowed: Allowed): Allowed {
   return { ...allowed, wanted: `0 or ${allowed.wanted}`, hasNone: true };
 }
 
 export const ANY: Allowed = real(-Infinity, Infinity);
-/** Two hashes. */
 export const HASHES: readonly Allowed[] = [ANY, ANY];
-/** How many there are of something. */
 export const COUNT: Allowed = whole(0, 2 ** 32);
-/** A part of a whole. */
 export const SHARE: Allowed = real(0, 1);
 export const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
 /** The first possible time and the last, Unix seconds. */
 const [LEAST_S, END_S] = [MIN_TIME_US / 1e6, END_TIME_US / 1e6 - 1];
-/** Unix seconds. */
 export const TIME: Allowed = orNone({ ...whole(LEAST_S, END_S), wanted: "a time from 1990 to 2099" });
 /** The logarithm of an RTT, ln ms: codes span 29. */
 export const LOG: Allowed = real(-64, 64);
@@ -78,7 +71,6 @@ export class Rows {
     return this.values[row * this.width + column];
   }
 
-  /** The numbers of a column. */
   column(column: number): number[] {
     return Array.from({ length: this.count }, (_, row) => this.at(row, column));
   }

@@ -37,7 +37,6 @@ const ERRORS = AGES + NUM_AGES;
 const LEAST_ERROR = 2 ** -10;
 const NUM_ERRORS = 22;
 
-/** The number of selected rows. */
 export const NUM_SELECTED_ROWS = ERRORS + NUM_ERRORS;
 
 /** The rows of the token that predicts the first byte of an RTT code. */

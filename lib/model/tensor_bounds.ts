@@ -181,7 +181,6 @@ function* faultsOfPoolWeights(weights: Float64Array): Generator<string> {
   }
 }
 
-/** What is remembered of pairs and addresses. */
 function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Generator<string> {
   const [range, pairs, rtts, ends, usual, all, failureWeights, age] =
     (["range", "pairs", "rtts", "ends", "usual", "all", "failureWeights", "age"] as const).map(rows);
@@ -208,7 +207,6 @@ function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Gener
 /** The largest rounding error of a sum of float32 numbers. */
 const MOST_ROUNDING = 1e-3;
 
-/** Measurements, and those without a reply. */
 function* faultsOfTries(ends: Rows, pairs: Rows): Generator<string> {
   const first = HASHES.length;
   for (const each of [ends, pairs]) {

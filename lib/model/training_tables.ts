@@ -31,7 +31,6 @@ const metadataSchema = z.object({
   isTruncated: z.boolean(),
 });
 
-/** The content of the file. */
 export function trainingDataContent({ adaptation, ...trained }: TrainingData): SafetensorsContent {
   const [{ tensors, shapes, metadata }, adapted] = [contentOf(trained), adaptationContent(adaptation)];
   return {

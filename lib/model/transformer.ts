@@ -38,7 +38,6 @@ import type { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "./address_embeddings.ts";
 import { readParameterLike, writeParameters } from "./parameters.ts";
 
-/** The options of uploading a batch. */
 interface BatchUse {
   /** Whether shares of the address embeddings are hidden. */
   isTraining?: boolean;
@@ -264,7 +263,6 @@ export class Transformer {
     };
   }
 
-  /** Frees the model's GPU memory. */
   destroy(): void {
     for (const tensor of this.#pass.tensors.all) tensor.buffer.destroy();
   }

@@ -36,13 +36,11 @@ import {
   writeSafetensors,
 } from "../io/safetensors.ts";
 
-/** The file's name in its folder. */
 export const UPDATE_FILE = "rows.safetensors";
 const ROW_NUMBERS = "address_embed.rows";
 const NODE_NUMBERS = "coordinates.numbers";
 const NODE_VALUES = "coordinates.values";
 
-/** Whether a folder holds an adapted checkpoint. */
 export function isAdapted(path: string): boolean {
   return exists(join(path, UPDATE_FILE));
 }

@@ -50,13 +50,11 @@ export interface CheckpointContent {
   optimizer: Map<string, Float32Array>;
   /** The model's training data; undefined if not known. */
   trainingData?: TrainingData | undefined;
-  /** The tensors of its pool, if it has one. */
   pool?: Tensors | undefined;
 }
 
 /** A checkpoint with all that is needed to continue training. */
 export interface ResumableCheckpoint extends LoadedCheckpoint {
-  /** The optimizer's state by name. */
   optimizer: Map<string, Float32Array>;
 }
 
@@ -212,7 +210,6 @@ const stateSchema = z.object({
 
 /** The content of `state.json`. */
 export interface CheckpointState extends Omit<z.infer<typeof stateSchema>, "config"> {
-  /** The run's whole configuration. */
   config: RunConfig;
 }
 
@@ -223,7 +220,6 @@ export function engineOf({ engine = "deno" }: Pick<CheckpointState, "engine">): 
 
 /** The base of an adapted checkpoint. */
 export interface AdaptedFrom {
-  /** The base checkpoint's folder. */
   readonly base: string;
   /** SHA-256 of its model.safetensors. */
   readonly baseSha256: string;
@@ -233,7 +229,6 @@ export interface AdaptedFrom {
 export interface LoadedCheckpoint {
   /** The folder it was read from. */
   directory: string;
-  /** The run's whole configuration. */
   config: RunConfig;
   /** Step, losses, checksums and what else the run needs to continue. */
   state: CheckpointState;
@@ -241,13 +236,11 @@ export interface LoadedCheckpoint {
   weights: Map<string, TensorArray>;
   /** Its training data; undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;
-  /** The tensors of its pool, if it has one. */
   pool?: Tensors | undefined;
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
-/** Writes `state.json` into a folder. */
 export function writeState(folder: string, state: CheckpointState): void {
   const content = { formatVersion: FORMAT_VERSION, ...state };
   writeJsonAtomic(join(folder, STATE_FILE), { sha256: stateSha256(content), ...content });

@@ -31,7 +31,6 @@ import type { RunStart } from "./run_start.ts";
 import { ConfigError, UserError } from "../base/errors.ts";
 import { loadCheckpoint } from "./checkpoint.ts";
 
-/** Options of {@link openModel}. */
 interface ModelOptions {
   config: RunConfig;
   seed: number;

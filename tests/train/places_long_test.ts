@@ -154,8 +154,8 @@ Deno.test("a model with places is adapted to an address that it never met; answe
 Deno.test("an exported site knows the same places less exactly, within its limit", () => {
   const checkpoint = readCheckpoint(checkpointOf(run, STEPS));
   assertEquals(siteCheckpoint(checkpoint), checkpoint);
-  const bytes = 4 * (checkpoint.config.model.places?.tableSize ?? 0);
+  const bytes = 3 * (checkpoint.config.model.places?.tableSize ?? 0);
   const smaller = siteCheckpoint(checkpoint, 0.6 * bytes);
-  assertLess(4 * (smaller.config.model.places?.tableSize ?? Infinity), 0.6 * bytes);
-  assertEquals(smaller.weights.get(PLACE_TABLE)?.length, smaller.config.model.places?.tableSize);
+  assertLess(3 * (smaller.config.model.places?.tableSize ?? Infinity), 0.6 * bytes);
+  assertEquals(smaller.weights.get(PLACE_TABLE)?.length, 3 * (smaller.config.model.places?.tableSize ?? 0));
 });

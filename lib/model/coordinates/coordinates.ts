@@ -21,7 +21,6 @@ const NUM_NUMBERS = 6;
 /** The error if all scales agree, as a share of the nodes' error (ASSUMPTION). */
 const LEAST_SHARE = 0.2;
 
-/** An estimate of an RTT. */
 interface CoordinateEstimate {
   readonly rttMs: number;
   /**
@@ -51,7 +50,6 @@ export interface SavedCoordinates {
   readonly fits: Float32Array;
 }
 
-/** The shapes of {@link SavedCoordinates}. */
 export function coordinateShapes(
   { nodes, folds, rank }: CoordinateSize,
 ): Record<keyof SavedCoordinates, number[]> {
@@ -235,7 +233,6 @@ const LEAST_ERROR = 5e-4;
 /** How often each node is solved for on the first scale. */
 const NUM_SWEEPS = 30;
 
-/** The options of fitting coordinates. */
 interface FitOptions {
   /** Factorisations that each leave out a part of the pairs: an even number from 4 to 30 (default 4). */
   numFolds?: number | undefined;
@@ -277,7 +274,6 @@ function rounded({ knee, regularisation }: CoordinateSettings): CoordinateSettin
   return { knee: Math.fround(knee), regularisation: Math.fround(regularisation) };
 }
 
-/** The other fold of a couple. */
 function partnerOf(fold: number): number {
   return fold ^ 1;
 }

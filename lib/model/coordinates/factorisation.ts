@@ -96,7 +96,6 @@ const CLOSER_SCALES = 2;
 /** Stored minus the component of a node that was located and not fitted: all values are below {@link UNKNOWN}. */
 const LOCATED = UNKNOWN - 1;
 
-/** The estimate of a pair. */
 interface LogEstimate {
   /** Natural logarithm of the RTT in ms. */
   readonly log: number;
@@ -104,7 +103,6 @@ interface LogEstimate {
   readonly spread: number;
 }
 
-/** The coordinates of a node. */
 export interface NodeVector {
   /** (scales, 1 + rank): a bias and a vector for each scale. */
   readonly vectors: Float32Array;
@@ -118,11 +116,9 @@ export interface LocatedNodeVector extends NodeVector {
   readonly error: number;
 }
 
-/** The content of a factorisation. */
 export interface Factors {
   /** The scales' powers, see {@link toScale}. */
   readonly powers: readonly number[];
-  /** The settings of fitting nodes. */
   readonly options: VectorOptions;
   /** (nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
@@ -132,11 +128,9 @@ export interface Factors {
   readonly range: Float32Array;
 }
 
-/** Factors of all nodes. */
 export class Factorisation {
   readonly #width: number;
 
-  /** @param factors See {@link Factors}. */
   constructor(readonly factors: Factors) {
     this.#width = factors.options.rank + 1;
   }
@@ -183,7 +177,6 @@ export class Factorisation {
     });
   }
 
-  /** The coordinates of a node. */
   vectorOf(node: number): NodeVector {
     const { powers, vectors, components } = this.factors;
     const length = powers.length * this.#width;

@@ -21,7 +21,6 @@ const POSITIVE_SHARE = 0.25;
 /** Factor on the regularisation of biases; it gives the smallest errors on campaigns, where many nodes have few pairs. */
 const BIAS_REGULARISATION = 3;
 
-/** The options of fitting vectors. */
 export interface VectorOptions {
   /** Length of the vectors, without the bias. */
   readonly rank: number;
@@ -47,7 +46,6 @@ export class NodeSolver {
   readonly #weights = new Float64Array(4);
   #numRows = 0;
 
-  /** @param options See {@link VectorOptions}. */
   constructor(options: VectorOptions) {
     this.#options = options;
     const width = options.rank + 1;

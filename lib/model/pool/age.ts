@@ -37,7 +37,6 @@ export interface AgeCurve {
   readonly shares: readonly number[];
 }
 
-/** The tensor of a curve. */
 export const AGE: Tensor = ["pool.age", [real(60, 1e9), ...WIDTHS.map(() => SHARE)]];
 
 /**
@@ -49,18 +48,15 @@ export const USUAL_AGE: AgeCurve = {
   shares: [0.289, 0.001, 0.038, 0.617, 0.03, 0.0245, 0.0005],
 };
 
-/** The numbers of {@link AGE}. */
 export function ageTensor({ changeS, shares }: AgeCurve): Float32Array {
   return Float32Array.of(changeS, ...shares);
 }
 
-/** The curve of {@link AGE}. */
 export function ageCurveOf([changeS, ...shares]: Float32Array): AgeCurve {
   const sum = shares.reduce((a, b) => a + b, 0);
   return { changeS, shares: shares.map((share) => share / sum) };
 }
 
-/** What may have happened to a path. */
 export interface AgeShares {
   /** P(RTTs of the pair say nothing any more). */
   readonly replaced: number;

@@ -12,7 +12,6 @@ import { pairRtts } from "./forecasts/pair_rtts.ts";
 import { indexOfCode, type Kernel, KernelMixture, NUM_CODES } from "./kernel_mixture.ts";
 import { kindOf } from "./question_kinds.ts";
 
-/** A later result of a pair. */
 export interface AgeCase {
   /** The RTTs from before, the nearest first. */
   readonly ofPair: readonly PairRtt[];

@@ -27,7 +27,6 @@ export interface Forecast {
 /** Known RTTs that bear on the one to predict. All logarithms are of ms. */
 export interface KnownOfQuestion {
   readonly ends: PairEnds;
-  /** The hashes of the source and of the destination. */
   readonly hashes: readonly [Hashes, Hashes];
   /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, the nearest in time first. */
   readonly ofPair: readonly PairRtt[];
@@ -45,13 +44,10 @@ export interface KnownOfQuestion {
   readonly knowsPlaces: boolean;
   /** RTTs from the source in the context, to other destinations. */
   readonly inContext: readonly number[];
-  /** Usual RTTs of all pairs. */
   readonly ofAll: readonly number[];
-  /** What was learned of the training data. */
   readonly recall: <T>(memory: Memory<T>) => T;
 }
 
-/** An RTT of the pair. */
 export interface PairRtt {
   /** ln ms. */
   readonly log: number;
@@ -86,7 +82,6 @@ export interface TrainingPair extends PairEnds {
   readonly rttsMs: readonly number[];
 }
 
-/** The width of kernels around usual RTTs. */
 export const USUAL_WIDTH: number = 2 ** -3.5;
 
 /** Kernels around each logarithm with equal shares, by the weight of each width; around those of all pairs if there are none. */

@@ -63,7 +63,6 @@ function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
   }));
 }
 
-/** The component of even mass. */
 export const EVEN: number = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 1);
 /** The number of components, that of the model, 0, included. */
 export const NUM_COMPONENTS: number = EVEN + 1;
@@ -75,7 +74,6 @@ export function usableComponents(hasPair: boolean): boolean[] {
   );
 }
 
-/** The columns of the tensors of the weights. */
 export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
   [name, { length }],
 ) => [name, Array(length / NUM_KINDS).fill(SHARE)]);

@@ -10,7 +10,6 @@
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 
-/** The number of canonical RTT codes. */
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
 /** Codes that a wide kernel does not tell apart; above 1.024 ms they span 0.4 to 0.8 %. */
 export const BLOCK_CODES = 8;
@@ -56,13 +55,11 @@ export function logOfCode(code: number): number {
   return LOGS[indexOfCode(code)];
 }
 
-/** A Laplace kernel. */
 export interface Kernel {
   /** Its centre, ln ms. */
   readonly log: number;
   /** The mean distance from the centre. */
   readonly width: number;
-  /** Its mass. */
   readonly mass: number;
 }
 

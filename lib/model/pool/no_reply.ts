@@ -49,7 +49,6 @@ function logit(p: number): number {
   return Math.log(p / (1 - p));
 }
 
-/** The number of kinds of questions. */
 export const NUM_FAILURE_KINDS = 5;
 
 /** The kind of a question: 4 if its pair was measured, else 2 if its source was, plus 1 if its destination was. */
@@ -65,7 +64,6 @@ export interface FailureCase {
   readonly ofModel: number;
   readonly share: number;
   readonly isFailed: boolean;
-  /** How much it counts. */
   readonly weight: number;
 }
 

@@ -60,7 +60,6 @@ const [LEAST_PASSES, MOST_PASSES, MAX_STEPS] = [20, 200, 4e6];
 /** Vectors of an address as a source and as a destination. */
 type Factor = readonly [x: Float64Array, y: Float64Array];
 
-/** Vectors of addresses. */
 export class PairFactors {
   readonly #factors = new Map<number, Factor>();
 

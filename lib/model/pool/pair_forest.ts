@@ -21,13 +21,11 @@ import {
 } from "./placed_pairs.ts";
 import { FeatureRows, type ForestArrays, type ForestSize, LEAF, RandomForest } from "./random_forest.ts";
 
-/** A pair and some of its RTTs. */
 export type MeasuredPair = Omit<TrainingPair, "hashes">;
 
 /** At most 1,024 leaves a tree: 1 MB. */
 const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: 8 };
 
-/** The tensors of a forest and of the kriging beside it. */
 const FOREST_TENSORS = {
   regression: ["pool.regression", [LOG, real(0, 1), LOG]],
   excessHashes: ["pool.excess_hashes", HASHES, "U32"],

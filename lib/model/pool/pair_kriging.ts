@@ -50,7 +50,6 @@ const ADDRESS_LENGTH: Allowed = {
   also: (length) => length === 4 || length === 16,
 };
 
-/** The tensors of a process. */
 export const KRIGING_TENSORS = {
   kernel: ["pool.kriging_kernel", Array(KERNEL_LENGTH).fill(real(0, 2 ** 20))],
   /** The length of the address and its bytes. */
@@ -59,20 +58,17 @@ export const KRIGING_TENSORS = {
   pairs: ["pool.kriging_pairs", [COUNT, COUNT, ANY]],
 } as const satisfies Record<string, Tensor>;
 
-/** Those tensors. */
 interface KrigingArrays {
   readonly kernel: Float32Array;
   readonly ends: Uint8Array;
   readonly pairs: Float32Array;
 }
 
-/** An end of a pair. */
 interface End {
   readonly address: Uint8Array;
   readonly place: LocatedPlace;
 }
 
-/** The pairs of a process. */
 export class PairKriging {
   readonly #endsByRole: readonly (readonly End[])[];
   /** How similar the ends of recent questions are to those of their role. */
@@ -178,7 +174,6 @@ class Sample {
   }
 }
 
-/** The ends of pairs in one role. */
 class RoleEnds {
   readonly ends: readonly End[];
   /** The place in `ends` of that of each pair. */

@@ -19,7 +19,6 @@ export interface PairEnds {
   destination: string;
 }
 
-/** A measurement of a pair. */
 export interface PairMeasurement extends PairEnds {
   /** Null if there was no reply, from which nothing is learned. */
   rttMs: number | null;
@@ -27,7 +26,6 @@ export interface PairMeasurement extends PairEnds {
   isRepeated?: boolean;
 }
 
-/** The places of both ends. */
 export function placesOf(placeOf: PlaceOf, { source, destination }: PairEnds) {
   return [placeOf(source) ?? NOWHERE, placeOf(destination) ?? NOWHERE] as const;
 }
@@ -39,7 +37,6 @@ interface Excess {
 }
 const NONE: Readonly<Excess> = { sum: 0, count: 0 };
 
-/** An end of a pair. */
 interface End {
   readonly place: LocatedPlace;
   /** The excess of its country, its AS and itself, in this role. */
@@ -48,7 +45,6 @@ interface End {
   readonly added: Excess;
 }
 
-/** A pair. */
 export interface Pair {
   readonly km: number;
   readonly source: End;
@@ -76,7 +72,6 @@ const MAX_SAVED = 2 ** 15;
 /** Of `featuresOf`: six of each end, and six of the pair. */
 export const NUM_FEATURES = 18;
 
-/** Excesses and the regression on the distance, as tensors. */
 export interface SavedExcesses {
   /** base, slope, median. */
   readonly regression: Float32Array;
@@ -112,7 +107,6 @@ export class PlacedPairs {
   #slope = 0;
   #median = 0;
 
-  /** @param saved The result of {@link save}. */
   constructor(readonly placeOf: PlaceOf, saved?: SavedExcesses) {
     if (!saved) return;
     this.#isLoaded = true;
@@ -149,7 +143,6 @@ export class PlacedPairs {
     return true;
   }
 
-  /** Learns one more measurement. */
   observe(measurement: PairMeasurement): void {
     const pair = this.#add(measurement);
     if (!pair || measurement.isRepeated) return;

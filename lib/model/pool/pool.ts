@@ -54,13 +54,11 @@ export const POOL_TENSORS = {
   pairTries: ["pool.pair_tries", [...HASHES, COUNT, COUNT], "U32"],
 } as const satisfies Record<string, Tensor>;
 
-/** All tensors of a pool. */
 export const POOL_COLUMNS: readonly Tensor[] = [
   ...WEIGHT_TENSORS,
   ...[POOL_TENSORS, ...[...MEMORIES].map(({ tensors }) => tensors)].flatMap(Object.values<Tensor>),
 ];
 
-/** The shapes of a pool's tensors. */
 export function poolShapes(tensors: Tensors): Map<string, number[]> {
   return new Map(
     POOL_COLUMNS.map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]),
@@ -78,7 +76,6 @@ export function pooledProbability(mixed: number, numCodes: number): number {
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
 
-/** A question. */
 export interface PooledQuestion {
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
@@ -123,7 +120,6 @@ export interface PooledForecast {
 
 type Recall = KnownOfQuestion["recall"];
 
-/** A pool of one checkpoint. */
 export class Pool {
   readonly #tensors: Tensors;
   readonly #embeddings: AddressEmbeddings | undefined;
@@ -392,7 +388,6 @@ export class Pool {
     return [Math.min(first, around[0]), Math.max(end, around[1])];
   }
 
-  /** The known RTTs that bear on a question. */
   known(question: PooledQuestion, recall = this.#recall): KnownOfQuestion {
     const { source, destination, context } = question;
     const ofPair = this.#rttsOf(question);

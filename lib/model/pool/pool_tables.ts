@@ -41,7 +41,6 @@ interface Rtt {
   readonly timeS: number;
 }
 
-/** An address. */
 interface PoolEnd {
   readonly name: string;
   readonly hashes: Hashes;
@@ -121,7 +120,6 @@ export class PoolTables {
     pair.stride *= 2;
   }
 
-  /** Whether there is nothing to remember. */
   get isEmpty(): boolean {
     return this.#greatest === 0;
   }

@@ -15,10 +15,8 @@ const CONTEXTS = [1, 5];
 const NUM_PAIR_KINDS = (COUNTS.length + 1) * (SPREADS.length + 1) * (GAPS_S.length + 2);
 /** Which ends are known: both; of fewer, also whether the places of the others are known. */
 const BOTH = 3;
-/** The number of kinds. */
 export const NUM_KINDS: number = NUM_PAIR_KINDS + (2 * BOTH + 1) * (CONTEXTS.length + 1);
 
-/** A kind of question. */
 export interface Kind {
   /** Which weights it has. */
   readonly number: number;

@@ -20,14 +20,12 @@ const MAX_BINNED = 4096;
 /** The share of the features among which a split is chosen. */
 const FEATURE_SHARE = 0.4;
 
-/** Rows of features. */
 export interface ForestRows {
   /** For each feature a value per row; NaN for a missing one. */
   readonly columns: readonly Float32Array[];
   readonly targets: Float64Array;
 }
 
-/** The size of a forest. */
 export interface ForestSize {
   readonly numTrees: number;
   readonly maxDepth: number;
@@ -36,7 +34,6 @@ export interface ForestSize {
   readonly numKept: number;
 }
 
-/** The trees of a forest as arrays. */
 export interface ForestArrays {
   /** The row of each tree's first node, (trees). */
   readonly roots: Uint32Array;
@@ -98,12 +95,10 @@ export class RandomForest {
   }
 }
 
-/** Collects the rows of a forest. */
 export class FeatureRows {
   readonly #features: number[][] = [];
   readonly #targets: number[] = [];
 
-  /** Adds a row. */
   add(features: number[], target: number): void {
     this.#features.push(features);
     this.#targets.push(target);
