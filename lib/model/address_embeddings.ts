@@ -35,7 +35,13 @@ import {
 import { PairHistory, SequenceMemory, timedHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import { lightFloorMs } from "../data/addresses/light_floor.ts";
-import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
+import {
+  addressNumber,
+  lengthOf,
+  type LocatedPlace,
+  NOWHERE,
+  PlaceTable,
+} from "../data/addresses/place_table.ts";
 import {
   type KnownRtt,
   rowsBeforeFirstByte,
@@ -224,7 +230,7 @@ export class AddressEmbeddings {
   #placeRows(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number[] {
     if (!this.#places || !this.#prefixes) return [];
     const prefixes = this.#prefixes;
-    const paths = [source, destination].map((state) => this.#pathOf(state, state.number, state.length));
+    const paths = [source, destination].map((state) => this.#pathOf(state));
     const rows = new Array<number>(NUM_PLACE_ROWS).fill(NO_ROW);
     [source, destination].forEach((state, end) => {
       const numVisible = this.#numVisible(state, { isTraining, context });
@@ -243,22 +249,22 @@ export class AddressEmbeddings {
   }
 
   /** The path of an address. An address whose place is wrong has only its AS. */
-  #pathOf(hashes: Hashes, number: number, length: 4 | 16): PlacePath {
-    const known = this.#paths.get(hashes.hash1);
-    if (known?.hash2 === hashes.hash2) return known.path;
-    const found = this.#places?.locate(number, length) ?? NOWHERE;
-    const key = misplacedKey(this.#seed, hashes);
+  #pathOf(address: AddressState): PlacePath {
+    const known = this.#paths.get(address.hash1);
+    if (known?.hash2 === address.hash2) return known.path;
+    const found = this.#places?.locate(address.number, address.length) ?? NOWHERE;
+    const key = misplacedKey(this.#seed, address);
     const isMisplaced = this.#prefixes?.row(key.hash1, key.hash2) !== NO_ROW;
     const path = pathOf(this.#seed, isMisplaced ? { ...NOWHERE, asNumber: found.asNumber } : found);
     if (this.#paths.size === MAX_PATHS) this.#paths.clear();
-    this.#paths.set(hashes.hash1, { hash2: hashes.hash2, path });
+    this.#paths.set(address.hash1, { hash2: address.hash2, path });
     return path;
   }
 
   /** The node of an address's place, the most specific that has coordinates; `NO_ROW` for none. */
   #placeNode(state: AddressState, use: Pick<RowUse, "isTraining" | "context">): number {
     const { coordinates } = this;
-    const { steps } = this.#pathOf(state, state.number, state.length);
+    const { steps } = this.#pathOf(state);
     const numVisible = this.#numVisible(state, use);
     for (const step of NODE_STEPS) {
       const key = steps[step];
@@ -279,9 +285,7 @@ export class AddressEmbeddings {
 
   #claimPlaces(source: Uint8Array, destination: Uint8Array): void {
     if (!this.#places) return;
-    const paths = [source, destination].map((address) =>
-      this.#pathOf(this.#walk(address), addressNumber(address), address.length === 4 ? 4 : 16)
-    );
+    const paths = [source, destination].map((address) => this.#pathOf(this.#walk(address)));
     const keys = [...paths.flatMap(({ steps }) => steps), ...pairKeysOf(this.#seed, paths[0], paths[1])];
     for (const key of keys) if (key) this.#prefixes?.row(key.hash1, key.hash2, true);
   }
@@ -306,14 +310,12 @@ export class AddressEmbeddings {
   }
 
   #stepsOf(address: Uint8Array): readonly (Hashes | undefined)[] {
-    if (!this.#places) return [];
-    const length = address.length === 4 ? 4 : 16;
-    return this.#pathOf(this.#walk(address), addressNumber(address), length).steps;
+    return this.#places ? this.#pathOf(this.#walk(address)).steps : [];
   }
 
   /** The place of an address in the table of places, also if it is known to be wrong. */
   placeOf(address: Uint8Array): LocatedPlace | undefined {
-    return this.#places?.locate(addressNumber(address), address.length === 4 ? 4 : 16);
+    return this.#places?.locate(addressNumber(address), lengthOf(address));
   }
 
   /** Whether the place of an address is known to be wrong. @param options `claims`: makes it known. */
@@ -418,7 +420,7 @@ export class AddressEmbeddings {
 
   /** Reads the bytes of an address. @param visit Called after each byte. */
   #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): AddressState {
-    const state = this.begin(address.length === 4 ? 4 : 16);
+    const state = this.begin(lengthOf(address));
     for (const byte of address) {
       advance(state, byte);
       visit(state);

@@ -6,7 +6,13 @@
  */
 import { ensure } from "../base/errors.ts";
 import { mix } from "../base/random.ts";
-import { cellOf, distanceKm, type LocatedPlace, NUMBER_BYTES } from "../data/addresses/place_table.ts";
+import {
+  cellOf,
+  distanceKm,
+  lengthOf,
+  type LocatedPlace,
+  NUMBER_BYTES,
+} from "../data/addresses/place_table.ts";
 
 /** Stands for the row of a key without one. */
 export const NO_ROW = 0xffffffff;
@@ -134,7 +140,7 @@ export function advance(state: AddressState, byte: number): void {
 
 /** The hashes of a whole address with seed 0. */
 export function hashesOf(address: Uint8Array): Hashes {
-  const state = beginAddress(0, address.length === 4 ? 4 : 16);
+  const state = beginAddress(0, lengthOf(address));
   for (const byte of address) advance(state, byte);
   return state;
 }
