@@ -41,7 +41,7 @@ export const SHARE: Allowed = real(0, 1);
 export const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
 /** The first possible time and the last, Unix seconds. */
 const [LEAST_S, END_S] = [MIN_TIME_US / 1e6, END_TIME_US / 1e6 - 1];
-export const TIME: Allowed = orNone({ ...whole(LEAST_S, END_S), wanted: "a time from 1990 to 2099" });
+export const TIME: Allowed = { ...whole(LEAST_S, END_S), wanted: "a time from 1990 to 2099" };
 /** The logarithm of an RTT, ln ms: codes span 29. */
 export const LOG: Allowed = real(-64, 64);
 /** The largest difference of logarithms of RTTs. */

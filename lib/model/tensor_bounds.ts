@@ -59,7 +59,7 @@ const WORDS = [
 ];
 const TENSORS: readonly Tensor[] = [
   ...WORDS.map((name): Tensor => [name, [], "U32"]),
-  [PAIR_HISTORY, [...Array.from({ length: HISTORY_LENGTH - 1 }, () => orNone(CODE)), TIME], "U32"],
+  [PAIR_HISTORY, [...Array.from({ length: HISTORY_LENGTH - 1 }, () => orNone(CODE)), orNone(TIME)], "U32"],
   [PLACE_TABLE, [], "U8"],
   [nameOfCoordinates("fits"), FIT],
   // Optimizer states, by the end of their names.

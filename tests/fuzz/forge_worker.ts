@@ -40,7 +40,8 @@ async function outcomeOf(ask: () => Promise<string[]>): Promise<Pick<Outcome, "k
     // The service tells its callers that a fault of the model is not theirs.
     const error = thrown instanceof Error && thrown.cause instanceof UserError ? thrown.cause : thrown;
     if (!(error instanceof UserError)) return { kind: "fault", message: Deno.inspect(error) };
-    const isClear = /^Cannot [^\n]+$/.test(error.message);
+    // A fault of a question names the key.
+    const isClear = /^(\w+: )?Cannot [^\n]+$/.test(error.message);
     return { kind: isClear ? "error" : "fault", message: error.message };
   }
 }

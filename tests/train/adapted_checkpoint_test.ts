@@ -71,9 +71,6 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
     const pair = [NEW_ADDRESS, KNOWN[3]] as const;
     assertEquals(estimateOf({ config: model, weights: found.weights }, pair)?.isOfBoth, true);
     assertEquals(estimateOf({ config: model, weights: base.weights }, pair)?.isOfBoth, false);
-    const another = { ...update.coordinates, nodes: Uint32Array.of(16) };
-    writeUpdate(path, { ...update, coordinates: another }, { from: baseOf(base), config: model });
-    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "is 16, expected numbers below 16");
   }, tinyLocatedModel()));
 
 Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of a checkpoint that does not say them", () =>
@@ -93,9 +90,6 @@ Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of
     assertEquals(trainingData?.summary, checkpoint.trainingData?.summary);
     assertEquals(trainingData?.adaptation?.summary, summary);
     assertEquals(trainingData?.adaptation?.known.columns, adaptation.known.columns);
-    const forged = { ...adaptation, summary: { ...summary, measurements: 1.5 } };
-    writeUpdate(path, update, { from: baseOf(checkpoint), config: model, adaptation: forged });
-    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "measurements: found 1.5");
   }));
 
 Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or another one", () =>
