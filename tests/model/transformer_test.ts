@@ -12,7 +12,7 @@ import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
 import { halfModelTolerance, modelTolerance } from "../tolerances.ts";
 import { largest, readGradients, tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
-import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
+import { RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
 
 const BATCH_SIZE = 3;
 const WEIGHT = 0.25;
@@ -145,31 +145,6 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice(
-  "a model of shorter sequences gives the first losses of longer ones",
-  async ({ registry }) => {
-    const config = tinyConfig();
-    const T = config.sequenceLength;
-    const batch = tinyBatch(config, 1);
-    const short = await Transformer.create(registry, config, {
-      batchSize: 1,
-      training: false,
-      sequenceLength: 5,
-    });
-    short.load(toFloat32(tinyWeights(config)));
-    const cut = {
-      tokens: batch.tokens.slice(0, 5),
-      targets: batch.targets.slice(0, 5),
-      lossMask: batch.lossMask.slice(0, 5),
-      segmentStart: batch.segmentStart.slice(0, 5),
-    };
-    const { losses } = referenceForward(config, tinyWeights(config), batch);
-    assertEquals(losses.length, T);
-    const actual = await short.evaluateLosses(cut);
-    assertClose(actual, losses.slice(0, 5), modelTolerance(config, largest(losses)), "losses");
-  },
-);
-
 testOnDevice("weights() gives back what load() took, to the last bit", async ({ registry }) => {
   const config = tinyConfig({ vocabulary: "v1" });
   const model = await tinyModel(registry, config);
@@ -267,32 +242,7 @@ Deno.test("planModelMemory() of f16 has smaller activations, and copies of the w
   }
 });
 
-const TESTED_ORDERS: Field[][] = [["result", "source", "destination"], [
-  "source",
-  "destination",
-  "result",
-]];
-
-Deno.test("markRttBytes() marks the targets that are the bytes of an RTT code", () => {
-  const tokens = new Uint16Array(30);
-  const writer = new TokenWriter(tokens);
-  const addresses = { source: Uint8Array.of(8, 8, 8, 8), destination: Uint8Array.of(9, 9, 9, 9) };
-  for (const [i, order] of TESTED_ORDERS.entries()) {
-    writer.write({ ...addresses, rttCode: 1000 + i, timeS: null }, order);
-  }
-  assertEquals(decodeTokens(tokens.subarray(0, writer.at)).length, 2);
-  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
-  const segmentStart = tokens.map(() => 0);
-  const lossMask = Uint8Array.from(tokens, (_, i) => Number(i < writer.at));
-  const marked = markRttBytes({ tokens, targets, lossMask, segmentStart }, 30);
-  const starts = [...tokens.keys()].filter((i) => tokens[i] === RTT_START && i < writer.at);
-  assertEquals(starts, [1, 25]);
-  const expected = lossMask.slice();
-  for (const start of starts) expected.set([2, 3], start);
-  assertEquals(marked, expected);
-});
-
-Deno.test("markRttBytes() sees neither over a segment's start nor over a sequence's", () => {
+Deno.test("markRttBytes() marks the bytes of RTT codes, neither over a segment's start nor over a sequence's", () => {
   const batch = {
     tokens: Uint16Array.of(20, RTT_START, 30, RTT_START, 40, RTT_START),
     targets: new Uint16Array(6),
