@@ -79,36 +79,27 @@ export function saveCheckpoint(
   return directory;
 }
 
+interface ReadOptions {
+  /** Called with a line for the user when a damaged checkpoint is skipped. */
+  onNote?: (line: string) => void;
+}
+
 /**
  * Reads the weights and configuration of a checkpoint.
  *
  * @param path A run directory, its `checkpoints` folder, one checkpoint's folder, or that of an adapted one.
- * @param options `onNote` is called with a line for the user when a damaged checkpoint is skipped.
  * @throws {UserError} If there is no checkpoint.
  * @throws {FormatError} If it is damaged and there is no earlier one.
  */
-export function loadCheckpoint(
-  path: string,
-  options: { onNote?: (line: string) => void } = {},
-): LoadedCheckpoint {
+export function loadCheckpoint(path: string, options: ReadOptions = {}): LoadedCheckpoint {
   return orReplacing(
     path,
     () => isAdapted(path) ? loadAdapted(path, readCheckpoint) : loadFrom(path, readCheckpoint, options),
   );
 }
 
-/**
- * Reads a checkpoint with its optimizer state.
- *
- * @param path As for {@link loadCheckpoint}.
- * @param options `onNote`: as for {@link loadCheckpoint}.
- * @throws {UserError} If there is no checkpoint.
- * @throws {FormatError} If it is damaged and there is no earlier one.
- */
-export function loadResumable(
-  path: string,
-  options: { onNote?: (line: string) => void } = {},
-): ResumableCheckpoint {
+/** As {@link loadCheckpoint}, with the optimizer's state, which an adapted checkpoint does not have. */
+export function loadResumable(path: string, options: ReadOptions = {}): ResumableCheckpoint {
   if (isAdapted(path)) {
     throw new UserError(
       `Cannot resume from ${path}: it holds changed embeddings only, expected a checkpoint of a run; use --init-from`,
@@ -118,16 +109,14 @@ export function loadResumable(
 }
 
 /**
- * Reads the latest whole checkpoint of a run with its optimizer state.
+ * The latest whole checkpoint of a run with its optimizer state; undefined if the run has none.
  *
- * @param checkpointsDir The folder of all checkpoints of the run; it may not exist.
- * @param options `onNote`: as for {@link loadCheckpoint}.
- * @returns The checkpoint, or undefined if the run has none.
+ * @param checkpointsDir The folder of the run's checkpoints; it may not exist.
  * @throws {FormatError} If there are checkpoints and all are damaged.
  */
 export function loadForResume(
   checkpointsDir: string,
-  options: { onNote?: (line: string) => void } = {},
+  options: ReadOptions = {},
 ): ResumableCheckpoint | undefined {
   if (!hasCheckpoints(checkpointsDir)) return undefined;
   return firstWhole(newestFirst(checkpointsDir), readResumable, options.onNote);
@@ -202,11 +191,7 @@ function orReplacing<T>(path: string, read: () => T): T {
   }
 }
 
-function loadFrom<T>(
-  path: string,
-  read: (folder: string) => T,
-  options: { onNote?: (line: string) => void },
-): T {
+function loadFrom<T>(path: string, read: (folder: string) => T, options: ReadOptions): T {
   const { folders, isSingle } = candidates(path);
   if (folders.length === 0) throw noCheckpoint(path);
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);

@@ -91,7 +91,6 @@ export function checkpointFiles(folder: string): string[] {
 /**
  * Reads a checkpoint's weights and state.
  *
- * @param directory Its folder.
  * @throws {UserError} If a file is missing, or of a later format version.
  * @throws {FormatError} If it is damaged.
  */
@@ -119,13 +118,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
   };
 }
 
-/**
- * Reads what a checkpoint was trained on.
- *
- * @param directory Its folder. @param state The content of its `state.json`.
- * @returns Undefined for a checkpoint of an older version.
- * @throws {FormatError} If the table is damaged.
- */
+/** What a checkpoint was trained on; undefined for one of an older version. @throws {FormatError} If the table is damaged. */
 export function readTrainingData(
   directory: string,
   state: CheckpointState = readState(directory),

@@ -38,9 +38,7 @@ export class RidgeSum {
   /**
    * Adds four rows at once, which is faster than one after the other.
    *
-   * @param features (4, n).
-   * @param targets (4,).
-   * @param weights (4,): the weight of each row; 0 leaves it out.
+   * @param features (4, n). @param targets (4,). @param weights (4,); 0 leaves a row out.
    */
   addFour(features: Float64Array, targets: Float64Array, weights: Float64Array): void {
     const n = this.numFeatures;

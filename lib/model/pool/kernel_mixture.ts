@@ -114,9 +114,7 @@ export class KernelMixture {
   /**
    * Adds the probability of every code to an array.
    *
-   * @param out (codes).
-   * @param factor Its multiplier.
-   * @param everywhere Added to every code besides, also outside of the range.
+   * @param everywhere Added to every code in addition, also outside of the range.
    */
   addTo(out: Float64Array, factor: number, everywhere = 0): void {
     const range = [this.#first, this.#end] as const;
