@@ -24,7 +24,7 @@ export interface CoordinatesConfig {
   rank: number;
   /** Number of folds of the pairs, each with coordinates that are fitted without it: an even number from 4 to 30. */
   folds: number;
-  /** Share of the pairs, 0 to 0.95, of which training hides one end; each context hides different ones. */
+  /** Training hides one end of this share of the pairs, 0 to 0.95, different ones in each context. */
   dropShare: number;
 }
 

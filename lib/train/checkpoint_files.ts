@@ -186,7 +186,7 @@ const stateSchema = z.object({
   evalLoss: z.number().nullable(),
   /** Steps whose update was skipped. */
   numSkippedSteps: count,
-  /** The same in a row up to this one, without those that only lowered the loss scale, see `addClipFactor`. */
+  /** Skipped steps in a row up to this one, without those that only lowered the loss scale, see `addClipFactor`. */
   numSkippedInRow: count,
   files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
 }).superRefine(({ step, losses, numSkippedSteps, numSkippedInRow }, context) => {

@@ -9,7 +9,7 @@ export function dot(a: Float64Array, b: Float64Array): number {
 
 /** The normal equations of a least-squares problem, gathered row by row. */
 export class RidgeSum {
-  /** Sums of products of features (n, n), of which the lower triangle is kept, and of features and targets (n,). */
+  /** Sums of the products of features, (n, n), lower triangle only, and of features and targets, (n,). */
   readonly #products: Float64Array;
   readonly #targets: Float64Array;
   readonly #factor: Float64Array;
@@ -82,7 +82,7 @@ export class RidgeSum {
 /**
  * The Cholesky factor L of a symmetric matrix L L^T, in its place.
  *
- * @param lower (n, n), of which the lower triangle is used.
+ * @param lower (n, n); only the lower triangle is used.
  * @param least The least square of a number on the diagonal.
  */
 export function factorize(lower: Float64Array, n: number, least = 0): void {

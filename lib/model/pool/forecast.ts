@@ -18,7 +18,7 @@ export interface Forecast {
   readonly numWeights: number;
   /** True: it is asked only if an RTT of the pair is known; false: only if none is; undefined: always. */
   readonly needsPair?: boolean;
-  /** What it needs of the training data besides. */
+  /** What else it needs of the training data. */
   readonly memory?: Memory<unknown>;
   /** Predicts once for a question; the result gives the kernels for any weights of the mixtures. */
   ask(known: KnownOfQuestion): (weights: readonly number[]) => Kernel[];

@@ -44,17 +44,17 @@ const TENSORS = {
   hashes: ["pool.factor_hashes", HASHES, "U32"],
   factors: ["pool.factors", Array(2 * RANK).fill(real(0, 2 ** 32))],
 } as const satisfies Record<string, Tensor>;
-/** Pairs that vectors are fitted to at most. */
+/** The most pairs that vectors are fitted to. */
 const MAX_FACTORED = 2 ** 16;
-/** Addresses of fewer pairs have no vectors; of more than so many addresses those of the most pairs: 1.6 MB. */
+/** Addresses with fewer pairs have no vectors. At most the addresses with the most pairs have some: 1.6 MB. */
 const LEAST_PAIRS = 4;
 const MAX_ADDRESSES = 2 ** 14;
-/** Regularisations, of which that of the least error of a tenth of the pairs is taken. */
+/** The regularisation with the least error on a held-out tenth of the pairs is taken. */
 const REGULARISATIONS = [0.1, 0.03, 0.01];
 const HELD_OUT = 10;
-/** Step sizes of the first and the last pass; between, each pass has the step before times the same factor. */
+/** Step sizes of the first and the last epoch; they fall by the same factor from epoch to epoch. */
 const [FIRST_RATE, LAST_RATE] = [0.1, 0.001];
-/** Passes, of which each takes one RTT of each pair, and steps of all passes together that bound them. */
+/** Bounds of the epochs, each of one RTT per pair, and of the steps of all epochs together. */
 const [LEAST_PASSES, MOST_PASSES, MAX_STEPS] = [20, 200, 4e6];
 
 /** Vectors of an address as a source and as a destination. */

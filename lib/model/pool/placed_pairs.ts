@@ -1,5 +1,5 @@
 /**
- * Knowledge of a pair besides its RTTs: its distance, and how much longer RTTs of its ends, their networks and their
+ * What is known of a pair apart from its RTTs: its distance, and how much longer RTTs of its ends, their networks and their
  * countries are than those of other pairs of this distance. Random forests learn from it.
  *
  * @module
@@ -57,7 +57,7 @@ export interface Pair {
   newest: number[];
 }
 
-/** The prior of an excess counts as so many pairs: that of the next wider level, or 0. */
+/** An excess is shrunk towards that of the next wider level, or 0, which counts as this many pairs. */
 const PRIOR_PAIRS = 2;
 /** The newest RTTs of a pair of which the median is taken. */
 export const NUM_NEWEST = 9;
@@ -69,7 +69,7 @@ const MAX_FITTED = 4096;
 /** Excesses that are saved at most: 0.8 MB. */
 const MAX_SAVED = 2 ** 15;
 
-/** Of `featuresOf`: six of each end, and six of the pair. */
+/** Six features of each end and six of the pair, see `featuresOf`. */
 export const NUM_FEATURES = 18;
 
 export interface SavedExcesses {
@@ -165,7 +165,7 @@ export class PlacedPairs {
     return Number.isNaN(km) ? this.#median : this.#base + Math.log1p(this.#slope * km);
   }
 
-  /** The same with the excesses of both ends. */
+  /** {@link expectedLog} with the excesses of both ends. */
   expectedWithEnds(pair: Pair, hidden: Hidden): number {
     const excessOf = (end: End, isHidden: boolean) => {
       const without = isHidden ? end.levels[2] : hidden.pair ? end.added : NONE;
@@ -299,7 +299,7 @@ function withoutOf({ source, countries: [, ofSource, ofDestination] }: Pair, hid
   return { sum: total("sum"), count: total("count") };
 }
 
-/** As {@link excess} without a prior; NaN of no pair. */
+/** {@link excess} without a prior; NaN without pairs. */
 function excessOf(of: Excess, without: Excess): number {
   return of.count === without.count ? NaN : excess(of, without, 0);
 }

@@ -40,7 +40,7 @@ import { type FailureCase, failureKind, failureShare, type KnownTries, type Trie
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
-/** The tensors of a pool besides those of its weights and its forecasts, see lib/model/EXACT.md. */
+/** The tensors of a pool except those of its weights and its forecasts, see lib/model/EXACT.md. */
 export const POOL_TENSORS = {
   range: ["pool.range", [whole(0, NUM_CODES - 1), whole(1, NUM_CODES)], "U32"],
   pairs: ["pool.pairs", [...HASHES, COUNT], "U32"],
@@ -91,7 +91,7 @@ export interface PooledQuestion {
 export interface LightFloor {
   /** The time of light between the places of its ends; 0 if it is not known. */
   readonly floorMs: number;
-  /** An RTT of the pair besides those that the pool knows; null for none. */
+  /** An RTT of the pair that the pool does not know; null for none. */
   readonly rttCode: number | null;
   /** Whether the places are what is asked about, so that no measurement shows that they are wrong. */
   readonly isOfPlaces: boolean;
@@ -228,7 +228,7 @@ export class Pool {
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
-    // The same few are asked for again and again.
+    // Callers ask for the same few masses repeatedly.
     const masses = new Map<number, number>();
     return {
       ...light,
@@ -266,7 +266,7 @@ export class Pool {
     return sumOf([...ofPairs, scaled(unmeasured, replaced)]);
   }
 
-  /** The same where no RTT of the pair is known, by the age of the newest RTT of all. */
+  /** The mixture if no RTT of the pair is known, by the age of the newest RTT of all. */
   #unmeasuredAt(known: KnownOfQuestion, timeS: number | null, { noModel = false } = {}): Mixed {
     const ageS = timeS === null ? 0 : Math.max(0, timeS - this.#newestS);
     const unknown = { ...known, knowsSource: false, knowsDestination: false, knowsPlaces: false };
@@ -298,8 +298,8 @@ export class Pool {
    *
    * @param ofModel The model's distribution, (codes).
    * @param rttCode The measured code.
-   * @param recall Where an end is another, unknown address in the question: memories that did not learn of the end. Of the
-   *   other end's usual RTTs the pair's own does not count.
+   * @param recall If the question has another, unknown address in place of an end: memories that did not learn of the end.
+   *   The pair's own RTT then does not count among the usual RTTs of the other end.
    */
   caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, recall?: Recall): PoolCase {
     const index = indexOfCode(rttCode);
@@ -342,7 +342,7 @@ export class Pool {
   ): Pick<FailureCase, "kind" | "share"> {
     const tries = this.#triesOf(question, this.#rttsOf(question).length);
     if (!measured) return { kind: failureKind(tries), share: failureShare(tries) };
-    // Of the end that is known, the pair's own measurements do not count.
+    // The pair's own measurements do not count for the end that is known.
     const pair = { ...measured, timeS: null, context: [] };
     const { ofPair } = this.#triesOf(pair, this.#rttsOf(pair).length);
     const others = ({ measurements, failures }: Tried) => ({
@@ -365,7 +365,7 @@ export class Pool {
     const ofAll = this.#allTries;
     const row = this.#pairTries.find(pairHashes(a, b, 0));
     const known = triesAt(this.#pairTries, row, 0);
-    // Of a pair that never failed in training its RTTs are known.
+    // The RTTs of a pair that never failed in training are known.
     const measurements = row < 0 ? numRtts + failures : known.measurements + ofContext.length;
     return { ofPair: { measurements, failures: known.failures + failures }, ofSource, ofDestination, ofAll };
   }
@@ -576,7 +576,7 @@ class HashedRows {
   }
 }
 
-/** Two numbers of a row; 0 where there is no row. */
+/** Two numbers of a row; zeros if there is no row. */
 function triesAt(rows: HashedRows, row: number, part: number): Tried {
   if (row < 0) return { measurements: 0, failures: 0 };
   return { measurements: rows.countOf(row, part), failures: rows.countOf(row, part + 1) };
@@ -625,8 +625,9 @@ export function isOfPair(one: Ends, other: Ends): boolean {
 }
 
 /**
- * The codes that may occur: indexes of the first, and of the first one of the byte after the last. An RTT may be so many
- * times as long or short as one that is known: where the limit of the measuring tool is not known, an assumption.
+ * The range of codes that may occur: indexes of the first code and of the first one of the byte after the last.
+ * ASSUMPTION: an RTT is at most {@link RANGE_FACTOR} times as long or short as one that is known, since the limit of the
+ * measuring tool is not.
  */
 export function rangeAround(leastCode: number, greatestCode: number): [first: number, end: number] {
   const first = indexOfCode(encodeRttCode(decodeRttCode(leastCode) / RANGE_FACTOR));

@@ -20,18 +20,17 @@ import { fitFailures } from "./no_reply.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { POOL_TENSORS, rangeAround } from "./pool.ts";
 
-/** RTTs of one pair that are kept at most, and how many of them are the newest. */
+/** The most RTTs kept of a pair, and how many of them are the newest. */
 const MAX_RTTS = 16;
 const NUM_NEWEST = 4;
-/** RTTs of all pairs that are kept at most: 8 MB. */
+/** The most RTTs kept of all pairs: 8 MB. */
 const MAX_ALL_RTTS = 2 ** 20;
-/** Pairs that are kept at most. */
 const MAX_PAIRS = 2 ** 19;
-/** Usual RTTs of an address in one role, and of all pairs. */
+/** The most usual RTTs kept of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
 
-/** Results from which the age of RTTs is learned at most, of all pairs and of one, and the least RTTs of such a pair. */
+/** The most results from which ageing is learned, of all pairs and of one, and the least RTTs of such a pair. */
 const MAX_AGED = 3000;
 const MAX_AGED_OF_PAIR = 8;
 const MIN_AGED_RTTS = 4;
@@ -242,13 +241,13 @@ function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
   return [...evenlySpread(others, most - newest.length), ...newest].sort((a, b) => b.timeS - a.timeS);
 }
 
-/** As many values at even distances, or all. */
+/** At most this many values, evenly spaced. */
 function evenlySpread<T>(values: readonly T[], most: number): T[] {
   const count = Math.min(values.length, most);
   return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
-/** As many quantiles at even distances, or all values, ascending. */
+/** At most this many evenly spaced quantiles, ascending. */
 function quantilesOf(codes: readonly number[], most: number): number[] {
   return evenlySpread(codes.toSorted((a, b) => a - b), most);
 }

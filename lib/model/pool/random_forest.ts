@@ -29,7 +29,7 @@ export interface ForestRows {
 export interface ForestSize {
   readonly numTrees: number;
   readonly maxDepth: number;
-  /** A leaf has at least so many rows, and keeps so many quantiles of their targets. */
+  /** The least rows of a leaf, and the number of quantiles of their targets that it keeps. */
   readonly minLeaf: number;
   readonly numKept: number;
 }
