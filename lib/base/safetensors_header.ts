@@ -34,7 +34,7 @@ export type TensorArray = Float32Array | Uint32Array | Uint8Array;
 export type Tensors = ReadonlyMap<string, TensorArray>;
 
 /** The element types of tensors in files, and their sizes in bytes. F16 is read as F32. */
-const ELEMENT_BYTES = { F32: 4, U32: 4, U8: 1, F16: 2 } as const;
+const ELEMENT_BYTES = { F32: 4, U32: 4, F16: 2, U8: 1 } as const;
 /** See {@link ELEMENT_BYTES}. */
 export type ElementType = keyof typeof ELEMENT_BYTES;
 
@@ -69,7 +69,7 @@ export interface SafetensorsHeader {
 }
 
 /**
- * Encodes length and header of a file whose tensors follow in the order of their names.
+ * Encodes length and header of a file whose tensors follow in {@link storedOrder}.
  *
  * @returns The bytes before the first tensor, a multiple of 8.
  */
@@ -80,7 +80,7 @@ export function encodeHeader(
   const header: [string, unknown][] = [];
   if (Object.keys(metadata).length > 0) header.push([METADATA_KEY, metadata]);
   let offsetBytes = 0;
-  for (const name of sortedNames(tensors.keys())) {
+  for (const name of storedOrder(tensors)) {
     const { shape, dtype } = named(tensors, name);
     ensure(name !== METADATA_KEY, `a tensor is called ${METADATA_KEY}`);
     const end = offsetBytes + ELEMENT_BYTES[dtype] * numElements(shape);
@@ -252,7 +252,15 @@ export function numElements(shape: readonly number[]): number {
   return shape.reduce((product, extent) => product * extent, 1);
 }
 
-/** Names by code point, as Rust compares text; only ASCII names occur, for which JavaScript's order is the same. */
-export function sortedNames(names: Iterable<string>): string[] {
-  return [...names].sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
+/**
+ * Names in the order of the tensors' data, as the reference implementation writes them: by type, the largest elements first,
+ * so that each tensor is aligned to its elements, as PyTorch requires; then by name. Names are ASCII only, for which
+ * JavaScript compares texts as Rust does.
+ */
+export function storedOrder(tensors: ReadonlyMap<string, { dtype: ElementType }>): string[] {
+  const types = Object.keys(ELEMENT_BYTES);
+  const sorted = [...tensors].sort(([a, { dtype: ofA }], [b, { dtype: ofB }]) =>
+    types.indexOf(ofA) - types.indexOf(ofB) || (a < b ? -1 : 1)
+  );
+  return sorted.map(([name]) => name);
 }

@@ -20,7 +20,7 @@ import {
   LENGTH_BYTES,
   numElements,
   type SafetensorsHeader,
-  sortedNames,
+  storedOrder,
   type TensorArray,
   type Tensors,
   typeOf,
@@ -46,8 +46,7 @@ export interface SafetensorsFile {
 const CHUNK_BYTES = 1 << 24;
 
 /**
- * Writes a file, which appears when it is whole. Equal content gives equal bytes: tensors are in the order of their
- * names, as the reference implementation writes them.
+ * Writes a file, which appears when it is whole. Equal content gives equal bytes, those of the reference implementation.
  *
  * @param path The file.
  * @param content Shapes, elements and metadata; the same names in both maps. `halves`: the tensors to store as float16.
@@ -72,7 +71,7 @@ export function writeSafetensors(
     }
   };
   write(encodeHeader(entries, metadata));
-  for (const name of sortedNames(entries.keys())) {
+  for (const name of storedOrder(entries)) {
     const values = named(tensors, name);
     const { buffer, byteOffset, byteLength } = halves?.has(name) ? new Float16Array(values) : values;
     write(new Uint8Array(buffer, byteOffset, byteLength));

@@ -68,7 +68,7 @@ export function presentNames<T>(
  * Versions 1 and 2 stored whole numbers as F32. A letter is a number of a row: `w` as it is, `h` as its upper and lower 16
  * bits, `t` as a multiple of 2^20 and the rest.
  */
-const WHOLE: Readonly<Record<string, string>> = {
+const WHOLE = new Map(Object.entries({
   "address_embed.keys": "h",
   "address_embed.rows": "h",
   "address_embed.history": "wwwwwwwwwt",
@@ -91,7 +91,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   "pool.end_tries": "hhwwww",
   "pool.pair_tries": "hhww",
   "pool.roots": "w",
-};
+}));
 /** The ends of the parts of a number. */
 const LIMITS: Readonly<Record<string, readonly number[]>> = {
   w: [2 ** 32],
@@ -100,41 +100,41 @@ const LIMITS: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** Tensors whose rows began with two hashes, which have a tensor of their own now, and the width of the rest. */
-const HASHED: Readonly<Record<string, { hashes: string; width: number }>> = {
+const HASHED = new Map(Object.entries({
   "pool.factors": { hashes: "pool.factor_hashes", width: 20 },
   "pool.excesses": { hashes: "pool.excess_hashes", width: 2 },
-};
+}));
 
 /** Tensors of versions 1 and 2, which had F32 only, in their present types. */
 function typed({ shapes, tensors }: TensorContent, path: string): TensorContent {
-  const typed: TensorContent = { shapes: new Map(), tensors: new Map() };
+  const present: TensorContent = { shapes: new Map(), tensors: new Map() };
   const add = (name: string, values: TensorArray, width: number) => {
-    typed.tensors.set(name, values);
-    typed.shapes.set(name, [values.length / width, width]);
+    present.tensors.set(name, values);
+    present.shapes.set(name, [values.length / width, width]);
   };
   for (const [name, values] of tensors) {
     const whole = (parts: string, own = values) => wholeNumbers(own, parts, { name, path });
-    if (name in WHOLE) add(name, whole(WHOLE[name]), WHOLE[name].length);
-    else if (name === "places.table") add(name, bytesOf(whole("w")), 3);
+    const [parts, hashed] = [WHOLE.get(name), HASHED.get(name)];
+    if (parts) add(name, whole(parts), parts.length);
+    else if (hashed) {
+      const isHash = (i: number) => i % (4 + hashed.width) < 4;
+      add(hashed.hashes, whole("hh", values.filter((_, i) => isHash(i))), 2);
+      add(name, values.filter((_, i) => !isHash(i)), hashed.width);
+    } else if (name === "places.table") add(name, bytesOf(whole("w")), 3);
     else if (name === "pool.kriging_ends") add(name, Uint8Array.from(whole("w")), 17);
-    else if (name in HASHED) {
-      const { hashes, width } = HASHED[name];
-      const isHash = (i: number) => i % (4 + width) < 4;
-      add(hashes, whole("hh", values.filter((_, i) => isHash(i))), 2);
-      add(name, values.filter((_, i) => !isHash(i)), width);
-    } else {
-      typed.tensors.set(name, values);
-      typed.shapes.set(name, shapes.get(name) ?? [values.length]);
+    else {
+      present.tensors.set(name, values);
+      present.shapes.set(name, shapes.get(name) ?? [values.length]);
     }
   }
-  const range = typed.tensors.get("pool.range");
-  if (!range) return typed;
+  const range = present.tensors.get("pool.range");
+  if (!range) return present;
   // Times of the pool were relative to the start of its range.
   const startS = range[2];
-  const times = typed.tensors.get("pool.rtts");
+  const times = present.tensors.get("pool.rtts");
   for (let i = 1; times && i < times.length; i += 2) times[i] += startS;
   add("pool.range", range.subarray(0, 2), 2);
-  return typed;
+  return present;
 }
 
 /** @throws {FormatError} If a number is not whole or too large. */

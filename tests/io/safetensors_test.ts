@@ -127,7 +127,7 @@ Deno.test("writeSafetensors() gives size and SHA-256 of the file, and leaves not
   });
 });
 
-Deno.test("tensors keep their types, also where they are not aligned", () => {
+Deno.test("tensors keep their types, and are stored by these, so that PyTorch finds each aligned", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
     const tensors = new Map<string, TensorArray>([
@@ -140,6 +140,7 @@ Deno.test("tensors keep their types, also where they are not aligned", () => {
     assertEquals(readSafetensors(path).tensors, tensors);
     const decoded = decodeSafetensors(Deno.readFileSync(path), path);
     assertEquals([decoded.tensors, decoded.shapes], [tensors, shapes]);
+    assertEquals([...decoded.shapes.keys()], ["c", "b", "a"]);
   });
 });
 
@@ -171,7 +172,7 @@ Deno.test("readSafetensors() refuses headers that break the format", () => {
     [JSON.stringify({ a: entry(4, 8, [1]) }), 8, "a leaves a gap"],
     [JSON.stringify({ a: entry(0, 8, [3]) }), 8, "has 8 bytes, expected 12"],
     [JSON.stringify({ a: entry(8, 0, [2]) }), 8, "expected "],
-    [JSON.stringify({ a: entry(0, 4, [2], "BF16") }), 4, "BF16, expected one of F32, U32, U8, F16"],
+    [JSON.stringify({ a: entry(0, 4, [2], "BF16") }), 4, "BF16, expected one of F32, U32, F16, U8"],
     [JSON.stringify({ a: entry(0, 8, [2], "F16") }), 8, "has 8 bytes, expected 4"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 12, "bytes that no tensor owns"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 4, "truncated"],
