@@ -1,4 +1,4 @@
-/** Answers requests with a model: as one JSON value, or line by line. @module */
+/** Answers requests with a model, as one JSON value or line by line. @module */
 import { ApiError, problemOf } from "./api/api_error.ts";
 import type { LineError } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
@@ -10,26 +10,26 @@ import type { PingService } from "./api/ping_service.ts";
 import type { ServedModels } from "./served_models.ts";
 
 export interface Limits {
-  /** Bytes of a JSON body, and of each line of JSON lines. */
+  /** The most bytes of a JSON body, and of each line of JSON lines. */
   readonly maxBodyBytes: number;
-  /** Seconds until a request is read and answered; of JSON lines, until the client has taken one more answer. */
+  /** Seconds to read and answer a request; for JSON lines, until the client has taken one more answer. */
   readonly maxRequestS: number;
-  /** Connections at the same time; a few more are taken for `/healthz` and `/metrics` only. */
+  /** Concurrent connections; a few more are accepted, for `/healthz` and `/metrics` only. */
   readonly maxConnections: number;
-  /** Connections from one address. */
+  /** Concurrent connections from one address. */
   readonly maxClientConnections: number;
 }
 
 export interface AnswerOptions {
   readonly models: ServedModels;
   readonly limits: Limits;
-  /** Aborted when the server takes no further questions. */
+  /** Aborted when the server accepts no further questions. */
   readonly stopping: AbortSignal;
-  /** Prints what went wrong with the server itself. */
+  /** Prints faults of the server itself. */
   readonly log: (line: string) => void;
 }
 
-/** Asks a model a question, which may be anything: the service checks it. */
+/** Asks a model a question. The service validates it, so it may be any value. */
 export async function askQuestion(
   service: PingService,
   name: QuestionName | "model",
@@ -39,7 +39,7 @@ export async function askQuestion(
   return await (name === "model" ? service.model() : service[name](question as never, signal));
 }
 
-/** Answers a GET. The answer depends only on the URL and the model, so a client that has it gets 304. */
+/** Answers a GET. The answer depends only on URL and model, so a client that already has it gets 304. */
 export async function answerGet(
   request: Request,
   options: AnswerOptions,
@@ -80,11 +80,11 @@ export type AskLines = (
 ) => AsyncIterable<{ line: number }>;
 
 /**
- * Answers a POST of JSON lines, or of measurements in another format. A line is read when the client takes
- * answers, which bounds memory. An error before the first answer is a problem; after it, the connection
- * breaks off.
+ * Answers a POST of JSON lines, or of measurements in another format. The next line is read only when the
+ * client takes answers, which bounds memory. An error before the first answer is sent as a problem; after it,
+ * the connection is broken off.
  *
- * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are taken.
+ * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are accepted.
  */
 export async function answerLines(
   request: Request,
@@ -111,7 +111,7 @@ export async function answerLines(
     if (problemOf(reason).status === 500) options.log(describeError(reason));
     breakOff();
   };
-  // A client that takes no answers does not pull.
+  // Pulling stops if the client takes no answers, so the limit is enforced here.
   signal.addEventListener("abort", () => giveUp(signal.reason));
   const encoder = new TextEncoder();
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -119,7 +119,7 @@ export async function answerLines(
     limit.restart();
     const next = first ?? await answers.next();
     first = undefined;
-    // The client may have gone meanwhile.
+    // The client may have left in the meantime.
     if (held.disposed) return;
     if (!next.done) return controller.enqueue(encoder.encode(JSON.stringify(next.value) + "\n"));
     end();
@@ -134,7 +134,7 @@ export async function answerLines(
   });
 }
 
-/** The answers to the lines that are read, and an error for the others if the server stops. */
+/** Yields the answers to all lines that were read, then an error for the rest if the server stops. */
 async function* answersOf(
   lines: BodyLines,
   answers: AsyncIterable<{ line: number }>,
@@ -146,7 +146,7 @@ async function* answersOf(
   yield { line, error };
 }
 
-/** Whether the client already has the answer with an entity tag. */
+/** Whether the client already has the answer with this entity tag. */
 export function isKnown(request: Request, etag: string): boolean {
   const known = request.headers.get("if-none-match");
   return known?.match(/"[^"]*"/g)?.includes(etag) ?? false;
@@ -164,13 +164,12 @@ export function stoppingError(): ApiError {
   return new ApiError(503, "Cannot answer: the server stops; ask again later");
 }
 
-/** The time limit of a request. */
 export class TimeLimit implements Disposable {
   readonly #controller = new AbortController();
   readonly #seconds: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Begins to count. @param seconds The limit. @param client Aborted when the client is gone. */
+  /** Starts the time limit. @param client Aborted when the client disconnects. */
   constructor(seconds: number, client: AbortSignal) {
     this.#seconds = seconds;
     const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client is gone"));
@@ -179,7 +178,7 @@ export class TimeLimit implements Disposable {
     this.restart();
   }
 
-  /** Aborted at the limit, and when the client is gone. */
+  /** Aborted at the time limit or when the client disconnects. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -198,9 +197,9 @@ export class TimeLimit implements Disposable {
 }
 
 interface BodyOptions {
-  /** The longest body, or the longest line. */
+  /** The most bytes of the body or of a line. */
   maxBytes: number;
-  /** Ends the reading with its reason. */
+  /** Stops reading; its reason is thrown. */
   signal: AbortSignal;
 }
 
@@ -211,8 +210,8 @@ const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
  * Reads the body of a JSON request.
  *
  * @returns Its length, and a function that parses it.
- * @throws {ApiError} 413 if it is too long, 415 if it is encoded or of another type, and when parsed 400 if
- *   it is not JSON.
+ * @throws {ApiError} 413 if the body is too long, 415 if it is encoded or has another type; the returned
+ *   function throws 400 if it is not JSON.
  */
 export async function readJson(
   request: Request,
@@ -244,10 +243,10 @@ export async function readJson(
   return { lengthBytes, value };
 }
 
-/** Takes the place of a line that cannot be read; it is not JSON, so its answer is an error. */
+/** Replaces a line that cannot be read. It is not JSON, so the answer is an error. */
 const UNREADABLE = "?";
 
-/** The lines of a body, read once, as they are asked for. */
+/** The lines of a body. They can be read once, and are read on demand. */
 class BodyLines implements AsyncIterable<string> {
   readonly #request: Request;
   readonly #options: BodyOptions;
@@ -255,10 +254,10 @@ class BodyLines implements AsyncIterable<string> {
   readonly #faults = new Map<number, string>();
   numLines = 0;
   isWhole = false;
-  /** Whether they are not lines of JSON. */
+  /** False for JSON lines. */
   readonly isText: boolean;
 
-  /** @param stop Ends the lines where they are. @throws {ApiError} 415 if the body is of another type. */
+  /** @param stop Ends reading without an error. @throws {ApiError} 415 if the body has another type. */
   constructor(request: Request, options: BodyOptions & { isMeasurements: boolean }, stop: AbortSignal) {
     const types = options.isMeasurements ? [...LINES_TYPES, ...MEASUREMENT_TYPES] : LINES_TYPES;
     this.isText = MEASUREMENT_TYPES.includes(requireType(request, types));
@@ -283,7 +282,7 @@ class BodyLines implements AsyncIterable<string> {
     }
   }
 
-  /** The answer to a line, or why the line could not be read. */
+  /** Replaces the answer to a line that could not be read with the reason. */
   explained<Answer extends { line: number }>(answer: Answer): Answer | LineError {
     const fault = this.#faults.get(answer.line);
     if (fault === undefined) return answer;
@@ -292,12 +291,12 @@ class BodyLines implements AsyncIterable<string> {
   }
 }
 
-/** The body as it comes. One that comes too slowly ends with the signal. */
+/** Streams the body. The signal ends a body that arrives too slowly. */
 async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
   if (!body) return;
   try {
-    // To cancel the body would end the connection, and with it the answer.
+    // Cancelling the body would close the connection before the answer is sent.
     yield* body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal, preventCancel: true });
   } catch (cause) {
     signal.throwIfAborted();

@@ -29,7 +29,7 @@ import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watc
 interface AppOptions extends AnswerOptions {
   readonly metrics: ServerMetrics;
   readonly host: string;
-  /** Origins of other pages that may ask; `*` for all. */
+  /** Origins of other pages that may send requests; `*` allows all. */
   readonly allowOrigins: readonly string[];
   readonly pageFiles: ReadonlyMap<string, PageFile>;
   readonly watched: WatchedState;
@@ -47,7 +47,7 @@ export function makeApp(options: AppOptions): Hono {
 }
 
 /**
- * The app of a stage that watches: what monitors ask for, and nothing else.
+ * The app of a stage that watches. It serves only what monitors request.
  *
  * @param options `refresh`: called before metrics are read.
  */
@@ -70,7 +70,7 @@ export function makeWatchApp(
   return app;
 }
 
-/** RIPE Atlas' address for them, so that what monitors it there monitors it here. */
+/** Uses RIPE Atlas' paths, so that tools that monitor its status checks work with these too. */
 function addStatusChecks(app: Hono, { watch }: WatchedState): void {
   for (const end of ["", "/"]) {
     app.get(`/api/v2/measurements/:id/status-check${end}`, (c) => {
@@ -89,7 +89,7 @@ function metricsResponse(text: string): Response {
   return new Response(text, { headers: { "content-type": METRICS_TYPE, "cache-control": "no-store" } });
 }
 
-/** Answers unknown paths and errors. */
+/** Handles unknown paths and errors. */
 function addProblems(app: Hono, { log, advice }: { log: (line: string) => void; advice: string }): void {
   app.notFound((c) => {
     const detail = `Cannot answer ${c.req.path}: there is no such path; ${advice}`;
@@ -194,13 +194,13 @@ function addDescriptions(app: Hono, options: AppOptions): void {
 }
 
 function pageResponse(request: Request, { body, type, etag }: PageFile): Response {
-  // A browser takes the headers of a 304 in place of those it has.
+  // A browser replaces the headers that it has with those of a 304.
   const headers = { etag, "cache-control": "no-cache", "content-security-policy": PAGE_POLICY };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
   return new Response(body, { headers: { ...headers, "content-type": type } });
 }
 
-/** Calls back once, when the answer is sent or cannot be sent any more. */
+/** Calls back once, when the answer has been sent or can no longer be sent. */
 function whenSent(c: Context, done: () => void): void {
   const { outgoing, incoming: { socket } } = c.env as HttpBindings;
   let isOver = false;
@@ -211,25 +211,25 @@ function whenSent(c: Context, done: () => void): void {
     done();
   };
   outgoing.once("close", end);
-  // An answer that waits behind another one when the connection is closed never ends by itself.
+  // If the connection closes while this answer waits behind another one, it never emits `close` itself.
   socket.once("close", end);
   if (socket.destroyed) end();
 }
 
-/** With the final dot of a fully qualified name, which some clients send (RFC 1034, section 3.1). */
+/** Also matches the final dot of a fully qualified name (RFC 1034, section 3.1), which some clients send. */
 const LOOPBACK = /^(?:localhost\.?|.*\.localhost\.?|127(?:\.\d+){3}|\[::1\])$/;
 
 /**
- * The hosts that a server answers for. A page of any site can have its own name resolve to 127.0.0.1 and so
- * ask a server that listens there, with itself as the origin (DNS rebinding). A server on the loopback
- * interface therefore answers only requests for names of this machine. One that others can reach anyway
- * answers for all names.
+ * The hosts that a server answers for. Any website can let its own name resolve to 127.0.0.1, and its pages
+ * then send same-origin requests to a server that listens there (DNS rebinding). A server on the loopback
+ * interface therefore accepts only requests for names of this machine. A server that others can reach anyway
+ * accepts all names.
  */
 class HostNames {
   readonly #isAny: boolean;
   readonly #names: ReadonlySet<string>;
 
-  /** @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on. */
+  /** @param allowOrigins Their hosts are accepted too, because a proxy may keep the original host. */
   constructor(host: string, allowOrigins: readonly string[]) {
     this.#isAny = !LOOPBACK.test(urlHost(host)) || allowOrigins.includes("*");
     this.#names = new Set(
@@ -237,7 +237,7 @@ class HostNames {
     );
   }
 
-  /** @throws {ApiError} 421 if a URL names another host, 400 if it names what cannot be one. */
+  /** @throws {ApiError} 421 if a URL names another host, 400 if the URL is invalid. */
   require(url: string): void {
     const hostname = URL.parse(url)?.hostname;
     if (hostname === undefined) {
@@ -252,7 +252,7 @@ class HostNames {
   }
 }
 
-/** @throws {ApiError} 403 if a page of another site asks, as MCP wants it ("Transports", section "Security Warning"). */
+/** @throws {ApiError} 403 for pages of other sites, as MCP requires ("Transports", "Security Warning"). */
 function requireOrigin(origin: string | undefined, url: string, allowOrigins: readonly string[]): void {
   if (origin === undefined || URL.parse(origin)?.host === new URL(url).host) return;
   if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;

@@ -1,4 +1,4 @@
-/** A model from disk with its description, as a server and an exported site need it. @module */
+/** A model from disk with its description, for servers and exported sites. @module */
 import * as z from "zod";
 import { dirname, join } from "@std/path";
 import { dataJson } from "../data/addresses/known_addresses.ts";
@@ -19,17 +19,17 @@ import { readCalibration } from "../query/files/load_model.ts";
 
 interface ModelFiles {
   checkpoint: string;
-  /** See `readCalibration`; none if absent. */
+  /** See `readCalibration`; absent for an uncalibrated model. */
   calibration?: string | undefined;
   /** See `readEvaluation`. */
   report?: string | undefined;
-  /** Whether the network alone answers (false). */
+  /** Whether the network answers without its pool (false). */
   noPool?: boolean;
-  /** Files that say where addresses are, in place of what the checkpoint knows (none). */
+  /** Files with the places of addresses; they replace what the checkpoint knows (none). */
   geo?: readonly string[];
 }
 
-/** A model that is not on a GPU yet. */
+/** A model that has not been loaded onto a GPU. */
 interface DescribedModel {
   checkpoint: LoadedCheckpoint;
   calibration: QuantileCalibration | undefined;
@@ -39,7 +39,7 @@ interface DescribedModel {
 /**
  * Reads a model. All faults of its files are found here, before a GPU is opened.
  *
- * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
+ * @throws {UserError} If a file cannot be read or belongs to another model, or the model cannot answer.
  */
 export async function readDescribedModel(
   files: ModelFiles,
@@ -54,16 +54,16 @@ export async function readDescribedModel(
   return { checkpoint, calibration, info };
 }
 
-/** Points of each of the two training curves: more than a page has pixels for. */
+/** Maximum points of each training curve: more than a page has pixels for. */
 const MAX_POINTS = 100;
 
-/** The facts that the checkpoint does not contain. */
+/** Facts that are not in the checkpoint. */
 interface ModelInfoOptions {
   isCalibrated: boolean;
   evaluation: ModelInfo["evaluation"];
 }
 
-/** Describes a model that is not on a GPU yet. @throws {FormatError} If the run's metrics are damaged. */
+/** Describes a model without a GPU. @throws {FormatError} If the run's metrics are damaged. */
 export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOptions): ModelInfo {
   const { config, state, trainingData } = checkpoint;
   const run = runFolderOf(checkpoint);
@@ -85,7 +85,7 @@ export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOption
   };
 }
 
-/** Evenly spaced points of both curves, by step; losses in bits per token. */
+/** Evenly spaced points of both curves by step, losses in bits per token. */
 function trainingCurve(records: readonly MetricsRecord[]): ModelInfo["training_curve"] {
   const bitsOf = (nats: number | null | undefined) => typeof nats === "number" ? nats / Math.LN2 : null;
   const points = records.map((record) => ({
@@ -100,7 +100,7 @@ function trainingCurve(records: readonly MetricsRecord[]): ModelInfo["training_c
   return points.filter((point) => shown.has(point));
 }
 
-/** At most {@link MAX_POINTS} of all, including the first and the last. */
+/** At most {@link MAX_POINTS} of the items, including the first and the last. */
 function evenly<T>(all: readonly T[]): readonly T[] {
   if (all.length <= MAX_POINTS) return all;
   return Array.from(
@@ -124,12 +124,12 @@ const reportSchema = z.object({
 });
 
 /**
- * The evaluation of a model, null if there is none.
+ * The evaluation of a model; null if there is none.
  *
- * @param named The path of a `report.json`; by default the one in the run or beside it, if it is of this
- *   model.
- * @throws {UserError} If the named one cannot be read.
- * @throws {FormatError} If it is not a report of an evaluation, or is of another model.
+ * @param named Path of a `report.json`. By default the report in the run or next to it is used, if it is of
+ *   this model.
+ * @throws {UserError} If the named report cannot be read.
+ * @throws {FormatError} If it is not an evaluation report or is of another model.
  */
 export function readEvaluation(
   named: string | undefined,
@@ -143,7 +143,7 @@ export function readEvaluation(
   throw new FormatError(`it is of another model, ${wanted}`, { path: named });
 }
 
-/** The evaluation in a report; null if it has no section on RTTs, undefined if it is of another model. */
+/** Null if the report has no section on RTTs, undefined if it is of another model. */
 function evaluationOf(
   path: string,
   { state }: Pick<LoadedCheckpoint, "state">,
@@ -176,14 +176,14 @@ function readReport(path: string): z.infer<typeof reportSchema> {
   }
 }
 
-/** The default paths of a model's evaluation: in its run, or beside it as in `demo`. */
+/** The default path of a model's evaluation: in its run, or next to it as in `demo`. */
 function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
   const run = runFolderOf(checkpoint);
   if (run === undefined) return undefined;
   return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
 }
 
-/** The run of a checkpoint, or of its base; undefined outside of a run. */
+/** The run of a checkpoint or of its base; undefined for a checkpoint outside a run. */
 function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
   return runOfCheckpoint(adapted?.base ?? directory);
 }

@@ -1,29 +1,29 @@
-/** File descriptors of a server: every connection takes one, and `ulimit -n` bounds them. @module */
+/** File descriptors of a server. Each connection takes one, and `ulimit -n` limits their number. @module */
 import { fromFileUrl } from "@std/path";
 import { UserError } from "../base/errors.ts";
 import { isOutOfFiles } from "../io/files/file_errors.ts";
 import type { Limits } from "./answers.ts";
 
-/** Connections over the limits, which monitors need while clients hold all others. */
+/** Connections beyond the limits, so that monitors get through while clients occupy all others. */
 const MAX_SPARE = 16;
-/** Connections that wait to be taken. All that wait are opened at once, before any can be refused. */
+/** Connections waiting to be accepted. All of them are opened at once, before any can be refused. */
 const MAX_BACKLOG = 128;
-/** Descriptors for files and for a newer model. */
+/** Descriptors for files and for loading a newer model. */
 const NUM_FOR_FILES = 12;
-/** The shares of spare and waiting connections where descriptors are few. */
+/** Shares of the descriptors for spare and waiting connections, if there are few. */
 const SHARES = { spare: 1 / 8, backlog: 1 / 4 };
 
 export interface ConnectionLimits extends Limits {
-  /** Further connections, which get only what monitors ask for. */
+  /** Connections beyond the limits, which serve only what monitors request. */
   readonly maxSpare: number;
-  /** Connections that wait to be taken. */
+  /** Connections waiting to be accepted. */
   readonly maxBacklog: number;
 }
 
 /**
- * Lowers the limits of connections to what the process may open, and logs that it does.
+ * Lowers the connection limits to what the process can open, and logs a reduction.
  *
- * @throws {UserError} If it may open too few for any connection.
+ * @throws {UserError} If the process cannot open enough files for a single connection.
  */
 export function withinDescriptors(limits: Limits, log: (line: string) => void): ConnectionLimits {
   const { maxConnections: wanted, maxClientConnections: wantedOfClient } = limits;
@@ -41,7 +41,7 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
     );
   }
   const maxConnections = Math.min(wanted, numShared - maxSpare - maxBacklog);
-  // One client keeps its share.
+  // Keeps one client's share of the connections.
   const maxClientConnections = Math.ceil(Math.min(1, wantedOfClient / wanted) * maxConnections);
   if (maxConnections < wanted) {
     log(
@@ -53,11 +53,10 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
 }
 
 /**
- * How many descriptors are free, up to a number. They are opened, because a stage may not read the limit of
- * its process.
+ * Counts free descriptors, up to a maximum, by opening them: a stage may not read the limit of its process.
  */
 function freeDescriptors(most: number): number {
-  // A package of a registry has no file that the stage may read.
+  // In a package from a registry there is no file that the stage may read.
   if (!import.meta.url.startsWith("file:")) return most;
   const path = fromFileUrl(import.meta.url);
   const opened: Deno.FsFile[] = [];

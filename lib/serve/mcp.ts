@@ -1,10 +1,11 @@
 /**
- * The questions of the API as tools of assistants, by the Model Context Protocol (MCP), over HTTP or over
- * standard input and output.
+ * The API's questions as tools for assistants, via the Model Context Protocol (MCP) over HTTP or standard
+ * input and output.
  *
- * The package `@modelcontextprotocol/server` speaks the protocol with clients of 2024-11-05 to 2026-07-28. It
- * is loaded when a client asks, since few do. Each request over HTTP stands alone: there are no sessions and
- * no streams of events. Specification: https://modelcontextprotocol.io/specification/2026-07-28.
+ * The package `@modelcontextprotocol/server` supports clients of protocol versions 2024-11-05 to 2026-07-28.
+ * Few clients use MCP, so the package is loaded on the first request. HTTP requests are independent: there
+ * are no sessions and no event streams. Specification:
+ * https://modelcontextprotocol.io/specification/2026-07-28.
  *
  * @module
  */
@@ -38,13 +39,13 @@ import { ABOUT, toolsOf } from "./openapi.ts";
 const INSTRUCTIONS =
   `${ABOUT} Ask \`model\` first: it says which addresses, places and times the model knows. ` +
   "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places, which `places` finds.";
-/** Tools ask the model and nothing else. */
+/** Tools access only the model. */
 const ANNOTATIONS = { readOnlyHint: true, openWorldHint: false };
-/** The codes of JSON-RPC 2.0, section 5.1. */
+/** Error codes of JSON-RPC 2.0, section 5.1. */
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NO_MESSAGE = "expected a JSON-RPC message";
-/** The depth of an initialization's parameters, such as `capabilities.roots.listChanged`. */
+/** Depth of the parameters of an `initialize` request, such as `capabilities.roots.listChanged`. */
 const PARAMS_DEPTH = 4;
 
 interface McpOptions extends AnswerOptions {
@@ -59,7 +60,7 @@ export class McpTools {
     this.#options = options;
   }
 
-  /** Answers a POST. @throws {ApiError} If its body cannot be read. */
+  /** @throws {ApiError} If the body cannot be read. */
   async answerPost(request: Request): Promise<Response> {
     const { maxBodyBytes, maxRequestS } = this.#options.limits;
     using limit = new TimeLimit(maxRequestS, request.signal);
@@ -73,16 +74,16 @@ export class McpTools {
       async () => await http(request, withoutNullParams(value())),
       signal,
     );
-    // The package says `keep-alive` whatever the client asks; the server says what is true.
+    // The package always sends `keep-alive`; the server sets the actual value.
     answer.headers.delete("connection");
     return answer;
   }
 
   /**
-   * Serves the client at standard input and output, until the input ends or the server stops and what was
-   * asked is answered.
+   * Serves the client on standard input and output until the input ends or the server stops, and all requests
+   * are answered.
    *
-   * @throws {UserError} If nobody reads the output.
+   * @throws {UserError} If the output is closed.
    */
   async serveLines(): Promise<void> {
     const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
@@ -101,7 +102,7 @@ export class McpTools {
       try {
         if (idOf(body) !== undefined) parseJSONRPCMessage(body);
       } catch {
-        // The package's answer would have no id.
+        // The package's own answer would have no id.
         const error = { code: INVALID_REQUEST, message: `Cannot read the request: ${NO_MESSAGE}` };
         return Response.json(refusal(error, body), { status: 400 });
       }
@@ -113,7 +114,7 @@ export class McpTools {
     const { McpServer } = await import("@modelcontextprotocol/server");
     const tools = toolsOf().map(({ name, summary, input, output }) => {
       const schemas = { inputSchema: unchecked(input), outputSchema: unchecked(output) };
-      // The server remembers what it is to watch.
+      // `watch` is not read-only: the server remembers its measurements.
       const annotations = { ...ANNOTATIONS, readOnlyHint: name !== watch.name };
       return { name, tool: { description: summary, ...schemas, annotations } };
     });
@@ -161,13 +162,13 @@ export class McpTools {
   }
 }
 
-/** A JSON Schema as the package takes one. It checks nothing: the service does, in the words of a stage. */
+/** Wraps a JSON Schema for the package. It validates nothing: the service does, with a stage's messages. */
 function unchecked(schema: Record<string, unknown>): StandardSchemaWithJSON {
   const jsonSchema = { input: () => schema, output: () => schema };
   return { "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema } };
 }
 
-/** A message, or several, without parameters that are null; the arguments of a tool are read by its question's schema. */
+/** Removes null parameters from messages. Tool arguments are left to their question's schema. */
 function withoutNullParams(message: unknown): unknown {
   if (Array.isArray(message)) return message.map(withoutNullParams);
   if (!isObject(message) || !("params" in message)) return message;
@@ -183,20 +184,20 @@ function withoutNulls(value: unknown, depth: number): unknown {
   );
 }
 
-/** The id of a request, however wrong the rest of it is. */
+/** The id of a request, even if the request is otherwise invalid. */
 function idOf(request: unknown): RequestId | undefined {
   if (!isObject(request) || "result" in request || "error" in request) return undefined;
   const { id } = request;
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
-/** The answer to what is not a message. It has the id of the request if that can be read (JSON-RPC 2.0, section 5). */
+/** The answer to input that is not a message, with the id if it can be read (JSON-RPC 2.0, section 5). */
 function refusal(error: JSONRPCErrorResponse["error"], request: unknown): JSONRPCErrorResponse {
   const id = idOf(request);
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error };
 }
 
-/** Messages as lines: requests from lines that are given, answers to standard output. */
+/** Messages as lines: reads requests from given lines, writes answers to standard output. */
 class LineTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
@@ -213,7 +214,7 @@ class LineTransport implements Transport {
     return Promise.resolve();
   }
 
-  /** Takes all lines, and waits until their requests are answered. @throws {UserError} If nobody reads the answers. */
+  /** Handles all lines, then waits until they are answered. @throws {UserError} If the output is closed. */
   async take(lines: AsyncIterable<TextLine>): Promise<void> {
     let number = 0;
     for await (const line of lines) {
@@ -230,7 +231,7 @@ class LineTransport implements Transport {
       try {
         printLine(JSON.stringify(message));
       } catch (error) {
-        // The package passes no error on.
+        // The package does not pass errors on.
         this.#fault = error;
       }
       if (!("method" in message)) this.#end(message.id);
@@ -258,7 +259,7 @@ class LineTransport implements Transport {
     }
     if ("method" in message) {
       if ("id" in message) this.#running.add(message.id);
-      // It gets no answer.
+      // A cancelled request gets no answer.
       else if (message.method === "notifications/cancelled") this.#end(message.params?.requestId);
     }
     this.onmessage?.(message);

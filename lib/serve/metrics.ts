@@ -1,7 +1,7 @@
-/** The server's counters, in the text exposition format 0.0.4 of Prometheus. @module */
+/** The server's metrics in Prometheus' text exposition format 0.0.4. @module */
 import type { ServedModels } from "./served_models.ts";
 
-/** The media type of {@link exposition}. */
+/** Media type of {@link exposition}. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -10,7 +10,7 @@ export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
-  /** `[name's ending, labels, value]` of each sample. */
+  /** `[suffix of the name, labels, value]` of each sample. */
   samples(): Iterable<readonly [ending: string, labels: Labels, value: number]>;
 }
 
@@ -32,22 +32,21 @@ export class Counter implements Metric {
   }
 }
 
-/** A metric with one value. */
 function reading(type: "counter" | "gauge", name: string, help: string, value: number): Metric {
   return { name, help, type, samples: () => [["", {}, value]] };
 }
 
-/** The present value of something that rises and falls. */
+/** A value that can rise and fall. */
 export const gauge = (name: string, help: string, value: number) => reading("gauge", name, help, value);
-/** The present value of a count; `name` ends with `_total`. */
+/** A counter; `name` must end with `_total`. */
 export const total = (name: string, help: string, value: number) => reading("counter", name, help, value);
 
-/** How many values lie below each of some bounds, for each set of labels. */
+/** Counts values up to each bound, for each set of labels. */
 export class Histogram implements Metric {
   readonly type = "histogram";
   readonly #series = new Map<string, { labels: Labels; counts: number[]; sum: number; count: number }>();
 
-  /** Names a metric. @param bounds Rising; one at infinity is added. */
+  /** @param bounds Ascending; infinity is added. */
   constructor(readonly name: string, readonly help: string, readonly bounds: readonly number[]) {}
 
   observe(value: number, labels: Labels = {}): void {
@@ -96,7 +95,7 @@ function labelsText(labels: Labels): string {
   return texts.length === 0 ? "" : `{${texts.join(",")}}`;
 }
 
-/** Seconds; single questions take some 20 ms, searches a minute. */
+/** Seconds; single questions take about 20 ms, searches a minute. */
 const LATENCY_BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128];
 
@@ -110,7 +109,7 @@ export class ServerMetrics {
   readonly #batches = new Histogram("ping_llm_batch_queries", "Queries in a batch of the GPU.", BATCH_BOUNDS);
   #numInFlight = 0;
 
-  /** Counts a request. @returns To be called at its end, with its route and status. */
+  /** Counts a request. @returns A function to call when it ends, with its route and status. */
   begin(): (route: string, status: number) => void {
     const startMs = performance.now();
     this.#numInFlight++;
@@ -125,7 +124,7 @@ export class ServerMetrics {
     this.#batches.observe(size);
   }
 
-  /** All of it as text. @param others Further metrics. */
+  /** @param others Further metrics to include. */
   text(models: ServedModels, others: readonly Metric[] = []): string {
     const { current: { service, step }, numSwaps, numFailedLoads } = models;
     const { rss, heapUsed } = Deno.memoryUsage();

@@ -1,6 +1,6 @@
 /**
- * The description of the API (OpenAPI 3.1.0, JSON Schema 2020-12), made of the schemas that requests and
- * answers have.
+ * The description of the API (OpenAPI 3.1.0, JSON Schema 2020-12), generated from the schemas of requests and
+ * answers.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import {
 } from "./api/schemas.ts";
 
 const KINDS: readonly Question[] = Object.values(QUESTIONS);
-/** Kinds of questions about measurements, each a line. */
+/** Questions whose lines are measurements. */
 const LINE_KINDS: readonly LineQuestion[] = [score, watch];
 
 const capital = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
@@ -58,26 +58,26 @@ const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
 
 interface Operation {
-  /** The function's name in generated clients. */
+  /** Name of the function in generated clients. */
   operationId: string;
   summary: string;
-  /** Descriptions of the variable parts of the path, by their names. */
+  /** Descriptions of path parameters, by name. */
   path?: Readonly<Record<string, string>>;
   query?: z.ZodObject;
-  /** `texts`: further types, for texts in known formats. */
+  /** `texts`: media types of texts in known formats, accepted as well. */
   body?: { type: string; schema: string; texts?: readonly string[] };
-  /** The media type of the answer, and the schemas of which it has one. */
+  /** The media type, and the schemas that an answer can have. */
   answer: { type: string; schemas: readonly string[] };
-  /** Further statuses. */
+  /** Error statuses of this operation, in addition to {@link ANYWHERE}. */
   problems: readonly ProblemStatus[];
 }
 
 const ASKED = [400, 429, 503] as const;
 const READ = [400, 408, 413, 415, 429, 503] as const;
-/** Possible for all paths: a foreign host, a fault of the server. */
+/** Possible for all paths: a foreign host or a server fault. */
 const ANYWHERE = [421, 500] as const;
 
-/** The operations of a question: by the query of a URL, as JSON, and in lines. */
+/** The operations of a question: as a URL query, as JSON, and in lines. */
 function asked(kind: Question): [path: string, methods: Record<string, Operation>][] {
   const { name, summary } = kind;
   const question = servedSchema(kind);
@@ -158,10 +158,10 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
 
 export const ABOUT = "RTT distributions, destinations and likelihoods from a generative model of pings.";
 
-/** How schemas become JSON Schema. */
 const JSON_SCHEMA: Pick<z.core.ToJSONSchemaParams, "io" | "override"> = {
   io: "input",
-  // Generators of clients in Python stop at `items: false`, which closes a tuple; as a list of a fixed length it is as exact.
+  // Python client generators fail on `items: false`, which closes a tuple. A list of fixed length is equally
+  // exact.
   override: ({ zodSchema, jsonSchema }) => {
     if (zodSchema._zod.def.type !== "tuple") return;
     const [first, ...rest] = jsonSchema.prefixItems ?? [];
@@ -172,7 +172,7 @@ const JSON_SCHEMA: Pick<z.core.ToJSONSchemaParams, "io" | "override"> = {
   },
 };
 
-/** A tool of assistants: its name, its purpose, and the JSON Schemas of its question and answer. */
+/** A tool for assistants, with the JSON Schemas of its question and answer. */
 interface Tool {
   readonly name: string;
   readonly summary: string;
@@ -224,7 +224,7 @@ export function openApiDocument(): Record<string, unknown> {
   };
 }
 
-/** Descriptions of the forms of a URL's query, for people. */
+/** Describes for people how each form is written in a URL query. */
 const FORM_TEXTS: Record<QueryForm, string> = {
   text: "",
   number: "",
@@ -234,7 +234,7 @@ const FORM_TEXTS: Record<QueryForm, string> = {
   range: "; as in 20..25, or one",
 };
 
-/** The fields of a question that the query of a URL can have. */
+/** The fields of a question that fit in a URL query. */
 function parametersOf({ shape }: z.ZodObject): object[] {
   return Object.entries(shape).flatMap(([name, field]) => {
     const form = queryFormOf(field);

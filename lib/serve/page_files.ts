@@ -1,31 +1,31 @@
-/** The files of the page from its bundle, and as the server sends them. @module */
+/** The page's files, from its bundle and as the server sends them. @module */
 import { createHash } from "node:crypto";
 import { fromFileUrl, join } from "@std/path";
 import { ensure, UserError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
 import { hashOfFiles } from "../io/files/manifest.ts";
 
-/** The file that a browser opens. */
+/** The file that browsers open. */
 export const PAGE = "index.html";
 const ROOT = new URL("../../", import.meta.url);
 
-/** The content of `page_bundle.json`, which `deno task bundle` makes: the page as browsers load it. */
+/** The content of `page_bundle.json`, made by `deno task bundle`: the page as browsers load it. */
 export interface PageBundle {
-  /** The files that it was made from, from the root of the checkout. */
+  /** Paths of the source files, relative to the root of the checkout. */
   readonly sources: readonly string[];
-  /** Their {@link hashOfFiles}. */
+  /** The {@link hashOfFiles} of the sources. */
   readonly hash: string;
-  /** The text of each file of the page by its name. */
+  /** Text of each file of the page, by name. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** The bundle, or what is wrong with it: in a checkout it must be made from the present sources. */
+/** Loads the bundle, or says what is wrong with it. In a checkout it must match the current sources. */
 export async function loadBundle(): Promise<PageBundle | "missing" | "outdated"> {
   let bundle: PageBundle;
   try {
-    // Imported, since a program from a registry has no files beside it.
+    // Imported, because a program from a registry has no files next to it.
     bundle = (await import("./page_bundle.json", { with: { type: "json" } })).default as PageBundle;
-  } catch { // Not there, or cut short.
+  } catch { // The file is missing or truncated.
     return "missing";
   }
   // Packages and executables contain the bundle but not all of its sources.
@@ -38,9 +38,9 @@ export async function loadBundle(): Promise<PageBundle | "missing" | "outdated">
 }
 
 /**
- * Reads the page: the bytes of each file by its name.
+ * Reads the page: the bytes of each file by name.
  *
- * @param action The caller's action, for the error.
+ * @param action What the caller wants to do, for the error message.
  * @throws {UserError} If the bundle is missing or was made from other sources.
  */
 export async function readPage(action: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
@@ -54,27 +54,27 @@ export async function readPage(action: string): Promise<Map<string, Uint8Array<A
   return new Map(Object.entries(bundle.files).map(([name, text]) => [name, encoder.encode(text)]));
 }
 
-/** The files of an exported site: all but the description of the HTTP API, which a site does not have. */
+/** The files of an exported site: all except the description of the HTTP API, which a site does not have. */
 export function siteFiles<T>(page: ReadonlyMap<string, T>): Map<string, T> {
   return new Map([...page].filter(([name]) => !name.startsWith("docs.")));
 }
 
 /**
- * Content-Security-Policy of the page: files of its own server. The page states it too, for exported sites; only a
- * header can forbid frames.
+ * Content-Security-Policy of the page: only files from its own server. The page states the policy too, for
+ * exported sites, but only a header can forbid frames.
  */
 export const PAGE_POLICY = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
   ...["connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'"],
   "frame-ancestors 'none'",
 ].join("; ");
-/** Content-Security-Policy of other answers: a browser that shows them loads nothing. */
+/** Content-Security-Policy of other answers: a browser that shows them loads nothing else. */
 export const ANSWER_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly type: string;
-  /** An entity tag of its content, with quotes. */
+  /** Entity tag of the content, with quotes. */
   readonly etag: string;
 }
 
@@ -85,7 +85,7 @@ const TYPES: Record<string, string> = {
   svg: "image/svg+xml",
 };
 
-/** The files of the page by path, such as `/page.js`; the page itself is at `/`, the description of the API at `/docs`. */
+/** The page's files by path, such as `/page.js`. The page is at `/`, the API description at `/docs`. */
 export function pageFiles(page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): Map<string, PageFile> {
   return new Map([...page].map(([name, body]) => {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];

@@ -1,6 +1,6 @@
 /**
- * The model that questions go to. When a newer one takes its place, requests in flight finish on the model
- * that they began with, which is closed after the last of them.
+ * The model that answers questions. When a newer model replaces it, requests in flight finish on the model
+ * that they started with, which is closed after the last of them.
  *
  * @module
  */
@@ -11,31 +11,31 @@ import { modelFilesOf } from "../train/checkpoint.ts";
 
 export interface ServedModel {
   readonly service: PingService;
-  /** A hash of all that its answers depend on besides the question: the model, the calibration, the program. */
+  /** Hash of everything except the question that answers depend on: model, calibration, program. */
   readonly tag: string;
   readonly step: number;
-  /** Why it cannot answer any more, such as a lost GPU; undefined if it can. */
+  /** Why the model can no longer answer, such as a lost GPU; undefined if it can. */
   fault(): string | undefined;
   close(): void;
 }
 
-/** The use of a model by one request, until it is disposed. */
+/** Use of a model by one request, until disposed. */
 interface ModelLease extends Disposable {
   readonly model: ServedModel;
 }
 
 export class ServedModels implements Disposable {
   #current: Shared;
-  /** How often the model was replaced. */
+  /** Number of times the model was replaced. */
   numSwaps = 0;
-  /** How often a newer model could not be loaded. */
+  /** Failed attempts to load a newer model. */
   numFailedLoads = 0;
 
   constructor(first: ServedModel) {
     this.#current = new Shared(first);
   }
 
-  /** The model that new requests get. */
+  /** The model for new requests. */
   get current(): ServedModel {
     return this.#current.model;
   }
@@ -44,7 +44,7 @@ export class ServedModels implements Disposable {
     return this.#current.lease();
   }
 
-  /** Gives new requests another model. The one before is closed when no request uses it. */
+  /** Sets the model for new requests. The previous model is closed when no request uses it. */
   replace(next: ServedModel): void {
     const before = this.#current;
     this.#current = new Shared(next);
@@ -52,7 +52,7 @@ export class ServedModels implements Disposable {
     before.retire();
   }
 
-  /** Closes the current model when no request uses it. */
+  /** Closes the current model once no request uses it. */
   [Symbol.dispose](): void {
     this.#current.retire();
   }
@@ -90,16 +90,15 @@ class Shared {
 
 /** The files that a model is loaded from. */
 interface WatchedFiles {
-  /** A run, or a folder of an adapted checkpoint. */
+  /** A run, or the folder of an adapted checkpoint. */
   checkpoint: string;
   files: readonly string[];
 }
 
-/** The files to watch, and how. */
 interface WatchOptions extends WatchedFiles {
-  /** The {@link stateOf} the files before the served model was loaded, so that nothing is missed. */
+  /** The {@link stateOf} the files before the served model was loaded, so that no change is missed. */
   seen: string;
-  /** Seconds between two looks. */
+  /** Seconds between checks. */
   everyS: number;
   /** Loads the newest checkpoint. */
   load: () => Promise<ServedModel>;
@@ -107,7 +106,7 @@ interface WatchOptions extends WatchedFiles {
   log: (line: string) => void;
 }
 
-/** Replaces the served model by each newer one, until the signal. One that cannot be loaded is logged once. */
+/** Replaces the served model with newer ones until aborted. A failure to load is logged once. */
 export async function watchCheckpoint(models: ServedModels, options: WatchOptions): Promise<void> {
   const { everyS, load, signal, log } = options;
   let { seen } = options;
@@ -127,7 +126,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
       seen = state;
       lastFault = undefined;
     } catch (error) {
-      // It may be whole at the next look.
+      // The files may be complete at the next check.
       models.numFailedLoads++;
       const fault = error instanceof UserError ? error.message : String(error);
       if (fault !== lastFault) log(`${fault}; step ${models.current.step} is still served`);
@@ -136,7 +135,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
   }
 }
 
-/** The newest checkpoint, and when its files were written. */
+/** Identifies the newest checkpoint and the modification times of its files. */
 export function stateOf({ checkpoint, files }: WatchedFiles): string {
   try {
     const paths = [...modelFilesOf(checkpoint), ...files];

@@ -1,8 +1,8 @@
 /**
- * Takes connections and has an app answer.
+ * Accepts connections and lets an app answer.
  *
- * It uses `node:http`, because `Deno.serve` (2.9.6) limits neither connections nor the time to send a head,
- * and does not report what is not HTTP.
+ * It uses `node:http`, because `Deno.serve` (2.9.6) limits neither connections nor the time to send headers,
+ * and does not report input that is not HTTP.
  *
  * @module
  */
@@ -15,36 +15,35 @@ import { urlHost } from "../base/text.ts";
 import type { Limits } from "./answers.ts";
 import { type ConnectionLimits, withinDescriptors } from "./descriptors.ts";
 
-/** Bytes of a request's head; a question with every field is shorter. */
+/** Maximum bytes of a request's head; a question with every field is shorter. */
 const MAX_HEAD_BYTES = 16 * 2 ** 10;
-/** The longest time for a head, s; people's networks are faster. */
+/** Maximum time to send a head, s; even slow networks need less. */
 const MAX_HEAD_S = 10;
-/** How long a connection may wait for the next request, s. */
+/** How long a connection may wait for its next request, s. */
 const MAX_IDLE_S = 15;
 
-/** The paths that are answered on spare connections. */
+/** Paths that spare connections serve. */
 const SPARE_PATHS = ["/healthz", "/metrics"];
-/** How long one of these may be open, s. */
+/** How long a spare connection may be open, s. */
 const MAX_SPARE_S = 2;
 
-/** The most requests that a connection may send before the first is answered; most clients send one. */
+/** Maximum requests that a connection may send before the first is answered. Most clients send one. */
 const MAX_PIPELINED = 16;
 
-/** Where a server listens, and what it takes. */
 interface ServerOptions {
   host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number;
   limits: Limits;
   log: (line: string) => void;
   fetch: (request: Request, env: object) => Response | Promise<Response>;
 }
 
-/** When to look whether connections are still taken, ms: now and then, and after one that was refused. */
+/** When to check whether connections are still accepted, ms: regularly, and after a refused one. */
 const LOOK_MS = { usual: 5000, afterRefusal: 100 };
-/** How often and how many turns of the event loop the look waits for a connection of its own. */
+/** How a check waits for its own connection: interval and maximum number of event loop turns. */
 const LOOK_TURNS = { everyMs: 50, most: 20 };
-/** The time between two lines that say that none are taken, ms. */
+/** Minimum time between log lines about connections not being accepted, ms. */
 const LOG_EVERY_MS = 60_000;
 
 export class HttpServer {
@@ -56,14 +55,14 @@ export class HttpServer {
     this.#acceptWatch = acceptWatch;
   }
 
-  /** Starts to listen. @throws {UserError} If the place is taken or not of this machine. */
+  /** Starts listening. @throws {UserError} If the port is in use or the host is not of this machine. */
   static async listen(options: ServerOptions): Promise<HttpServer> {
     const { host, port, log } = options;
     const limits = withinDescriptors(options.limits, log);
     const server = createServer({
       maxHeaderSize: MAX_HEAD_BYTES,
       headersTimeout: 1000 * MAX_HEAD_S,
-      // The app limits the time of bodies.
+      // The app limits the time for bodies.
       requestTimeout: 0,
       keepAliveTimeout: 1000 * MAX_IDLE_S,
       connectionsCheckingInterval: 1000,
@@ -72,16 +71,16 @@ export class HttpServer {
     const connections = new Connections(limits);
     server.on("connection", (socket: Socket) => connections.take(socket));
     server.on("request", listenerOf(options, connections));
-    // A client may end its side after the request (RFC 9112, section 9.6), as `nc -N` does.
+    // A client may close its side after the request (RFC 9112, section 9.6), as `nc -N` does.
     (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-    // Ends a client that does not read what is sent; the app ends those that wait for an answer.
+    // Disconnects clients that do not read their answer; the app ends those that wait for one.
     server.timeout = 1000 * (limits.maxRequestS + MAX_HEAD_S);
     server.on("clientError", (error: Error & { code?: string }, socket) => {
       if (socket.writable) socket.end(rawProblem(...faultOf(error)));
       else socket.destroy();
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // Also takes later errors of a server that cannot listen again yet.
+    // Also handles later errors of a server that cannot listen again yet.
     server.on("error", reject);
     server.listen({ port, host, backlog: limits.maxBacklog }, resolve);
     try {
@@ -97,13 +96,14 @@ export class HttpServer {
   }
 
   /**
-   * Takes no more connections, and waits until all requests are answered. @param withinS Ends those that take
-   * longer.
+   * Stops accepting connections and waits until all requests are answered.
+   *
+   * @param withinS Requests that take longer are broken off.
    */
   async stop(withinS: number): Promise<void> {
     this.#acceptWatch[Symbol.dispose]();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // A client that still sends lines gets time to read that they are not answered.
+    // Gives a client that still sends lines time to read that they are not answered.
     const idle = setInterval(() => this.#server.closeIdleConnections(), 1000);
     const late = setTimeout(() => this.#server.closeAllConnections(), 1000 * withinS);
     await closed;
@@ -112,7 +112,7 @@ export class HttpServer {
   }
 }
 
-/** Why a server cannot listen, by the codes of the system. */
+/** Why a server cannot listen, by system error code. */
 const LISTEN_FAULTS: Record<string, string> = {
   EADDRINUSE: "another program listens there; choose another --port",
   EADDRNOTAVAIL: "it is no address of this machine; choose another --host",
@@ -125,25 +125,25 @@ function listenError(error: unknown, place: string): unknown {
   return new UserError(`Cannot listen at ${place}: ${LISTEN_FAULTS[code]}`, { cause: error });
 }
 
-/** The open connections, and which of them are over the limits. */
+/** Tracks open connections and which of them are beyond the limits. */
 class Connections {
   readonly #limits: ConnectionLimits;
   readonly #numOfClient = new Map<string, number>();
-  /** Over the limits, and why. */
+  /** Connections beyond the limits, with the reason. */
   readonly #spare = new Map<Socket, ApiError>();
   #numOpen = 0;
   numTaken = 0;
-  /** Called when a connection is closed at once. */
+  /** Called when a connection is closed immediately. */
   onRefusal = (): void => {};
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  /** Counts a connection until it is closed; closes it at once if too many are over the limits. */
+  /** Counts a connection until it closes. Closes it immediately if too many are beyond the limits. */
   take(socket: Socket): void {
     this.numTaken++;
-    // Each request that waits listens, the app's for the end of its answer.
+    // Every waiting request adds listeners, including the app's for the end of the answer.
     socket.setMaxListeners(4 * MAX_PIPELINED);
     const client = socket.remoteAddress ?? "";
     const fault = this.#faultOf(client);
@@ -170,12 +170,12 @@ class Connections {
     socket.once("close", () => count(-1));
   }
 
-  /** Why a request is refused; undefined if it is not. */
+  /** Why a request is refused; undefined if it is accepted. */
   refusalOf({ socket, url = "" }: IncomingMessage): ApiError | undefined {
     return SPARE_PATHS.includes(url.split("?")[0]) ? undefined : this.#spare.get(socket);
   }
 
-  /** Whether the connection ends with the next answer. */
+  /** Whether the connection closes after the next answer. */
   isSpare(socket: Socket): boolean {
     return this.#spare.has(socket);
   }
@@ -199,11 +199,11 @@ interface ListeningPlace {
 }
 
 /**
- * Has a server listen again that takes no more connections.
+ * Makes a server listen again when it no longer accepts connections.
  *
- * If the process may open no more files when a connection comes, `node:http` of Deno (2.9.6) reports nothing
- * and never accepts again. It opens all waiting connections before the first of them can be refused. So a
- * server that has accepted none for a while connects to itself.
+ * If the process cannot open more files when a connection arrives, `node:http` of Deno (2.9.6) reports
+ * nothing and never accepts again. It opens all waiting connections before the first can be refused.
+ * Therefore a server that has accepted no connection for a while connects to itself.
  */
 class AcceptWatch implements Disposable {
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -228,11 +228,11 @@ class AcceptWatch implements Disposable {
   }
 
   #lookAfter(ms: number, wasRefused = false): void {
-    // A look may itself be refused.
+    // The check's own connection may be refused.
     if (this.#isLooking || this.#isOver) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      // When many connections come at once, the last one may have found no free descriptor.
+      // If many connections arrive at once, the last one may have found no free descriptor.
       if (wasRefused) this.#numSeen = this.connections.numTaken;
       void this.#look();
     }, ms);
@@ -257,10 +257,10 @@ class AcceptWatch implements Disposable {
     try {
       (await Deno.connect({ hostname, port, signal: AbortSignal.timeout(everyMs * most) })).close();
     } catch (error) {
-      // A permission to listen at port 0 is for no other port.
+      // A permission to listen on port 0 covers no other port.
       if (error instanceof Deno.errors.NotCapable) return true;
     }
-    // Turns and not the time: the event loop may have been busy.
+    // Counts turns rather than time, because the event loop may have been busy.
     for (let turn = 0; turn < most && !this.#hasTaken(); turn++) {
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
@@ -277,13 +277,13 @@ class AcceptWatch implements Disposable {
       this.#loggedMs = nowMs;
     }
     this.server.closeIdleConnections();
-    // Not its own close(), which would end the checks of open connections.
+    // Not the server's own close(), which would stop the checks of open connections.
     ListeningServer.prototype.close.call(this.server);
     this.server.listen(this.place);
   }
 }
 
-/** The fault in the Host fields of a request (RFC 9112, section 3.2); HTTP/1.0 needs none. */
+/** The fault in a request's Host headers (RFC 9112, section 3.2); HTTP/1.0 requires none. */
 function hostFault({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
   const number = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === "host").length;
   if (number === 1 || (number === 0 && httpVersion === "1.0")) return undefined;
@@ -309,9 +309,9 @@ function listenerOf(
       numWaiting.set(socket, number);
       return number;
     };
-    // `node:http` of Deno reads on while answers wait to be sent, without end.
+    // `node:http` of Deno keeps reading without limit while answers wait to be sent.
     if (socket.destroyed || count(1) > MAX_PIPELINED) return void socket.destroy();
-    // A client that ends its side within a body is gone.
+    // A client that closes its side within a body has left.
     const onEnd = () => {
       if (!request.complete) socket.destroy();
     };
@@ -328,13 +328,13 @@ function listenerOf(
   };
 }
 
-/** Answers without the app, and ends the connection. */
+/** Answers without the app and closes the connection. */
 function sendProblem(response: ServerResponse, { problem }: ApiError): void {
   const { status, headers } = problemResponse(problem, { connection: "close" });
   response.writeHead(status, Object.fromEntries(headers)).end(JSON.stringify(problem));
 }
 
-/** The error of a client whose request is not valid HTTP. */
+/** The error to report for input that is not valid HTTP. */
 function faultOf(
   { code, message }: { code?: string; message: string },
 ): [status: ProblemStatus, detail: string] {

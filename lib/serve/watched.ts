@@ -1,6 +1,6 @@
 /**
- * Pairs that are watched for changes, as others ask for them: measurements in and alarms out, metrics of
- * Prometheus, and status checks of RIPE Atlas (REST API, version 2).
+ * Interfaces to watched pairs: measurements in and alarms out, Prometheus metrics, and RIPE Atlas status
+ * checks (REST API, version 2).
  *
  * @module
  */
@@ -22,18 +22,18 @@ import type { PingService } from "./api/ping_service.ts";
 import { type StatusCheckAnswer, statusCheckQuestionSchema } from "./api/schemas.ts";
 import { gauge, type Metric, total } from "./metrics.ts";
 
-/** The watch, and the parts of its metrics. */
+/** A watch and the counts that its metrics report. */
 export interface WatchedState {
   readonly watch: PairWatch;
-  /** Pairs that have metrics of their own, so that their number is bounded. */
+  /** Maximum pairs with metrics of their own, which bounds their number. */
   readonly maxPairs: number;
   /** Absent without a model. */
   readonly expectations?: PairExpectations | undefined;
-  /** Names of addresses, for labels (none). */
+  /** Names of addresses for labels (none). */
   readonly names?: AddressNames | undefined;
-  /** Counts of the webhook's posts. */
+  /** Counts of posts to the webhook. */
   readonly webhook?: Posted | undefined;
-  /** The number of lines that could not be used. */
+  /** Lines that could not be used. */
   readonly numUnusable: number;
 }
 
@@ -54,7 +54,7 @@ export function watchMetrics(
     const { src, dst } = pair;
     return { pair, ends: { src, dst, ...names.namedEnds({ src, dst }) } };
   });
-  /** @param samplesOf `[further labels, value]` of each sample of a pair; those of NaN are left out. */
+  /** @param samplesOf `[further labels, value]` of each sample of a pair; NaN values are left out. */
   const ofPairs = (
     name: string,
     help: string,
@@ -124,10 +124,10 @@ function newestOf({ recent }: WatchedPair): TimedMeasurement {
 }
 
 /**
- * The alarms of a measurement by probe. A measurement is identified by its number at RIPE Atlas or the
- * address of its destination, a probe by its number if that is known, else by its address.
+ * The alarms of a measurement by probe. A measurement is identified by its RIPE Atlas ID or the address of
+ * its destination, a probe by its ID if known, else by its address.
  *
- * @throws {ApiError} 404 if no pair has that number or destination.
+ * @throws {ApiError} 404 if no pair has that ID or destination.
  */
 export function statusCheck(watch: PairWatch, id: string, value: unknown): StatusCheckAnswer {
   const { permitted_total_alerts = 0, max_packet_loss = 100, show_all } = readFields(
@@ -135,7 +135,7 @@ export function statusCheck(watch: PairWatch, id: string, value: unknown): Statu
     value,
   );
   const isMeant = selectorOf(id);
-  // The pair seen last represents its probe.
+  // A probe is represented by its most recently seen pair.
   const probes = new Map<string, StatusCheckAnswer["probes"][string]>();
   for (const pair of watch.pairs()) {
     if (!isMeant(pair)) continue;
@@ -176,10 +176,10 @@ function selectorOf(id: string): (pair: WatchedPair) => boolean {
 const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttMs.toPrecision(6));
 
 /**
- * Watches measurements as they come: lines of JSON, or a text in a known format.
+ * Watches measurements as they arrive: JSON lines, or a text in a known format.
  *
- * @param service Says what its model expected when an alarm began.
- * @param options `isText`: whether they are not lines of JSON; `fields`: the options of the question.
+ * @param service Reports what its model expected when an alarm began.
+ * @param options `isText`: false for JSON lines; `fields`: options of the question.
  * @returns Events and errors by line; most lines have neither.
  */
 export async function* watchLines(

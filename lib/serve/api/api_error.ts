@@ -1,5 +1,5 @@
 /**
- * Errors of requests as callers see them: problem details (RFC 9457) with the line that a stage would print.
+ * Errors of requests as clients see them: problem details (RFC 9457) with the line that a stage would print.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { InterruptedError, UserError } from "../../base/errors.ts";
 import { faultOf } from "../../query/questions/read_fields.ts";
 import type { Problem } from "./schemas.ts";
 
-/** The titles of the problems of type `about:blank`, which are those of the status (RFC 9110, section 15; RFC 6585). */
+/** Titles of `about:blank` problems, which equal the status texts (RFC 9110, section 15; RFC 6585). */
 export const PROBLEM_TITLES = {
   400: "Bad Request",
   403: "Forbidden",
@@ -25,14 +25,14 @@ export const PROBLEM_TITLES = {
 } as const;
 export type ProblemStatus = keyof typeof PROBLEM_TITLES;
 
-/** Names of the errors of an `AbortSignal`: aborted by a caller, or by its time limit. */
+/** Names of the errors of an `AbortSignal`: aborted by its owner or by a time limit. */
 const ABORTS = ["AbortError", "TimeoutError"];
 
 const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
 
-/** A request that is not answered; its message is for people. */
+/** A request that cannot be answered. The message is for people. */
 export class ApiError extends Error {
-  /** Stands before the message in logs and stack traces. */
+  /** Precedes the message in logs and stack traces. */
   override name = "ApiError";
   readonly problem: Problem;
 
@@ -43,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The problem to report for an error. Errors that the caller cannot fix are reported without details. */
+/** The problem to report for an error. Errors that the client cannot fix are reported without details. */
 export function problemOf(error: unknown): Problem {
   return apiErrorOf(error).problem;
 }
@@ -60,10 +60,9 @@ function apiErrorOf(error: unknown): ApiError {
 }
 
 /**
- * Does work on a request that was checked before: what fails now, such as the GPU, is not the fault of the
- * caller.
+ * Runs work on a validated request. If it fails now, such as on the GPU, the client is not at fault.
  *
- * @throws {Error} If it fails; the reason of a signal is thrown as it is.
+ * @throws {Error} If the work fails; the reason of an aborted signal is thrown unchanged.
  */
 export async function computed<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -74,13 +73,13 @@ export async function computed<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A fault such as `found no src, …` as a whole sentence. */
+/** Makes a fault such as `found no src, …` a full sentence. */
 function sentenceOf(fault: string): string {
   return fault.startsWith("Cannot ") ? fault : `Cannot answer: ${fault}`;
 }
 
 export const PROBLEM_TYPE = "application/problem+json";
-/** How long a refused client should wait, s. */
+/** How long a rejected client should wait, s. */
 const RETRY_AFTER_S = 1;
 
 export function problemResponse(problem: Problem, headers: Record<string, string> = {}): Response {
@@ -96,7 +95,7 @@ export function problemResponse(problem: Problem, headers: Record<string, string
   });
 }
 
-/** A whole HTTP/1.1 response, for what is no HTTP request. The connection ends with it. */
+/** A complete HTTP/1.1 response to input that is not an HTTP request. It closes the connection. */
 export function rawProblem(status: ProblemStatus, detail: string): string {
   const { problem } = new ApiError(status, detail);
   const body = JSON.stringify(problem);

@@ -1,4 +1,4 @@
-/** The lines or items of a request with many of them, and what came of each. @module */
+/** Requests of many lines or items, and the answer to each. @module */
 import { isObject } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import {
@@ -19,24 +19,22 @@ import type { LineError } from "../../query/questions/question.ts";
 export interface Line {
   /** From 1. */
   readonly line: number;
-  /** The value of the line. @throws {UserError} If it cannot be read. */
+  /** Parses the line. @throws {UserError} If it is not valid. */
   read(): unknown;
 }
 
 export interface JsonLine extends Line {
-  /** The length of its text. */
+  /** Length of the text. */
   readonly lengthBytes: number;
 }
 
-/** The answer to a line, or its error. */
 export type Answered<Answer> = ({ readonly line: number } & Answer) | LineError;
 
-/** Values as lines of JSON. */
 export async function* jsonLines(values: readonly unknown[]): AsyncGenerator<string> {
   for (const value of values) yield JSON.stringify(value);
 }
 
-/** Types of bodies of measurements other than lines of JSON. */
+/** Media types of measurements other than JSON lines. */
 export const MEASUREMENT_TYPES: readonly string[] = [
   ...["text/plain", "text/csv", "text/tab-separated-values", "application/json"],
 ];
@@ -49,11 +47,11 @@ export interface MeasurementLinesOptions {
 }
 
 /**
- * The measurements in a body: lines of JSON, each an object of the API or a result in a known format such as
- * that of RIPE Atlas; or a text in such a format.
+ * Reads the measurements in a body. The body is either JSON lines, each an object of the API or a result in a
+ * known format such as RIPE Atlas, or a text in a known format.
  *
- * @param options `isText`: whether it is not lines of JSON; `src`, `dst`: addresses of measurements that do
- *   not state theirs; `withIds`: whether to give the numbers of measurements and probes of RIPE Atlas.
+ * @param options `isText`: false for JSON lines; `src`, `dst`: addresses for measurements that do not state
+ *   theirs; `withIds`: whether to include RIPE Atlas' measurement and probe IDs.
  */
 export async function* measurementLines(
   texts: AsyncIterable<string>,
@@ -110,10 +108,10 @@ function* measurementsOf(
   }
 }
 
-/** The columns of measurement files, and the names of their fields here. */
+/** The API's field names for the columns of measurement files. */
 const COLUMNS: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
-/** A measurement whose fields may have the names of the columns of measurement files. */
+/** Renames fields that are named like the columns of measurement files. */
 function withFieldNames(measurement: JsonObject): JsonObject {
   const named = Object.entries(measurement).map(([name, value]) => {
     const field = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : name;
@@ -122,7 +120,7 @@ function withFieldNames(measurement: JsonObject): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** The name of the format of the API's own measurements, which its schemas read. */
+/** Name of the format of the API's own measurements, which its schemas read. */
 const OWN = "csv";
 
 function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Generator<Line> {
@@ -147,7 +145,7 @@ function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Gene
   };
 }
 
-/** Lines of JSON; empty ones are skipped, but counted. */
+/** Parses JSON lines. Empty lines are skipped but counted. */
 export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<JsonLine> {
   let line = 0;
   for await (const text of texts) {
@@ -163,10 +161,10 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * Works on items, several at a time, and yields the results in order.
+ * Works on several items at a time and yields the results in order.
  *
- * @param work Must end by itself when the caller loses interest: nobody awaits its promise then.
- * @param most The number of items in work, which bounds memory.
+ * @param work Must finish on its own if the consumer stops early: its promise is then not awaited.
+ * @param most Maximum number of items in work, which bounds memory.
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<Item>,
@@ -195,13 +193,13 @@ export async function* inOrder<Item, Result>(
     }
   } finally {
     const ended = iterator.return?.();
-    // An item that is being waited for may never come.
+    // A pending item may never arrive.
     if (taking) ended?.catch(() => {});
     else await ended;
   }
 }
 
-/** A promise whose rejection does not count as unhandled. */
+/** Keeps a rejection from counting as unhandled. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

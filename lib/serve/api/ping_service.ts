@@ -1,17 +1,18 @@
 /**
- * Answers the requests of many callers with one model: in a server, or in a worker of a browser.
+ * Answers the requests of many clients with one model, in a server or in a worker of a browser.
  *
- * All share one GPU. `ModelDecoders` runs work in the order in which it was asked for, one group of at most 8,192 rows at
- * a time, for each of its two decoders; groups of different callers alternate. So:
+ * All clients share one GPU. `ModelDecoders` has two decoders. Each runs its work in the order of arrival,
+ * one group of at most 8,192 rows at a time, and alternates between the groups of different callers. As a
+ * result:
  *
- * - Questions between addresses, single ones and lines of a batch, go to one queue (`RttBatcher`). Each of its batches is
- *   one group. Callers take turns there, so a single question is in the next batch, whatever the number of lines before
- *   it, unless more callers ask than a batch holds.
- * - Scores of lines go to the GPU in parts of a few groups. A question waits for one group of each request for scores.
- * - A search for destinations keeps the decoder for continuations to its end, which may be a minute. Questions between
- *   addresses and scores use the other decoder, and wait for a step of the search at most. Likelihoods and RTTs between
- *   prefixes need the same decoder, so all these wait in one queue (`LongWork`), and with them the candidates of which
- *   the nearest is asked for, which are many.
+ * - Questions between addresses, single ones and lines of a batch, share one queue (`RttBatcher`), and each
+ *   of its batches is one group. Callers take turns, so a single question is in the next batch no matter how
+ *   many lines precede it, unless there are more callers than a batch has room for.
+ * - Scores of lines run in parts of a few groups. A question waits for one group of each scoring request.
+ * - A search for destinations occupies the decoder for continuations until it ends, up to a minute. Questions
+ *   between addresses and scores use the other decoder and wait for at most one step of the search.
+ *   Likelihoods and RTTs between prefixes need the same decoder as searches, so all of them share one queue
+ *   (`LongWork`). Questions for the nearest candidate wait there too, because they have many candidates.
  *
  * @module
  */
@@ -39,14 +40,14 @@ import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
 import { scoreMeasurements } from "./score_lines.ts";
 
-/** Lines of one caller that are taken in before the first of them is answered: two batches, of which one runs. */
+/** Lines of one caller in work before the first is answered: two batches, one of which is running. */
 const LINES_AT_ONCE = 124;
-/** How many earlier lines a line sees, unless said otherwise; as for `score`. */
+/** How many earlier lines a line sees by default, as in `score`. */
 const DEFAULT_CONTEXT = 20;
 
 interface PingServiceOptions {
   info: ModelInfo;
-  /** How questions are merged. `maxQueue` holds for long work too. */
+  /** How to batch questions. `maxQueue` limits long work too. */
   batch?: BatchOptions;
 }
 
@@ -54,19 +55,18 @@ type Asked = {
   readonly [N in QuestionName]: (question: QuestionOf<N>, signal?: AbortSignal) => Promise<AnswerOf<N>>;
 };
 
-/** The operations on a model: a method for each kind of question, and those below. Inputs are checked, whatever they are. */
+/** Operations on a model: a method for each kind of question, and those below. All inputs are validated. */
 export interface PingService extends Asked {}
-/** See the interface. */
 export class PingService {
   readonly #model: PingModel;
   readonly #info: ModelInfo;
   #examples: Promise<ModelAnswer["examples"]> | undefined;
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
-  /** Bounds the memory of large questions. */
+  /** Bounds the memory that large questions use. */
   readonly gate = new SizeGate();
 
-  /** @param model Stays the caller's, who closes it when nothing is being answered. */
+  /** @param model Owned by the caller, who closes it when no request is being answered. */
   constructor(model: PingModel, { info, batch = {} }: PingServiceOptions) {
     this.#model = model;
     this.#info = info;
@@ -83,17 +83,17 @@ export class PingService {
     Object.assign(this, Object.fromEntries(methods));
   }
 
-  /** How many questions and pieces of long work wait. */
+  /** Number of waiting questions and pieces of long work. */
   get queueLength(): number {
     return this.#batcher.queueLength + this.#longWork.queueLength;
   }
 
-  /** Names that answers show beside addresses. */
+  /** Names that answers show next to addresses. */
   get names(): AddressNames {
     return this.#model.names;
   }
 
-  /** The distributions of many RTTs, one answer or error for each question, in order. */
+  /** Predicts many RTT distributions: one answer or error per question, in order. */
   async rttBatch(
     questions: readonly QuestionOf<"rtt">[],
     signal?: AbortSignal,
@@ -102,10 +102,10 @@ export class PingService {
   }
 
   /**
-   * Answers lines of JSON, each a question, in order as they come.
+   * Answers JSON lines, each a question, in order as they arrive.
    *
-   * @param lines Empty ones are skipped, but counted.
-   * @param defaults Fields of lines that do not have them.
+   * @param lines Empty lines are skipped but counted.
+   * @param defaults Fields for lines that do not have them.
    */
   async *lines<N extends QuestionName>(
     name: N,
@@ -129,7 +129,7 @@ export class PingService {
     yield* inOrder(linesOf(lines), answer, LINES_AT_ONCE);
   }
 
-  /** How surprising each measurement is, given those before it; one answer or error for each, in order. */
+  /** Scores how surprising each measurement is, given the earlier ones: one answer or error for each. */
   async score(
     measurements: readonly ApiMeasurement[],
     signal?: AbortSignal,
@@ -138,10 +138,10 @@ export class PingService {
   }
 
   /**
-   * Scores measurements in order as they come: lines of JSON, or a text in a known format.
+   * Scores measurements in order as they arrive: JSON lines, or a text in a known format.
    *
-   * @param lines Empty ones are skipped, but counted.
-   * @param isText Whether they are not lines of JSON.
+   * @param lines Empty lines are skipped but counted.
+   * @param isText False for JSON lines.
    */
   scoreLines(
     lines: AsyncIterable<string>,
@@ -178,7 +178,7 @@ export class PingService {
   }
 }
 
-/** What the page asks, of a server or of the model in a worker of the browser. */
+/** The operations that the page uses, on a server or on the model in a worker of the browser. */
 export type PingApi = Pick<
   PingService,
   "rtt" | "rttBatch" | "destinations" | "map" | "places" | "score" | "model"
@@ -186,12 +186,12 @@ export type PingApi = Pick<
 
 const MAX_EXAMPLES = 4;
 const NUM_TRIED = 16;
-/** The largest P(no reply) of an example, if any has less. */
+/** The largest P(no reply) of an example, unless all pairs exceed it. */
 const MAX_EXAMPLE_LOSS = 0.1;
-/** Below 1: what the model is sure of is what it has seen. */
+/** Below 1, to prefer what the model is sure of: pairs that it has seen. */
 const TEMPERATURE = 0.5;
 
-/** Pairs that were measured often and reply; drawn from the model if its data is unknown. Always the same. */
+/** Pairs that were measured often and reply; drawn from the model if its data is unknown. Deterministic. */
 async function examplesOf(model: PingModel): Promise<ModelAnswer["examples"]> {
   const asked = { timeS: null, context: [] };
   const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];

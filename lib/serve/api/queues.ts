@@ -1,12 +1,12 @@
 /**
- * How the work of many callers waits for one GPU: questions that share batches, and long work, one piece at a
- * time.
+ * Queues for the GPU that many callers share: questions are merged into batches, and long work runs one piece
+ * at a time.
  *
- * Questions of several callers are merged into batches of the GPU (dynamic batching). While a batch runs, the
- * next one collects, so a busy GPU never waits. When the GPU is idle, a batch starts as soon as it has as
- * many questions as the last one, or after `maxWaitMs`. Callers who got their answers together ask again
- * together; without the wait, the first of them would form a batch of its own, and all others would wait for
- * it. A caller alone has had batches of one, and does not wait.
+ * Questions of several callers are merged into GPU batches (dynamic batching). While a batch runs, the next
+ * one fills, so a busy GPU never waits. When the GPU is idle, a batch starts as soon as it has as many
+ * questions as the last one, or after `maxWaitMs`. Callers that got their answers together ask again
+ * together; without the wait, the first of them would get a batch of its own and all others would wait for
+ * it. A single caller has had batches of one, so it does not wait.
  *
  * @module
  */
@@ -17,22 +17,21 @@ import { ApiError, computed } from "./api_error.ts";
 
 const MAX_QUEUE = 1024;
 
-/** How questions are merged. */
 export interface BatchOptions {
   /**
-   * The most questions of a batch (62: 132 rows for each, of 8,192 that a decoder holds at once; see `model_decoders.ts`).
+   * Maximum questions per batch (62: each takes 132 of the 8,192 rows that a decoder takes at once; see
+   * `model_decoders.ts`).
    */
   maxBatch?: number;
-  /** How long a question waits for others while the GPU is idle, at most, ms (10). */
+  /** Maximum time that a question waits for others while the GPU is idle, ms (10). */
   maxWaitMs?: number;
-  /** How many callers may wait; the next one is refused (1,024). */
+  /** How many callers may wait before further ones are refused (1,024). */
   maxQueue?: number;
   onBatch?: (size: number) => void;
 }
 
-/** The caller, and how long it waits. */
 export interface Caller {
-  /** An object that identifies a caller with many questions; without one, the caller has only one. */
+  /** Identifies a caller with many questions; absent for a caller with only one. */
   readonly lane?: object;
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,7 +46,7 @@ function queueFull(maxQueue: number): ApiError {
   return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
 }
 
-/** Waits for a promise. At the signal the caller leaves its queue, and the wait ends with the signal's reason. */
+/** Waits for a promise. An abort removes the caller from its queue and throws the signal's reason. */
 async function untilSignal<T>(
   { promise, reject }: PromiseWithResolvers<T>,
   signal: AbortSignal | undefined,
@@ -65,17 +64,17 @@ async function untilSignal<T>(
   }
 }
 
-/** Bytes of questions in work at once; a question takes about 20 times its length in memory. */
+/** Maximum bytes of questions in work. A question takes about 20 times its length in memory. */
 const MAX_AT_WORK_BYTES = 4 * 2 ** 20;
-/** Questions up to this length do not wait for longer ones: they have room of their own. */
+/** Questions up to this length have a separate budget, so they do not wait for longer ones. */
 const SMALL_BYTES = 2 ** 14;
 
-/** Bounds the memory of questions: they wait as text, in the order in which they came. */
+/** Bounds the memory that questions use. They wait as text, in the order of arrival. */
 export class SizeGate {
   readonly #small = new Room();
   readonly #large = new Room();
 
-  /** Works on a question when others leave room for it. @param bytes The length of the question. */
+  /** Works on a question once the budget allows it. @param bytes Length of the question. */
   async run<T>(bytes: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const room = bytes <= SMALL_BYTES ? this.#small : this.#large;
     const counted = Math.min(bytes, MAX_AT_WORK_BYTES);
@@ -88,7 +87,7 @@ export class SizeGate {
   }
 }
 
-/** Room for {@link MAX_AT_WORK_BYTES}. */
+/** A budget of {@link MAX_AT_WORK_BYTES}. */
 class Room {
   readonly #waiting: { bytes: number; enter: () => void }[] = [];
   #numBytes = 0;
@@ -123,13 +122,13 @@ class Room {
   }
 }
 
-/** The queue of questions for exact distributions. */
+/** The queue of questions about exact distributions. */
 export class RttBatcher {
   readonly #model: Pick<PingModel, "config" | "likelyRttDistributions">;
   readonly #options: Required<BatchOptions>;
   readonly #queue = new FairQueue<Waiting>();
   #isRunning = false;
-  /** The number of questions to wait for while the GPU is idle. */
+  /** Number of questions to wait for while the GPU is idle. */
   #expected = 1;
   #timer: { id: ReturnType<typeof setTimeout>; isLast: boolean } | undefined;
 
@@ -145,8 +144,8 @@ export class RttBatcher {
   /**
    * Asks for the exact distribution of an RTT.
    *
-   * @param use Makes the result from the distribution, which is valid until it returns.
-   * @throws {UserError} If the model cannot be asked this.
+   * @param use Maps the distribution to the result. The distribution is valid only until it returns.
+   * @throws {UserError} If the model cannot answer the query.
    * @throws {ApiError} If too many callers wait.
    */
   async ask<T>(
@@ -155,7 +154,7 @@ export class RttBatcher {
     { lane, signal }: Caller = {},
   ): Promise<T> {
     signal?.throwIfAborted();
-    // Found here, the fault is this question's alone.
+    // Checked here so that a fault affects only this question and not its batch.
     encodeQuery(query, this.#model.config.sequenceLength);
     if (!lane && this.#queue.numLanes >= this.#options.maxQueue) throw queueFull(this.#options.maxQueue);
     const answered = Promise.withResolvers<T>();
@@ -182,7 +181,7 @@ export class RttBatcher {
     const isEnough = this.#queue.length >= Math.min(this.#expected, maxBatch);
     if (this.#timer && (this.#timer.isLast || !isEnough)) return;
     clearTimeout(this.#timer?.id);
-    // Not at once: the questions that are asked in the same turn of the event loop go together.
+    // Deferred, so that questions of the same turn of the event loop share a batch.
     const id = setTimeout(() => void this.#run(), isEnough ? 0 : maxWaitMs);
     this.#timer = { id, isLast: isEnough };
   }
@@ -214,11 +213,11 @@ export class RttBatcher {
 }
 
 /**
- * A queue with a lane for each waiting caller. The lanes take turns, so a caller with thousands of lines
- * delays a single question by no more pieces than there are callers.
+ * A queue with one lane per waiting caller. Lanes take turns: a caller with thousands of lines delays a
+ * single question by at most one item per caller.
  */
 export class FairQueue<T> {
-  /** In the order of their next turns; none is empty. */
+  /** In the order of their next turns; no lane is empty. */
   readonly #lanes = new Map<object, T[]>();
   #length = 0;
 
@@ -237,7 +236,7 @@ export class FairQueue<T> {
     this.#length++;
   }
 
-  /** Takes out what waits next, undefined if nothing does. */
+  /** Removes and returns the next item; undefined if the queue is empty. */
   take(): T | undefined {
     const next = this.#lanes.entries().next();
     if (next.done) return undefined;
@@ -249,7 +248,7 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** Takes a piece out of its lane, if it still waits there. */
+  /** Removes an item if it still waits in its lane. */
   remove(item: T, lane: object): void {
     const items = this.#lanes.get(lane);
     const place = items?.indexOf(item) ?? -1;
@@ -261,22 +260,22 @@ export class FairQueue<T> {
 }
 
 /**
- * Work that takes many groups of the GPU, one piece at a time, the callers in turn. A search for destinations
- * holds up to 0.2 GB of a tree: one at a time bounds memory. Batches of questions run between the groups of
- * such work, see `ModelDecoders`.
+ * Runs work that takes many GPU groups, one piece at a time; callers take turns. A search for destinations
+ * uses up to 0.2 GB for its tree, so running one at a time bounds memory. Batches of questions run between
+ * the groups of such work; see `ModelDecoders`.
  */
 export class LongWork {
   readonly #queue = new FairQueue<() => void>();
   #isRunning = false;
 
-  /** @param maxQueue How many callers may wait; the next one is refused. */
+  /** @param maxQueue How many callers may wait before further ones are refused. */
   constructor(readonly maxQueue: number = MAX_QUEUE) {}
 
   get queueLength(): number {
     return this.#queue.length;
   }
 
-  /** @param work Ends by itself, soon after the signal. @throws {ApiError} If too many callers wait. */
+  /** @param work Must end soon after the signal is aborted. @throws {ApiError} If too many callers wait. */
   async run<T>(work: () => Promise<T>, { lane, signal }: Caller): Promise<T> {
     signal?.throwIfAborted();
     if (this.#isRunning) await this.#turn(lane, signal);

@@ -1,5 +1,5 @@
 /**
- * The messages of a server other than questions to the model: what it is, status checks, problems.
+ * The server's messages other than questions to the model: model description, status checks, problems.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import * as z from "zod";
 import { dataSchema } from "../../data/addresses/known_addresses.ts";
 import { endNames, fields } from "../../query/questions/question.ts";
 
-/** How the alarms of a measurement are asked for, as at RIPE Atlas. */
+/** Options of a request for the alarms of a measurement, as in RIPE Atlas. */
 export const statusCheckQuestionSchema = fields({
   permitted_total_alerts: z.int().min(0).optional()
     .describe("how many probes may alert until global_alert is true (0)").meta({ examples: [1] }),
@@ -18,7 +18,7 @@ export const statusCheckQuestionSchema = fields({
     .describe("whether all RTTs that are remembered are listed of every probe, not only of those that alert"),
 });
 
-/** The alarms of a measurement by probe, as RIPE Atlas' status checks have them. */
+/** The alarms of a measurement by probe, like RIPE Atlas' status checks. */
 export const statusCheckAnswerSchema = z.object({
   global_alert: z.boolean().describe("whether more probes alert than are permitted"),
   total_alerts: z.int().describe("probes that alert"),
@@ -35,7 +35,7 @@ export const statusCheckAnswerSchema = z.object({
 });
 export type StatusCheckAnswer = z.infer<typeof statusCheckAnswerSchema>;
 
-/** The description of a model from its files: its sizes and its training data. */
+/** What a model's files say about it: its sizes and its training data. */
 export const modelInfoSchema = z.object({
   version: z.string(),
   step: z.int(),
@@ -67,7 +67,6 @@ export const modelInfoSchema = z.object({
 });
 export type ModelInfo = z.infer<typeof modelInfoSchema>;
 
-/** A model that answers. */
 export const modelAnswerSchema = z.object({
   ...modelInfoSchema.shape,
   adapter: z.string().describe("the GPU or software driver that it runs on"),
@@ -76,7 +75,7 @@ export const modelAnswerSchema = z.object({
 });
 export type ModelAnswer = z.infer<typeof modelAnswerSchema>;
 
-/** An error: problem details (RFC 9457, section 3). */
+/** Problem details (RFC 9457, section 3). */
 export const problemSchema = z.object({
   type: z.string(),
   title: z.string(),

@@ -1,4 +1,4 @@
-/** Scores measurements in the order in which they come, each given those before it. @module */
+/** Scores measurements in the order of arrival, each given the earlier ones. @module */
 import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -14,7 +14,7 @@ import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts
 import { computed } from "./api_error.ts";
 import type { Answered, Line } from "./lines.ts";
 
-/** Measurements that are scored together: under a second on two cores. */
+/** Measurements scored at once, in less than a second on two cores. */
 const PART_ROWS = 256;
 
 interface Entry {
@@ -26,7 +26,7 @@ interface Entry {
 /**
  * Scores measurements in order, a bounded number at a time.
  *
- * @param options `context`: the most measurements of a context; `seed`: of the random share of p-values.
+ * @param options `context`: maximum measurements in a context; `seed`: for the random share of p-values.
  */
 export async function* scoreMeasurements(
   model: PingModel,
@@ -86,7 +86,7 @@ async function* scorePart(
   }
 }
 
-/** The most measurements that are remembered, about 5 MB; the source that was added to longest ago goes first. */
+/** Maximum remembered measurements, about 5 MB. The least recently updated source is dropped first. */
 const MAX_REMEMBERED = 2 ** 14;
 
 interface Remembered {
@@ -95,15 +95,15 @@ interface Remembered {
 }
 
 /**
- * The histories of all sources. If the lines of a source are in order of time, contexts are those of
- * {@link SourceHistory}, as in `score`. A late line sees only what is not after it.
+ * The histories of all sources. If the lines of a source are in time order, contexts are the same as those of
+ * {@link SourceHistory}, as in `score`. A late line sees only measurements that are not later than itself.
  */
 export class LineHistories {
-  /** By source, the one that was added to last is last; measurements with a time and those without are apart. */
+  /** By source, least recently updated first. Measurements with and without a time are kept apart. */
   readonly #sources = new Map<string, Remembered>();
   #numKept = 0;
 
-  /** The arguments are those of {@link SourceHistory}; `maxKept` is for all sources. */
+  /** The arguments are those of {@link SourceHistory}; `maxKept` is the total for all sources. */
   constructor(
     readonly maxContext: number,
     readonly sequenceLength: number = Infinity,
@@ -115,9 +115,9 @@ export class LineHistories {
   }
 
   /**
-   * The context of the next line, oldest first. The line is then remembered for those after it.
+   * The context of the next line, oldest first. The line is then remembered for later ones.
    *
-   * @param time As the line states it, which may be finer than the time of the measurement.
+   * @param time As stated in the line; may be finer than the measurement's time.
    */
   contextOf(measurement: TokenMeasurement, time: ApiMeasurement["time"]): TokenMeasurement[] {
     const { source, timeS } = measurement;
@@ -125,7 +125,7 @@ export class LineHistories {
     const remembered = this.#sources.get(key) ??
       { history: new SourceHistory(this.maxContext, this.sequenceLength, this.maxKept / 2), newestUs: 0 };
     const { history } = remembered;
-    // Without times, a line is later than those before it.
+    // A line without a time counts as later than the previous ones.
     const ownUs = timeUsOf(time) ?? remembered.newestUs + 1;
     const isLate = ownUs < remembered.newestUs;
     remembered.newestUs = Math.max(remembered.newestUs, ownUs);
@@ -154,7 +154,7 @@ export class LineHistories {
   }
 }
 
-/** Undefined without a time. The measurement was read, so that a time is one. */
+/** Undefined if there is no time. The measurement has been parsed, so a given time is valid. */
 function timeUsOf(time: ApiMeasurement["time"]): number | undefined {
   const parsed = parseTimeUs(String(time ?? ""));
   return "timeUs" in parsed ? parsed.timeUs : undefined;

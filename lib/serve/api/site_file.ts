@@ -1,11 +1,11 @@
-/** `site.json`: the description of an exported site's model, for the page that loads it. @module */
+/** `site.json`: describes the model of an exported site to the page that loads it. @module */
 import * as z from "zod";
 import { modelInfoSchema } from "./schemas.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { checkFormatVersion } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
-/** The name of the file, beside `index.html`. */
+/** File name, next to `index.html`. */
 export const SITE_FILE = "site.json";
 
 const fileSchema = z.object({
@@ -16,24 +16,23 @@ const fileSchema = z.object({
 const siteSchema = z.object({
   /** See {@link checkFormatVersion}. */
   formatVersion: z.int().optional(),
-  /** The page's information about the model; the GPU is the reader's. */
+  /** The model information that the page shows, without the GPU, which is the visitor's. */
   model: modelInfoSchema,
-  /** Corrects distributions: see `QuantileCalibration`; null for none. */
+  /** Corrects distributions, see `QuantileCalibration`; null if the model is not calibrated. */
   calibration: z.array(z.number()).refine(isRising).nullable(),
-  /** The storage format of parameters. */
+  /** Storage format of the parameters. */
   dtype: z.enum(["f32", "f16"]),
-  /** Names of addresses, as CSV: see `AddressNames`. */
+  /** Names of addresses as CSV, see `AddressNames`. */
   names: z.string().optional(),
-  /** The files of the weights, safetensors, beside this one. */
+  /** Safetensors files with the weights, next to this file. */
   weights: z.array(fileSchema).min(1),
-  /** The file of the addresses and pairs that the model was trained on, if it knows them: see `trainingDataContent`. */
+  /** The addresses and pairs that the model was trained on, if known: see `trainingDataContent`. */
   trainingData: fileSchema.optional(),
 });
 export type Site = z.infer<typeof siteSchema>;
-/** A file of the weights or of training data. */
 export type WeightFile = Site["weights"][number];
 
-/** @throws {UserError} If its format version is a later one. @throws {FormatError} If it is not a `site.json`. */
+/** @throws {UserError} If its format version is newer. @throws {FormatError} If it is not a `site.json`. */
 export function parseSite(text: string, path: string): Site {
   try {
     const json = z.looseObject({}).parse(JSON.parse(text));

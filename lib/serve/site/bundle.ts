@@ -1,6 +1,5 @@
 /**
- * `deno task bundle`: makes `lib/serve/page_bundle.json`, the page as browsers load it, unless it is up to
- * date.
+ * `deno task bundle`: makes `lib/serve/page_bundle.json`, the page as browsers load it, unless it is current.
  *
  * @module
  */
@@ -14,17 +13,17 @@ import { loadBundle, type PageBundle } from "../page_files.ts";
 const ROOT = new URL("../../../", import.meta.url);
 const FOLDER = "lib/serve/page";
 const OUTPUT = "lib/serve/page_bundle.json";
-/** The scripts of the page and their sources. */
+/** The page's scripts and their sources. */
 const SCRIPTS = { "page.js": "app.tsx", "docs.js": "docs.tsx", "worker.js": "worker.ts" };
-/** The files of the page that browsers load as they are. */
+/** Files that browsers load unchanged. */
 const COPIED = ["index.html", "docs.html", "icon.svg"];
-/** Further sources of the bundle; the lock file has the versions of packages. */
+/** Further sources of the bundle; the lock file contains the versions of packages. */
 const FURTHER = ["lib/serve/site/bundle.ts", "lib/base/report/theme.ts", "deno.lock", `${FOLDER}/deno.json`];
 
 async function makeBundle(): Promise<PageBundle> {
   const copied = [...COPIED, "page.css"].map((name) => `${FOLDER}/${name}`);
   const sources = [...new Set([...await modulesOfScripts(), ...copied, ...FURTHER])].sort();
-  // Hashed before they are bundled: a file that changes in between makes the bundle outdated.
+  // Hashed before bundling, so that a file that changes in between makes the bundle outdated.
   const hash = hashOfFiles(fromFileUrl(ROOT), sources);
   const files: Record<string, string> = {};
   for (const name of COPIED) files[name] = await readSource(name);
@@ -49,7 +48,7 @@ async function readSource(name: string): Promise<string> {
   return await Deno.readTextFile(new URL(`${FOLDER}/${name}`, ROOT));
 }
 
-/** Runs Deno in the checkout. @returns Its output. */
+/** Runs Deno in the checkout and returns its output. */
 async function deno(...args: string[]): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), { args, cwd: ROOT, stdin: "null", stderr: "inherit" });
   const { success, stdout } = await command.output();

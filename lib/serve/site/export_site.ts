@@ -1,4 +1,4 @@
-/** Writes a site: the page with the model in it, as files for any web server. @module */
+/** Writes a site: the page together with the model, as files for any web server. @module */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import type { ModelInfo } from "../api/schemas.ts";
@@ -21,31 +21,31 @@ import { PAGE } from "../page_files.ts";
 import { type Site, SITE_FILE } from "../api/site_file.ts";
 
 const WEIGHTS = "model.safetensors";
-/** The smallest magnitude that rounds to infinity: halfway from the largest float16 to the next power of two. */
+/** The smallest magnitude that rounds to infinity: halfway from the largest float16 to 2 ** 16. */
 const HALF_LIMIT = 65_520;
-/** Tells the page that the model is beside it. */
+/** Tells the page that the model is next to it. */
 const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
-  /** The tensors of its pool, if that is to count. */
+  /** Tensors of the model's pool, if answers should use it. */
   readonly pool: Tensors | undefined;
-  /** The page's information about the model. */
+  /** The model information that the page shows. */
   readonly info: ModelInfo;
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
   readonly names: AddressNames;
 }
 
-/** The most bytes of the table of places: readers load it. */
+/** Maximum size of the table of places, because browsers download it. */
 const MAX_PLACE_BYTES = 3 * 2 ** 20;
 
-/** The most addresses and pairs of training data, for the same reason: at most 8 MiB. */
+/** Maximum addresses and pairs of training data for the same reason: at most 8 MiB. */
 const [MAX_ADDRESSES, MAX_PAIRS] = [2 ** 16, 2 ** 17];
 
 /**
- * The checkpoint of a site: with a smaller table of places if its own is larger than `maxBytes`, and only the
- * most measured addresses and pairs.
+ * Reduces a checkpoint for a site: a smaller table of places if the checkpoint's own is larger than
+ * `maxBytes`, and only the most measured addresses and pairs.
  */
 export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
   const { config, weights, trainingData } = checkpoint;
@@ -57,7 +57,7 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   return withPlaceTable(small, table.within(maxBytes, known));
 }
 
-/** The data with the most measured addresses and pairs if there are more. */
+/** Keeps only the most measured addresses and pairs if there are too many. */
 function mostMeasured({ adaptation, ...trained }: TrainingData): TrainingData {
   const small = (data: MeasuredData): MeasuredData => {
     if (data.known.numAddresses <= MAX_ADDRESSES && data.known.numPairs <= MAX_PAIRS) return data;
@@ -77,9 +77,9 @@ export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uin
 }
 
 /**
- * Writes the files of a site, and returns their names.
+ * Writes the files of a site and returns their names.
  *
- * @throws {UserError} If the weights do not fit float16, or the disk is full.
+ * @throws {UserError} If the weights do not fit float16 or the disk is full.
  */
 export function writeSite(
   folder: string,
@@ -119,7 +119,7 @@ function describe(
   };
 }
 
-/** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
+/** Halves only parameters: other entries, such as keys and coordinates of addresses, need more digits. */
 function writeWeights(path: string, { checkpoint: { config, weights }, pool, dtype }: SiteContent) {
   const shapes = new Map([...modelShapes(config.model).entries, ...(pool ? poolShapes(pool) : [])]);
   const tensors = new Map([...weights, ...(pool ?? [])]);

@@ -1,5 +1,5 @@
 /**
- * An exported site as an npm package: the worker's module, the model, and types made of the API's
+ * An exported site as an npm package: the worker's module, the model, and types generated from the API
  * description.
  *
  * @module
@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 
 const OLDEST_NODE = 22;
 
-/** The files of the package besides those of the model. @param page The files of the page. */
+/** The files of the package except those of the model. @param page Files of the page, by name. */
 export function npmPackage(
   { version, step, config }: ModelInfo,
   page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
@@ -62,9 +62,9 @@ model.close();
 `;
 
 /**
- * The module of the package. It loads `model.js` late, because older versions of Node cannot load it, and
- * gives Node the WebGPU of Chromium. For uncaught errors Node prints the source line, here half a megabyte,
- * and the stack: faults of a question have neither.
+ * The package's module. It imports `model.js` late, because older versions of Node cannot load it, and
+ * provides Chromium's WebGPU in Node. For uncaught errors Node prints the source line, here half a megabyte,
+ * and the stack; errors about a question have neither.
  */
 const ENTRY = `const WEBGPU = "webgpu";
 
@@ -146,13 +146,13 @@ function declarations(): string {
   ].join("\n") + "\n";
 }
 
-/** The schema of a body of one JSON value. */
+/** The schema of a body that is a single JSON value. */
 function contentOf(body: unknown): Json | undefined {
   const { content } = (body ?? {}) as { content?: Record<string, { schema: Json }> };
   return content?.["application/json"]?.schema;
 }
 
-/** A JSON Schema of the API as a type of TypeScript. @param indent Before its lines. */
+/** Converts a JSON Schema of the API to a TypeScript type. @param indent Precedes each line. */
 function typeOf(schema: Json, indent: string): string {
   const {
     $ref,
