@@ -1,24 +1,24 @@
-/** How far an answer is, in words: asking, failed, done. @module */
+/** Shows how far an answer is: being asked, failed, or complete. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 export interface Answer<T> {
-  /** The answer, or what there is of it; while a new question is asked, the answer to the one before. */
+  /** The answer, possibly partial; while a new question is being asked, the previous answer. */
   value: T | undefined;
-  /** The reason for a missing answer, for people. */
+  /** Why there is no answer, for people. */
   error: string | undefined;
   isBusy: boolean;
 }
 
-/** The last answers by their keys, so that going back shows them at once. */
+/** Recent answers by key, so that going back shows them immediately. */
 const KEPT = new Map<string, unknown>();
 const MAX_KEPT = 32;
 
 /**
- * Asks a question when it changes; the one before is aborted.
+ * Asks a question whenever it changes, and aborts the previous one.
  *
- * @param key All that the answer depends on; null asks nothing.
- * @param ask May report parts of the answer before it is whole.
+ * @param key Everything that the answer depends on; null asks nothing.
+ * @param ask May report partial answers.
  */
 export function useAnswer<T>(
   key: string | null,
@@ -53,9 +53,9 @@ function keep(key: string, value: unknown): void {
 }
 
 /**
- * Shows an answer; until there is one, the seconds that pass.
+ * Shows an answer, or the elapsed seconds while there is none.
  *
- * @param summary The answer in a sentence, for screen readers.
+ * @param summary One sentence for screen readers.
  */
 export function AnswerState<T>({ answer, doing, summary, children }: {
   answer: Answer<T>;
@@ -79,7 +79,7 @@ export function AnswerState<T>({ answer, doing, summary, children }: {
   );
 }
 
-/** Counts the seconds since it is shown, from the second one on. */
+/** Counts the seconds that it has been shown, visible from 2 s on. */
 function Seconds() {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {

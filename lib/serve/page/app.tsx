@@ -1,5 +1,5 @@
 /**
- * The page: its heading, the links to its parts, the part that is shown, and the state that all share.
+ * The page: heading, navigation, the current part, and the state that all parts share.
  *
  * @module
  */
@@ -37,7 +37,7 @@ function CopyLink({ state }: { state: PageState }) {
   );
 }
 
-/** The data that the model was trained on, in a sentence or two. */
+/** Describes the training data in one or two sentences. */
 function describeData(data: ModelAnswer["data"]): string {
   if (!data) return "This checkpoint does not say which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;
@@ -79,7 +79,7 @@ function PlaceCredits({ sources }: { sources: readonly string[] }) {
   );
 }
 
-/** Shows the state of a model in this browser, and nothing for one on the server. */
+/** Shows the loading state of a model in this browser, and nothing for a model on the server. */
 function StatusArea({ opened }: { opened: OpenedApi }) {
   const [status, setStatus] = useState<ModelStatus>({ state: "remote" });
   useEffect(() => opened.watchStatus(setStatus), [opened]);
@@ -120,10 +120,10 @@ const VIEWS = {
   model: { View: ModelPart, title: "About the model", heading: "About the model" },
 } satisfies Record<PartName, object>;
 
-/** The last question and its moment, which `now` refers to. */
+/** The last question and when it was asked, which is the time that `now` refers to. */
 interface Asked extends PageState {
   atMs: number;
-  /** Whether the address names no part: the page opens with a map, if the model has one. */
+  /** True if the address names no part. The page then opens with the map, if the model has one. */
   isOpen: boolean;
 }
 
@@ -148,10 +148,10 @@ function App({ opened }: { opened: OpenedApi }) {
     return () => removeEventListener("popstate", read);
   }, []);
   const hasMap = model.value !== undefined && sourcesOfPlaces(model.value.config).length > 0;
-  // Until the model has said whether it has one, nothing is shown that would change under the reader's hands.
+  // Until it is known whether the model has a map, show nothing that would change under the user's hands.
   const isKnown = model.value !== undefined || model.error !== undefined;
   const opening = !asked?.isOpen ? asked?.part : !isKnown ? undefined : hasMap ? "map" : "ask";
-  // The age of the data decides which time a question begins with.
+  // The age of the data determines the default time of a question.
   const part = isKnown || asked?.fields.time || !opened.hasServer ? opening : undefined;
   useEffect(() => {
     if (part) document.title = `${VIEWS[part].title} · ping-llm`;
@@ -159,7 +159,7 @@ function App({ opened }: { opened: OpenedApi }) {
 
   const go = async (state: PageState) => {
     const { hash } = await formatHash(state);
-    // Asking the same again adds no entry to the history.
+    // Asking the same question again adds no history entry.
     if (hash === location.hash) history.replaceState(state, "", hash);
     else history.pushState(state, "", hash);
     show(state);
@@ -169,7 +169,7 @@ function App({ opened }: { opened: OpenedApi }) {
     await go({ part: name, fields: drafts });
     heading.current?.focus();
   };
-  // Pasted pings have a time of their own.
+  // Pasted pings have their own times.
   const usual = model.value && part !== "pings"
     ? { time: startTime(periodOf(model.value.data), asked.atMs) }
     : {};
@@ -223,7 +223,7 @@ function App({ opened }: { opened: OpenedApi }) {
   );
 }
 
-/** A link, which can be opened in another tab; a plain click keeps the fields. */
+/** A link that can be opened in another tab; a plain click keeps the field values. */
 function PartLink(
   { name, isShown, open }: { name: PartName; isShown: boolean; open: (name: PartName) => void },
 ) {

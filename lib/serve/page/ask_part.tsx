@@ -1,4 +1,4 @@
-/** The first part of the page: the RTT between two addresses or prefixes. @module */
+/** The "Ask" part of the page: the RTT between two addresses or prefixes. @module */
 import type { Fields } from "./url_state.ts";
 import { useEffect, useMemo } from "preact/hooks";
 import type { LineError } from "../../query/questions/question.ts";
@@ -48,7 +48,7 @@ export function AskPart(part: PartProps) {
   const { src = "", dst = "" } = isAsked ? fields : model.value?.examples[0] ?? {};
   const isRight = src !== "" && dst !== "" && Object.keys(faults).length === 0;
   const question = isRight ? { src: src.trim(), dst: dst.trim(), time } : null;
-  // Two hooks: the example's answer is never shown below the heading of a question.
+  // Separate hooks, so that the example's answer never appears under a question's heading.
   const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as QuestionOf<"rtt">), signal);
   const key = question && JSON.stringify(["ask", question]);
   const asked = useAnswer(isAsked ? key : null, ask);
@@ -89,14 +89,14 @@ export function AskPart(part: PartProps) {
   );
 }
 
-/** The present hour, or the last one of old data, Unix seconds. */
+/** The current hour, or the last hour of old data, in Unix seconds. */
 function hourOf(model: ModelAnswer | undefined, nowMs: number): number {
   const period = periodOf(model?.data);
   const timeS = period && startTime(period, nowMs) === ANY_TIME ? period.endS : nowMs / 1000;
   return Math.floor(timeS / HOUR_S) * HOUR_S;
 }
 
-/** The pair in words, with names once its answer is there. */
+/** Names the pair. The names of addresses are included once the answer has arrived. */
 function headingOf(
   question: QuestionOf<"rtt"> | null,
   isAsked: boolean,
@@ -120,13 +120,13 @@ const MAX_QUESTIONS = 5;
 
 type LastQuestion = Readonly<Pick<Required<Fields>, "src" | "dst">>;
 
-/** The newest first; none if the browser keeps nothing. */
+/** Newest first; empty if the browser stores nothing. */
 function lastQuestions(): LastQuestion[] {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
     return Array.isArray(value) ? value.filter(isQuestion) : [];
   } catch {
-    return []; // Storage is switched off, or holds something else.
+    return []; // Storage is disabled or contains something else.
   }
 }
 
@@ -135,7 +135,7 @@ function rememberQuestion({ src, dst }: LastQuestion): void {
   try {
     localStorage.setItem(KEY, JSON.stringify([{ src, dst }, ...others].slice(0, MAX_QUESTIONS)));
   } catch {
-    // Storage is full or switched off: examples are no reason to fail.
+    // Storage is full or disabled. Remembering questions is optional, so this is not an error.
   }
 }
 
@@ -160,7 +160,7 @@ function Examples({ part }: { part: PartProps }) {
   );
 }
 
-/** Pairs of addresses to ask for by a click. */
+/** Pairs of addresses that can be asked about with a click. */
 function Pairs({ part, title, pairs }: {
   part: PartProps;
   title: string;
@@ -193,7 +193,7 @@ interface Hour {
   answer: AnswerOf<"rtt">;
 }
 
-/** Asks for the 24 hours that follow, and shows them. @param question Null asks nothing. */
+/** Asks about the 24 hours from `startS` and shows them. @param question Null asks nothing. */
 function HoursStrip(
   { api, question, startS }: { api: PingApi; question: QuestionOf<"rtt"> | null; startS: number },
 ) {
@@ -218,11 +218,11 @@ function answered(answer: AnswerOf<"rtt"> | LineError): AnswerOf<"rtt"> {
   return answer;
 }
 
-/** The chart is shown from this relative difference of medians, or difference of P(no reply). */
+/** A chart is shown if medians differ by at least this share, or P(no reply) by at least this amount. */
 const LEAST_MEDIAN_CHANGE = 0.05;
 const LEAST_FAILED_CHANGE = 0.02;
 
-/** How much the hours differ; `isMuch` if enough for a chart. */
+/** How much the hours differ. `isMuch`: whether they differ enough for a chart. */
 export function rangeOfHours(answers: readonly AnswerOf<"rtt">[]) {
   const medians = answers.map((answer) => quantileOf(answer, 0.5));
   const failed = answers.map(({ p_failed }) => p_failed);

@@ -1,4 +1,4 @@
-/** The basis of an answer as the page shows it: a badge, a sentence, the measurements themselves. @module */
+/** Shows the basis of an answer: a badge, a sentence, and the measurements. @module */
 import type { BasisJson, BasisKind } from "../../data/addresses/known_addresses.ts";
 import { medianOf } from "../../data/addresses/measured_text.ts";
 import { ScrolledTable } from "./table.tsx";

@@ -1,4 +1,4 @@
-/** Charts by uPlot in the colours of the page, as wide as their place, with a text in place of the picture. @module */
+/** uPlot charts in the page's colours and as wide as their container, with a text alternative. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { saveFile } from "./saved_files.tsx";
@@ -9,13 +9,11 @@ export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
 export interface ChartPlan {
   data: uPlot.AlignedData;
   options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
-  /** The text of a point of the data, by its index, for the pointer over it. */
+  /** Describes a data point, given its index, while the pointer is over it. */
   readout: (index: number) => string;
 }
 
-/**
- * @param label A description in a sentence, for screen readers. @param plan A new one draws the chart anew.
- */
+/** @param label One sentence for screen readers. @param plan A different plan redraws the chart. */
 export function Chart({ label, heightPx, plan }: { label: string; heightPx: number; plan: ChartPlan }) {
   const place = useRef<HTMLDivElement>(null);
   const isDark = useIsDark();
@@ -34,7 +32,7 @@ export function Chart({ label, heightPx, plan }: { label: string; heightPx: numb
     chart.root.append(readout);
     const observer = new ResizeObserver(() => {
       const width = element.clientWidth;
-      // A window has no width for a moment while it is moved between screens.
+      // The width is briefly 0 while a window moves between screens.
       if (width > 0 && width !== chart.width) chart.setSize({ width, height: heightPx });
     });
     observer.observe(element);
@@ -57,7 +55,7 @@ export function Chart({ label, heightPx, plan }: { label: string; heightPx: numb
   );
 }
 
-/** Saves a chart as it is shown, on the colour of the page, with what it shows in a line above. */
+/** Saves a chart as shown, on the page's background colour, with a title line above it. */
 function savePng(place: HTMLElement, label: string): void {
   const chart = place.querySelector("canvas");
   if (!chart) return;
@@ -99,7 +97,7 @@ function colorsOf(element: Element): Colors {
   ) as Colors;
 }
 
-/** A legend would only repeat the readout, and zooming hides what a link shows. */
+/** A legend would repeat the readout, and zooming would hide what a link shows. */
 export const PLAIN = { legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } } } as const;
 
 export const CHART_FONT = "12px system-ui, sans-serif";
@@ -115,7 +113,7 @@ export function axisStyle(colors: Colors, side: "below" | "left"): uPlot.Axis {
   };
 }
 
-/** A colour such as `#0067a8` with an opacity, 0 to 1. */
+/** A colour such as `#0067a8` with an opacity from 0 to 1. */
 export function faded(color: string, opacity: number): string {
   return color + Math.round(opacity * 255).toString(16).padStart(2, "0");
 }

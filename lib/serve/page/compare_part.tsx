@@ -1,4 +1,4 @@
-/** The second part of the page: several sources against several destinations. @module */
+/** The "Compare" part of the page: several sources against several destinations. @module */
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { LineError } from "../../query/questions/question.ts";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
@@ -12,10 +12,10 @@ import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultOfEnd, LinesField, type PartProps, Question, readTime, TimeField } from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
-/** More would be too large for a request, and for a reader. */
+/** A larger table would be too much for one request, and for a reader. */
 const MAX_CELLS = 400;
 
-/** The distinct lines of a field, or the addresses in them. */
+/** The distinct lines of a field. A line of several addresses is split. */
 function linesOf(text: string | undefined): string[] {
   const ends = (text ?? "").split("\n").flatMap((line) => {
     const parts = line.split(/[\s,]+/).filter((part) => part !== "");
@@ -132,7 +132,7 @@ function ChosenPair({ api, question }: { api: PingApi; question: QuestionOf<"rtt
 }
 
 const NUM_SHADES = 7;
-/** Where arrow keys lead. */
+/** Rows and columns that the arrow keys move by. */
 const STEPS: Record<string, readonly [number, number]> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
@@ -145,12 +145,12 @@ interface Cell {
   column: number;
 }
 
-/** The shade of each RTT: evenly spread on a logarithmic scale from the shortest to the longest. */
+/** The shade of each RTT, evenly spaced on a logarithmic scale from the shortest to the longest. */
 export function shadesOf(rttsMs: readonly (number | undefined)[]): (number | undefined)[] {
   const logs = rttsMs.map((rttMs) => rttMs === undefined ? undefined : Math.log(Math.max(rttMs, 1e-3)));
   const known = logs.filter((log) => log !== undefined);
   const low = Math.min(...known);
-  // Medians that hardly differ are all of one shade, and not the whole scale.
+  // Nearly equal medians get the same shade instead of being spread over the whole scale.
   const span = Math.max(Math.max(...known) - low, Math.log(1.2));
   return logs.map((log) =>
     log === undefined ? undefined : Math.min(NUM_SHADES - 1, Math.floor((log - low) / span * NUM_SHADES))
@@ -254,10 +254,10 @@ function CellText({ answer }: { answer: AnswerOf<"rtt"> | LineError }) {
   );
 }
 
-/** P(no reply) from which a cell is orange, and how much of the colour it has. */
+/** P(no reply) from which a cell is orange, and the percentage of orange in its colour. */
 const LOSSES = [[0.9, 44], [0.3, 30], [0.1, 18]];
 
-/** What colours a cell: losses, else its median; and what it rests on. */
+/** Styles a cell by P(no reply) if that is high, else by the median. The class includes the basis. */
 export function lookOf(answer: AnswerOf<"rtt"> | LineError, shade = 0) {
   const mix = (percent: number) => ({ "--mix": `${percent}%` });
   if ("error" in answer) return { class: "none", style: mix(0) };

@@ -1,4 +1,4 @@
-/** The description of the HTTP API for people, made of the server's `openapi.json` (OpenAPI 3.1). @module */
+/** Describes the HTTP API for people, from the server's `openapi.json` (OpenAPI 3.1). @module */
 import { render } from "preact";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
@@ -21,7 +21,7 @@ interface Content {
   content?: Record<string, { schema?: Schema }>;
   description?: string;
 }
-/** A parameter of a URL, or a field of a body. */
+/** A URL parameter or a field of a body. */
 interface Field {
   name: string;
   required?: boolean | undefined;
@@ -40,7 +40,7 @@ interface OpenApi {
   components?: { schemas?: Record<string, Schema> };
 }
 
-/** The pair of examples if the model has none. */
+/** Addresses for examples if the model has none. */
 const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 
 async function readJson<T>(path: string, signal: AbortSignal): Promise<T> {
@@ -55,7 +55,7 @@ function nameOf(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }
 
-/** A type in words, such as `list of numbers, at least 0`. */
+/** Describes a type in words, such as `list of numbers, at least 0`. */
 function typeText(schema: Schema | undefined): string {
   if (!schema) return "any value";
   const { $ref, type, items, anyOf, enum: values, minimum, maximum } = schema;
@@ -71,7 +71,6 @@ function typeText(schema: Schema | undefined): string {
   return [[type ?? "any value"].flat().join(" or "), ...bounds].join(", ");
 }
 
-/** An example of a field's value. */
 function exampleOf(name: string, pair: typeof PAIR): unknown {
   if (name === "src" || name === "dst") return pair[name];
   return name === "rtt" ? 20 : undefined;
@@ -108,7 +107,7 @@ function resolve(schema: Schema | undefined, api: OpenApi): Schema | undefined {
 
 function Docs() {
   const api = useAnswer("openapi", (signal) => readJson<OpenApi>("openapi.json", signal));
-  // Examples only: the page is whole without them.
+  // Only for examples: the page is complete without the model.
   const model = useAnswer("model", (signal) => readJson<ModelAnswer>("v1/model", signal));
   const pair = model.value?.examples?.[0] ?? PAIR;
   return (
@@ -209,7 +208,7 @@ function Details({ operation: { parameters = [], requestBody, responses = {} } }
   );
 }
 
-/** The types of a body, each known one a link to its fields. */
+/** The types of a body. Known types link to their fields. */
 function Types({ content: { content = {} } }: { content: Content }) {
   return (
     <>
@@ -247,7 +246,7 @@ function FieldTable({ name, rows }: { name: string; rows: readonly Field[] }) {
   );
 }
 
-/** A text with a capital at its beginning and a full stop at its end. */
+/** Adds an initial capital and a final full stop. */
 function sentence(text: string | undefined): string {
   return text ? `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, "")}.` : "";
 }

@@ -1,4 +1,4 @@
-/** The fields of questions: each with its label, a hint, and its fault beside it. @module */
+/** Form fields of questions, each with a label, a hint, and its error. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
@@ -65,17 +65,16 @@ export function TextField(field: FieldProps & { inputMode?: "decimal" }) {
   );
 }
 
-/** The pause in typing before the text is searched, ms. */
+/** Pause in typing before a search starts, ms. */
 const SEARCH_DELAY_MS = 120;
 const MAX_SEARCHED_LENGTH = 120;
 
 /**
- * A field whose text is searched while it is typed: addresses, their names, cities, countries, ASes. Its list
- * is that of an editable combobox (ARIA Authoring Practices Guide): arrow keys choose, Enter takes, Escape
- * closes.
+ * A field that searches as the user types: addresses, their names, cities, countries, ASes. The list of
+ * results follows the editable combobox pattern (ARIA Authoring Practices Guide): arrow keys choose, Enter
+ * accepts, Escape closes.
  *
- * @param field `addressesOnly`: whether places are left out; `onTaken`: called with what was taken from the
- *   list.
+ * @param field `addressesOnly`: whether to leave out places; `onTaken`: called with the accepted text.
  */
 export function SearchField(
   field: FieldProps & { addressesOnly?: boolean; onTaken?: (text: string) => void },
@@ -96,7 +95,7 @@ export function SearchField(
       const taken = places.filter((place) => !addressesOnly || faultOfPrefix(place.text) === undefined);
       if (!signal.aborted) setFound(taken);
     };
-    // Where nothing can be searched, the text can still be asked for.
+    // If the search fails, the text can still be submitted.
     const timer = setTimeout(() => search().catch(() => {}), SEARCH_DELAY_MS);
     return () => {
       clearTimeout(timer);
@@ -114,7 +113,7 @@ export function SearchField(
     const place = isShown ? found[active] : undefined;
     if (step !== 0) {
       setOpen(true);
-      // From the text to the first or last one, and back.
+      // Cycles through the text and all results.
       if (isShown) setActive((active + 1 + step + found.length + 1) % (found.length + 1) - 1);
     } else if (event.key === "Enter" && place) take(place);
     else if (event.key === "Enter") return setOpen(false);
@@ -147,7 +146,7 @@ export function SearchField(
               role="listbox"
               id={`${id}-list`}
               aria-label="Suggestions"
-              // A press on it leaves the focus in the field.
+              // Pressing the list keeps the focus in the field.
               onPointerDown={(event) => event.preventDefault()}
             >
               {found.map((place, i) => (
@@ -223,7 +222,7 @@ export function TimeField({ part, faults }: { part: PartProps; faults: Faults })
   );
 }
 
-/** A form. After asking, the first faulty field has the focus. */
+/** A form. After submission the first faulty field gets the focus. */
 export function Question(
   { part, verb, children }: {
     part: PartProps;
@@ -257,9 +256,9 @@ export function Question(
 }
 
 /**
- * Reads the time of a question, and finds the faults in it and in its addresses, all of which are needed.
+ * Reads the time of a question, and checks the time and the required addresses.
  *
- * @returns `time`: Unix seconds; null for any time, and for a wrong one.
+ * @returns `time`: Unix seconds; null for any time and for an invalid time.
  */
 export function readTime(
   fields: Fields,
@@ -282,7 +281,7 @@ export function faultOfEnd(text: string): string | undefined {
   return isMeantAsPrefix(text) ? faultOfPrefix(text) : undefined;
 }
 
-/** An answer whose error is shown beside the field that it is about: such messages begin with its name. */
+/** Moves an error to the field that it is about, which is the one that its message names first. */
 export function besideField<T>(answer: Answer<T>): { answer: Answer<T>; faults: Faults } {
   const { error } = answer;
   const [, name] = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)\b/i.exec(error ?? "") ?? [];
@@ -294,12 +293,12 @@ export function besideField<T>(answer: Answer<T>): { answer: Answer<T>; faults: 
 export interface PartProps {
   opened: OpenedApi;
   model: Answer<ModelAnswer>;
-  /** The fields when the question was sent. */
+  /** Field values at submission. */
   fields: Fields;
-  /** When the question was sent, milliseconds since 1970. */
+  /** Time of submission, ms since 1970. */
   askedAtMs: number;
   drafts: Fields;
   setDraft: (name: FieldName, text: string) => void;
-  /** Asks what the fields say, after some changes. */
+  /** Submits the drafts after some changes. */
   submit: (changes?: Fields) => void;
 }

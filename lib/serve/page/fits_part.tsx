@@ -1,4 +1,4 @@
-/** The fourth part of the page: which destinations an RTT fits. @module */
+/** The "Find destination" part of the page: which destinations fit an RTT. @module */
 import { Fragment } from "preact";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { times } from "../../data/addresses/measured_text.ts";

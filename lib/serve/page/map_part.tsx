@@ -1,4 +1,4 @@
-/** The part that the page opens with where the model knows places: the RTTs from one source to everywhere, as a map. @module */
+/** The "Map" part, first if the model knows places: RTTs from one source to everywhere. @module */
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { Figure, quantileOf } from "./rtt_result.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -27,10 +27,10 @@ import { ScrolledTable } from "./table.tsx";
 import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CsvButton, CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
-/** Places of one request: a second or two on two cores. */
+/** Places per request, which takes one or two seconds on two cores. */
 const PLACES_AT_ONCE: Readonly<Record<MapLevel, number>> = { country: 64, cell: 256 };
 
-/** A map, or what there is of it. */
+/** A map, possibly incomplete. */
 interface ShownMap {
   src: string;
   srcName: string | undefined;
@@ -38,11 +38,11 @@ interface ShownMap {
   position: AnswerOf<"map">["position"];
   /** Countries, then cells. */
   places: readonly MapRtt[];
-  /** How far it is, in words. */
+  /** Progress in words. */
   progress: string;
 }
 
-/** Asks for a map part by part: countries first, then the cells in them. */
+/** Requests a map in parts: first the countries, then the cells in them. */
 async function askMap(
   api: PingApi,
   asked: { src: string; time: number | null },
@@ -67,7 +67,7 @@ async function askMap(
   return map as ShownMap;
 }
 
-/** A place of a message under the library's names. */
+/** Renames the fields of a place in a message to the library's names. */
 function placeOf(place: AnswerOf<"map">["places"][number]): MapRtt {
   const {
     cell_degrees: cellDegrees,
@@ -81,13 +81,12 @@ function placeOf(place: AnswerOf<"map">["places"][number]): MapRtt {
   return { ...others, cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses };
 }
 
-/** See the module. */
 export function MapPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined;
   const { time, faults } = readTime(fields, [], askedAtMs);
   const examples = model.value?.examples.map(({ src }) => src) ?? [];
-  // Files of places often have IPv4 addresses only.
+  // Place files often cover IPv4 addresses only.
   const example = examples.find((each) => !each.includes(":")) ?? examples[0];
   const src = isAsked ? fields.src?.trim() : example;
   const question = src !== undefined && faults.time === undefined ? { src, time } : null;
@@ -101,7 +100,7 @@ export function MapPart(part: PartProps) {
   const geoFiles = sourcesOfPlaces(model.value?.config);
   const labels = useMemo(() => labelsOf(map?.places ?? []), [map]);
   const dst = fields.dst?.trim() ?? "";
-  // The map itself already asks for the places that it shows.
+  // The map's own request covers the places that it shows.
   const isSought = question !== null && dst !== "" && !labels.includes(dst);
   const { answer: sought, faults: soughtFaults } = besideField(useAnswer<FoundDestination>(
     isSought ? JSON.stringify(["destination", question, dst]) : null,
@@ -192,7 +191,7 @@ const CSV_COLUMNS = [
   ...["median_ms", "q0.05_ms", "q0.95_ms", "p_failed", "known_addresses", "basis"],
 ];
 
-/** The names of the files that say where addresses are, by the configuration of a model; none if it does not know. */
+/** Names of the place files in a model's configuration; empty if the model has no places. */
 export function sourcesOfPlaces(config: Record<string, unknown> | undefined): string[] {
   const { places } = (config?.model ?? {}) as { places?: { sources?: string[] } | null };
   return places?.sources ?? [];
@@ -206,7 +205,7 @@ function saveSvg(map: ShownMap, layer: MapLayer, geoFiles: readonly string[]): v
   saveFile("map.svg", new Blob([svg], { type: "image/svg+xml" }));
 }
 
-/** The choice of the quantity that shades the map. */
+/** Selects the quantity that shades the map. */
 function Layers({ part, layer }: { part: PartProps; layer: MapLayer }) {
   const names = { median: "Median RTT", interval: "How uncertain: width of the 90 % interval" };
   return (
@@ -227,14 +226,14 @@ function Layers({ part, layer }: { part: PartProps; layer: MapLayer }) {
   );
 }
 
-/** The map, what is said of the place that is pointed at or has the focus, its legend, and tables. */
+/** The map, a description of the place under the pointer or focus, the legend, and tables. */
 function Map({ map, layer, part, labels, dot }: {
   map: ShownMap;
   layer: MapLayer;
   part: PartProps;
   /** See {@link labelsOf}. */
   labels: readonly string[];
-  /** Where the destination is that was searched for. */
+  /** Position of the destination that was searched for. */
   dot: AnswerOf<"map">["position"] | undefined;
 }) {
   const { places, position } = map;
@@ -251,7 +250,7 @@ function Map({ map, layer, part, labels, dot }: {
       }),
     [map, layer, dot],
   );
-  // Until somebody moves it, the view has what was measured.
+  // Until the user moves it, the view shows what was measured.
   const home = useMemo(() => homeOf(map), [map]);
   const [view, setView] = useState<MapView>();
   useEffect(() => setView(undefined), [map.src]);
@@ -265,7 +264,7 @@ function Map({ map, layer, part, labels, dot }: {
   }, [svg, shownView]);
   const found = labels.indexOf(part.fields.dst ?? "");
   const chosen = found < 0 ? undefined : places[found];
-  // The picture is a text: what changes in it between two drawings is set here.
+  // The picture is HTML text, so changes between two drawings are applied to its elements here.
   const focused = useRef<string | undefined>(undefined);
   useEffect(() => {
     const element = box.current;
@@ -311,7 +310,7 @@ function Map({ map, layer, part, labels, dot }: {
           class={isGuess(map) ? "world guess" : "world"}
           ref={box}
           aria-describedby="map-hint"
-          // The renderer escapes the names in it.
+          // The renderer escapes the names in the picture.
           // deno-lint-ignore react-no-danger
           dangerouslySetInnerHTML={{ __html: svg }}
           onPointerOver={({ target }) => setPointed(placeAt(target))}
@@ -323,7 +322,7 @@ function Map({ map, layer, part, labels, dot }: {
             if (index !== undefined && placeIsFocused(target)) setView(showing(shownView, places[index]));
           }}
           onFocusOut={({ relatedTarget }) => {
-            // A picture that is drawn anew loses the focus to nothing.
+            // Redrawing the picture drops the focus without a related target.
             if (relatedTarget instanceof Element) focused.current = undefined;
           }}
           onClick={({ target }) => {
@@ -358,12 +357,12 @@ function Map({ map, layer, part, labels, dot }: {
   );
 }
 
-/** Whether no place of a map is more than a guess. */
+/** Whether every place on a map is only a guess. */
 function isGuess({ places }: ShownMap): boolean {
   return places.every(({ basis }) => basis === "guess");
 }
 
-/** The view of the measured addresses. */
+/** The view that shows the measured addresses. */
 function homeOf({ places }: ShownMap): MapView {
   const countries = places.filter(({ cellDegrees, knownAddresses }) =>
     cellDegrees === null && knownAddresses > 0
@@ -371,18 +370,18 @@ function homeOf({ places }: ShownMap): MapView {
   return viewOf(countries.map((place) => ({ ...place, weight: place.knownAddresses })));
 }
 
-/** By keys, and not by a click, which is where the view is. */
+/** True for keyboard focus only: a clicked place is already in view. */
 function placeIsFocused(target: EventTarget | null): boolean {
   return target instanceof Element && target.matches(":focus-visible");
 }
 
-/** Pixels that a pointer moves before it drags. */
+/** Pixels that the pointer must move to start dragging. */
 const DRAG_PX = 4;
 
 /**
- * Has wheel and fingers zoom a map, and the mouse move it.
+ * Lets the wheel and two fingers zoom a map, and the mouse move it.
  *
- * @returns Whether the last press dragged the map, so that it was no click.
+ * @returns Ref that is true if the last press dragged the map and so was not a click.
  */
 function useZoom(box: { current: HTMLDivElement | null }, view: MapView, setView: (view: MapView) => void) {
   const current = useRef(view);
@@ -403,7 +402,7 @@ function useZoom(box: { current: HTMLDivElement | null }, view: MapView, setView
     ) => element.addEventListener(name, act, { signal: abort.signal, passive: false });
     listen("wheel", (event) => {
       const next = zoomed(current.current, 2 ** (-event.deltaY / 300), shareAt(event));
-      // Where it cannot zoom further out, the page scrolls.
+      // If the map cannot zoom out further, the page scrolls.
       if (next.width === current.current.width && event.deltaY > 0) return;
       event.preventDefault();
       set(next);
@@ -422,7 +421,7 @@ function useZoom(box: { current: HTMLDivElement | null }, view: MapView, setView
       if (Math.hypot(byX, byY) * element.clientWidth > DRAG_PX) dragged.current = true;
       if (dragged.current) set(moved(pressed.view, byX, byY));
     });
-    // Two fingers: where they are between, and how far apart.
+    // The midpoint of two fingers and the distance between them.
     const fingersOf = ({ touches }: TouchEvent) => {
       const [a, b] = [touches[0], touches[1]].map(shareAt);
       return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.hypot(a.x - b.x, a.y - b.y) };
@@ -442,7 +441,7 @@ function useZoom(box: { current: HTMLDivElement | null }, view: MapView, setView
   return dragged;
 }
 
-/** The index of the place that an element of the map is or is in. */
+/** Index of the place that an element of the map belongs to. */
 function placeAt(target: EventTarget | null): number | undefined {
   const place = target instanceof Element
     ? target.closest<SVGElement>("[data-place]")?.dataset.place
@@ -450,7 +449,7 @@ function placeAt(target: EventTarget | null): number | undefined {
   return place === undefined ? undefined : Number(place);
 }
 
-/** Names by which places can be asked for: of places with the same name all but the first have their position. */
+/** Texts that identify places in questions: names, or positions for repeated names. */
 function labelsOf(places: readonly MapRtt[]): string[] {
   const seen = new Set<string>();
   return places.map(({ cellDegrees, name, country, latitude, longitude }) => {
@@ -461,7 +460,7 @@ function labelsOf(places: readonly MapRtt[]): string[] {
   });
 }
 
-/** Where arrow keys go on the map. */
+/** Directions of the arrow keys. */
 const STEPS: Partial<Record<string, readonly [x: number, y: number]>> = {
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
@@ -469,7 +468,7 @@ const STEPS: Partial<Record<string, readonly [x: number, y: number]>> = {
   ArrowRight: [1, 0],
 };
 
-/** The country that is nearest in a direction, those straight ahead before those aside; undefined if there is none. */
+/** The nearest country in a direction, preferring those straight ahead; undefined if there is none. */
 function nextCountry(
   places: readonly MapRtt[],
   from: number,
@@ -516,11 +515,11 @@ function titleOf({ name, country, cellDegrees }: MapRtt): string {
 /** A destination that was chosen or searched for, with its numbers. */
 interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" | "pFailed" | "basis"> {
   readonly title: string;
-  /** Where it is; absent of a place on the map, null if unknown. */
+  /** Absent for a place on the map, null if unknown. */
   readonly position?: AnswerOf<"map">["position"];
 }
 
-/** Asks for a destination that the map itself does not have. */
+/** Asks about a destination that is not on the map. */
 async function askDestination(
   api: PingApi,
   question: { src: string; dst: string; time: number | null },
@@ -537,7 +536,7 @@ async function askDestination(
   return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed, basis: answer.basis.kind };
 }
 
-/** The destination that was chosen, and what can be asked of it. */
+/** The chosen destination and what can be done with it. */
 function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
   const { title, medianMs, lowMs, highMs, pFailed, basis } = place;
   return (
@@ -564,7 +563,7 @@ function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
   );
 }
 
-/** The same numbers to read: of countries, and of the cells of the one that was chosen. */
+/** The map's numbers as tables: the countries, and the cells of the chosen country. */
 function Tables({ places, chosen }: { places: readonly MapRtt[]; chosen: MapRtt | undefined }) {
   const table = (name: string, rows: readonly MapRtt[]) => (
     <ScrolledTable

@@ -1,18 +1,18 @@
-/** The part of the map that is shown, and how wheel, fingers and keys change it. @module */
+/** The visible part of the map, and how wheel, fingers and keys change it. @module */
 import { mapPoint, type MapPosition, type MapView, WORLD } from "../../base/report/world_map.ts";
 
-/** The widest part of the world that data fill; beyond that the whole world is shown. */
+/** If data fill a larger share of the world than this, the whole world is shown. */
 const MOST_FILLED = 0.7;
-/** The least share of the world's width. */
+/** The smallest share of the world's width that a view can have. */
 const LEAST_SHARE = 1 / 32;
-/** The least share that a view of data has. */
+/** The smallest share of the world's width for a view of data. */
 const LEAST_DATA_SHARE = 1 / 6;
-/** The share of the weight that may be beyond either side of a view. */
+/** The share of the weight that may lie beyond each side of a view. */
 const ASIDE = 0.03;
-/** Room around data, of their extent. */
+/** Margin around data, relative to their extent. */
 const MARGIN = 0.15;
 
-/** How much larger a view shows the world than the whole map does. */
+/** Magnification relative to the whole map. */
 export function zoomOf({ width }: MapView): number {
   return WORLD.width / width;
 }
@@ -21,7 +21,7 @@ export interface WeighedPosition extends MapPosition {
   readonly weight: number;
 }
 
-/** The view of where most of the weight is, a few far places aside; the whole world if that is about as wide. */
+/** The view of most of the weight, ignoring a few remote places; the whole world if that is about as wide. */
 export function viewOf(positions: readonly WeighedPosition[]): MapView {
   if (positions.length === 0) return WORLD;
   const points = positions.map((position) => ({ ...mapPoint(position), weight: position.weight }));
@@ -35,7 +35,7 @@ export function viewOf(positions: readonly WeighedPosition[]): MapView {
   return share > MOST_FILLED ? WORLD : within({ x: (left + right) / 2, y: (top + bottom) / 2 }, share);
 }
 
-/** The values between which most of the weight is. */
+/** The range that contains most of the weight. */
 function extentOf(
   values: readonly number[],
   points: readonly { readonly weight: number }[],
@@ -52,7 +52,7 @@ function extentOf(
 /**
  * Zooms in by a factor, or out if it is below 1.
  *
- * @param at The point that stays, as shares of the view from its left and top.
+ * @param at The point that stays in place, as shares of the view from its left and top.
  */
 export function zoomed(view: MapView, factor: number, at = { x: 0.5, y: 0.5 }): MapView {
   const share = Math.min(1, Math.max(LEAST_SHARE, 1 / (factor * zoomOf(view))));
@@ -63,19 +63,19 @@ export function zoomed(view: MapView, factor: number, at = { x: 0.5, y: 0.5 }): 
   }, share);
 }
 
-/** Moves the view, by shares of itself. */
+/** Moves the view by shares of its size. */
 export function moved({ x, y, width, height }: MapView, byX: number, byY: number): MapView {
   return within({ x: x + width * (0.5 + byX), y: y + height * (0.5 + byY) }, width / WORLD.width);
 }
 
-/** The view, moved if a position is not in it. */
+/** Moves the view only if a position is outside it. */
 export function showing(view: MapView, position: MapPosition): MapView {
   const { x, y } = mapPoint(position);
   const isIn = x > view.x && x < view.x + view.width && y > view.y && y < view.y + view.height;
   return isIn ? view : within({ x, y }, view.width / WORLD.width);
 }
 
-/** The view around a point that has a share of the world's width, moved so that it lies in the world. */
+/** A view around a point, as a share of the world's width, moved to lie within the world. */
 function within(middle: { x: number; y: number }, share: number): MapView {
   const [width, height] = [share * WORLD.width, share * WORLD.height];
   const clamp = (value: number, low: number, high: number) => Math.max(low, Math.min(high, value));

@@ -1,4 +1,4 @@
-/** The fifth part of the page: what the model is, how it was trained, how good it is. @module */
+/** The "About the model" part of the page: what the model is, its training, and its accuracy. @module */
 import { useMemo } from "preact/hooks";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { formatCount } from "../../base/text.ts";
@@ -48,7 +48,7 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
   );
 }
 
-/** What the model is, the most telling first. */
+/** Facts about the model, most important first. */
 function factsOf(model: ModelAnswer): [string, string][] {
   const { step, num_parameters, vocabulary, adapter, version, is_calibrated, trained_tokens } = model;
   const { evaluation } = model;

@@ -1,6 +1,5 @@
 /**
- * The API behind the page: the model of an exported site, in this browser, or the server that the page comes
- * from.
+ * The API behind the page: a model in this browser for an exported site, else the server that sent the page.
  *
  * @module
  */
@@ -8,38 +7,38 @@ import type { PingApi } from "../api/ping_service.ts";
 import type { AnswerOf, QuestionName, QuestionOf } from "../../query/questions/questions.ts";
 import { WeightCache } from "./weight_cache.ts";
 
-/** Where the model is, and how far it is loaded. */
+/** Where the model runs, and how much of it is loaded. */
 export type ModelStatus =
   | { state: "remote" }
   | { state: "loading"; loadedBytes: number; totalBytes: number }
   | { state: "starting" }
   | {
     state: "ready";
-    /** Bytes that the browser keeps of it; 0 if it keeps none. */
+    /** Bytes of the model that the browser keeps; 0 for none. */
     cachedBytes: number;
-    /** Removes what the browser keeps. The model goes on until the page is closed. */
+    /** Deletes the kept files. The model stays available until the page is closed. */
     deleteCached: () => Promise<void>;
   }
-  /** It cannot run here. `message`: what is missing and what to do, for people. */
+  /** The model cannot run here. `message`: what is missing and what to do, for people. */
   | { state: "failed"; message: string };
 
 export interface OpenedApi {
-  /** Its methods wait until the model is ready, and throw if it fails. */
+  /** Methods wait until the model is ready, and throw if it cannot be loaded. */
   api: PingApi;
-  /** Whether the page comes from a server that also answers programs (`/openapi.json`). */
+  /** Whether the page's server also serves programs (`/openapi.json`). */
   hasServer: boolean;
-  /** Calls with each state, and with the present one at once. */
+  /** Calls the listener with the current status and with each later one. */
   watchStatus: (listener: (status: ModelStatus) => void) => void;
 }
 
-/** From the page to the worker. */
+/** Messages from the page to the worker. */
 export type PageMessage =
-  /** Loads the model. `site`: the address of `site.json`. */
+  /** Loads the model. `site`: URL of `site.json`. */
   | { kind: "open"; site: string }
   | { kind: "ask"; id: number; operation: keyof PingApi; question: unknown }
   | { kind: "abort"; id: number };
 
-/** From the worker to the page. */
+/** Messages from the worker to the page. */
 export type WorkerMessage =
   | { kind: "status"; status: Extract<ModelStatus, { state: "loading" | "starting" | "failed" }> }
   | { kind: "ready" }
@@ -47,7 +46,7 @@ export type WorkerMessage =
   /** `detail`: what went wrong, for people. */
   | { kind: "problem"; id: number; detail: string };
 
-/** Makes the API. @param base Where `v1/` is, such as the page's own address. */
+/** @param base The parent URL of `v1/`, such as the page's own. */
 function httpApi(base: string): PingApi {
   const post = (path: string, type: string, body: string, signal: AbortSignal | undefined) =>
     ask(new URL(path, base), { method: "POST", body, headers: { "content-type": type }, signal });
@@ -71,7 +70,7 @@ function httpApi(base: string): PingApi {
   };
 }
 
-/** Sends a request. @throws {Error} With the detail of the server's problem, or that it cannot be reached. */
+/** @throws {Error} With the detail of the server's problem, or if the server cannot be reached. */
 async function ask(
   url: URL,
   { signal, ...request }: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined },
@@ -94,7 +93,7 @@ async function ask(
   );
 }
 
-/** The detail of a problem (RFC 9457); undefined if the text is not one. */
+/** The detail of a problem (RFC 9457); undefined if the text is not a problem. */
 function detailOf(text: string): string | undefined {
   try {
     const { detail } = JSON.parse(text) as { detail?: unknown };
@@ -125,7 +124,7 @@ class WorkerApi {
   #numAsked = 0;
 
   constructor(site: URL) {
-    // Where nobody asks before it fails, the status says so.
+    // If loading fails before anything is asked, the status reports it.
     this.#loaded.promise.catch(() => {});
     this.#cache = new WeightCache(site);
     this.#worker = new Worker(new URL(WORKER, site), { type: "module" });
@@ -152,7 +151,7 @@ class WorkerApi {
     };
   }
 
-  /** The signal does not cross to the worker. */
+  /** A signal cannot be sent to the worker, so an abort is sent as a message. */
   async #ask(operation: keyof PingApi, question: unknown, signal?: AbortSignal): Promise<unknown> {
     await this.#loaded.promise;
     signal?.throwIfAborted();
@@ -210,7 +209,7 @@ class WorkerApi {
   }
 }
 
-/** Opens the API that the page is made for. @param document The page. */
+/** Uses the site that the page names, else the page's server. */
 export function openApi(document: Document): OpenedApi {
   const site = document.querySelector<HTMLMetaElement>('meta[name="ping-llm-site"]')?.content;
   if (site) return new WorkerApi(new URL(site, document.baseURI)).opened;

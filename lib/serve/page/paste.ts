@@ -1,4 +1,4 @@
-/** Pings as people paste them, in any known format. @module */
+/** Reads pasted pings in any known format. @module */
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
@@ -13,21 +13,20 @@ import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { ApiMeasurement } from "../../query/questions/question.ts";
 
-/** A measurement and its line, from 1. */
+/** A measurement; `line` counts from 1. */
 export type PastedPing = ApiMeasurement & { time: number | null; line: number };
 
-/** The pings of a pasted text, its format and its faults. */
 export interface Pasted {
   format: string;
-  /** Whether pings are left out because neither the text nor the options say their source. */
+  /** Whether pings are left out because neither the text nor the options state their source. */
   needsSource: boolean;
-  /** In order of time, those without a time first. */
+  /** In time order; pings without a time come first. */
   pings: PastedPing[];
   faults: { line: number; message: string }[];
 }
 
 interface PasteOptions {
-  /** The source of pings that do not state theirs; empty if unknown. */
+  /** Source of pings that do not state theirs; empty if unknown. */
   source: string;
   /** When the last ping was sent, Unix seconds; null if unknown. */
   endTimeS: number | null;
@@ -58,7 +57,7 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
     }
   }
   const { pings } = pasted;
-  // `ping` sends one each second unless told otherwise.
+  // By default, `ping` sends one per second.
   if (endTimeS !== null && ["ping", "fping"].includes(reader.format ?? "")) {
     pings.forEach((ping, i) => ping.time ??= endTimeS - (pings.length - 1 - i));
   }
@@ -66,7 +65,7 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
   return pasted;
 }
 
-/** Reads a text; a fault that ends it is the last finding. */
+/** Reads a text. A fault that stops reading becomes the last finding. */
 function readInto(found: Found[], text: string, reader: MeasurementReader): void {
   try {
     reader.push(new TextEncoder().encode(text));

@@ -1,4 +1,4 @@
-/** The third part of the page: one's own pings, as what the model is told before it answers. @module */
+/** The "Check pings" part of the page: the user's own pings, which the model gets as context. @module */
 import { useMemo } from "preact/hooks";
 import { faultOfPrefix, withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_service.ts";
@@ -17,11 +17,11 @@ import type { Fields } from "./url_state.ts";
 import uPlot from "uplot";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
 
-/** More than any sequence holds. */
+/** More than fits in any sequence. */
 const MAX_PINGS = 1000;
-/** The most unusual pings to ask about what was expected. */
+/** Number of the most unusual pings for which to ask what was expected. */
 const MAX_EXPLAINED = 10;
-/** Pings before a ping that the model is told, as `score` has them by default. */
+/** Earlier pings in the context of a ping, the default of `score`. */
 const NUM_CONTEXT = 20;
 const PLACEHOLDER = `PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.
 64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=12.3 ms
@@ -31,7 +31,7 @@ interface PingsAnswer {
   before: AnswerOf<"rtt">;
   after?: AnswerOf<"rtt">;
   scores?: (ScoreAnswer | LineError)[];
-  /** Expected RTTs of the unusual ones, by their index. */
+  /** Expected RTTs of the unusual pings, by index. */
   expected?: Map<number, AnswerOf<"rtt">>;
 }
 
@@ -49,9 +49,9 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   const pasted = parsePaste(fields.pings ?? "", { source, endTimeS: asked });
   const { pings } = pasted;
   const last = pings.at(-1);
-  // The pings are about a pair already: only what differs from it must be said.
+  // The pings already name a pair, so only what differs from it must be entered.
   const src = last?.src || source;
-  // Where no time is chosen, the pings' own time is asked for, and not the present.
+  // If no time is chosen, ask about the time of the pings instead of the present.
   const time = fields.time ? asked : last?.time ?? asked;
   const dst = fields.dst?.trim() || last?.dst || "";
   if (src === "") faults.src = "Found no source, expected one: the pings do not say it";
@@ -144,7 +144,7 @@ function doingOf(value: PingsAnswer | undefined, numPings: number): string {
   return value.after ? `3 of 4: scoring ${numPings} pings` : "2 of 4: asking with your pings";
 }
 
-/** Asks what was expected of unusual pings, given those before them from the same source. */
+/** Asks what was expected of the unusual pings, given the earlier pings of the same source. */
 async function expectedOf(
   api: PingApi,
   pings: readonly PastedPing[],
@@ -166,7 +166,7 @@ async function expectedOf(
   return new Map(answers.flatMap((answer, k) => "error" in answer ? [] : [[odd[k], answer] as const]));
 }
 
-/** Lists the pings found in the pasted text and the lines that cannot be used. */
+/** Reports the pings that were found and the lines that cannot be used. */
 function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) {
   if (pings.length === 0) return null;
   const numLost = pings.filter(({ rtt }) => rtt === null).length;
@@ -188,25 +188,25 @@ function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) 
   );
 }
 
-/** Smaller p-values are unusual. */
+/** P-values below this are unusual. */
 const UNUSUAL = 0.01;
 const NUM_NAMED = 3;
 
-/** `surprising`: also among all values together; `unusual`: by itself. */
+/** `surprising`: even among this many p-values; `unusual`: taken on its own. */
 type Surprise = "surprising" | "unusual" | "usual";
 
 export interface JudgedPing {
   ping: PastedPing;
   names?: Pick<ScoreAnswer, "src_name" | "dst_name">;
-  /** Undefined if it could not be scored. */
+  /** Undefined if the ping could not be scored. */
   pValue: number | undefined;
   judgement: Surprise;
-  /** Where 90 % of the replies were expected, given the pings before; of unusual ones only. */
+  /** Where 90 % of replies were expected, given the earlier pings; only for unusual pings. */
   expected?: { lowMs: number; highMs: number };
 }
 
 /**
- * Judges p-values together: among n values that the model has right, n/100 lie below 0.01, so only those below
+ * Judges p-values together. If the model is right, n/100 of n values are below 0.01, so only values below
  * 0.01/n (Bonferroni) are called surprising.
  */
 export function judge(pValues: readonly number[]): Surprise[] {
@@ -214,14 +214,14 @@ export function judge(pValues: readonly number[]): Surprise[] {
   return pValues.map((p) => p < limit ? "surprising" : p < UNUSUAL ? "unusual" : "usual");
 }
 
-/** A ping in words: `line 8, 298 ms, expected 131–135 ms`. */
+/** Describes a ping: `line 8, 298 ms, expected 131–135 ms`. */
 function describeOdd({ ping, expected }: JudgedPing): string {
   const found = ping.rtt === null ? "no reply" : formatMs(ping.rtt);
   const range = expected ? `, expected ${formatRange(expected.lowMs, expected.highMs)}` : "";
   return `line ${ping.line}, ${found}${range}`;
 }
 
-/** The judgements in one sentence: `1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms.` */
+/** Sums up the judgements in a sentence: `1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms.` */
 export function sumUp(rows: readonly JudgedPing[]): string {
   const judged = rows.filter(({ pValue }) => pValue !== undefined);
   const n = judged.length;
@@ -238,7 +238,7 @@ export function sumUp(rows: readonly JudgedPing[]): string {
 
 const HEIGHT_PX = 220;
 
-/** See the module. Pings without a time are drawn by their place in the text. */
+/** Plots pings over time, or by line if some have no time. */
 function PingsChart({ rows }: { rows: readonly JudgedPing[] }) {
   const plan = useMemo(() => planOf(rows), [rows]);
   const numOdd = rows.filter(({ judgement }) => judgement !== "usual").length;
@@ -262,7 +262,7 @@ function hasTimes(rows: readonly JudgedPing[]): boolean {
   return rows.every(({ ping }) => ping.time !== null);
 }
 
-/** A place on the axis: a line, or the time, with seconds in spans below ten minutes, as a date beyond two days. */
+/** A line number, or a time: with seconds for spans below 10 minutes, a date for spans above 2 days. */
 function labelOf(x: number, isTimed: boolean, spanS: number): string {
   if (!isTimed) return Number.isInteger(x) ? String(x) : "";
   const text = new Date(x * 1000).toISOString();
@@ -345,7 +345,7 @@ function planOf(rows: readonly JudgedPing[]): ChartPlan {
   };
 }
 
-/** Rows to show at once; the others are folded. */
+/** Rows shown at once; the others are collapsed. */
 const NUM_SHOWN = 50;
 const MARKS: Record<Surprise, string> = { surprising: "▲ surprising", unusual: "△ unusual", usual: "" };
 
@@ -370,12 +370,12 @@ function rangeOf(answer: AnswerOf<"rtt"> | undefined): Pick<JudgedPing, "expecte
   return answer ? { expected: { lowMs: quantileOf(answer, 0.05), highMs: quantileOf(answer, 0.95) } } : {};
 }
 
-/** The pings in order of time, the surprising ones marked. */
+/** The pings in time order, with the unusual ones marked. */
 function ScoredPings(
   { pings, scores, expected }: {
     pings: readonly PastedPing[];
     scores: readonly (ScoreAnswer | LineError)[];
-    /** Expected RTTs of the unusual ones, by their index; undefined until they are known. */
+    /** Expected RTTs of the unusual pings, by index; undefined until known. */
     expected: ReadonlyMap<number, AnswerOf<"rtt">> | undefined;
   },
 ) {

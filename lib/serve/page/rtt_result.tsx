@@ -1,4 +1,4 @@
-/** The distribution of an RTT: its figures, its curve, its quantiles. @module */
+/** Shows the distribution of an RTT: figures, curve, quantiles. @module */
 import uPlot from "uplot";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -11,12 +11,12 @@ import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN
 
 const TABLE_QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 
-/** The question for all that {@link RttResult} shows. */
+/** Adds the quantiles that {@link RttResult} shows. */
 export function wholeQuestion(question: QuestionOf<"rtt">): QuestionOf<"rtt"> {
   return { ...question, quantiles: CURVE_QUANTILES };
 }
 
-/** Shows the last of some answers, compared with those before it. */
+/** Shows the last of several answers, compared with the earlier ones. */
 export function RttResult(
   { curves, command = false }: { curves: readonly Curve[]; command?: (() => string) | false },
 ) {
@@ -134,19 +134,18 @@ function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
 
 const HISTOGRAM_HEIGHT_PX = 260;
 const MAX_BINS = 60;
-/** The least width of a bin relative to its RTT: quantiles do not resolve more. */
+/** Minimum width of a bin relative to its RTT. Quantiles resolve no finer. */
 const LEAST_RELATIVE_WIDTH = 0.001;
 
-/** Bins of equal width. */
 interface Bins {
   widthMs: number;
-  /** One more than there are bins, ms. */
+  /** One more edge than bins. */
   edgesMs: number[];
-  /** For each answer the share of its replies in each bin. */
+  /** For each answer, the share of its replies in each bin. */
   shares: number[][];
 }
 
-/** P(RTT <= x | a reply), linear between the quantiles; 0 and 1 outside of them. */
+/** P(RTT <= x | a reply), linear between the quantiles; 0 and 1 outside them. */
 function cumulativeAt(answer: AnswerOf<"rtt">, rttMs: number): number {
   const i = CURVE_QUANTILES.findLastIndex((quantile) => quantileOf(answer, quantile) <= rttMs);
   if (i < 0) return 0;
@@ -156,7 +155,7 @@ function cumulativeAt(answer: AnswerOf<"rtt">, rttMs: number): number {
   return CURVE_QUANTILES[i] + step * (rttMs - low) / (high - low);
 }
 
-/** Where nearly all replies are; long tails are cut, which would leave no width for the rest. */
+/** The range of nearly all replies. Long tails are cut, because they would leave no width for the rest. */
 function shownRange(answer: AnswerOf<"rtt">): [number, number] {
   const q = (quantile: number) => quantileOf(answer, quantile);
   const spread = 4 * (q(0.75) - q(0.25));
@@ -166,7 +165,7 @@ function shownRange(answer: AnswerOf<"rtt">): [number, number] {
   ];
 }
 
-/** Puts replies into bins of a round width. Measured RTTs widen the chart to at most twice its range. */
+/** Puts replies into bins of a round width. Measured RTTs extend the range to at most twice its width. */
 export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   const ranges = answers.map(shownRange);
   const [least0, most0] = [
@@ -194,7 +193,7 @@ export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
   return { widthMs, edgesMs, shares };
 }
 
-/** The measured RTTs of an answer's pair, the newest first. */
+/** Measured RTTs of the answer's pair, newest first. */
 function measuredRtts({ basis }: AnswerOf<"rtt">): number[] {
   return basis.rtts?.map(({ rtt_ms }) => rtt_ms) ?? [];
 }
@@ -239,7 +238,7 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
   const most = Math.max(...shares.flat());
   const { answer } = curves[last];
   return {
-    // A step reaches to the next edge, so the last edge ends the last bin.
+    // A step extends to the next edge, so the last edge closes the last bin.
     data: [edgesMs, ...shares.map((each) => [...each, 0])],
     readout: (index) => {
       const i = Math.min(index, edgesMs.length - 2);
@@ -283,12 +282,12 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
   };
 }
 
-/** The colour of a curve: guesses are pale. */
+/** Guesses are drawn in a pale colour. */
 export function colorOf({ basis }: AnswerOf<"rtt">, colors: Colors): string {
   return basis.kind === "guess" ? colors.faint : colors.accent;
 }
 
-/** Draws measured RTTs as circles above the axis, stacked where they meet; the newest, which comes first, is filled. */
+/** Draws measured RTTs as circles above the axis, stacked if they overlap. The newest (first) is filled. */
 function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): void {
   const { ctx, bbox } = chart;
   const radius = 4 * devicePixelRatio;
@@ -310,15 +309,15 @@ function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): 
   ctx.restore();
 }
 
-/** Decades between labels, from few labels to many. */
+/** Decades between labels, from few to many labels. */
 const STRIDES = [6, 4, 3, 2];
-/** Steps of labels within a decade, from few to many. */
+/** Labels within a decade, from few to many. */
 const STEPS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]];
 
 /**
- * Round numbers in a range, about evenly spread on a logarithmic axis.
+ * Round numbers in a range, about evenly spaced on a logarithmic axis.
  *
- * @param most The number of labels for which there is room.
+ * @param most Maximum number of labels.
  */
 export function logTicks(low: number, high: number, most: number): number[] {
   const firstDecade = Math.floor(Math.log10(low));
@@ -344,23 +343,23 @@ function linearTicks(low: number, high: number, most: number): number[] {
   return ticks;
 }
 
-/** The least round number that is at least another one. */
+/** The smallest round number that is at least `least`. */
 function roundStep(least: number): number {
   const decade = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least) ?? least;
 }
 
-/** The quantiles of a curve: every half per cent, so that it is as fine where it is steep as where it is flat. */
+/** Every half per cent, so that curves are as fine where they are steep as where they are flat. */
 export const CURVE_QUANTILES = Array.from({ length: 199 }, (_, i) => (i + 1) / 200);
 
 interface Curve {
-  /** Its label; empty if it is the only one. */
+  /** Label of the curve; empty if there is only one. */
   name: string;
   answer: AnswerOf<"rtt">;
 }
 
 const CURVE_HEIGHT_PX = 300;
-/** The curve ends here and at 1 minus this: the rest is rare, far away, and in the table. */
+/** Curves are cut at this quantile and at 1 minus it: the rest is rare, far away, and in the table. */
 const SHOWN_FROM = 0.01;
 
 /** Bands and marks belong to the last curve; the others are dashed. */
@@ -442,7 +441,7 @@ function curvePlan(curves: readonly Curve[]): ChartPlan {
   };
 }
 
-/** The probability of at most an RTT, by each curve. */
+/** P(RTT <= x) according to each curve. */
 function readoutOf(curves: readonly Curve[], rttMs: number): string {
   const texts = curves.map(({ name, answer }) => {
     const quantile = CURVE_QUANTILES.findLast((q) => quantileOf(answer, q) <= rttMs * (1 + 1e-9)) ?? 0;
@@ -456,12 +455,12 @@ function paddedRange(low: number, high: number): [number, number] {
   return [low - padding, high + padding];
 }
 
-/** A round number without the zeros behind its point. */
+/** Formats a round number without zeros after the decimal point. */
 function formatTick(rttMs: number): string {
   return formatMs(rttMs).replace(/\.?0+ /, (zeros) => zeros.startsWith(".") ? " " : zeros);
 }
 
-/** Shades what 90 % and 50 % of the replies take, and says so above. */
+/** Shades and labels the ranges of 90 % and 50 % of the replies. */
 function drawBands(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void {
   const { ctx, bbox } = chart;
   const pixel = devicePixelRatio;
@@ -474,7 +473,7 @@ function drawBands(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void 
     ctx.fillStyle = faded(colorOf(answer, colors), opacity);
     ctx.fillRect(from, bbox.top, to - from, bbox.height);
     ctx.fillStyle = colors.ink;
-    // A row for each name: the bands may lie close together, or begin at the same RTT.
+    // Each label has its own row, because bands may lie close together or begin at the same RTT.
     ctx.fillText(`${Math.round((high - low) * 100)} %`, from + 4 * pixel, bbox.top + (3 + 15 * row) * pixel);
   }
   ctx.restore();
@@ -489,7 +488,7 @@ function drawMarks(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void 
   const median = positionOf(chart, quantileOf(answer, 0.5));
   const middle = chart.valToPos(0.5, "y", true);
   dotted(ctx, [[bbox.left, middle], [median, middle], [median, bottom]], colors);
-  // A triangle on the axis: it is told apart by its shape.
+  // A triangle on the axis, distinguished by its shape.
   const likeliest = positionOf(chart, answer.likeliest.rtt_ms);
   ctx.fillStyle = colors.contrast;
   ctx.beginPath();
@@ -531,7 +530,7 @@ function positionOf(chart: uPlot, rttMs: number): number {
   return chart.valToPos(Math.log10(Math.max(rttMs, 1e-3)), "x", true);
 }
 
-/** Draws a line; the caller restores what it sets. */
+/** Draws a dotted line. The caller restores the canvas state. */
 function dotted(
   ctx: CanvasRenderingContext2D,
   points: readonly (readonly [number, number])[],

@@ -1,4 +1,4 @@
-/** Downloads: tables as CSV, charts as PNG, questions as commands of curl. @module */
+/** Exports: tables as CSV, charts as PNG, questions as curl commands. @module */
 import { useEffect, useState } from "preact/hooks";
 import { csvField } from "../../base/text.ts";
 
@@ -8,19 +8,19 @@ export function saveFile(name: string, content: Blob): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser reads the URL after the click returns.
+  // The browser reads the URL after click() returns.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 type CsvValue = string | number | null;
 
-/** Writes CSV (RFC 4180) with a header line. */
+/** Formats CSV (RFC 4180) with a header line. */
 export function csvText(columns: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
   const cell = (value: CsvValue) => typeof value === "string" ? csvField(value) : String(value ?? "");
   return [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** A button that saves a table. @param rows Called at the click. */
+/** @param rows Called on click. */
 export function CsvButton({ name, columns, rows }: {
   name: string;
   columns: readonly string[];
@@ -30,14 +30,14 @@ export function CsvButton({ name, columns, rows }: {
   return <button type="button" class="quiet" onClick={save}>Save as CSV</button>;
 }
 
-/** A path of the API as a command of curl, each text in quotes of a POSIX shell. */
+/** A curl command for a URL of the API, with texts quoted for a POSIX shell. */
 export function curlCommand(url: string, body?: { type: string; text: string }): string {
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   if (!body) return `curl ${quote(url)}`;
   return `curl ${quote(url)} -H ${quote(`content-type: ${body.type}`)} --data-binary ${quote(body.text)}`;
 }
 
-/** A GET of the API as a command of curl. @param fields Null ones are left out. */
+/** A curl command for a GET request. @param fields Null values are left out. */
 export function curlGet(path: string, fields: Readonly<Record<string, unknown>>): string {
   const url = new URL(path, document.baseURI);
   url.hash = "";
@@ -47,16 +47,16 @@ export function curlGet(path: string, fields: Readonly<Record<string, unknown>>)
   return curlCommand(url.href);
 }
 
-/** A POST of lines of JSON as a command of curl. */
+/** A curl command that posts JSON lines. */
 export function curlPost(path: string, lines: readonly unknown[]): string {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   return curlCommand(new URL(path, document.baseURI).href, { type: "application/x-ndjson", text });
 }
 
 /**
- * Copies a text. If the browser does not allow that, the text is to be shown.
+ * Copies a text. If the browser does not allow it, `text` is returned and should be shown.
  *
- * @param key The result is hidden again when this changes.
+ * @param key The result is cleared when this changes.
  */
 export function useCopy(name: string, key: string | undefined) {
   const [result, setResult] = useState<{ said: string; text?: string }>({ said: "" });
@@ -72,7 +72,7 @@ export function useCopy(name: string, key: string | undefined) {
   return { ...result, copy };
 }
 
-/** A button that copies a command. @param command Absent where no server answers it. */
+/** A button that copies a command. @param command False if no server can answer it. */
 export function CurlButton({ command }: { command: (() => string) | false }) {
   const { said, text, copy } = useCopy("Command", command ? command() : undefined);
   if (!command) return null;

@@ -1,17 +1,16 @@
-/** Tables. @module */
+/** Tables with row and column headings. @module */
 import type { ComponentChildren } from "preact";
 
 interface TableProps {
   class: string;
   caption?: string;
   columns: readonly string[];
-  /** Their cells; the first one of a row names it. */
+  /** The cells of each row; the first is its heading. */
   rows: readonly (readonly ComponentChildren[])[];
-  /** The class of each row, if they differ. */
+  /** CSS class of each row, if they differ. */
   rowClasses?: readonly string[];
 }
 
-/** A table whose rows and columns have headings. */
 export function Table({ class: name, caption, columns, rows, rowClasses = [] }: TableProps) {
   return (
     <table class={name}>
@@ -31,7 +30,7 @@ export function Table({ class: name, caption, columns, rows, rowClasses = [] }: 
   );
 }
 
-/** A table that can be scrolled if it is wider than the window. @param props `name`: for screen readers. */
+/** A table that scrolls if it is wider than the window. @param props `name`: for screen readers. */
 export function ScrolledTable({ name, ...table }: TableProps & { name: string }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={name}>

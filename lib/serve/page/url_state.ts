@@ -1,6 +1,6 @@
 /**
- * The state of the page as the fragment of its address: `#ask?src=192.0.2.1&dst=198.51.100.7`. A fragment is
- * never sent to the server, and works on any web server.
+ * The page's state as the fragment of its URL: `#ask?src=192.0.2.1&dst=198.51.100.7`. Fragments are never
+ * sent to the server and work with any web server.
  *
  * @module
  */
@@ -8,12 +8,12 @@
 export const PARTS = ["map", "ask", "compare", "pings", "fits", "model"] as const;
 export type PartName = (typeof PARTS)[number];
 
-/** The fields of all parts; parts that ask for the same thing share one. */
+/** Fields of all parts. Parts that need the same input share a field. */
 const FIELD_NAMES = [
   ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "layer", "pings"] as const,
 ];
 export type FieldName = (typeof FIELD_NAMES)[number];
-/** The texts in the fields; an absent one is empty. */
+/** Texts of the fields; absent fields are empty. */
 export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
 export interface PageState {
@@ -21,10 +21,10 @@ export interface PageState {
   fields: Fields;
 }
 
-/** The longest packed text of pasted pings in a link, in characters: mail and chat programs keep such links whole. */
+/** Maximum characters of packed pings in a link. Mail and chat programs keep such links intact. */
 const MAX_PACKED_LENGTH = 4000;
 
-/** Writes the state as a fragment; `isWhole`: whether pasted pings are in it, which they are unless too long. */
+/** Formats the state as a fragment. `isWhole`: false if pasted pings were too long and left out. */
 export async function formatHash(
   { part = "ask", fields }: PageState,
 ): Promise<{ hash: string; isWhole: boolean }> {
@@ -44,7 +44,7 @@ export async function formatHash(
   return { hash: `#${part}${query === "" ? "" : `?${query}`}`, isWhole };
 }
 
-/** Reads a fragment; what is not known in it is left out. */
+/** Parses a fragment, ignoring what is unknown. */
 export async function parseHash(hash: string): Promise<PageState> {
   const [name, ...rest] = hash.replace(/^#/, "").split("?");
   const values = new URLSearchParams(rest.join("?"));
@@ -58,26 +58,26 @@ export async function parseHash(hash: string): Promise<PageState> {
   return { part: PARTS.find((part) => part === name) ?? "ask", fields };
 }
 
-/** A query whose addresses and prefixes stay readable: RFC 3986 allows `:` and `/` in a fragment as they are. */
+/** Keeps addresses and prefixes readable: RFC 3986 allows `:` and `/` in fragments. */
 function readableQuery(values: URLSearchParams): string {
   return values.toString().replaceAll("%3A", ":").replaceAll("%2F", "/");
 }
 
-/** Packs a text for a link: deflated (RFC 1951), in the letters of base64url (RFC 4648, section 5). */
+/** Packs a text for a link: deflate (RFC 1951), then base64url (RFC 4648, section 5). */
 export async function packText(text: string): Promise<string> {
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Unpacks a text; undefined if the packed one is damaged. */
+/** Undefined if the packed text is damaged. */
 export async function unpackText(packed: string): Promise<string | undefined> {
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
     return new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
   } catch {
-    return undefined; // A link that was cut off or changed.
+    return undefined; // The link was truncated or edited.
   }
 }
 

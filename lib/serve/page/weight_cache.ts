@@ -1,6 +1,6 @@
 /**
- * The weights that a browser keeps between visits, in its Cache storage. A file is found by its address and
- * SHA-256; a newer model of the same site takes the place of the older one.
+ * Model weights that a browser keeps between visits, in its Cache storage. A file is identified by its URL
+ * and SHA-256; a newer model of the same site replaces the older one.
  *
  * @module
  */
@@ -8,11 +8,10 @@ import type { WeightFile } from "../api/site_file.ts";
 
 const CACHE = "ping-llm weights";
 
-/** The kept weights of one site. */
 export class WeightCache {
   readonly #site: URL;
 
-  /** @param site The address of the site's folder; others of the same origin keep theirs. */
+  /** @param site A URL in the site's folder. Other folders of the same origin have separate files. */
   constructor(site: URL) {
     this.#site = new URL(".", site);
   }
@@ -22,7 +21,7 @@ export class WeightCache {
     return kept && new Uint8Array(await kept.arrayBuffer());
   }
 
-  /** Keeps a file in the place of older ones; a browser that has no room for it keeps nothing. */
+  /** Replaces older versions of a file. If the browser has no room, nothing is kept. */
   async put(file: WeightFile, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const cache = await this.#open();
     if (!cache) return;
@@ -60,7 +59,7 @@ export class WeightCache {
     return new URL(`${path}?sha256=${sha256}`, this.#site);
   }
 
-  /** A browser may refuse it, for example in a private window. */
+  /** Browsers may refuse access, for example in a private window. */
   async #open(): Promise<Cache | undefined> {
     try {
       return await caches.open(CACHE);

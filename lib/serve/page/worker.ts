@@ -1,6 +1,6 @@
 /**
  * The worker that loads the model and answers questions, so that the page stays responsive. It is also the
- * module of an npm package with a model in it.
+ * module of the npm package that contains a model.
  *
  * @module
  */
@@ -26,19 +26,19 @@ import type { PageMessage, WorkerMessage } from "./open_api.ts";
 
 type OnBytes = (loadedBytes: number, totalBytes: number) => void;
 
-/** Loads `site.json`. @throws {UserError} If it is not there or none. */
+/** @throws {UserError} If `site.json` is missing or invalid. */
 async function loadSite(address: URL): Promise<Site> {
   const response = await fetched(address, { cache: "no-cache" });
   return parseSite(await response.text(), address.href);
 }
 
 /**
- * Loads the weights of a site, and keeps them.
+ * Loads the weights of a site and keeps them for later visits.
  *
- * @throws {UserError} If they cannot be loaded, or are not what the site describes.
+ * @throws {UserError} If they cannot be loaded or differ from the site's description.
  */
 async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
-  // A program loads its files from its own disk: they are not kept a second time.
+  // A program loads the files from its own disk, so a second copy would be useless.
   const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
   const files = [...site.weights, ...(site.trainingData ? [site.trainingData] : [])];
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -87,7 +87,7 @@ async function bytesOf(
 ): Promise<Uint8Array<ArrayBuffer>> {
   onBytes(0);
   const kept = await cache?.get(file);
-  // A file that was damaged on the disk is loaded again.
+  // A kept file that was damaged is downloaded again.
   if (kept && await faultOf(kept, file) === undefined) return kept;
   const bytes = await downloaded(file, url, onBytes);
   const fault = await faultOf(bytes, file);
@@ -148,9 +148,9 @@ async function fetched(url: URL, options: RequestInit): Promise<Response> {
   throw unreachable(url, `the server answered ${response.status}`);
 }
 
-/** A file, which `fetch` of Node does not read. */
+/** Reads a local file, which Node's `fetch` cannot. */
 async function readLocal(url: URL): Promise<Response> {
-  // Not as a text in place, which browsers' bundlers would look for.
+  // Not a literal in the import, because browser bundlers would try to resolve it.
   const module = "node:fs/promises";
   return new Response(await (await import(module)).readFile(url));
 }
@@ -161,9 +161,9 @@ function unreachable(url: URL, found: string, cause?: unknown): UserError {
   });
 }
 
-/** GPU memory for queries, besides the weights: a phone shares it with all that is open. */
+/** GPU memory for queries, in addition to the weights. A phone shares it with everything that is open. */
 const MEMORY_LIMIT_BYTES = 2 ** 28;
-/** Compiles the kernels, and fails if they cannot run, before anybody asks. */
+/** Asked first, to compile the kernels or fail before the user asks anything. */
 const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
 type Report = (status: Extract<WorkerMessage, { kind: "status" }>["status"]) => void;
 const REPORT_MS = 100;
@@ -193,10 +193,10 @@ async function open(address: URL): Promise<void> {
 }
 
 /**
- * Opens a model in a program: the module `model.js` of an npm package (`lib/serve/site/npm_package.ts`).
+ * Opens a model in a program. This module is `model.js` of the npm package (`lib/serve/site/npm_package.ts`).
  *
- * @param site The address of a `site.json`, by default that of the package.
- * @throws {UserError} If there is no GPU, or the model cannot be loaded.
+ * @param site URL of a `site.json`, by default the package's own.
+ * @throws {UserError} If there is no GPU or the model cannot be loaded.
  */
 export async function openModel(site: string | URL = new URL(SITE_FILE, import.meta.url)) {
   const adapter = await navigator.gpu?.requestAdapter();
@@ -209,7 +209,7 @@ export async function openModel(site: string | URL = new URL(SITE_FILE, import.m
   return Object.assign(service, { close: () => model.close() });
 }
 
-/** @throws {UserError} If the GPU cannot run the model, or it cannot be loaded. */
+/** @throws {UserError} If the model cannot be loaded or the GPU cannot run it. */
 async function loadService(address: URL, adapter: GPUAdapter, report: Report = () => {}) {
   const site = await loadSite(address);
   requireFitting(site, adapter);
@@ -231,7 +231,7 @@ async function loadService(address: URL, adapter: GPUAdapter, report: Report = (
   return { model, service: new PingService(model, { info: site.model }) };
 }
 
-/** @throws {UserError} If the browser has no GPU, before anything large is loaded. */
+/** @throws {UserError} If the browser has no GPU. Called before anything large is loaded. */
 async function requireAdapter(): Promise<GPUAdapter> {
   const adapter = await navigator.gpu?.requestAdapter();
   if (adapter) return adapter;
@@ -246,7 +246,7 @@ async function requireAdapter(): Promise<GPUAdapter> {
   throw new UserError(`Cannot run the model here: ${found}, expected WebGPU; ${wanted}`);
 }
 
-/** @throws {UserError} If a tensor of the model is larger than the GPU's buffers can be. */
+/** @throws {UserError} If a tensor of the model is larger than the GPU's largest buffer. */
 function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void {
   const model = parseModelConfig(config.model);
   const largestBytes = largestTensorBytes((make) => parameterTensors(model, make));
@@ -272,7 +272,7 @@ async function answer({ id, operation, question }: Extract<PageMessage, { kind: 
   }
 }
 
-/** An error's message for people; errors that only a bug here can cause are logged to the console too. */
+/** An error's message for people. Errors that only a bug in this program can cause are also logged. */
 function messageOf(error: unknown, action: string): string {
   const { status, detail } = problemOf(error);
   if (status !== 500) return detail;
