@@ -1,16 +1,16 @@
-/** Thousands of connections to servers whose processes may open few files. */
+/** Opens thousands of connections to servers whose processes may open few files. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { spawnStage } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
 import { connectMany, freePort, PAIR_QUERY, TestServer, withFiles } from "./test_server.ts";
 
-/** Memory rises once as decoders and buffers are made. */
+/** Memory grows once, when decoders and buffers are created. */
 const MOST_GROWTH_BYTES = 2 ** 28;
 
 interface Waves {
   waves: number;
-  /** Connections of each wave. */
+  /** Connections per wave. */
   size: number;
 }
 
@@ -21,7 +21,7 @@ async function residentBytes(server: TestServer): Promise<number> {
 
 const CLOSING = { headers: { connection: "close" } };
 
-/** Asks until there is an answer: a connection over the limits is closed without one. */
+/** Asks until there is an answer, because connections beyond the limits are closed without one. */
 async function untilAnswered(url: URL): Promise<void> {
   await until(`an answer of ${url}`, async () => {
     try {
@@ -34,7 +34,7 @@ async function untilAnswered(url: URL): Promise<void> {
   });
 }
 
-/** Opens connections in waves; most ask something, and all are closed unread. */
+/** Opens connections in waves. Most send a request; all are closed without reading. */
 async function flood(port: number, path: string, { waves, size }: Waves): Promise<void> {
   for (let wave = 0; wave < waves; wave++) {
     const text = wave % 3 === 0 ? "" : `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;

@@ -7,7 +7,7 @@ import { connectMany, freePort, withFiles } from "./test_server.ts";
 const FEW_FILES = fromFileUrl(new URL("./few_files.ts", import.meta.url));
 const ASK = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/** A small server in a process that may open only some files. */
+/** A small server in a process with a limit on open files. */
 class SmallServer implements AsyncDisposable {
   readonly port = freePort();
   readonly #child: Deno.ChildProcess;
@@ -25,12 +25,12 @@ class SmallServer implements AsyncDisposable {
     })();
   }
 
-  /** Waits for a line of its output; undefined if it has ended. */
+  /** The next line of output; undefined if the server has ended. */
   async line(): Promise<string | undefined> {
     return (await this.#output.read()).value;
   }
 
-  /** Sends it a line, and waits until it has acted on it. */
+  /** Sends a line and waits until the server has acted on it. */
   async tell(text: string): Promise<void> {
     const writer = this.#child.stdin.getWriter();
     await writer.write(new TextEncoder().encode(`${text}\n`));

@@ -1,6 +1,6 @@
 /**
- * A server without a model, for tests of the files that a process may open. It opens all of them at a line `take` on
- * standard input, and closes them at the next line.
+ * A server without a model, for tests of a process's limit on open files. The line `take` on standard input
+ * makes it open all remaining files; the next line closes them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { linesOf } from "../../lib/query/text_lines.ts";
 const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 const place = { host: "127.0.0.1", port: Number(Deno.args[0]) };
 
-// Deno (2.9.6) panics if it finds no free file where it first needs its handler of signals.
+// Deno (2.9.6) panics if no file is free when its signal handler is first needed.
 new SignalListener();
 const taken: Deno.FsFile[] = [];
 
@@ -21,7 +21,7 @@ function takeAll(): void {
   try {
     for (;;) taken.push(Deno.openSync(fromFileUrl(import.meta.url)));
   } catch {
-    // There are no more.
+    // No more files can be opened.
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * Hostile requests, while another client asks all the time: the server answers that one, goes on, and has nothing left
- * to do when they are over.
+ * Sends hostile requests while another client keeps asking. The server must answer that client, keep running,
+ * and have nothing left to do afterwards.
  *
- * `deno test … tests/serve/hostile_long_test.ts -- 10000 7` makes 10,000 of seed 7.
+ * `deno test … tests/serve/hostile_long_test.ts -- 10000 7` sends 10,000 requests with seed 7.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RandomStream } from "../../lib/base/random.ts";
@@ -12,12 +12,12 @@ import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 const NUM_ATTACKERS = 16;
 const [count = 300, seed = 1] = Deno.args.map(Number);
-/** Longer than the server's limits, also on a busy machine. */
+/** Longer than the server's limits, even on a busy machine. */
 const PATIENCE_MS = 300_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @returns The beginning of the answer, empty if there is none. */
+/** @returns The beginning of the answer, empty if there was none. */
 async function attack(server: TestServer, { parts, end }: HostileRequest): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
   const send = async () => {
@@ -51,7 +51,7 @@ async function attack(server: TestServer, { parts, end }: HostileRequest): Promi
   return start;
 }
 
-/** @returns How often it got an answer. */
+/** @returns The number of rounds that were answered. */
 async function askWell(server: TestServer, isOver: () => boolean): Promise<number> {
   let numAnswers = 0;
   while (!isOver()) {
@@ -107,9 +107,9 @@ async function numLeft(server: TestServer): Promise<number> {
 
 interface HostileRequest {
   readonly kind: string;
-  /** Sent one after the other, with pauses between them. */
+  /** Sent one after the other, with pauses in between. */
   readonly parts: readonly (string | Uint8Array)[];
-  /** How the client behaves: it waits for an answer, goes away at once, or takes no answer for a while. */
+  /** The client waits for an answer, leaves immediately, or reads nothing for a while. */
   readonly end: "wait" | "leave" | "read nothing";
 }
 
@@ -122,7 +122,7 @@ const POSTS = ["rtt", "rtt:batch", "destinations", "nearest", "matrix", "likelih
 const HOSTS = ["example.org", "a b", "[::", "localhost:99999999", "", "xn--", "a@b", "localhost, localhost"];
 const PATHS = [...POSTS, "/v1/places?q=a", "/", "/v1/model", "/openapi.json", "/healthz", "/metrics"];
 
-/** A request as text; the connection ends with it. */
+/** A request as text; the connection closes after it. */
 function requestOf(method: string, path: string, body = "", headers: readonly string[] = []): string {
   const length = new TextEncoder().encode(body).length;
   const lines = [`Host: localhost`, "Connection: close", ...headers];
@@ -137,12 +137,12 @@ const post = (path: string, body: string) =>
 type Ends = readonly HostileRequest["end"][];
 const [LEAVE, WAIT, EITHER]: Ends[] = [["leave"], ["wait"], ["wait", "leave"]];
 const LINE_PATHS = ["/v1/rtt:batch", "/v1/score"];
-/** The head of a post whose body is written by hand. */
+/** The head of a POST whose body the caller writes. */
 const postHead = (random: RandomStream, header: string) =>
   `POST ${pick(random, POSTS)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ` +
   `${pick(random, [JSON_TYPE, LINES_TYPE])}\r\n${header}\r\n\r\n`;
 
-/** The possible ends of each kind, and a maker of its parts. */
+/** For each kind, the possible client behaviours and a function that makes the parts. */
 const KINDS: Record<string, [ends: Ends, parts: (random: RandomStream) => HostileRequest["parts"]]> = {
   "noise": [
     LEAVE,

@@ -49,7 +49,7 @@ Deno.test("nothing is logged of a client that leaves while its next answer is ma
   await reader?.cancel();
   left();
   await isOver;
-  // The second answer is taken in a later turn.
+  // The second answer is taken in a later turn of the event loop.
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(logged, []);
 });
@@ -78,7 +78,7 @@ Deno.test("serve prints nothing of clients that leave, ask often or at once, or 
       await until("the end of all", () => isIdle(server));
     });
 
-    // Node warns of more than ten listeners of one event.
+    // Node warns about more than ten listeners for one event.
     await test.step("16 requests that come at once, and 20 one after the other", async () => {
       using connection = await connect(server);
       const part = new Uint8Array(2 ** 16);

@@ -25,7 +25,7 @@ Deno.test("serve bounds what a client can take", (test) =>
       assertMatch(await server.send(large), /^(?:HTTP\/1.1 431 [^]*"status":431|$)/);
     });
 
-    // All at once: each waits for a time limit.
+    // All run at once, because each waits for a time limit.
     await step(
       "clients who send or read too slowly are cut off, and others are answered meanwhile",
       async () => {
@@ -110,7 +110,7 @@ Deno.test("serve bounds the connections of one client, and answers its /healthz"
     await until("connections are taken again", async () => await statusOf(server, "/openapi.json") === 200);
   }));
 
-/** Opens connections whose requests have bodies that do not come. */
+/** Opens connections with requests whose bodies never arrive. */
 async function hold(server: TestServer, count: number): Promise<Deno.Conn[]> {
   const open: Deno.Conn[] = [];
   for (let i = 0; i < count; i++) {
@@ -121,7 +121,7 @@ async function hold(server: TestServer, count: number): Promise<Deno.Conn[]> {
   return open;
 }
 
-/** Asks on connections of its own until one is answered: over the limit each has 2 s. */
+/** Asks on new connections until one is answered: a connection beyond the limit is open for at most 2 s. */
 async function answerOf(server: TestServer, path: string): Promise<string> {
   let answer = "";
   await until(`an answer of ${path}`, async () => {

@@ -1,10 +1,11 @@
 /**
- * Measures `serve` under load. It is not a test; run it by hand:
+ * Measures `serve` under load. This is not a test; run it by hand:
  *
  * `deno run -A tests/serve/load.ts CHECKPOINT QUESTIONS.jsonl`
  *
- * It compares `/v1/rtt:batch` with `query rtt --queries`, less the time to start, which is measured with one question, and
- * measures the latency of single questions at 1, 8 and 64 clients with autocannon. `memory_long_test.ts` measures memory.
+ * It compares `/v1/rtt:batch` with `query rtt --queries`, whose startup time is measured with one question
+ * and subtracted. With autocannon it measures the latency of single questions at 1, 8 and 64 clients.
+ * `memory_long_test.ts` measures memory.
  *
  * @module
  */

@@ -15,7 +15,7 @@ const PLACES = PlaceTable.of(
 );
 const MEASURED = { ...PAIR, time: 1748736000, rtt: 12.5 };
 
-/** A question for each tool; `/v1` has a path of its name. */
+/** A question for each tool; the path under `/v1` has the tool's name. */
 const QUESTIONS: Record<string, Record<string, unknown>> = {
   rtt: { ...PAIR, time: "2025-06-01", quantiles: [0.1, 0.5], context: [MEASURED] },
   destinations: { src: PAIR.src, rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 },
@@ -25,12 +25,12 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   map: { src: PAIR.src, count: 3 },
   likelihood: MEASURED,
   sample: { count: 2 },
-  // The model has no coordinates.
+  // Fails, because the model has no coordinates.
   advise: { src: PAIR.src, candidates: ["198.51.100.7"] },
   model: {},
 };
 const LINE_TOOLS = ["score", "watch"];
-/** Three replies and a lost one. */
+/** Three replies and one loss. */
 const PINGS = [12.5, 12.6, 12.4, null].map((rtt, i) => ({ ...PAIR, time: 1748736000 + 60 * i, rtt }));
 
 async function connected(
@@ -42,7 +42,7 @@ async function connected(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-/** Checks a client's view: the same tools and numbers as those of `/v1`. */
+/** Checks that a client gets the same tools and numbers as from `/v1`. */
 async function checkTools(client: Client, { url }: TestServer): Promise<void> {
   const { tools: all } = await client.listTools();
   const tools = all.filter(({ name }) => !LINE_TOOLS.includes(name));
@@ -58,7 +58,7 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
     });
     const expected = await response.json();
     assertEquals(response.status, name === "advise" ? 400 : 200, JSON.stringify(expected));
-    // The client checks the answer against the tool's output schema.
+    // The client validates the answer against the tool's output schema.
     const { isError, structuredContent, content } = await client.callTool({ name, arguments: question });
     if (name === "advise") {
       assertEquals([isError, content], [true, [{ type: "text", text: expected.detail }]]);
@@ -78,7 +78,7 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
   );
 }
 
-/** Checks the tools for many measurements: the same numbers as those of the lines of `/v1`. */
+/** Checks that tools for many measurements return the same numbers as the lines of `/v1`. */
 async function checkLineTools(client: Client, server: TestServer): Promise<void> {
   const { tools } = await client.listTools();
   const found = tools.filter(({ name }) => LINE_TOOLS.includes(name));
@@ -95,7 +95,7 @@ async function checkLineTools(client: Client, server: TestServer): Promise<void>
   const scored = await answersOf("score", { measurements: lines, context: 2, seed: 5 });
   assertEquals(scored, await server.postLines("/v1/score?context=2&seed=5", lines));
   assert(Number(scored[3].loss_run_p_value) < 1 && scored[4].error);
-  // Of watched measurements only the unusual have an answer. Measurements come once, so the server is asked last.
+  // `watch` answers only lines with events or errors.
   const watched = await answersOf("watch", { measurements: lines });
   assertEquals(watched.map(({ line }) => line), [5]);
   assertEquals(watched, [scored[4]]);
@@ -104,7 +104,7 @@ async function checkLineTools(client: Client, server: TestServer): Promise<void>
   assertMatch(JSON.stringify(content), /Cannot answer: .*measurements.*array/);
 }
 
-/** Requests with null parameters or that cannot be answered, all with an id. */
+/** Requests with null parameters, and unanswerable requests; all have an id. */
 const ODD_REQUESTS: readonly { id: string; params?: unknown; [field: string]: unknown }[] = [
   { id: "list", method: "tools/list", params: null },
   { id: "cursor", method: "tools/list", params: { cursor: null, _meta: null } },
@@ -132,7 +132,7 @@ const ODD_REQUESTS: readonly { id: string; params?: unknown; [field: string]: un
   { id: "nothing" },
 ];
 
-/** Checks that each odd request has an answer with its id. */
+/** Checks that each odd request is answered with its id. */
 function checkOddAnswers(
   answers: readonly { id?: unknown; result?: Record<string, unknown>; error?: unknown }[],
 ) {
@@ -147,7 +147,7 @@ function checkOddAnswers(
   for (const id of ["array", "number", "nothing"]) assert(byId.get(id)?.error, id);
 }
 
-/** The command that CLIENTS.md tells assistants to start. */
+/** The command that CLIENTS.md tells assistants to run. */
 function stdioOf(checkpoint: string): StdioClientTransport {
   const readme = Deno.readTextFileSync(new URL("lib/serve/CLIENTS.md", ROOT));
   const [, text] = /```json\n([^]*?"mcpServers"[^]*?)```/.exec(readme) ?? [];

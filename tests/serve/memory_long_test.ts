@@ -1,7 +1,8 @@
 /**
  * Mixed requests of 8 clients, and the memory of the server.
  *
- * `deno test … tests/serve/memory_long_test.ts -- 50000 5000` makes 50,000 and prints the memory every 5,000.
+ * `deno test … tests/serve/memory_long_test.ts -- 50000 5000` sends 50,000 requests and prints the memory
+ * every 5,000.
  */
 import { assert, assertEquals } from "@std/assert";
 import { MAX_PROGRAMS } from "../../lib/model/decoder.ts";
@@ -11,14 +12,14 @@ import { LINES, TestServer } from "./test_server.ts";
 
 const [numRequests = 4800, every = 400] = Deno.args.map(Number);
 const NUM_CLIENTS = 8;
-/** Batches of 1, 2, … lines compile most programs of the decoders; mixed requests alone take 5,000 for that. */
+/** Batches of 1, 2, … lines compile most decoder programs; mixed requests alone would take 5,000 for that. */
 const NUM_FIRST_BATCHES = 100;
-/** In a quarter of the requests: half of the programs of both decoders, 0.2 MB each. */
+/** Growth per quarter of the requests: half of the programs of both decoders, 0.2 MB each. */
 const MOST_GROWTH_MB = MAX_PROGRAMS * 0.2;
-/** Memory may rise once by this much, late in busy runs; a leak grows in each quarter. */
+/** Memory may grow once by this much, late in busy runs; a leak grows in every quarter. */
 const STEP_MB = 64;
 
-/** Memory outside the JavaScript heap, which grows and shrinks by some 50 MB as garbage is collected. */
+/** Memory outside the JavaScript heap, which varies by some 50 MB with garbage collection. */
 async function nativeMb(server: TestServer, what: string): Promise<number> {
   const text = await (await server.fetch("/metrics")).text();
   const mb = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]) / 1e6;
@@ -52,7 +53,7 @@ Deno.test("serve's memory does not grow with the number of requests", () =>
       await Promise.all(Array.from({ length: NUM_CLIENTS }, client));
       samplesMb.push(await nativeMb(server, `${end} requests`));
     }
-    // The first quarter is not counted: kernels are compiled, and buffers filled for the first time.
+    // The first quarter is ignored: kernels are compiled and buffers are filled for the first time.
     const quarterMb = [1, 2, 3].map((i) =>
       median(samplesMb.slice(i * samplesMb.length / 4, (i + 1) * samplesMb.length / 4))
     );
@@ -62,7 +63,7 @@ Deno.test("serve's memory does not grow with the number of requests", () =>
     assert(growthMb[0] + growthMb[1] < MOST_GROWTH_MB + STEP_MB, found);
   }));
 
-/** Without a bound on the questions in work it is at least 2 GB. */
+/** Without a bound on the questions in work, memory reaches at least 2 GB. */
 const MOST_WITH_LARGE_MB = 1600;
 
 Deno.test("serve's memory is bounded while many clients post large questions", () =>
@@ -123,7 +124,7 @@ function get(path: string, fields: Record<string, unknown>): MixedRequest {
   return { path: `${path}?${new URLSearchParams(fields as Record<string, string>)}` };
 }
 
-/** A kind is listed as often as its requests come. */
+/** Each kind is repeated according to its share of the requests. */
 const KINDS: ((random: RandomStream) => MixedRequest)[] = [
   ...Array(6).fill((random: RandomStream) => get("/v1/rtt", { ...pair(random), at: random.below(300) })),
   (random) => get("/v1/rtt", { ...pair(random), quantiles: "0.1,0.9", cdf: 2 + random.below(50) }),

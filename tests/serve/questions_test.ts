@@ -1,4 +1,4 @@
-/** The command line and HTTP say the same, for every kind of question. */
+/** The command line and HTTP give the same answers to every kind of question. */
 import { assertEquals } from "@std/assert";
 import { type QuestionName, QUESTIONS } from "../../lib/query/questions/questions.ts";
 import { succeed } from "../cli/process.ts";
@@ -12,7 +12,7 @@ const CONTEXT = [{ src: SRC, dst: DST, time: 1748736000, rtt: 12.5 }];
 const CANDIDATES = ["198.51.100.7", "203.0.113.0/24"];
 const TIME = 1748739600;
 
-/** A question of each kind that is a command. */
+/** A question of each kind that is also a command. */
 const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = {
   rtt: {
     src: SRC,

@@ -8,7 +8,7 @@ import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
-/** The answer, which must have the fields of a schema and no others. */
+/** Parses an answer, which must have exactly the fields of a schema. */
 async function answerOf<Schema extends z.ZodObject>(
   schema: Schema,
   response: Promise<Response>,
@@ -93,7 +93,7 @@ Deno.test("serve answers every route", (test) =>
       const check = (id: number | string, asked = "") =>
         server.fetch(`/api/v2/measurements/${id}/status-check${asked}`);
       await requireProblem(check(1001), 404, /no watched measurement has that msm_id or dst/);
-      // Wrong clocks of others hide nothing of the pair.
+      // Wrong clocks in other measurements must not hide anything about the pair.
       const wrong = { ...PAIR, time: "2099-12-31", rtt: 3 };
       const ahead = { ...PAIR, time: startS + 1e8, rtt: 3 };
       const others = [

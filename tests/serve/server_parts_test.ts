@@ -45,7 +45,7 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
     assert(curve.length >= 100 && curve.length <= 200, `${curve.length} points`);
     assertEquals([curve[0].step, curve.at(-1)?.step], [1, 900]);
     assertEquals(curve.filter((point) => point.eval_loss !== null).map(({ step }) => step), [250, 500, 750]);
-    // In files losses are in nats.
+    // Files store losses in nats.
     assertEquals(curve[0].train_loss, 2000 / Math.LN2);
     return Promise.resolve();
   }));

@@ -9,7 +9,7 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
       await using server = await TestServer.start(checkpoint);
       let hasBegun = false;
       const batchText = linesWithoutEnd(server, (text) => hasBegun ||= text.includes("quantiles_ms"));
-      // Clients that ask again and again, until they are refused.
+      // Clients keep asking until they are refused.
       const outcomes: (number | "closed")[] = [];
       const client = async (index: number) => {
         for (let i = 0;; i++) {
@@ -36,7 +36,7 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
       assert(outcomes.filter((outcome) => outcome === 200).length >= 8);
       assertEquals(outcomes.filter((outcome) => outcome !== 200).length, 8);
       assert(outcomes.every((outcome) => outcome === 200 || outcome === 503 || outcome === "closed"));
-      // Every line that was read has its answer, and the last says that there are others.
+      // Every line that was read is answered, and a final error covers the remaining lines.
       const text = await batchText;
       assertMatch(text, /\r\n0\r\n\r\n$/, "the answer is whole");
       const lines = [...text.matchAll(/^\{.*\}$/gm)].map(([line]) => JSON.parse(line));
@@ -68,7 +68,7 @@ async function linesWithoutEnd(server: TestServer, onText: (text: string) => voi
       onText(text);
     }
   } catch {
-    // The server closed the connection while more was being sent.
+    // The server closed the connection while data was being sent.
   }
   await sent;
   return text;

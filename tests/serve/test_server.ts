@@ -1,8 +1,8 @@
-/** A server in a process of its own, as users start it. @module */
+/** A server in a separate process, as users start it. @module */
 import { spawnStage } from "../cli/process.ts";
 import { join } from "@std/path";
 
-/** Closes idle connections before the server does (15 s), so that no request meets a connection that is closing. */
+/** Closes idle connections before the server does (15 s), so no request meets a closing connection. */
 const CLIENT = Deno.createHttpClient({ poolIdleTimeout: 5000 });
 
 export class TestServer implements AsyncDisposable {
@@ -20,12 +20,12 @@ export class TestServer implements AsyncDisposable {
     for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.errors += text;
   }
 
-  /** Starts it at a free port, and waits until it listens. */
+  /** Starts a server on a free port and waits until it listens. */
   static start(checkpoint: string, ...options: string[]): Promise<TestServer> {
     return this.#start(["--checkpoint", checkpoint, "--port", "0", ...options], []);
   }
 
-  /** {@link start} where the process may open only some files. */
+  /** {@link start} with a limit on the files that the process may open. */
   static startWithFiles(maxFiles: number, checkpoint: string): Promise<TestServer> {
     return this.#start(["--checkpoint", checkpoint, "--port", String(freePort())], withFiles(maxFiles));
   }
@@ -40,7 +40,7 @@ export class TestServer implements AsyncDisposable {
       if (done) throw new Error(`serve ended: ${(await server.end()).stderr}`);
       text += value;
     }
-    // Its further output must be read, lest it wait.
+    // The remaining output must be read, or the server blocks.
     const rest = async () => {
       while (!(await reader.read()).done);
     };
@@ -70,7 +70,7 @@ export class TestServer implements AsyncDisposable {
     });
   }
 
-  /** Posts JSON lines; the answers are read to their end. */
+  /** Posts JSON lines and reads all answers. */
   async postLines(path: string, lines: readonly unknown[]): Promise<Record<string, unknown>[]> {
     const body = lines.map((line) => typeof line === "string" ? line : JSON.stringify(line)).join("\n") +
       "\n";
@@ -78,7 +78,7 @@ export class TestServer implements AsyncDisposable {
     return (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
   }
 
-  /** Sends text as it is. @returns The answer, until it is whole or the server closes the connection. */
+  /** Sends raw text. @returns The answer, until it is complete or the server closes the connection. */
   async send(text: string): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
     const all = new TextEncoder().encode(text);
@@ -112,24 +112,24 @@ export class TestServer implements AsyncDisposable {
     try {
       this.kill("SIGKILL");
     } catch {
-      // It has ended.
+      // The server has already ended.
     }
     await this.end();
   }
 }
 
-/** A port that is free now: a server may connect to itself only at a port that is named. */
+/** A port that is free now. A server may connect to itself only on a port that it was given. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
 
-/** A launcher of a process that may open only some files. */
+/** A launcher that limits the files that a process may open. */
 export function withFiles(maxFiles: number): string[] {
   return ["sh", "-c", `ulimit -n ${maxFiles} && exec "$@"`, "sh"];
 }
 
-/** Opens connections to a local port at once, and sends each a text. @returns Those that could be opened. */
+/** Opens local connections at once and sends a text on each. @returns Those that could be opened. */
 export async function connectMany(port: number, count: number, text = ""): Promise<Deno.Conn[]> {
   const connecting = Array.from({ length: count }, () => Deno.connect({ hostname: "127.0.0.1", port }));
   const open = (await Promise.allSettled(connecting)).flatMap((each) =>
@@ -139,7 +139,7 @@ export async function connectMany(port: number, count: number, text = ""): Promi
   return open;
 }
 
-/** Whether an answer that states its length is complete. */
+/** Whether an answer with a content length is complete. */
 function isWhole(answer: string): boolean {
   const [, head = "", body = ""] = /^([^]*?\r\n\r\n)([^]*)$/.exec(answer) ?? [];
   const length = /^content-length: (\d+)/im.exec(head)?.[1];
@@ -148,7 +148,7 @@ function isWhole(answer: string): boolean {
 
 export const LINES = { "content-type": "application/x-ndjson" };
 export const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
-/** The same as a query. */
+/** {@link PAIR} as a URL query. */
 export const PAIR_QUERY = "src=192.0.2.1&dst=198.51.100.7";
 
 const TYPES: Record<string, string> = {
@@ -159,7 +159,7 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-/** A plain server of a folder, like any web host. */
+/** Serves a folder like any plain web host. */
 export class StaticServer implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   requests: string[] = [];

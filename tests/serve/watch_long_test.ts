@@ -5,7 +5,7 @@ import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
-/** Waits until the server has tried several times to load a newer model that it cannot load. */
+/** Waits until the server has failed several times to load a newer model. */
 async function untilTriedAgain(server: TestServer): Promise<void> {
   const numFailed = async () => {
     const text = await (await server.fetch("/metrics")).text();
@@ -37,20 +37,20 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     const askLines = async () => {
       while (!isDone) {
         const answers = await server.postLines("/v1/rtt:batch", Array.from({ length: 200 }, () => PAIR));
-        // A request has one model to its end.
+        // A request is answered by one model throughout.
         assertEquals(new Set(answers.map(({ step, error }) => error ?? step)).size, 1);
         numAnswers += answers.length;
       }
     };
     const clients = Promise.all([ask(), ask(), ask(), askLines(), askLines()]);
-    // A client that fails ends the test at once.
+    // A failing client ends the test immediately.
     const served = (step: number) => Promise.race([clients, until(`step ${step}`, () => steps.has(step))]);
     const before = (await server.fetch("/v1/model")).headers.get("etag");
     for (const step of [4, 5, 6]) {
       save(step);
       await served(step);
     }
-    // It is damaged before the server can see it, so that one look finds it as it stays.
+    // Damaged before the server can see it, so that every check finds the same content.
     const hidden = save(7, folder);
     Deno.writeTextFileSync(join(hidden, "model.safetensors"), "damaged");
     const seventh = join(checkpoints, basename(hidden));

@@ -112,7 +112,7 @@ async function requireWebGpu() {
   Object.defineProperty(navigator, "gpu", { value: dawn.create([]), configurable: true });
 }
 
-// Where this package is a link, it is in another folder than the packages of the program.
+// If this package is a symlink, packages next to the program are not found from here.
 async function importFromProgram() {
   const [{ createRequire }, { pathToFileURL }] = await Promise.all(["node:module", "node:url"].map((name) => import(name)));
   const { resolve } = createRequire(process.argv[1] ?? \`\${process.cwd()}/\`);

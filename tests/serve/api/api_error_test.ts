@@ -66,7 +66,7 @@ const REQUESTS: Record<string, z.ZodObject> = {
   statusCheck: statusCheckQuestionSchema,
 };
 
-/** A request with every value as text: `asText` makes text of a list. */
+/** Converts all numbers of a request to text, and lists with `asText`. */
 function asTexts(value: unknown, asText: (list: unknown[]) => unknown): unknown {
   if (typeof value === "number") return String(value);
   if (Array.isArray(value)) return asText(value.map((each) => asTexts(each, asText)));
@@ -198,7 +198,8 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
   for (const [schema, value, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, value));
     assertEquals([status, detail], [400, `Cannot answer: ${expected}`]);
-    // The same of an error that zod throws itself, except the value and the example, which it does not have.
+    // Errors that zod throws itself say the same, except for the value and the example, which zod does not
+    // have.
     const thrown = problemFrom(() => schema.parse(normalized(schema, value)));
     assert(
       thrown.status === 400 &&
@@ -277,7 +278,7 @@ Deno.test("a source or destination that is wrong is told by its name", () =>
     }
   }));
 
-/** JSON of any kind, often near a question: its fields with values of all kinds. */
+/** JSON of any kind, often close to a question: its fields with values of all kinds. */
 function nearQuestions(): fc.Arbitrary<unknown> {
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),
@@ -313,7 +314,7 @@ function nearQuestions(): fc.Arbitrary<unknown> {
 Deno.test("whatever JSON is asked, there is an answer or a problem with status 400", () =>
   withService(async (service) => {
     const limits = { max_expansions: 8, candidates: 4 };
-    // The bounds keep searches and draws short; they are no fault of the value.
+    // The bounds keep searches and draws short; exceeding them is not a fault of the value.
     const bounded = (value: unknown) =>
       typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value, ...limits } : value;
     const operations: ((value: never) => Promise<unknown>)[] = [

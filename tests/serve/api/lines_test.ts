@@ -14,7 +14,7 @@ import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
 
-/** A promise that settles after some turns of the event loop. */
+/** Resolves after some turns of the event loop. */
 async function after<T>(numTurns: number, value: T): Promise<T> {
   for (let i = 0; i < numTurns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
   return value;
@@ -55,7 +55,7 @@ Deno.test("inOrder() gives results while the next item does not come", async () 
   };
   const results = inOrder(stalled(), (item) => Promise.resolve(item), 10);
   assertEquals([(await results.next()).value, (await results.next()).value], [1, 2]);
-  // It ends without the item that never comes.
+  // The third result needs an item that never arrives, so it stays pending.
   const third = results.next();
   void results.return(undefined);
   const ended = await Promise.race([third, after(20, "still waiting")]);
@@ -97,7 +97,7 @@ function numbersOf(answer: ScoreAnswer | LineError): [number, number, number] {
   return [log_likelihood, p_value, loss_run_p_value];
 }
 
-/** The index of each measurement of a context among all lines. */
+/** The context of each line, as indexes into all lines. */
 function contextsOf(lines: readonly ReturnType<typeof lineOf>[], maxContext = 3): number[][] {
   const histories = new LineHistories(maxContext);
   const measurements: TokenMeasurement[] = [];
@@ -186,7 +186,7 @@ Deno.test("LineHistories remembers a bounded number of measurements, those of th
   for (let source = 10; source < 30; source++) contextOf(source, 0);
   assert(histories.numKept <= 40, `${histories.numKept} kept`);
   assertEquals([contextOf(0, 3), contextOf(29, 3)], [0, 1]);
-  // A source of many pairs at one time, which are all newest.
+  // A source with many pairs at the same time, so that all of them are its newest.
   for (let dst = 0; dst < 256; dst++) {
     contextOf(77, 5, dst);
     assert(histories.numKept <= 40, `${histories.numKept} kept`);
@@ -220,14 +220,14 @@ Deno.test("scoreLines() reads no more lines than a part, and ends its source", (
     let numScored = 0;
     for await (const { line } of service.scoreLines(streamOf(lines, () => numPulled++), {})) {
       assertEquals(line, ++numScored);
-      // A part has 256 lines.
+      // Scoring works on parts of 256 lines.
       assert(numPulled - numScored < 256, `${numPulled - numScored} lines ahead`);
       if (numScored === 120) break;
     }
     assert(numPulled <= 256, `${numPulled} lines were read`);
   }));
 
-/** The measurements of lines as a score reads them, or their errors. */
+/** The measurements of lines as scoring reads them, or their errors. */
 async function measuredIn(
   text: string,
   options: Partial<MeasurementLinesOptions> = {},

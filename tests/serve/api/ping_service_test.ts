@@ -94,7 +94,7 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
       assert(found && !("error" in found));
       assertAlmostEquals(found.p_failed / alone.p_failed, 1, 1e-5);
       for (const [q, rttMs] of Object.entries(alone.quantiles_ms)) {
-        // One code, where rounding differs at its edge.
+        // Rounding differs, which may change the RTT by one code at its edge.
         assertAlmostEquals(found.quantiles_ms[q] / rttMs, 1, 1e-3);
       }
     }
@@ -345,7 +345,7 @@ Deno.test("places() finds addresses, names of them, known addresses, places and 
   const degrees = [position?.latitude, position?.longitude].map((each) => Math.round(each ?? NaN));
   assertEquals(degrees, [41, -74]);
   assertEquals(await find("as1459"), [{ text: "AS14593", position: null }]);
-  // Names take no more than half if there are many places.
+  // If there are many places, names take at most half of the results.
   assertEquals((await texts("d", 2)).length, 2);
   assertEquals((await texts("d", 2))[0], "8.8.8.8");
   for (const { text } of await find("ch")) {

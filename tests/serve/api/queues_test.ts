@@ -27,7 +27,7 @@ function queryOf(number: number): RttQuery {
 
 const keep = (distribution: RttDistribution) => distribution.copy();
 
-/** Runs a test on a batcher whose batches are let through one by one. */
+/** Runs a test on a batcher whose batches are released one by one. */
 async function withGate(
   test: (gated: { batcher: RttBatcher; sizes: number[]; open: () => void }) => Promise<void>,
   options: BatchOptions = {},
@@ -60,7 +60,8 @@ Deno.test("RttBatcher merges questions that are asked together, with the answers
     assertEquals(sizes, [20]);
     for (const [i, query] of queries.entries()) {
       const alone = await model.rttDistribution(query);
-      // Rounding differs with the group. A log-probability is about -10, in float32, so one is right to 1e-5.
+      // Rounding depends on the group. Log-probabilities are about -10 in float32, so each is accurate to
+      // 1e-5.
       assertAlmostEquals(together[i].pFailed / alone.pFailed, 1, 1e-5);
       for (const [code, rttMs] of RTTS_MS.entries()) {
         assertAlmostEquals(together[i].cdf(rttMs), alone.cdf(rttMs), 1e-6);
@@ -100,7 +101,7 @@ Deno.test("RttBatcher waits for as many questions as the last batch had, at most
     assertEquals(sizes, [2, 1]);
   }, { maxWaitMs: 600 }));
 
-// A wait of maxWaitMs is longer here than `started` takes.
+// Here maxWaitMs is longer than `started` takes.
 Deno.test("RttBatcher waits for nobody where one was alone before, and not on when as many came as the last time", () =>
   withGate(async ({ batcher, sizes, open }) => {
     for (const number of [1, 2]) {
@@ -111,7 +112,7 @@ Deno.test("RttBatcher waits for nobody where one was alone before, and not on wh
     }
     for (const number of [3, 4]) {
       const first = batcher.ask(queryOf(0), keep);
-      // As many turns of the event loop as would start a batch that waits for nobody.
+      // Enough turns of the event loop to start a batch that waits for nobody.
       if (number === 4) {
         for (let turn = 0; turn < 5; turn++) await new Promise((next) => setTimeout(next, 0));
       }
@@ -137,7 +138,7 @@ Deno.test("RttBatcher refuses a caller beyond its queue, and takes one when ther
       status: 429,
       detail: "Cannot answer: 2 requests wait already; ask again in a second",
     });
-    // A caller who has a place may ask more.
+    // A caller that already waits may ask more.
     asked.push(batcher.ask(queryOf(6), keep, { lane }));
     assertEquals(batcher.queueLength, 5);
     open();

@@ -1,4 +1,4 @@
-/** A service over the tiny model, and questions for it. @module */
+/** A service with the tiny model, and questions for it. @module */
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { BatchOptions } from "../../../lib/serve/api/queues.ts";
 import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
@@ -21,7 +21,7 @@ export const INFO: ModelInfo = {
   evaluation: null,
 };
 
-/** Runs a test on it. The weights are scaled so that predictions are far from uniform, but not certain. */
+/** Runs a test on the service. The weights are scaled so that predictions are neither uniform nor certain. */
 export async function withService(
   test: (service: PingService, model: PingModel) => Promise<void>,
   batch: BatchOptions = {},
@@ -29,12 +29,12 @@ export async function withService(
   await withTinyModel((model) => test(new PingService(model, { info: INFO, batch }), model), 3);
 }
 
-/** A question between two addresses; each number has its own. */
+/** A question between two addresses, different for each number. */
 export function questionOf(number: number): QuestionOf<"rtt"> & { time: number } {
   return { src: "192.0.2.1", dst: `198.51.100.${number % 256}`, time: 1_700_000_000 + number };
 }
 
-/** An array as a stream, which counts what is pulled from it. */
+/** Streams items and calls back on each pull. */
 export async function* streamOf<T>(items: Iterable<T>, onPull: () => void = () => {}): AsyncGenerator<T> {
   for (const item of items) {
     onPull();

@@ -1,4 +1,4 @@
-/** The bundle of the page, and who refuses one that is missing or outdated. */
+/** The page's bundle, and the stages that refuse a missing or outdated one. */
 import { assertEquals } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
 import { codeFiles } from "../../../lib/cli/compile/program.ts";
@@ -38,7 +38,7 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
 
   await test.step("missing", async () => {
     await refuse("missing");
-    // An assistant is shown no page.
+    // With --mcp no page is served, so the bundle is not needed.
     await refused(main(...asking.serve, "--mcp"), 1, checkpoint[1]);
   });
 
@@ -67,7 +67,7 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
 
   await test.step("a package has no sources to compare, and its bundle is used", async () => {
     Deno.removeSync(folder.at("deno.lock"));
-    // Without a lock file Deno asks npm which versions there are, and says so, unless its cache has that.
+    // Without a lock file Deno asks npm for versions and says so, unless they are cached.
     await refused(run("tasks/main.ts", "--no-lock", "--quiet")(...asking.serve), 1, checkpoint[1]);
   });
 });

@@ -17,10 +17,10 @@ import { hasBrowser, TestBrowser } from "../../base/report/browser.ts";
 import { until } from "../../until.ts";
 import { TestServer } from "../test_server.ts";
 
-/** Reports violations of the page's policy on the console, which tests read. */
+/** Logs violations of the page's policy to the console, which tests read. */
 const WATCH =
   `addEventListener("securitypolicyviolation", (event) => console.error("CSP: " + event.violatedDirective));`;
-/** Texts that would run in a page that puts them into its HTML. */
+/** Texts that would run as scripts if a page inserted them into its HTML. */
 const HOSTILE = [
   `<img src=x onerror="window.ran=1">`,
   `"><script>window.ran=1</script>`,
@@ -35,7 +35,7 @@ const PINGS = `PING ${DST} (${DST}) 56(84) bytes of data.
 64 bytes from ${DST}: icmp_seq=3 ttl=57 time=12.1 ms
 what is this`;
 
-/** A question to each part. */
+/** A question for each part. */
 const HASHES = {
   ask: `#ask?src=${SRC}&dst=${DST}&time=${TIME}`,
   compare: `#compare?sources=${SRC}%0A192.0.2.2&destinations=${DST}%0A203.0.113.9&cell=1,0&time=${TIME}`,
@@ -68,16 +68,16 @@ function opener({ browser }: TestBrowser, server: TestServer, height = 800): Ope
   };
 }
 
-/** Tests of the page of a small model, which share a server and a browser. */
+/** Tests of the page with a small model. They share a server and a browser. */
 const PAGE_TESTS: [name: string, test: (t: Deno.TestContext, open: Open) => Promise<void>][] = [];
 function pageTest(...test: typeof PAGE_TESTS[number]): void {
   PAGE_TESTS.push(test);
 }
 
-/** Themes and widths of the page. */
+/** Themes and widths in which pages are checked. */
 const LOOKS = [["dark", 360], ["light", 360], ["light", 1280], ["dark", 1280]] as const;
 
-/** Opens a page in a narrow window, and checks how it looks in every theme and width. */
+/** Opens a page in a narrow window, and checks its appearance in every theme and width. */
 async function lookedAt(
   open: Open,
   hash: string,
@@ -287,7 +287,7 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
 
   await t.step("a question that is given up is aborted", async () => {
     const { page } = await open("#model");
-    // The request is held back, so that no answer can come before it is given up.
+    // The request is held back, so that no answer can arrive before it is cancelled.
     await page.route("**/v1/destinations", () => {});
     const aborted = page.waitForEvent(
       "requestfailed",
@@ -311,7 +311,7 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
   });
 });
 
-/** An answer of the API with hostile texts in place of its own, except those to keep. */
+/** An answer of the API with its texts replaced by hostile ones, except for keys to keep. */
 function poisoned(value: unknown, keep: (key: string) => boolean, key = ""): unknown {
   if (typeof value === "string") return keep(key) ? value : HOSTILE.join(" ");
   if (Array.isArray(value)) return value.map((each) => poisoned(each, keep, key));
@@ -750,19 +750,19 @@ function middleOf(
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }
 
-/** Faults in how the page looks: too wide, texts with too little contrast, empty charts. */
+/** Faults in the page's appearance: too wide, texts with too little contrast, empty charts. */
 async function looksFaults(page: Page): Promise<string[]> {
   return await page.evaluate(LOOKS_FAULTS) as string[];
 }
 
-// Runs in the page. Contrast: WCAG 2.2, success criterion 1.4.3, level AA, taken as if all texts were small.
+// Runs in the page. Contrast: WCAG 2.2, success criterion 1.4.3, level AA, treating all texts as small.
 const LOOKS_FAULTS = `(() => {
   const LEAST_CONTRAST = 4.5;
   const faults = [];
   const { scrollWidth } = document.documentElement;
   if (scrollWidth > innerWidth) faults.push("the page is " + scrollWidth + " px wide");
   const ctx = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  // Draws colours over each other, whatever way they are written in.
+  // Draws colours over each other, in any notation.
   const blend = (colors) => {
     ctx.clearRect(0, 0, 1, 1);
     for (const color of colors) { ctx.fillStyle = color; ctx.fillRect(0, 0, 1, 1); }
@@ -799,16 +799,16 @@ const LOOKS_FAULTS = `(() => {
   return faults;
 })()`;
 
-// A browser that has much to do may draw no frame and have no idle time for long, and `evaluate` has no time limit.
+// A busy browser may draw no frame and not be idle for long, and `evaluate` has no time limit.
 const QUIET_TURN = `new Promise((done) => {
   setTimeout(done, 1000);
   requestAnimationFrame(() => requestIdleCallback(done));
 })`;
 
-/** Waits until the page asks nothing more. */
+/** Waits until the page has no more requests. */
 async function settled(page: Page): Promise<void> {
   await page.locator("h1").waitFor();
-  // A part of an answer may begin the next question when it is drawn.
+  // Drawing a partial answer may start the next request.
   let numQuiet = 0;
   await until("the page asks nothing more", async () => {
     await page.evaluate(QUIET_TURN);

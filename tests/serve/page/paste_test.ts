@@ -4,7 +4,7 @@ import { parsePaste } from "../../../lib/serve/page/paste.ts";
 const [SOURCE, HOST, OTHER] = ["192.0.2.1", "198.51.100.7", "203.0.113.9"];
 const END_S = 1_750_766_400;
 const OPTIONS = { source: SOURCE, endTimeS: END_S };
-/** Output of ping for two destinations, with a loss, and a line that is not from it. */
+/** Output of ping for two destinations, with a loss and one line that is not from ping. */
 const RUNS = `PING ${HOST} (${HOST}): 56 data bytes
 64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12 ms
 64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=13 ms

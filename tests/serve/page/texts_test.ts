@@ -97,7 +97,7 @@ Deno.test("sumUp() names the unusual pings with their lines and what was expecte
   assertEquals(sumUp([row(1, 3, undefined)]), "No ping could be scored.");
 });
 
-/** An answer whose quantiles are a function of their share. */
+/** An answer whose quantiles are given by a function. */
 function answerOf(rttMs: (quantile: number) => number, p_failed = 0): AnswerOf<"rtt"> {
   const quantiles_ms = Object.fromEntries(CURVE_QUANTILES.map((quantile) => [quantile, rttMs(quantile)]));
   return { quantiles_ms, p_failed, basis: { kind: "estimate" } } as unknown as AnswerOf<"rtt">;

@@ -36,7 +36,7 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
   withRowCheckpoint(async (at) => {
     assertStringIncludes(await exported(at, "site"), "Wrote ");
     const names = [...Deno.readDirSync(at("site"))].map(({ name }) => name).sort();
-    // A site has no HTTP API, and so no description of it.
+    // A site has no HTTP API and therefore no description of it.
     const page = ["icon.svg", "index.html", "page.css", "page.js", "worker.js"];
     const data = ["manifest.json", "model.safetensors", "site.json", "training_data.safetensors"];
     assertEquals(names, [...data, ...page].sort());
@@ -91,7 +91,7 @@ Deno.test("export --dtype f16 halves the parameters and keeps keys and coordinat
     let savedBytes = 0;
     for (const [rows, columns] of parameters.values()) savedBytes += 2 * rows * columns;
     const [f32, f16] = ["f32", "f16"].map((name) => siteIn(at(name)).weights[0].sizeBytes);
-    // The header differs by a few digits of its offsets.
+    // The headers differ by a few digits in their offsets.
     assert(Math.abs(f32 - f16 - savedBytes) < 200, `${f32} and ${f16} bytes`);
     for (const [name, values] of readSafetensors(at("f16/model.safetensors")).tensors) {
       const wanted = weights.get(name);
@@ -132,7 +132,7 @@ Deno.test("export refuses what is no model, what float16 cannot hold, and to wri
     await refused([...run, "--output", checkpoint], 2, checkpoint);
   }, { ...MODEL, weights: new Map(MODEL.weights).set("wte.weight", large("wte.weight")) }));
 
-/** The values of a parameter, one of them too large. */
+/** The values of a parameter, one of which is too large. */
 function large(name: string): Float32Array {
   return Float32Array.from(MODEL.weights.get(name) ?? []).fill(65_520, 5, 6);
 }

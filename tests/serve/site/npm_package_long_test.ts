@@ -1,4 +1,4 @@
-/** The npm package with a model in it, as npm packs and installs it, and Node runs it. Fetches other packages of npm. */
+/** Packs, installs and runs the npm package of a model with npm and Node. Downloads other npm packages. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { programsAreMissing } from "../../cli/missing_programs.ts";
 import { succeeded } from "../../cli/process.ts";
@@ -6,7 +6,7 @@ import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { exportPackage, runIn } from "./npm_project.ts";
 
-/** The oldest Node that runs the package, the newest that does not, and Dawn. */
+/** The oldest supported Node, the newest unsupported one, and Dawn. */
 const [NODE_22, NODE_20, WEBGPU] = ["node@22.0.0", "node@20.20.2", "webgpu@0.6.2"];
 
 Deno.test({
@@ -23,7 +23,7 @@ Deno.test({
         await npm(at(name), "install", ...packages);
         return at(name);
       };
-      /** The error of a program that nothing catches: one line between Node's, without a stack. */
+      /** The error of a program that does not catch it: one line among Node's, without a stack. */
       const refused = async (folder: string, node: string, found: string) => {
         const { code, stdout, stderr } = await runIn(folder, node, "program.js");
         assertEquals([code, stdout], [1, ""], stderr);

@@ -1,4 +1,4 @@
-/** The npm package with a model in it, as projects elsewhere import it. */
+/** The npm package of a model, as other projects import it. */
 import { assertEquals } from "@std/assert";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { writePool } from "../../../lib/train/checkpoint_files.ts";
@@ -8,7 +8,7 @@ import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { copyFolder } from "../../io/files/temporary_folder.ts";
 import { exportPackage, runIn } from "./npm_project.ts";
 
-/** A program with type errors that the compiler must find. */
+/** A program with type errors, which the compiler must find. */
 const TYPED = `import type { PingModel, RttAnswer, RttQuestion } from "ping-llm-model";
 export const typed: PingModel = model;
 export const medianMs = ({ quantiles_ms }: RttAnswer): number => quantiles_ms["0.5"];
@@ -27,7 +27,7 @@ Deno.test("export --form npm writes a package that another project asks, with th
       "site.json",
       "training_data.safetensors",
     ]);
-    // As npm install --install-links copies it.
+    // Copied like npm install --install-links does.
     copyFolder(at("package"), at("project/node_modules/ping-llm-model"));
     Deno.writeTextFileSync(at("project/package.json"), '{"type": "module"}');
     Deno.writeTextFileSync(at("project/program.ts"), program + TYPED);

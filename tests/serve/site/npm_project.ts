@@ -1,9 +1,9 @@
-/** A project that asks the npm package with a model in it. @module */
+/** A project that uses the npm package of a model. @module */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type ProcessResult, succeed } from "../../cli/process.ts";
 
 const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
-/** The lines of a project's program after those of the package's README, before it closes the model. */
+/** Program lines that follow the example in the package's README, before the model is closed. */
 const MORE = `const { nearest } = await model.nearest({ src: "192.0.2.1", candidates: ["198.51.100.7"] });
 const fault = await model.rtt({ src: "nobody", dst: "::1" }).catch(({ message }) => message);
 const { examples, step } = await model.model();
@@ -11,13 +11,13 @@ console.log(JSON.stringify([quantiles_ms, p_failed, nearest[0].median_ms, fault,
 `;
 
 export interface NpmProject {
-  /** The example of the package's README, and more. */
+  /** The example in the package's README, and more. */
   program: string;
-  /** Checks the output of the program. @param isExact Whether the GPU is that of Deno; another one rounds otherwise. */
+  /** Checks the program's output. @param isExact Whether Deno's GPU is used; others round differently. */
   check(output: ProcessResult, isExact: boolean): void;
 }
 
-/** Exports a checkpoint as a package. @returns A project that asks it. */
+/** Exports a checkpoint as a package. @returns A project that uses it. */
 export async function exportPackage(checkpoint: string, folder: string): Promise<NpmProject> {
   const { stdout } = await succeed("export", "--checkpoint", checkpoint, "--output", folder, "--form", "npm");
   assertStringIncludes(stdout, `run npm install --install-links ${folder}`);
@@ -36,7 +36,7 @@ export async function exportPackage(checkpoint: string, folder: string): Promise
       query.p_failed,
       query.quantiles_ms["0.5"],
     ];
-    // Another driver rounds otherwise: one RTT code at most.
+    // Another driver rounds differently, by at most one RTT code.
     found.forEach((value, i) =>
       assert(Math.abs(value / expected[i] - 1) <= (isExact ? 0 : 0.0016), output.stdout)
     );

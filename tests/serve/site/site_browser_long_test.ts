@@ -1,4 +1,4 @@
-/** The exported site in a real browser, on a plain web server. */
+/** The exported site in a real browser, from a plain web server. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
 import type { AnswerOf, QuestionOf } from "../../../lib/query/questions/questions.ts";
@@ -15,7 +15,7 @@ import { StaticServer } from "../test_server.ts";
 const HAS_BROWSER = hasBrowser();
 const WEIGHTS = "/model.safetensors";
 const QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
-/** Known and unknown addresses of both versions, with a time, with context. */
+/** Known and unknown addresses, IPv4 and IPv6, with a time, with context. */
 const QUESTIONS: QuestionOf<"rtt">[] = [
   { src: "192.0.2.1", dst: "198.51.100.7" },
   { src: "203.0.113.5", dst: "192.0.2.77", time: 1_750_766_400 },
@@ -31,7 +31,7 @@ const QUESTIONS: QuestionOf<"rtt">[] = [
   },
 ];
 
-/** Asks the worker of a site without its page. */
+/** Asks a site's worker without the page. */
 const ASK = `async (questions) => {
   const worker = new Worker("/worker.js", { type: "module" });
   const answers = await new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ const ASK = `async (questions) => {
   return answers.sort(([a], [b]) => a - b).map(([, answer]) => answer);
 }`;
 
-/** Exports a small model, serves it and opens a browser. */
+/** Exports a small model, serves the site, and opens a browser. */
 async function withSite(
   test: (site: { server: StaticServer; browser: Browser; at: (name: string) => string }) => Promise<void>,
   { options = () => [], model = tinyLocatedModel() }: {
@@ -65,7 +65,7 @@ async function withSite(
   }, model);
 }
 
-/** Opens the page. @returns Its text about the model once it matches. */
+/** Opens the page. @returns The text about the model's state, once it matches. */
 async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string> {
   await page.goto(url);
   const status = page.getByRole("status").filter({ hasText: wanted });
