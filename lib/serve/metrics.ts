@@ -1,7 +1,6 @@
 /** The server's metrics in Prometheus' text exposition format 0.0.4. @module */
 import type { ServedModels } from "./served_models.ts";
 
-/** Media type of {@link exposition}. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -124,7 +123,6 @@ export class ServerMetrics {
     this.#batches.observe(size);
   }
 
-  /** @param others Further metrics to include. */
   text(models: ServedModels, others: readonly Metric[] = []): string {
     const { current: { service, step }, numSwaps, numFailedLoads } = models;
     const { rss, heapUsed } = Deno.memoryUsage();

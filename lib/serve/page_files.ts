@@ -5,7 +5,6 @@ import { ensure, UserError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
 import { hashOfFiles } from "../io/files/manifest.ts";
 
-/** The file that browsers open. */
 export const PAGE = "index.html";
 const ROOT = new URL("../../", import.meta.url);
 

@@ -11,7 +11,7 @@ import { modelFilesOf } from "../train/checkpoint.ts";
 
 export interface ServedModel {
   readonly service: PingService;
-  /** Hash of everything except the question that answers depend on: model, calibration, program. */
+  /** Hash of what answers depend on apart from the question: model, calibration, program. */
   readonly tag: string;
   readonly step: number;
   /** Why the model can no longer answer, such as a lost GPU; undefined if it can. */
@@ -26,9 +26,7 @@ interface ModelLease extends Disposable {
 
 export class ServedModels implements Disposable {
   #current: Shared;
-  /** Number of times the model was replaced. */
   numSwaps = 0;
-  /** Failed attempts to load a newer model. */
   numFailedLoads = 0;
 
   constructor(first: ServedModel) {
@@ -88,7 +86,6 @@ class Shared {
   }
 }
 
-/** The files that a model is loaded from. */
 interface WatchedFiles {
   /** A run, or the folder of an adapted checkpoint. */
   checkpoint: string;
@@ -96,11 +93,10 @@ interface WatchedFiles {
 }
 
 interface WatchOptions extends WatchedFiles {
-  /** The {@link stateOf} the files before the served model was loaded, so that no change is missed. */
+  /** Result of {@link stateOf} before the served model was loaded, so that no change is missed. */
   seen: string;
   /** Seconds between checks. */
   everyS: number;
-  /** Loads the newest checkpoint. */
   load: () => Promise<ServedModel>;
   signal: AbortSignal;
   log: (line: string) => void;

@@ -112,7 +112,6 @@ export class HttpServer {
   }
 }
 
-/** Why a server cannot listen, by system error code. */
 const LISTEN_FAULTS: Record<string, string> = {
   EADDRINUSE: "another program listens there; choose another --port",
   EADDRNOTAVAIL: "it is no address of this machine; choose another --host",

@@ -30,7 +30,6 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   model: {},
 };
 const LINE_TOOLS = ["score", "watch"];
-/** Three replies and one loss. */
 const PINGS = [12.5, 12.6, 12.4, null].map((rtt, i) => ({ ...PAIR, time: 1748736000 + 60 * i, rtt }));
 
 async function connected(

@@ -8,7 +8,7 @@ import { InterruptedError, UserError } from "../../base/errors.ts";
 import { faultOf } from "../../query/questions/read_fields.ts";
 import type { Problem } from "./schemas.ts";
 
-/** Titles of `about:blank` problems, which equal the status texts (RFC 9110, section 15; RFC 6585). */
+/** Titles of `about:blank` problems: the status texts of RFC 9110, section 15, and RFC 6585. */
 export const PROBLEM_TITLES = {
   400: "Bad Request",
   403: "Forbidden",
@@ -32,7 +32,6 @@ const ENDED = "Cannot answer: the request was ended before its answer was there;
 
 /** A request that cannot be answered. The message is for people. */
 export class ApiError extends Error {
-  /** Precedes the message in logs and stack traces. */
   override name = "ApiError";
   readonly problem: Problem;
 

@@ -24,7 +24,6 @@ export interface Line {
 }
 
 export interface JsonLine extends Line {
-  /** Length of the text. */
   readonly lengthBytes: number;
 }
 
@@ -108,7 +107,6 @@ function* measurementsOf(
   }
 }
 
-/** The API's field names for the columns of measurement files. */
 const COLUMNS: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
 /** Renames fields that are named like the columns of measurement files. */

@@ -2,8 +2,7 @@
  * Answers the requests of many clients with one model, in a server or in a worker of a browser.
  *
  * All clients share one GPU. `ModelDecoders` has two decoders. Each runs its work in the order of arrival,
- * one group of at most 8,192 rows at a time, and alternates between the groups of different callers. As a
- * result:
+ * one group of at most 8,192 rows at a time, so the groups of different callers alternate. As a result:
  *
  * - Questions between addresses, single ones and lines of a batch, share one queue (`RttBatcher`), and each
  *   of its batches is one group. Callers take turns, so a single question is in the next batch no matter how
@@ -63,7 +62,6 @@ export class PingService {
   #examples: Promise<ModelAnswer["examples"]> | undefined;
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
-  /** Bounds the memory that large questions use. */
   readonly gate = new SizeGate();
 
   /** @param model Owned by the caller, who closes it when no request is being answered. */
@@ -83,12 +81,10 @@ export class PingService {
     Object.assign(this, Object.fromEntries(methods));
   }
 
-  /** Number of waiting questions and pieces of long work. */
   get queueLength(): number {
     return this.#batcher.queueLength + this.#longWork.queueLength;
   }
 
-  /** Names that answers show next to addresses. */
   get names(): AddressNames {
     return this.#model.names;
   }

@@ -74,7 +74,7 @@ export class SizeGate {
   readonly #small = new Room();
   readonly #large = new Room();
 
-  /** Works on a question once the budget allows it. @param bytes Length of the question. */
+  /** Runs `work` once the budget allows it. @param bytes Length of the question. */
   async run<T>(bytes: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const room = bytes <= SMALL_BYTES ? this.#small : this.#large;
     const counted = Math.min(bytes, MAX_AT_WORK_BYTES);
@@ -236,7 +236,6 @@ export class FairQueue<T> {
     this.#length++;
   }
 
-  /** Removes and returns the next item; undefined if the queue is empty. */
   take(): T | undefined {
     const next = this.#lanes.entries().next();
     if (next.done) return undefined;
@@ -248,7 +247,6 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** Removes an item if it still waits in its lane. */
   remove(item: T, lane: object): void {
     const items = this.#lanes.get(lane);
     const place = items?.indexOf(item) ?? -1;

@@ -37,7 +37,6 @@ function CopyLink({ state }: { state: PageState }) {
   );
 }
 
-/** Describes the training data in one or two sentences. */
 function describeData(data: ModelAnswer["data"]): string {
   if (!data) return "This checkpoint does not say which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;

@@ -38,7 +38,6 @@ interface ShownMap {
   position: AnswerOf<"map">["position"];
   /** Countries, then cells. */
   places: readonly MapRtt[];
-  /** Progress in words. */
   progress: string;
 }
 
@@ -460,7 +459,6 @@ function labelsOf(places: readonly MapRtt[]): string[] {
   });
 }
 
-/** Directions of the arrow keys. */
 const STEPS: Partial<Record<string, readonly [x: number, y: number]>> = {
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
@@ -536,7 +534,6 @@ async function askDestination(
   return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed, basis: answer.basis.kind };
 }
 
-/** The chosen destination and what can be done with it. */
 function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
   const { title, medianMs, lowMs, highMs, pFailed, basis } = place;
   return (

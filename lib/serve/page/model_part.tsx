@@ -48,7 +48,6 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
   );
 }
 
-/** Facts about the model, most important first. */
 function factsOf(model: ModelAnswer): [string, string][] {
   const { step, num_parameters, vocabulary, adapter, version, is_calibrated, trained_tokens } = model;
   const { evaluation } = model;

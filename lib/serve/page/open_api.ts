@@ -124,7 +124,7 @@ class WorkerApi {
   #numAsked = 0;
 
   constructor(site: URL) {
-    // If loading fails before anything is asked, the status reports it.
+    // If loading fails before anything is asked, only the status reports it.
     this.#loaded.promise.catch(() => {});
     this.#cache = new WeightCache(site);
     this.#worker = new Worker(new URL(WORKER, site), { type: "module" });

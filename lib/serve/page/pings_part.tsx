@@ -166,7 +166,6 @@ async function expectedOf(
   return new Map(answers.flatMap((answer, k) => "error" in answer ? [] : [[odd[k], answer] as const]));
 }
 
-/** Reports the pings that were found and the lines that cannot be used. */
 function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) {
   if (pings.length === 0) return null;
   const numLost = pings.filter(({ rtt }) => rtt === null).length;

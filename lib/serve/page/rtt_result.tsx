@@ -455,7 +455,7 @@ function paddedRange(low: number, high: number): [number, number] {
   return [low - padding, high + padding];
 }
 
-/** Formats a round number without zeros after the decimal point. */
+/** Formats a number without a zero decimal part. */
 function formatTick(rttMs: number): string {
   return formatMs(rttMs).replace(/\.?0+ /, (zeros) => zeros.startsWith(".") ? " " : zeros);
 }

@@ -13,7 +13,6 @@ import { loadBundle, type PageBundle } from "../page_files.ts";
 const ROOT = new URL("../../../", import.meta.url);
 const FOLDER = "lib/serve/page";
 const OUTPUT = "lib/serve/page_bundle.json";
-/** The page's scripts and their sources. */
 const SCRIPTS = { "page.js": "app.tsx", "docs.js": "docs.tsx", "worker.js": "worker.ts" };
 /** Files that browsers load unchanged. */
 const COPIED = ["index.html", "docs.html", "icon.svg"];
@@ -48,7 +47,6 @@ async function readSource(name: string): Promise<string> {
   return await Deno.readTextFile(new URL(`${FOLDER}/${name}`, ROOT));
 }
 
-/** Runs Deno in the checkout and returns its output. */
 async function deno(...args: string[]): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), { args, cwd: ROOT, stdin: "null", stderr: "inherit" });
   const { success, stdout } = await command.output();

@@ -30,7 +30,6 @@ export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
   /** Tensors of the model's pool, if answers should use it. */
   readonly pool: Tensors | undefined;
-  /** The model information that the page shows. */
   readonly info: ModelInfo;
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
@@ -57,7 +56,6 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   return withPlaceTable(small, table.within(maxBytes, known));
 }
 
-/** Keeps only the most measured addresses and pairs if there are too many. */
 function mostMeasured({ adaptation, ...trained }: TrainingData): TrainingData {
   const small = (data: MeasuredData): MeasuredData => {
     if (data.known.numAddresses <= MAX_ADDRESSES && data.known.numPairs <= MAX_PAIRS) return data;

@@ -74,7 +74,6 @@ function pageTest(...test: typeof PAGE_TESTS[number]): void {
   PAGE_TESTS.push(test);
 }
 
-/** Themes and widths in which pages are checked. */
 const LOOKS = [["dark", 360], ["light", 360], ["light", 1280], ["dark", 1280]] as const;
 
 /** Opens a page in a narrow window, and checks its appearance in every theme and width. */

@@ -27,7 +27,7 @@ Deno.test("export --form npm writes a package that another project asks, with th
       "site.json",
       "training_data.safetensors",
     ]);
-    // Copied like npm install --install-links does.
+    // Copied as npm install --install-links does.
     copyFolder(at("package"), at("project/node_modules/ping-llm-model"));
     Deno.writeTextFileSync(at("project/package.json"), '{"type": "module"}');
     Deno.writeTextFileSync(at("project/program.ts"), program + TYPED);
