@@ -83,8 +83,8 @@
  * const nodes = await matrixNodes(queries, "line", model.names);
  * const wanted = { nodes, destinations: nodes, timeS: null, quantiles: [0.9], numSamples: 0 };
  * const matrix = new RttMatrix(model, { ...asked, ...wanted });
- * const { pairs } = matrix.row(0, await matrix.block(0));
- * console.log(first.medianMs, first.pNearest, pairs[1]?.medianMs);
+ * const { median_ms } = matrix.row(0, await matrix.block(0));
+ * console.log(first.medianMs, first.pNearest, median_ms[1]);
  *
  * const [source, destination] = ["192.0.2.1", "198.51.100.7"].map((text) => parsePrefix(text).bytes);
  * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: 1.76e9 };
@@ -96,8 +96,8 @@
  *   const maps = new RttMaps(model);
  *   const from = maps.source("192.0.2.1");
  *   const countries = maps.areas("country", from);
- *   for await (const { name, medianMs } of maps.rtts(countries, await maps.origin(from))) {
- *     console.error(name, medianMs);
+ *   for await (const { name, median_ms } of maps.rtts(countries, await maps.origin(from))) {
+ *     console.error(name, median_ms);
  *   }
  * }
  * if (model.config.coordinates) {
@@ -279,7 +279,6 @@ export {
   type MatrixNode,
   matrixNodes,
   type MatrixOptions,
-  type MatrixPair,
   type MatrixRow,
   RttMatrix,
 } from "./lib/query/rtt/rtt_matrix.ts";

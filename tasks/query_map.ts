@@ -10,7 +10,8 @@ import { defineStage, serveStage, type StageContext, type StageResult } from "..
 import { OutputFile } from "../lib/io/files/output_file.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
-import { MAP_FORMATS, MAP_LEVELS } from "../lib/query/rtt/map_format.ts";
+import { MAP_LEVELS } from "../lib/query/questions/map.ts";
+import { MAP_FORMATS } from "../lib/query/rtt/map_format.ts";
 import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
 import { askedModel, contextOf, logContext } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
@@ -57,9 +58,9 @@ async function writeMap(options: Options & { output: string }, stage: StageConte
   const geoFiles = model.config.places?.sources ?? [];
   const shown = model.names.shown(src);
   file.finish(signed(write({ src: shown, places, layer, mark: origin.position, geoFiles }), "query map"));
-  const countries = places.filter(({ cellDegrees }) => cellDegrees === null);
-  const nearest = countries.toSorted((a, b) => a.medianMs - b.medianMs).slice(0, 5);
-  const named = nearest.map(({ name, medianMs }) => `${name} ${formatMs(medianMs)} ms`).join(", ");
+  const countries = places.filter(({ cell_degrees }) => cell_degrees === null);
+  const nearest = countries.toSorted((a, b) => a.median_ms - b.median_ms).slice(0, 5);
+  const named = nearest.map(({ name, median_ms }) => `${name} ${formatMs(median_ms)} ms`).join(", ");
   return {
     text: `the RTTs to ${countries.length} countries and ${places.length - countries.length} cells in them ` +
       `in ${output}; ` +

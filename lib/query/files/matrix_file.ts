@@ -8,115 +8,14 @@ import type { SchemaElement } from "hyparquet";
 import { AtomicFile } from "../../io/files/atomic.ts";
 import { DictionaryColumn, encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import { destinationNames, matrixRow } from "../questions/matrix.ts";
+import { destinationNames } from "../questions/matrix.ts";
 import type { MatrixOptions, MatrixRow, RttMatrix } from "../rtt/rtt_matrix.ts";
 import { NumberTable } from "./number_table.ts";
 import { csvField } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 
-// A matrix of RTTs as text, written row by row: CSV, JSON, or a network graph in GML as the simulator Shadow reads it
-// (https://shadow.github.io/docs/guide/network_graph_spec.html).
-
-/** How a matrix is written. */
-interface MatrixFormat {
-  /** The text before the rows. */
-  head(asked: MatrixOptions): string;
-  /** The text of a row. */
-  row(row: MatrixRow, asked: MatrixOptions): string;
-  /** The text after the rows. */
-  readonly end: string;
-}
-
-/** The columns of texts: those of names only if a node has one. */
-function textColumns({ nodes, destinations }: MatrixOptions): string[] {
-  const hasNames = [...nodes, ...destinations].some(({ name }) => name !== undefined);
-  return ["src", "dst", ...(hasNames ? ["src_name", "dst_name"] : []), "basis"];
-}
-
-/** The columns of numbers, in the order in which a pair has them. */
-function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
-  const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
-  return ["median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`), ...samples];
-}
-
-/** A sample without a reply is an empty field. */
-const CSV: MatrixFormat = {
-  head: (asked) => [...textColumns(asked), ...numberColumns(asked)].join(",") + "\n",
-  row: ({ src, srcName, pairs }, asked) => {
-    const hasNames = textColumns(asked).length > 3;
-    return pairs.map((pair, column) => {
-      if (!pair) return "";
-      const { basis, medianMs, pFailed, quantilesMs, samplesMs } = pair;
-      const { dst, name } = asked.destinations[column];
-      const texts = [src, dst, ...(hasNames ? [srcName ?? "", name ?? ""] : []), basis].map(csvField);
-      const samples = samplesMs.map((ms) => Number.isNaN(ms) ? "" : ms);
-      return [...texts, medianMs, pFailed.toFixed(6), ...quantilesMs, ...samples].join(",") + "\n";
-    }).join("");
-  },
-  end: "",
-};
-
-/** An object with a line for each row. */
-const JSON_ROWS: MatrixFormat = {
-  head: ({ destinations, timeS, quantiles }) => {
-    const asked = destinations.map(({ dst }) => dst);
-    const shared = { destinations: asked, ...destinationNames(destinations), time: timeS, quantiles };
-    return `${JSON.stringify(shared).slice(0, -1)},"rows":[\n`;
-  },
-  row: (row, { quantiles }) => (row.index > 0 ? ",\n" : "") + JSON.stringify(matrixRow(row, quantiles)),
-  end: "\n]}\n",
-};
-
-/**
- * The latency between two hosts at one node. ASSUMPTION: they are in one network; the model knows no such RTT, and Shadow
- * wants exactly one edge from each node to itself.
- */
-const SELF_LATENCY_US = 100;
-
-/**
- * The latency of an edge is that of one direction: half of the median RTT. Its packet loss is that of one direction too, so
- * that 1 - (1 - loss)^2 is the probability of no reply. Latencies are whole numbers for Shadow, and at least 1.
- */
-const GML: MatrixFormat = {
-  head: ({ nodes }) => {
-    const texts = nodes.map(({ dst, name }, id) =>
-      `  node [\n    id ${id}\n    label "${gmlText(withName(dst, name))}"\n  ]\n`
-    );
-    return ["graph [\n  directed 1\n", ...texts].join("");
-  },
-  row: ({ index, pairs }) =>
-    pairs.map((pair, column) => {
-      if (!pair) return edge(index, column, { latencyUs: SELF_LATENCY_US, loss: 0 });
-      const latencyUs = Math.max(1, Math.round(pair.medianMs * 1000 / 2));
-      return edge(index, column, { latencyUs, loss: 1 - Math.sqrt(1 - pair.pFailed) });
-    }).join(""),
-  end: "]\n",
-};
-
-/** Text in the 7-bit ASCII of GML, in which networkx reads entities of HTML. */
-function gmlText(text: string): string {
-  return text.replace(/[^ -~]|[&"]/gu, (character) => {
-    if (character === "&") return "&amp;";
-    return character === '"' ? "&quot;" : `&#${character.codePointAt(0)};`;
-  });
-}
-
-function edge(source: number, target: number, { latencyUs, loss }: { latencyUs: number; loss: number }) {
-  const attributes = `latency "${latencyUs} us"\n    packet_loss ${loss.toFixed(6)}`;
-  return `  edge [\n    source ${source}\n    target ${target}\n    ${attributes}\n  ]\n`;
-}
-
-/** The formats of text, by the ends of files' names. */
-const MATRIX_FORMATS: ReadonlyMap<string, MatrixFormat> = new Map([
-  ["csv", CSV],
-  ["gml", GML],
-  ["json", JSON_ROWS],
-]);
-
 /** The ends of the names of files that a matrix can be written to. */
-export const MATRIX_ENDINGS: readonly string[] = [...MATRIX_FORMATS.keys(), "parquet"];
-
-// The matrix as a file.
+export const MATRIX_ENDINGS: readonly string[] = ["csv", "gml", "json", "parquet"];
 
 /** Numbers of a row group of Parquet. */
 const GROUP_NUMBERS = 2 ** 20;
@@ -157,26 +56,36 @@ export async function writeMatrix(
   return { cellsResumed };
 }
 
+/** A text of a matrix, written row by row. */
+interface MatrixText {
+  /** The text before the rows. */
+  readonly head: string;
+  row(row: MatrixRow, index: number): string;
+  /** The text after the rows. */
+  readonly end: string;
+}
+
 /** Writes a matrix as text. */
 class TextRows implements Disposable {
   readonly #file: AtomicFile;
-  readonly #format;
+  readonly #text: MatrixText;
   readonly #encoder = new TextEncoder();
+  #numRows = 0;
 
-  constructor(path: string, ending: string, readonly options: MatrixOptions) {
-    const format = MATRIX_FORMATS.get(ending);
-    if (!format) throw new RangeError(`Cannot write a matrix as ${ending}`);
-    this.#format = format;
+  constructor(path: string, ending: string, options: MatrixOptions) {
+    const textOf = MATRIX_TEXTS[ending];
+    if (!textOf) throw new RangeError(`Cannot write a matrix as ${ending}`);
+    this.#text = textOf(options);
     this.#file = AtomicFile.create(path);
-    this.#write(format.head(options));
+    this.#write(this.#text.head);
   }
 
   write(row: MatrixRow): void {
-    this.#write(this.#format.row(row, this.options));
+    this.#write(this.#text.row(row, this.#numRows++));
   }
 
   close(): void {
-    this.#write(this.#format.end);
+    this.#write(this.#text.end);
     this.#file.commit();
   }
 
@@ -189,6 +98,98 @@ class TextRows implements Disposable {
   }
 }
 
+/** By the ends of files' names. */
+const MATRIX_TEXTS: Partial<Record<string, (asked: MatrixOptions) => MatrixText>> = {
+  csv: csvText,
+  gml: gmlGraph,
+  json: jsonText,
+};
+
+/** The columns of texts: those of names only if a node has one. */
+function textColumns({ nodes, destinations }: MatrixOptions) {
+  const hasNames = [...nodes, ...destinations].some(({ name }) => name !== undefined);
+  return ["src", "dst", ...(hasNames ? ["src_name", "dst_name"] as const : []), "basis"] as const;
+}
+
+/** The columns of numbers, in the order in which a pair has them. */
+function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
+  const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
+  return ["median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`), ...samples];
+}
+
+/** The pairs of a row but for the one with itself, as the columns of a table. */
+function* pairsOf(row: MatrixRow, { destinations, quantiles }: MatrixOptions) {
+  const { src, src_name, median_ms, p_failed, quantiles_ms, samples_ms } = row;
+  const numbers = [median_ms, p_failed, ...quantiles.map((q) => quantiles_ms[q])];
+  for (const [i, { dst, name: dst_name }] of destinations.entries()) {
+    const basis = row.basis[i];
+    if (basis === null) continue;
+    const texts = { src, dst, src_name, dst_name, basis };
+    yield { texts, numbers: [...numbers.map((each) => each[i]), ...samples_ms?.[i] ?? []] };
+  }
+}
+
+/** A sample without a reply is an empty field. */
+function csvText(asked: MatrixOptions): MatrixText {
+  const columns = textColumns(asked);
+  return {
+    head: [...columns, ...numberColumns(asked)].join() + "\n",
+    row: (row) =>
+      Array.from(pairsOf(row, asked), ({ texts, numbers: [medianMs, pFailed, ...others] }) => {
+        const cells = columns.map((column) => csvField(texts[column] ?? ""));
+        return [...cells, medianMs, pFailed?.toFixed(6), ...others].join() + "\n";
+      }).join(""),
+    end: "",
+  };
+}
+
+/** An object with a line for each row. */
+function jsonText({ destinations, timeS, quantiles }: MatrixOptions): MatrixText {
+  const asked = destinations.map(({ dst }) => dst);
+  const shared = { destinations: asked, ...destinationNames(destinations), time: timeS, quantiles };
+  return {
+    head: `${JSON.stringify(shared).slice(0, -1)},"rows":[\n`,
+    row: (row, index) => (index > 0 ? ",\n" : "") + JSON.stringify(row),
+    end: "\n]}\n",
+  };
+}
+
+/**
+ * The latency between two hosts at one node. ASSUMPTION: they are in one network; the model knows no such RTT, and Shadow
+ * wants exactly one edge from each node to itself.
+ */
+const SELF_LATENCY_US = 100;
+
+/**
+ * A graph as the simulator Shadow reads it (https://shadow.github.io/docs/guide/network_graph_spec.html). Latencies and
+ * packet losses are those of one direction: half of the median RTT, in whole microseconds and at least 1, and a loss with
+ * which 1 - (1 - loss)^2 is the probability of no reply.
+ */
+function gmlGraph({ nodes }: MatrixOptions): MatrixText {
+  const texts = nodes.map(({ dst, name }, id) =>
+    `  node [\n    id ${id}\n    label "${gmlText(withName(dst, name))}"\n  ]\n`
+  );
+  return {
+    head: ["graph [\n  directed 1\n", ...texts].join(""),
+    row: ({ median_ms, p_failed }, source) =>
+      median_ms.map((medianMs, target) => {
+        const latencyUs = medianMs === null ? SELF_LATENCY_US : Math.max(1, Math.round(medianMs * 1000 / 2));
+        const loss = 1 - Math.sqrt(1 - (p_failed[target] ?? 0));
+        const attributes = `latency "${latencyUs} us"\n    packet_loss ${loss.toFixed(6)}`;
+        return `  edge [\n    source ${source}\n    target ${target}\n    ${attributes}\n  ]\n`;
+      }).join(""),
+    end: "]\n",
+  };
+}
+
+/** Text in the 7-bit ASCII of GML, in which networkx reads entities of HTML. */
+function gmlText(text: string): string {
+  return text.replace(/[^ -~]|[&"]/gu, (character) => {
+    if (character === "&") return "&amp;";
+    return character === '"' ? "&quot;" : `&#${character.codePointAt(0)};`;
+  });
+}
+
 /** Whether a column has names, which not all nodes have. */
 const isName = (column: string) => column.endsWith("_name");
 
@@ -197,7 +198,7 @@ class ParquetRows implements Disposable {
   readonly #output: ParquetOutput;
   readonly #names: readonly string[];
   readonly #maxRows: number;
-  readonly #texts: { name: string; data: DictionaryColumn<string> }[];
+  readonly #texts: { name: ReturnType<typeof textColumns>[number]; data: DictionaryColumn<string> }[];
   readonly #numbers: readonly Float64Array[];
   #numRows = 0;
 
@@ -209,23 +210,13 @@ class ParquetRows implements Disposable {
     this.#output = new ParquetOutput(path);
   }
 
-  write({ src, srcName, pairs }: MatrixRow): void {
-    pairs.forEach((pair, column) => {
-      if (!pair) return;
-      const { basis, medianMs, pFailed, quantilesMs, samplesMs } = pair;
+  write(row: MatrixRow): void {
+    for (const { texts, numbers } of pairsOf(row, this.options)) {
       const at = this.#numRows++;
-      const { dst, name } = this.options.destinations[column];
-      const texts: Record<string, string | undefined> = {
-        src,
-        dst,
-        src_name: srcName,
-        dst_name: name,
-        basis,
-      };
-      for (const column of this.#texts) column.data.set([texts[column.name]], { from: 0, end: 1, at });
-      [medianMs, pFailed, ...quantilesMs, ...samplesMs].forEach((value, i) => this.#numbers[i][at] = value);
+      for (const { name, data } of this.#texts) data.set([texts[name]], { from: 0, end: 1, at });
+      numbers.forEach((value, i) => this.#numbers[i][at] = value ?? NaN);
       if (this.#numRows === this.#maxRows) this.#flush();
-    });
+    }
   }
 
   close(): void {

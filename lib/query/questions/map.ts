@@ -4,7 +4,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
-import type { MapLevel, RttMaps } from "../rtt/rtt_map.ts";
+import type { MapLevel, MapRtt, RttMaps } from "../rtt/rtt_map.ts";
 import {
   answeredTime,
   context,
@@ -19,7 +19,8 @@ import {
   timeLine,
 } from "./question.ts";
 
-const levels = ["country", "cell"] as const satisfies readonly MapLevel[];
+/** The levels of a map, in the order in which they are drawn. */
+export const MAP_LEVELS = ["country", "cell"] as const satisfies readonly MapLevel[];
 /** The most places that one question may ask for. */
 const MAX_PLACES = 512;
 
@@ -37,7 +38,7 @@ const placeSchema = z.object({
   p_failed: z.number().describe("P(no reply)"),
   known_addresses: z.int().describe("how many of the measured addresses are in the place"),
   basis: basisKindSchema,
-});
+}) satisfies z.ZodType<MapRtt>;
 
 /** See the module. */
 export const map = question({
@@ -47,7 +48,7 @@ export const map = question({
     src,
     time,
     context,
-    level: z.enum(levels).optional()
+    level: z.enum(MAP_LEVELS).optional()
       .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
     first: z.int().min(0).optional().describe("the index of the first place to report (0)")
       .meta({ examples: [0] }),
@@ -58,7 +59,7 @@ export const map = question({
     src: z.string(),
     src_name: endNames.src_name,
     time: answeredTime,
-    level: z.enum(levels),
+    level: z.enum(MAP_LEVELS),
     first: z.int(),
     position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
       .describe("where the source is; null if the model does not know"),
@@ -69,7 +70,6 @@ export const map = question({
   async ask(asking, { src, level = "country", first = 0, count = 256, ...asked }) {
     const { model } = asking;
     const { RttMaps } = await import("../rtt/rtt_map.ts");
-    const { mapPlace } = await import("../rtt/map_format.ts");
     const maps = getOrMake(mapsOfModels, model, () => new RttMaps(model));
     const { source, timeS, context } = readSource({ src, ...asked }, model.places);
     const areas = maps.areas(level, source);
@@ -77,7 +77,7 @@ export const map = question({
       const origin = await maps.origin(source, { timeS, context });
       const places = [];
       for await (const place of maps.rtts(areas.slice(first, first + count), origin)) {
-        places.push(mapPlace(place));
+        places.push(place);
         asking.onProgress(places.length);
       }
       return { position: origin.position, places };

@@ -4,7 +4,7 @@ import { UserError } from "../../base/errors.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
-import type { MatrixNode, MatrixPair, MatrixRow } from "../rtt/rtt_matrix.ts";
+import type { MatrixNode, MatrixRow } from "../rtt/rtt_matrix.ts";
 import {
   answeredTime,
   context,
@@ -47,7 +47,7 @@ const row = z.object({
   quantiles_ms: z.record(z.string(), perDestination).describe("RTTs by quantile"),
   samples_ms: z.array(perDestination.nullable()).optional()
     .describe("RTTs drawn for each destination, ms; null: no reply"),
-});
+}) satisfies z.ZodType<MatrixRow>;
 
 /** See the module. */
 export const matrix = question({
@@ -135,9 +135,7 @@ export const matrix = question({
       destinations: destinations.map(({ dst }) => dst),
       ...destinationNames(destinations),
       time: timeS,
-      rows: nodes.map((_, i) =>
-        matrixRow(matrix.row(i, numbers.subarray(i * size, (i + 1) * size)), quantiles)
-      ),
+      rows: nodes.map((_, i) => matrix.row(i, numbers.subarray(i * size, (i + 1) * size))),
       step: model.step,
     };
   },
@@ -157,24 +155,4 @@ export function destinationNames(
 ): { destination_names?: (string | null)[] } {
   if (destinations.every(({ name }) => name === undefined)) return {};
   return { destination_names: destinations.map(({ name }) => name ?? null) };
-}
-
-/** A row as an answer has it. @param quantiles Those asked for. */
-export function matrixRow(
-  { src, srcName, pairs }: MatrixRow,
-  quantiles: readonly number[],
-): z.infer<typeof row> {
-  const each = <T>(value: (pair: MatrixPair) => T) => pairs.map((pair) => pair ? value(pair) : null);
-  const byQuantile = quantiles.map((q, i) => [q, each(({ quantilesMs }) => quantilesMs[i])]);
-  const samplesOf = ({ samplesMs }: MatrixPair) => samplesMs.map((ms) => Number.isNaN(ms) ? null : ms);
-  const hasSamples = pairs.some((pair) => pair && pair.samplesMs.length > 0);
-  return {
-    src,
-    ...(srcName !== undefined && { src_name: srcName }),
-    basis: each(({ basis }) => basis),
-    median_ms: each(({ medianMs }) => medianMs),
-    p_failed: each(({ pFailed }) => pFailed),
-    quantiles_ms: Object.fromEntries(byQuantile),
-    ...(hasSamples && { samples_ms: pairs.map((pair) => pair ? samplesOf(pair) : null) }),
-  };
 }

@@ -7,10 +7,7 @@ import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { csvField, formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
-import type { MapLevel, MapRtt } from "./rtt_map.ts";
-
-/** The levels of a map, in the order in which they are drawn. */
-export const MAP_LEVELS = ["country", "cell"] as const satisfies readonly MapLevel[];
+import type { MapRtt } from "./rtt_map.ts";
 
 /** The quantities that shade a map: the median RTT, or the width of the interval with 90 % of the replies. */
 export const MAP_LAYERS = ["median", "interval"] as const;
@@ -52,32 +49,32 @@ export function layerTitle(layer: MapLayer, src: string): string {
 }
 
 /** The number that shades a place, ms. */
-function layerMs({ medianMs, lowMs, highMs }: MapRtt, layer: MapLayer): number {
-  return layer === "median" ? medianMs : highMs - lowMs;
+function layerMs({ median_ms, low_ms, high_ms }: MapRtt, layer: MapLayer): number {
+  return layer === "median" ? median_ms : high_ms - low_ms;
 }
 
 /** A place with its numbers, in words. */
 export function describeMapRtt(
-  { name, country, cellDegrees, medianMs, lowMs, highMs, pFailed, basis }: MapRtt,
+  { name, country, cell_degrees, median_ms, low_ms, high_ms, p_failed, basis }: MapRtt,
 ): string {
-  const where = cellDegrees === null ? name : `near ${name}, ${country}`;
-  return `${where}: median ${formatMs(medianMs)} ms, 90 % from ${formatMs(lowMs)} to ${
-    formatMs(highMs)
+  const where = cell_degrees === null ? name : `near ${name}, ${country}`;
+  return `${where}: median ${formatMs(median_ms)} ms, 90 % from ${formatMs(low_ms)} to ${
+    formatMs(high_ms)
   } ms, ` +
-    `no reply ${Math.round(100 * pFailed)} %; ${basis}`;
+    `no reply ${Math.round(100 * p_failed)} %; ${basis}`;
 }
 
 /** The places of a picture. */
 export function picturePlaces(places: readonly MapRtt[], layer: MapLayer): MapPlace[] {
   return places.map((place) => {
-    const { country, cellDegrees, latitude, longitude } = place;
+    const { country, cell_degrees, latitude, longitude } = place;
     const position = { latitude, longitude };
     return {
       country,
       position,
-      ...(cellDegrees !== null && { cell: { ...position, degrees: cellDegrees } }),
+      ...(cell_degrees !== null && { cell: { ...position, degrees: cell_degrees } }),
       value: layerMs(place, layer),
-      isHatched: place.knownAddresses === 0,
+      isHatched: place.known_addresses === 0,
       text: describeMapRtt(place),
     };
   });
@@ -89,39 +86,23 @@ function svg(map: RttMapFile): string {
     title: layerTitle(layer, src),
     bounds: MAP_BOUNDS_MS,
     unit: "ms",
-    ...(places.some(({ knownAddresses }) => knownAddresses === 0) && { hatched: HATCHED_TEXT }),
+    ...(places.some(({ known_addresses }) => known_addresses === 0) && { hatched: HATCHED_TEXT }),
     credits: creditLines(map),
     mark,
   }));
-}
-
-/** A place as answers and GeoJSON have it. */
-export function mapPlace(
-  { cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses, basis, ...place }: MapRtt,
-) {
-  return {
-    ...place,
-    cell_degrees: cellDegrees,
-    median_ms: medianMs,
-    low_ms: lowMs,
-    high_ms: highMs,
-    p_failed: pFailed,
-    known_addresses: knownAddresses,
-    basis,
-  };
 }
 
 /** Cells are polygons, countries points. */
 function geoJson(map: RttMapFile): string {
   const { src, places } = map;
   const features = places.map((place) => {
-    const { latitude, longitude, ...properties } = mapPlace(place);
-    const { cell_degrees: cellDegrees } = properties;
-    const half = (cellDegrees ?? 0) / 2;
+    const { latitude, longitude, ...properties } = place;
+    const { cell_degrees } = properties;
+    const half = (cell_degrees ?? 0) / 2;
     const [south, north] = [-half, half].map((step) => Math.max(-90, Math.min(90, latitude + step)));
     const [west, east] = [longitude - half, longitude + half];
     const ring = [[west, south], [east, south], [east, north], [west, north], [west, south]];
-    const geometry = cellDegrees === null
+    const geometry = cell_degrees === null
       ? { type: "Point", coordinates: [longitude, latitude] }
       : { type: "Polygon", coordinates: [ring] };
     return JSON.stringify({ type: "Feature", geometry, properties });
@@ -131,28 +112,21 @@ function geoJson(map: RttMapFile): string {
   return `${members},"features":[\n${features.join(",\n")}\n]}\n`;
 }
 
+/** The fields of a place in CSV, and the columns that have other names. */
+const CSV_FIELDS = [
+  ...["country", "name", "latitude", "longitude", "cell_degrees"] as const,
+  ...["median_ms", "low_ms", "high_ms", "p_failed", "known_addresses", "basis"] as const,
+];
+const CSV_COLUMNS: Partial<Record<string, string>> = { low_ms: "q0.05_ms", high_ms: "q0.95_ms" };
+
 function csv({ places }: RttMapFile): string {
-  const rows = places.map((place) =>
-    [
-      csvField(place.country),
-      csvField(place.name),
-      place.latitude,
-      place.longitude,
-      place.cellDegrees ?? "",
-      place.medianMs,
-      place.lowMs,
-      place.highMs,
-      place.pFailed.toFixed(6),
-      place.knownAddresses,
-      place.basis,
-    ].join(",")
-  );
-  return `${
-    [
-      "country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed,known_addresses,basis",
-      ...rows,
-    ].join("\n")
-  }\n`;
+  const head = CSV_FIELDS.map((field) => CSV_COLUMNS[field] ?? field);
+  const rows = places.map((place) => {
+    const { country, name, p_failed } = place;
+    const texts = { country: csvField(country), name: csvField(name), p_failed: p_failed.toFixed(6) };
+    return CSV_FIELDS.map((field) => ({ ...place, ...texts })[field] ?? "");
+  });
+  return [head, ...rows].map((cells) => `${cells.join()}\n`).join("");
 }
 
 /** The formats, by the ends of files' names. */

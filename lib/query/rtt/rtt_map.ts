@@ -54,17 +54,17 @@ export interface MapRtt {
   /** Degrees east. */
   readonly longitude: number;
   /** The size of the cell; null of a whole country. */
-  readonly cellDegrees: number | null;
+  readonly cell_degrees: number | null;
   /** The median RTT. */
-  readonly medianMs: number;
+  readonly median_ms: number;
   /** 5 % of the replies are faster. */
-  readonly lowMs: number;
+  readonly low_ms: number;
   /** 5 % of the replies are slower. */
-  readonly highMs: number;
+  readonly high_ms: number;
   /** P(no reply). */
-  readonly pFailed: number;
+  readonly p_failed: number;
   /** How many of the measured addresses are in the place. */
-  readonly knownAddresses: number;
+  readonly known_addresses: number;
   /** An estimate if the source was measured and addresses in the place were, else a guess. */
   readonly basis: BasisKind;
 }
@@ -73,7 +73,7 @@ export interface MapRtt {
 export interface MapArea extends
   Pick<
     MapRtt,
-    "country" | "name" | "latitude" | "longitude" | "cellDegrees" | "knownAddresses"
+    "country" | "name" | "latitude" | "longitude" | "cell_degrees" | "known_addresses"
   > {
   /** The prefixes that represent it. */
   readonly prefixes: readonly PlacePrefix[];
@@ -173,8 +173,8 @@ export class RttMaps {
       return cells.map(([key, { prefixes }]) => {
         const place = placeOf(key);
         const name = cities.get(key) ?? countryName(place.country);
-        const knownAddresses = known.get(key) ?? 0;
-        return { ...place, name, cellDegrees: MAP_CELL_DEGREES, knownAddresses, prefixes };
+        const known_addresses = known.get(key) ?? 0;
+        return { ...place, name, cell_degrees: MAP_CELL_DEGREES, known_addresses, prefixes };
       });
     }
     const largest = new Map(cells.toReversed().map(([key]) => [Math.floor(key / numCells), placeOf(key)]));
@@ -182,8 +182,8 @@ export class RttMaps {
     return byWeight(countries).flatMap(([country, { prefixes }]) => {
       const place = largest.get(country);
       if (!place) return [];
-      const knownAddresses = known.get(country) ?? 0;
-      return [{ ...place, name: countryName(place.country), cellDegrees: null, knownAddresses, prefixes }];
+      const known_addresses = known.get(country) ?? 0;
+      return [{ ...place, name: countryName(place.country), cell_degrees: null, known_addresses, prefixes }];
     });
   }
 
@@ -219,7 +219,7 @@ export class RttMaps {
       part.push(...pairsOf(area, sources));
       if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
       for (const place of await rttsOf(this.model, part, { ...asked, isOfPlaces: isPlace })) {
-        yield { ...place, basis: basisKind({ pair: 0, src, dst: place.knownAddresses }) };
+        yield { ...place, basis: basisKind({ pair: 0, src, dst: place.known_addresses }) };
       }
       part = [];
     }
@@ -277,7 +277,7 @@ async function rttsOf(
   await model.likelyRttDistributions(
     await queriesOf(model, pairs, asked),
     (distribution, i) => {
-      const { area: { prefixes: _, ...place }, weight, isLast } = pairs[i];
+      const { area: { prefixes: _, known_addresses, ...place }, weight, isLast } = pairs[i];
       // A failure may be certain to the last bit; a place of such addresses alone still needs weights.
       const share = weight * Math.max(1 - distribution.pFailed, Number.EPSILON);
       pReply += share;
@@ -287,8 +287,8 @@ async function rttsOf(
       if (!isLast) return;
       for (let code = 0; code < probabilities.length; code++) probabilities[code] /= pReply;
       const mixture = new RttDistribution(pFailed, probabilities, 1, { cumulative });
-      const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => mixture.quantileMs(q));
-      answers.push({ ...place, medianMs, lowMs, highMs, pFailed });
+      const [low_ms, median_ms, high_ms] = [0.05, 0.5, 0.95].map((q) => mixture.quantileMs(q));
+      answers.push({ ...place, median_ms, low_ms, high_ms, p_failed: pFailed, known_addresses });
       probabilities.fill(0);
       [pReply, pFailed] = [0, 0];
     },

@@ -33,30 +33,22 @@ export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
   readonly numSamples: number;
 }
 
-/** The RTT between two nodes. */
-export interface MatrixPair {
-  /** Whether the pair was measured, and else both ends. */
-  readonly basis: BasisKind;
-  /** The median RTT, ms. */
-  readonly medianMs: number;
-  /** P(no reply), to six decimals. */
-  readonly pFailed: number;
-  /** The RTTs of the quantiles asked for, ms. */
-  readonly quantilesMs: readonly number[];
-  /** RTTs that were drawn, ms; NaN: no reply. */
-  readonly samplesMs: readonly number[];
-}
-
-/** The RTTs from one node. */
+/** The RTTs from one node to each destination, in order; null to itself. */
 export interface MatrixRow {
-  /** Its place among the nodes, from 0. */
-  readonly index: number;
   /** The node as it was given. */
-  readonly src: string;
+  src: string;
   /** Its name, if it has one. */
-  readonly srcName?: string | undefined;
-  /** To each destination, in order; undefined to itself. */
-  readonly pairs: readonly (MatrixPair | undefined)[];
+  src_name?: string | undefined;
+  /** Whether the pair was measured, and if not, whether both ends were. */
+  basis: (BasisKind | null)[];
+  /** The median RTTs. */
+  median_ms: (number | null)[];
+  /** P(no reply), to six decimals. */
+  p_failed: (number | null)[];
+  /** The RTTs of the quantiles asked for, by quantile. */
+  quantiles_ms: Record<string, (number | null)[]>;
+  /** RTTs that were drawn, if any were; null: no reply. */
+  samples_ms?: ((number | null)[] | null)[] | undefined;
 }
 
 /** Pairs that are computed together: all between addresses at once, others draw for draw. */
@@ -133,21 +125,26 @@ export class RttMatrix {
 
   /** A row of the matrix. @param numbers Of all its cells, (destinations, width). */
   row(index: number, numbers: Float64Array): MatrixRow {
-    const { nodes, destinations, quantiles } = this.options;
-    const pairs = destinations.map(({ destination }, column) => {
-      const cell = [...numbers.subarray(column * this.width, (column + 1) * this.width)];
-      const [medianMs, pFailed, ...rest] = cell;
-      if (Number.isNaN(medianMs)) return undefined;
-      const numQuantiles = quantiles.length;
-      return {
-        basis: this.model.basisKindOf({ source: nodes[index].destination, destination }),
-        medianMs,
-        pFailed,
-        quantilesMs: rest.slice(0, numQuantiles),
-        samplesMs: rest.slice(numQuantiles),
-      };
-    });
-    return { index, src: nodes[index].dst, srcName: nodes[index].name, pairs };
+    const { nodes, destinations, quantiles, numSamples } = this.options;
+    const { dst: src, destination: source, name } = nodes[index];
+    const numberAt = (column: number, place: number) => numberOf(numbers[column * this.width + place]);
+    const column = (place: number) => destinations.map((_, i) => numberAt(i, place));
+    const median_ms = column(0);
+    const samplesTo = (i: number) =>
+      Array.from({ length: numSamples }, (_, sample) => numberAt(i, 2 + quantiles.length + sample));
+    return {
+      src,
+      ...(name !== undefined && { src_name: name }),
+      basis: destinations.map(({ destination }, i) =>
+        median_ms[i] === null ? null : this.model.basisKindOf({ source, destination })
+      ),
+      median_ms,
+      p_failed: column(1),
+      quantiles_ms: Object.fromEntries(quantiles.map((q, i) => [q, column(2 + i)])),
+      ...(numSamples > 0 && median_ms.some((ms) => ms !== null) && {
+        samples_ms: median_ms.map((ms, i) => ms === null ? null : samplesTo(i)),
+      }),
+    };
   }
 
   /** The `line` of a query is the number of its cell. */
@@ -187,6 +184,11 @@ export class RttMatrix {
     const { source, destination } = this.#endsOf(line);
     return new UserError(`Cannot answer ${source.dst} to ${destination.dst}: ${error}`);
   }
+}
+
+/** A number of a cell, of which NaN stands for none. */
+function numberOf(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
 }
 
 function keyOf({ destination }: MatrixNode): string {

@@ -11,13 +11,13 @@ import {
   MAP_BOUNDS_MS,
   MAP_FORMATS,
   MAP_LAYERS,
-  MAP_LEVELS,
   type MapLayer,
   picturePlaces,
   SHAPE_CREDIT,
 } from "../../query/rtt/map_format.ts";
 import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
 import type { PingApi } from "../api/ping_service.ts";
+import { MAP_LEVELS } from "../../query/questions/map.ts";
 import type { AnswerOf } from "../../query/questions/questions.ts";
 import { BasisBadge } from "./basis.tsx";
 import { moved, showing, viewOf, zoomed, zoomOf } from "./map_view.ts";
@@ -25,7 +25,7 @@ import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { besideField, type PartProps, Question, readTime, SearchField, TimeField } from "./fields.tsx";
 import { ScrolledTable } from "./table.tsx";
 import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
-import { CsvButton, CurlButton, curlGet, saveFile } from "./saved_files.tsx";
+import { CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
 /** Places per request, which takes one or two seconds on two cores. */
 const PLACES_AT_ONCE: Readonly<Record<MapLevel, number>> = { country: 64, cell: 256 };
@@ -53,7 +53,7 @@ async function askMap(
     for (let first = 0, total = Infinity; first < total; first += PLACES_AT_ONCE[level]) {
       const part = await api.map({ ...asked, level, first, count: PLACES_AT_ONCE[level] }, signal);
       total = part.total;
-      places.push(...part.places.map(placeOf));
+      places.push(...part.places);
       const done = Math.min(total, first + PLACES_AT_ONCE[level]);
       const progress = `${formatCount(done)} of ${formatCount(total)} ${
         level === "cell" ? "cells" : "countries"
@@ -64,20 +64,6 @@ async function askMap(
     }
   }
   return map as ShownMap;
-}
-
-/** Renames the fields of a place in a message to the library's names. */
-function placeOf(place: AnswerOf<"map">["places"][number]): MapRtt {
-  const {
-    cell_degrees: cellDegrees,
-    median_ms: medianMs,
-    low_ms: lowMs,
-    high_ms: highMs,
-    p_failed: pFailed,
-    known_addresses: knownAddresses,
-    ...others
-  } = place;
-  return { ...others, cellDegrees, medianMs, lowMs, highMs, pFailed, knownAddresses };
 }
 
 export function MapPart(part: PartProps) {
@@ -133,7 +119,7 @@ export function MapPart(part: PartProps) {
       <AnswerState
         answer={{ ...sought, value: found }}
         doing={`Asking for ${dst}`}
-        summary={({ medianMs, title }) => `Median to ${title}: ${formatMs(medianMs)}.`}
+        summary={({ median_ms, title }) => `Median to ${title}: ${formatMs(median_ms)}.`}
       >
         {() => found ? <Chosen place={found} part={part} /> : null}
       </AnswerState>
@@ -158,12 +144,10 @@ export function MapPart(part: PartProps) {
             <Layers part={part} layer={layer} />
             <Map map={map} layer={layer} part={part} labels={labels} dot={found?.position ?? undefined} />
             <div class="tools">
-              <CsvButton
-                name="map"
-                columns={CSV_COLUMNS}
-                rows={() => map.places.map((place) => CSV_FIELDS.map((field) => place[field]))}
-              />
-              <button type="button" class="quiet" onClick={() => saveSvg(map, layer, geoFiles)}>
+              <button type="button" class="quiet" onClick={() => saveMap("csv", map, layer, geoFiles)}>
+                Save as CSV
+              </button>
+              <button type="button" class="quiet" onClick={() => saveMap("svg", map, layer, geoFiles)}>
                 Save as SVG
               </button>
               <CurlButton
@@ -181,27 +165,18 @@ export function MapPart(part: PartProps) {
   );
 }
 
-const CSV_FIELDS = [
-  ...["country", "name", "latitude", "longitude", "cellDegrees"] as const,
-  ...["medianMs", "lowMs", "highMs", "pFailed", "knownAddresses", "basis"] as const,
-];
-const CSV_COLUMNS = [
-  ...["country", "name", "latitude", "longitude", "cell_degrees"],
-  ...["median_ms", "q0.05_ms", "q0.95_ms", "p_failed", "known_addresses", "basis"],
-];
-
 /** Names of the place files in a model's configuration; empty if the model has no places. */
 export function sourcesOfPlaces(config: Record<string, unknown> | undefined): string[] {
   const { places } = (config?.model ?? {}) as { places?: { sources?: string[] } | null };
   return places?.sources ?? [];
 }
 
-function saveSvg(map: ShownMap, layer: MapLayer, geoFiles: readonly string[]): void {
-  const write = MAP_FORMATS.get("svg");
-  if (!write) return;
+/** Saves a map as `query map` writes it. */
+function saveMap(format: "csv" | "svg", map: ShownMap, layer: MapLayer, geoFiles: readonly string[]): void {
   const { src, srcName, places, position } = map;
-  const svg = write({ src: withName(src, srcName), places, layer, mark: position ?? undefined, geoFiles });
-  saveFile("map.svg", new Blob([svg], { type: "image/svg+xml" }));
+  const file = { src: withName(src, srcName), places, layer, mark: position ?? undefined, geoFiles };
+  const type = format === "svg" ? "image/svg+xml" : "text/csv";
+  saveFile(`map.${format}`, new Blob([MAP_FORMATS.get(format)?.(file) ?? ""], { type }));
 }
 
 /** Selects the quantity that shades the map. */
@@ -363,10 +338,10 @@ function isGuess({ places }: ShownMap): boolean {
 
 /** The view that shows the measured addresses. */
 function homeOf({ places }: ShownMap): MapView {
-  const countries = places.filter(({ cellDegrees, knownAddresses }) =>
-    cellDegrees === null && knownAddresses > 0
+  const countries = places.filter(({ cell_degrees, known_addresses }) =>
+    cell_degrees === null && known_addresses > 0
   );
-  return viewOf(countries.map((place) => ({ ...place, weight: place.knownAddresses })));
+  return viewOf(countries.map((place) => ({ ...place, weight: place.known_addresses })));
 }
 
 /** True for keyboard focus only: a clicked place is already in view. */
@@ -451,8 +426,8 @@ function placeAt(target: EventTarget | null): number | undefined {
 /** Texts that identify places in questions: names, or positions for repeated names. */
 function labelsOf(places: readonly MapRtt[]): string[] {
   const seen = new Set<string>();
-  return places.map(({ cellDegrees, name, country, latitude, longitude }) => {
-    const label = cellDegrees === null ? name : `${name}, ${country}`;
+  return places.map(({ cell_degrees, name, country, latitude, longitude }) => {
+    const label = cell_degrees === null ? name : `${name}, ${country}`;
     const own = seen.has(label) ? `${latitude},${longitude}` : label;
     seen.add(own);
     return own;
@@ -475,7 +450,7 @@ function nextCountry(
   const start = mapPoint(places[from]);
   let [best, least]: [number | undefined, number] = [undefined, Infinity];
   places.forEach((place, i) => {
-    if (place.cellDegrees !== null || i === from) return;
+    if (place.cell_degrees !== null || i === from) return;
     const { x, y } = mapPoint(place);
     const [ahead, aside] = [
       (x - start.x) * stepX + (y - start.y) * stepY,
@@ -506,12 +481,12 @@ function Legend() {
   );
 }
 
-function titleOf({ name, country, cellDegrees }: MapRtt): string {
-  return cellDegrees === null ? name : `Near ${name}, ${country}`;
+function titleOf({ name, country, cell_degrees }: MapRtt): string {
+  return cell_degrees === null ? name : `Near ${name}, ${country}`;
 }
 
 /** A destination that was chosen or searched for, with its numbers. */
-interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" | "pFailed" | "basis"> {
+interface FoundDestination extends Pick<MapRtt, "median_ms" | "low_ms" | "high_ms" | "p_failed" | "basis"> {
   readonly title: string;
   /** Absent for a place on the map, null if unknown. */
   readonly position?: AnswerOf<"map">["position"];
@@ -528,14 +503,14 @@ async function askDestination(
     api.rtt({ ...question, quantiles: [0.05, 0.5, 0.95] }, signal),
     api.places({ q: dst }, signal),
   ]);
-  const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => quantileOf(answer, q));
+  const [low_ms, median_ms, high_ms] = [0.05, 0.5, 0.95].map((q) => quantileOf(answer, q));
   const { position = null } = places.find(({ text }) => text === dst) ?? places[0] ?? {};
   const title = withName(dst, answer.dst_name);
-  return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed, basis: answer.basis.kind };
+  return { title, position, median_ms, low_ms, high_ms, p_failed: answer.p_failed, basis: answer.basis.kind };
 }
 
 function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
-  const { title, medianMs, lowMs, highMs, pFailed, basis } = place;
+  const { title, median_ms, low_ms, high_ms, p_failed, basis } = place;
   return (
     <section aria-labelledby="chosen-place">
       <h2 id="chosen-place">{title}</h2>
@@ -543,9 +518,9 @@ function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
         <BasisBadge kind={basis} />
       </p>
       <dl class={`figures ${basis}`}>
-        <Figure name="Median" value={formatMs(medianMs)} />
-        <Figure name="90 % of the replies" value={formatRange(lowMs, highMs)} />
-        <Figure name="No reply" value={formatPercent(pFailed)} />
+        <Figure name="Median" value={formatMs(median_ms)} />
+        <Figure name="90 % of the replies" value={formatRange(low_ms, high_ms)} />
+        <Figure name="No reply" value={formatPercent(p_failed)} />
       </dl>
       <div class="tools">
         <button
@@ -568,21 +543,21 @@ function Tables({ places, chosen }: { places: readonly MapRtt[]; chosen: MapRtt 
       class="numbers"
       columns={["Place", "Median", "90 % of replies", "No reply", "Measured addresses", "Basis"]}
       rows={rows.map((place) => [
-        place.cellDegrees === null ? place.name : `${place.name} (${place.latitude}, ${place.longitude})`,
-        formatMs(place.medianMs),
-        formatRange(place.lowMs, place.highMs),
-        formatPercent(place.pFailed),
-        String(place.knownAddresses),
+        place.cell_degrees === null ? place.name : `${place.name} (${place.latitude}, ${place.longitude})`,
+        formatMs(place.median_ms),
+        formatRange(place.low_ms, place.high_ms),
+        formatPercent(place.p_failed),
+        String(place.known_addresses),
         place.basis,
       ])}
     />
   );
   const countryOf = ({ country }: MapRtt) =>
-    places.find((place) => place.cellDegrees === null && place.country === country)?.name ?? country;
-  const countries = places.filter(({ cellDegrees }) => cellDegrees === null)
+    places.find((place) => place.cell_degrees === null && place.country === country)?.name ?? country;
+  const countries = places.filter(({ cell_degrees }) => cell_degrees === null)
     .sort((a, b) => a.name < b.name ? -1 : 1);
-  const cells = places.filter(({ cellDegrees, country }) =>
-    cellDegrees !== null && country === chosen?.country
+  const cells = places.filter(({ cell_degrees, country }) =>
+    cell_degrees !== null && country === chosen?.country
   );
   return (
     <>

@@ -13,12 +13,8 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { parsePrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
-import {
-  MAP_BOUNDS_MS,
-  MAP_FORMATS,
-  MAP_LEVELS,
-  type RttMapFile,
-} from "../../../lib/query/rtt/map_format.ts";
+import { MAP_LEVELS } from "../../../lib/query/questions/map.ts";
+import { MAP_BOUNDS_MS, MAP_FORMATS, type RttMapFile } from "../../../lib/query/rtt/map_format.ts";
 import { drawDestinations } from "../../../lib/query/rtt/prefix_query.ts";
 import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
 import { parseEnds } from "../../../lib/query/rtt/rtt_question.ts";
@@ -62,9 +58,9 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
         const exact = await model.rttDistributions(queries);
         const replies = exact.map(({ pFailed }, j) => prefixes[j].share * (1 - pFailed));
         const all = replies.reduce((sum, each) => sum + each, 0);
-        const { medianMs, lowMs, highMs, pFailed } = places[i];
-        assertAlmostEquals(pFailed, 1 - all, 1e-6);
-        for (const [rttMs, q] of [[lowMs, 0.05], [medianMs, 0.5], [highMs, 0.95]]) {
+        const { median_ms, low_ms, high_ms, p_failed } = places[i];
+        assertAlmostEquals(p_failed, 1 - all, 1e-6);
+        for (const [rttMs, q] of [[low_ms, 0.05], [median_ms, 0.5], [high_ms, 0.95]]) {
           const below = (factor: number) =>
             exact.reduce((sum, each, j) => sum + replies[j] * each.cdf(rttMs * factor), 0) / all;
           // 5 % of each may be spread over RTTs that differ by 13 %.
@@ -82,7 +78,7 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
       const origin = await maps.origin(maps.source(text));
       assert(origin.sources.length >= 1 && origin.sources.length <= 4, text);
       const [place] = await Array.fromAsync(maps.rtts([area], origin));
-      assert(place.lowMs <= place.medianMs && place.medianMs <= place.highMs);
+      assert(place.low_ms <= place.median_ms && place.median_ms <= place.high_ms);
     }
     assert((await maps.origin(maps.source(area.country))).position);
     assertThrows(
@@ -103,7 +99,7 @@ Deno.test("a place of a map is an estimate where it has measured addresses and t
   withPlacedModel(async (placed) => {
     const { config, registry, weights } = placed;
     const [area, other] = new RttMaps(placed).areas("country", parsePrefix("0.0.0.0/0"));
-    assertEquals([area.knownAddresses, other.knownAddresses], [0, 0]);
+    assertEquals([area.known_addresses, other.known_addresses], [0, 0]);
     const inside = formatAddress(area.prefixes[0].prefix.bytes);
     const model = PingModel.of(config, registry, { weights, trainingData: dataOf([[KNOWN[0], inside, 3]]) });
     const maps = new RttMaps(model);
@@ -112,7 +108,7 @@ Deno.test("a place of a map is an estimate where it has measured addresses and t
         [area.country, other.country].includes(country)
       );
       const places = await Array.fromAsync(maps.rtts(areas, await maps.origin(maps.source(source))));
-      return places.map(({ country, basis, knownAddresses }) => [country, basis, knownAddresses]);
+      return places.map(({ country, basis, known_addresses }) => [country, basis, known_addresses]);
     };
     assertEquals(await kindsFrom(KNOWN[0]), [[area.country, "estimate", 1], [other.country, "guess", 0]]);
     assertEquals(await kindsFrom("192.0.2.200"), [[area.country, "guess", 1], [other.country, "guess", 0]]);
@@ -134,17 +130,17 @@ Deno.test("a model without places has no map", () =>
   }));
 
 const numbers = {
-  ...{ medianMs: 23.5, lowMs: 20, highMs: 320, pFailed: 0.25, knownAddresses: 3 },
+  ...{ median_ms: 23.5, low_ms: 20, high_ms: 320, p_failed: 0.25, known_addresses: 3 },
   basis: "estimate" as const,
 };
 const PLACES: MapRtt[] = [
-  { country: "US", name: "United States", latitude: 40, longitude: -75, cellDegrees: null, ...numbers },
+  { country: "US", name: "United States", latitude: 40, longitude: -75, cell_degrees: null, ...numbers },
   {
     country: "US",
     name: 'Washington, "D.C."',
     latitude: 37.5,
     longitude: -77.5,
-    cellDegrees: 2.5,
+    cell_degrees: 2.5,
     ...numbers,
   },
 ];
