@@ -84,7 +84,7 @@
  * const wanted = { nodes, destinations: nodes, timeS: null, quantiles: [0.9], numSamples: 0 };
  * const matrix = new RttMatrix(model, { ...asked, ...wanted });
  * const { median_ms } = matrix.row(0, await matrix.block(0));
- * console.log(first.medianMs, first.pNearest, median_ms[1]);
+ * console.log(first.median_ms, first.p_nearest, median_ms[1]);
  *
  * const [source, destination] = ["192.0.2.1", "198.51.100.7"].map((text) => parsePrefix(text).bytes);
  * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: 1.76e9 };
@@ -102,8 +102,8 @@
  * }
  * if (model.config.coordinates) {
  *   const candidates = queries.flatMap((query) => "error" in query ? [] : [query]);
- *   for (const { dst, reductionMs } of await adviseOn(model, { candidates }, { ...asked, budget: 1 })) {
- *     console.error(dst, reductionMs);
+ *   for (const { dst, reduction_ms } of await adviseOn(model, { candidates }, { ...asked, budget: 1 })) {
+ *     console.error(dst, reduction_ms);
  *   }
  * }
  * ```

@@ -31,13 +31,13 @@ export interface AdvisedMeasurement {
   /** The destination as it was given. */
   readonly dst: string;
   /** The median of its RTT, as the model is. */
-  readonly medianMs: number;
+  readonly median_ms: number;
   /** By how much the spread of the wanted RTTs falls, if those before are measured too. */
-  readonly reductionMs: number;
+  readonly reduction_ms: number;
   /** The geometric mean of the wanted RTTs' interquartile ranges before it is measured. */
-  readonly spreadBeforeMs: number;
+  readonly spread_before_ms: number;
   /** The same after it is measured. */
-  readonly spreadAfterMs: number;
+  readonly spread_after_ms: number;
 }
 
 /** How measurements are chosen. */
@@ -55,7 +55,7 @@ const LEAST_MS = 1e-3;
 /** A pair, with what the model says of it. */
 interface Pair extends Record<"src" | "dst", string> {
   readonly nodes: DesignPair;
-  readonly medianMs: number;
+  readonly median_ms: number;
   readonly iqrMs: number;
 }
 
@@ -81,13 +81,13 @@ export async function adviseOn(
       { ...asking, quantiles: () => QUARTILES },
       ({ query, answer }) => {
         const { src, dst, source, destination } = query;
-        const [low, medianMs, high] = QUARTILES.map((q) => answer.mixture.distribution.quantileMs(q));
+        const [low, median_ms, high] = QUARTILES.map((q) => answer.mixture.distribution.quantileMs(q));
         const key = [formatPrefix(source), formatPrefix(destination)].sort().join();
         pairs.set(key, {
           src,
           dst,
           nodes: [nodes(source), nodes(destination)],
-          medianMs,
+          median_ms,
           iqrMs: Math.max(LEAST_MS, high - low),
         });
         onProgress?.(++numDone);
@@ -110,7 +110,7 @@ export async function adviseOn(
   };
   const gains = new Map(left.map((pair) => [pair, gainOf(pair.nodes)]));
   const advised: AdvisedMeasurement[] = [];
-  for (let spreadBeforeMs = spreadMs(); gains.size > 0 && advised.length < budget;) {
+  for (let spread_before_ms = spreadMs(); gains.size > 0 && advised.length < budget;) {
     // Lets signals in.
     await new Promise((resolve) => setTimeout(resolve, 0));
     onProgress?.(numDone);
@@ -120,17 +120,11 @@ export async function adviseOn(
     for (const pair of gains.keys()) {
       if (pair.nodes.some((node) => best.nodes.includes(node))) gains.set(pair, gainOf(pair.nodes));
     }
-    const { src, dst, medianMs } = best;
-    const spreadAfterMs = spreadMs();
-    advised.push({
-      src,
-      dst,
-      medianMs,
-      reductionMs: spreadBeforeMs - spreadAfterMs,
-      spreadBeforeMs,
-      spreadAfterMs,
-    });
-    spreadBeforeMs = spreadAfterMs;
+    const { src, dst, median_ms } = best;
+    const spread_after_ms = spreadMs();
+    const reduction_ms = spread_before_ms - spread_after_ms;
+    advised.push({ src, dst, median_ms, reduction_ms, spread_before_ms, spread_after_ms });
+    spread_before_ms = spread_after_ms;
   }
   return advised;
 }

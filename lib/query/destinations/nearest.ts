@@ -21,31 +21,31 @@ export interface NearestCandidate {
   /** Its name, if it has one. */
   readonly name?: string | undefined;
   /** The median RTT. */
-  readonly medianMs: number;
+  readonly median_ms: number;
   /** The mean of the replies up to 60 s, to four digits. */
-  readonly meanMs: number;
+  readonly mean_ms: number;
   /** P(no reply). */
-  readonly pFailed: number;
+  readonly p_failed: number;
   /** P(its reply comes before those of all others), ties shared. */
-  readonly pNearest: number;
+  readonly p_nearest: number;
   /** How much longer its RTT is than the shortest of all, on average over times when all reply. */
-  readonly regretMs: number;
+  readonly regret_ms: number;
   /** How often it and the source were measured. */
   readonly basis: BasisJson;
   /** For people. */
-  readonly notes?: readonly string[] | undefined;
+  readonly notes?: string[] | undefined;
 }
 
 /** The nearest of some candidates. */
 export interface Nearest {
   /** The nearest first. */
-  readonly nearest: readonly NearestCandidate[];
+  readonly nearest: NearestCandidate[];
   /** How many different ones were compared. */
   readonly candidates: number;
   /** P(no candidate replies). */
-  readonly pNoReply: number;
+  readonly p_no_reply: number;
   /** The mean of the shortest RTT of all candidates when all reply. */
-  readonly minMs: number;
+  readonly min_ms: number;
 }
 
 /** How candidates are ranked. */
@@ -81,44 +81,43 @@ export async function nearestOf(
   }
   if (candidates.size === 0) throw new UserError(`found no candidates, expected 1 to ${maxCandidates}`);
   const list = [...candidates.values()];
-  const { pNearest, regretsMs, pNoReply, minMs } = raceOf(list);
-  const ranked = list.map(({ query, probabilities: _, ...numbers }, i) => ({
-    query,
-    numbers: { ...numbers, pNearest: pNearest[i], regretMs: regretsMs[i] },
-  }));
+  const { pNearest, regretsMs, pNoReply: p_no_reply, minMs: min_ms } = raceOf(list);
+  const ranked = list.map((each, i) => ({ ...each, p_nearest: pNearest[i], regret_ms: regretsMs[i] }));
+  type Ranked = (typeof ranked)[number];
   const orders = {
-    median: (a: Numbers, b: Numbers) => a.medianMs - b.medianMs,
-    probability: (a: Numbers, b: Numbers) => b.pNearest - a.pNearest,
+    median: (a: Ranked, b: Ranked) => a.median_ms - b.median_ms,
+    probability: (a: Ranked, b: Ranked) => b.p_nearest - a.p_nearest,
   };
   const other = by === "median" ? "probability" : "median";
-  ranked.sort(({ numbers: a }, { numbers: b }) => orders[by](a, b) || orders[other](a, b));
-  const nearest = ranked.slice(0, top).map(({ query, numbers }) => ({
-    candidate: query.dst,
-    ...model.names.named(query.dst),
-    ...numbers,
-    basis: basisJson(model.basisOf(query)),
-  }));
-  return { nearest, candidates: list.length, pNoReply, minMs };
+  ranked.sort((a, b) => orders[by](a, b) || orders[other](a, b));
+  const nearest = ranked.slice(0, top).map(
+    ({ query, median_ms, mean_ms, pFailed: p_failed, p_nearest, regret_ms, notes }): NearestCandidate => ({
+      candidate: query.dst,
+      ...model.names.named(query.dst),
+      ...{ median_ms, mean_ms, p_failed, p_nearest, regret_ms },
+      basis: basisJson(model.basisOf(query)),
+      ...(notes.length > 0 && { notes }),
+    }),
+  );
+  return { nearest, candidates: list.length, p_no_reply, min_ms };
 }
 
-type Numbers = Pick<NearestCandidate, "medianMs" | "pNearest">;
-
 /** A candidate's distribution, in single precision. */
-interface Candidate extends Runner, Pick<NearestCandidate, "medianMs" | "meanMs" | "notes"> {
+interface Candidate extends Runner, Pick<NearestCandidate, "median_ms" | "mean_ms"> {
   readonly query: FileQuery;
+  readonly notes: string[];
 }
 
 function candidateOf(answered: AnsweredQuery): Candidate {
   const { query, answer } = answered;
   const { distribution } = answer.mixture;
-  const notes = notesOn(answered);
   return {
     query,
-    medianMs: distribution.quantileMs(0.5),
-    meanMs: roundedMeanMs(distribution),
+    median_ms: distribution.quantileMs(0.5),
+    mean_ms: roundedMeanMs(distribution),
     pFailed: distribution.pFailed,
     probabilities: Float32Array.from(distribution.probabilities),
-    ...(notes.length > 0 && { notes }),
+    notes: notesOn(answered),
   };
 }
 

@@ -108,15 +108,12 @@ export const advise = question({
       })
     );
     return {
-      advice: advice.map(({ src, dst, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs }) => ({
+      advice: advice.map(({ src, dst, ...numbers }) => ({
         src,
         dst,
         ...model.names.namedEnds({ src, dst }),
         basis: model.basisKindOf(parseEnds(src, dst, model.places)),
-        median_ms: medianMs,
-        reduction_ms: reductionMs,
-        spread_before_ms: spreadBeforeMs,
-        spread_after_ms: spreadAfterMs,
+        ...numbers,
       })),
       time: timeS,
       step: model.step,

@@ -115,22 +115,7 @@ export const nearest = question({
       src,
       ...model.names.namedEnds({ src }),
       time: timeS,
-      nearest: answer.nearest.map((
-        { medianMs, meanMs, pFailed, pNearest, regretMs, candidate, name, basis, notes },
-      ) => ({
-        candidate,
-        ...(name !== undefined && { name }),
-        median_ms: medianMs,
-        mean_ms: meanMs,
-        p_failed: pFailed,
-        p_nearest: pNearest,
-        regret_ms: regretMs,
-        basis,
-        ...(notes && { notes: [...notes] }),
-      })),
-      candidates: answer.candidates,
-      p_no_reply: answer.pNoReply,
-      min_ms: answer.minMs,
+      ...answer,
       step: model.step,
     };
   },

@@ -45,10 +45,10 @@ Deno.test("adviseOn() chooses each pair once, and each lessens the spread that t
     assertEquals(advice.map(({ src }) => src).filter((src) => src !== NEW_ADDRESS && src !== KNOWN[0]), []);
     const others = advice.map(({ src, dst }) => src === NEW_ADDRESS ? dst : src);
     assertEquals(others.toSorted(), KNOWN.toSorted());
-    advice.forEach(({ spreadBeforeMs, spreadAfterMs, reductionMs }, i) => {
-      assertAlmostEquals(spreadBeforeMs - spreadAfterMs, reductionMs, 1e-9);
-      assertEquals(spreadBeforeMs, i === 0 ? advice[0].spreadBeforeMs : advice[i - 1].spreadAfterMs);
-      assert(reductionMs > 0, `${reductionMs}`);
+    advice.forEach(({ spread_before_ms, spread_after_ms, reduction_ms }, i) => {
+      assertAlmostEquals(spread_before_ms - spread_after_ms, reduction_ms, 1e-9);
+      assertEquals(spread_before_ms, i === 0 ? advice[0].spread_before_ms : advice[i - 1].spread_after_ms);
+      assert(reduction_ms > 0, `${reduction_ms}`);
     });
     assertEquals(await adviseOn(model, { candidates }, { ...OPTIONS, budget: 2 }), advice.slice(0, 2));
     assertEquals(
@@ -65,7 +65,7 @@ Deno.test("adviseOn() takes what the source has measured into account, and only 
       (await adviseOn(model, { candidates, targets }, { ...OPTIONS, budget: 1, context }))[0];
     const alone = await advise([]);
     assertEquals(alone.dst, KNOWN[3]);
-    const share = ({ spreadBeforeMs, spreadAfterMs }: typeof alone) => spreadAfterMs / spreadBeforeMs;
+    const share = ({ spread_before_ms, spread_after_ms }: typeof alone) => spread_after_ms / spread_before_ms;
     const again = await advise([measured(NEW_ADDRESS, KNOWN[3], 30)]);
     assert(share(again) > share(alone), `${share(again)} ${share(alone)}`);
     assertAlmostEquals(share(await advise([measured(NEW_ADDRESS, KNOWN[3], null)])), share(alone), 1e-12);

@@ -111,19 +111,19 @@ Deno.test("nearestOf() ranks by the medians of query rtt or by probability, and 
   withTinyModel(async (model) => {
     const asked = () => queriesOf("192.0.2.1", [...DESTINATIONS, "198.51.100.7"]);
     const options = { ...OPTIONS, numDraws: 8 };
-    const { nearest, candidates, pNoReply } = await nearestOf(model, asked(), options);
+    const { nearest, candidates, p_no_reply } = await nearestOf(model, asked(), options);
     assertEquals([candidates, nearest.length], [4, 4]);
-    for (const { candidate, medianMs, pFailed, regretMs } of nearest) {
-      assert(regretMs >= 0);
+    for (const { candidate, median_ms, p_failed, regret_ms } of nearest) {
+      assert(regret_ms >= 0);
       if (candidate.includes("/")) continue;
       const alone = await model.rttDistribution({ src: "192.0.2.1", dst: candidate });
-      assertEquals(medianMs, alone.quantileMs(0.5));
-      assertAlmostEquals(pFailed, alone.pFailed, 1e-6);
+      assertEquals(median_ms, alone.quantileMs(0.5));
+      assertAlmostEquals(p_failed, alone.pFailed, 1e-6);
     }
-    assertEquals(nearest, nearest.toSorted((a, b) => a.medianMs - b.medianMs));
-    assertAlmostEquals(nearest.reduce((sum, each) => sum + each.pNearest, pNoReply), 1, 1e-6);
+    assertEquals(nearest, nearest.toSorted((a, b) => a.median_ms - b.median_ms));
+    assertAlmostEquals(nearest.reduce((sum, each) => sum + each.p_nearest, p_no_reply), 1, 1e-6);
     const likely = await nearestOf(model, asked(), { ...options, by: "probability", top: 2 });
-    assertEquals(likely.nearest, nearest.toSorted((a, b) => b.pNearest - a.pNearest).slice(0, 2));
+    assertEquals(likely.nearest, nearest.toSorted((a, b) => b.p_nearest - a.p_nearest).slice(0, 2));
   }));
 
 Deno.test("nearestOf() refuses too many candidates, none, and one of another IP version by its line", () =>
