@@ -1,8 +1,4 @@
-/**
- * The rows of a decoder. Where rows are paths down a tree of tokens, paths that have been the same so far are one row.
- *
- * @module
- */
+/** Rows of a decoder that are paths down a tree of tokens; equal paths share a row. @module */
 import { VOCAB_SIZE } from "../data/tokens/vocab_v2.ts";
 
 /** One row of a (rows, width) matrix, a view. */
@@ -24,10 +20,7 @@ export interface RowBranches {
 }
 
 /**
- * Gives a row to each different token after each row.
- *
- * @param rows The row of each path so far.
- * @param tokens The next token of each path, or {@link NO_TOKEN}.
+ * Gives a row to each different token after each row. @param tokens The next one of each path, or {@link NO_TOKEN}.
  */
 export function branchRows(rows: Uint32Array, tokens: ArrayLike<number>): RowBranches {
   // Row and token as one number, so that rows in the order of numbers have ascending parents.

@@ -1,8 +1,4 @@
-/**
- * Rows of tokens that are drawn from the model, many at once on the GPU.
- *
- * @module
- */
+/** Rows of tokens that are drawn from the model, many at once on the GPU. @module */
 import type { ByteRange } from "../data/addresses/ip_prefix.ts";
 import type { RandomStream } from "../base/random.ts";
 import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
@@ -13,23 +9,14 @@ export function byteTokens({ first, last }: ByteRange): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => BYTE_BASE + first + i);
 }
 
-/**
- * The model's own probability that the next token is a byte of the range.
- *
- * @param logP Log-probabilities of the next token, (V) nats.
- */
+/** The model's probability that the next token is a byte of the range. @param logP Of the next token, (V) nats. */
 export function byteMass(logP: Float32Array, { first, last }: ByteRange): number {
   let mass = 0;
   for (let byte = first; byte <= last; byte++) mass += Math.exp(logP[BYTE_BASE + byte]);
   return mass;
 }
 
-/**
- * Draws the next token from the model restricted to some tokens.
- *
- * @param logP Log-probabilities of the next token, (V) nats.
- * @param options `tokens`: those that may be drawn; `random`: gives one number; `temperature`: divides `logP` (1).
- */
+/** Draws the next token among some. @param logP Log-probabilities of the next token, (V) nats. */
 export function drawToken(
   logP: Float32Array,
   { tokens, random, temperature = 1 }: {
@@ -54,18 +41,13 @@ export function drawToken(
 export interface DrawnRow {
   /** Whether no token is missing. */
   readonly isComplete: boolean;
-  /** The token that the model reads next; without meaning when the row is complete. */
+  /** The token that the model reads next, unless the row is complete. */
   readonly lastToken: number;
-  /** Appends the next token, if one is missing. @param logP Log-probabilities of it, (V) nats. */
+  /** Appends the next token, if one is missing. @param logP Its log-probabilities, (V) nats. */
   draw(logP: Float32Array): void;
 }
 
-/**
- * Draws rows that continue one prompt.
- *
- * @param options `count`: how many rows; `begin`: makes the row of a number, from 0 on.
- * @throws {UserError} If memory does not suffice or a row would be longer than the model's sequence.
- */
+/** Draws rows that continue one prompt. @param options `begin`: makes the row of a number, from 0 on. */
 export async function* drawRows<Row extends DrawnRow>(
   decoders: ModelDecoders,
   prompt: Uint16Array,

@@ -1,8 +1,8 @@
 /**
  * The decoders that answer a model's queries: tokens in, log-probabilities out.
  *
- * A decoder holds one group of prompts at a time. Work waits for all work on the same decoder that was asked for before;
- * so a question between two addresses is answered while a search for destinations goes on.
+ * A decoder holds one group of prompts at a time, and work waits for all work on the same decoder that was asked for
+ * earlier. So a question between two addresses is answered while a search for destinations goes on.
  *
  * @module
  */
@@ -16,13 +16,230 @@ import { bufferLimitBytes } from "../model/allocation.ts";
 import { FIRST_BYTES, restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 import { contextForm } from "../data/tokens/context_form.ts";
 
-// How many prompts and rows a decoder holds at once, within the memory of the GPU.
+/** A prompt and what may follow it. */
+export interface ContinuedPrompt {
+  /** At least one token. */
+  readonly prompt: Uint16Array;
+  /** At least one token each. */
+  readonly continuations: readonly Uint16Array[];
+}
+
+/** The tokens that can stand in the place of each token of a continuation. */
+type AllowedTokens = (
+  tokens: Uint16Array,
+  prompt: Uint16Array,
+) => readonly (readonly number[])[];
+
+/** Gets log P(next token) before a token of a continuation, (V) nats; valid until it returns. */
+type VisitRow = (logP: Float32Array, continuation: number, depth: number) => void;
+
+/** Rows that continue prompts. */
+interface Continued {
+  /** How many rows continue each of them, by one token. */
+  readonly numChildren: number;
+  /** The number of each prompt's last tokens that are steps, so that prompts share what they begin with (0). */
+  readonly numTail?: number;
+}
+
+/** The parts of a model that decoders need. */
+interface DecodedModel {
+  readonly config: ModelConfig;
+  readonly registry: KernelRegistry;
+  readonly weights: Map<string, TensorArray>;
+}
 
 /**
- * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.
+ * Work on a group of prompts, in parts. A part submits commands and yields what they read back; the next part gets
+ * it.
+ * Parts run while the device computes for other groups, so a part should submit before it does anything that takes
+ * long.
+ * The first two parts may use the decoder, which then gets another group.
+ *
+ * @param first How many prompts were in earlier groups.
+ */
+export type PromptWork = (
+  decoder: Decoder,
+  group: readonly Uint16Array[],
+  first: number,
+) => Generator<Promise<Float32Array[]>, void, Float32Array[]>;
+
+/** The decoders of a model: two in turns for prompts and one step, and one for many steps. */
+export class ModelDecoders {
+  readonly #model: DecodedModel;
+  readonly #memory: DecoderMemory;
+  #prompterExtent: DecoderExtent;
+  /** One for few prompts, two for many. */
+  #prompters: Shared<Decoder[]>;
+  readonly #continuer: Shared<Decoder>;
+
+  /** @param memoryLimitBytes GPU memory besides weights: of those for prompts together, and of the other one. */
+  constructor(model: DecodedModel, memoryLimitBytes: number) {
+    this.#model = model;
+    this.#memory = {
+      limitBytes: memoryLimitBytes,
+      bufferBytes: bufferLimitBytes(model.registry.gpu.device),
+    };
+    this.#prompterExtent = this.#promptExtent(FEW_ROWS);
+    this.#prompters = new Shared(() => Promise.resolve([]));
+    this.#continuer = new Shared(() => this.#create(this.continuationExtent));
+  }
+
+  async #create(extent: DecoderExtent): Promise<Decoder> {
+    const { limitBytes: memoryLimitBytes } = this.#memory;
+    return await Decoder.create(this.#model.registry, this.#model, { ...extent, memoryLimitBytes });
+  }
+
+  /** The extent of the decoder of {@link continuePrompts}. */
+  get continuationExtent(): DecoderExtent {
+    return continuationExtent(this.#model.config, this.#memory);
+  }
+
+  /**
+   * Runs work on groups of prompts, its parts in the order of the groups. @param continued How rows continue prompts.
+   */
+  async withPrompts(
+    prompts: readonly Uint16Array[],
+    continued: number | Continued,
+    work: PromptWork,
+  ): Promise<void> {
+    const by = typeof continued === "number" ? { numChildren: continued } : continued;
+    this.#growFor(prompts, by);
+    const [prompters, extent] = [this.#prompters, this.#prompterExtent];
+    const groups = [...groupsOf(prompts, extent, by)];
+    let numBegun = 0;
+    let numPrompts = 0;
+    // Others that wait are let in between two groups.
+    while (numBegun < groups.length) {
+      await prompters.run(async (decoders) => {
+        let running: RunningWork[] = [];
+        do {
+          const begun: Promise<RunningWork>[] = [];
+          if (numBegun < groups.length && !(running.length > 0 && prompters.isWaitedFor)) {
+            const group = groups[numBegun];
+            const decoder = decoders[numBegun % 2] ??= await this.#create(extent);
+            begun.push(...nextPart({ parts: work(decoder, group, numPrompts), read: [] }));
+            numBegun++;
+            numPrompts += group.length;
+          }
+          running = await Promise.all([...running.flatMap(nextPart), ...begun]);
+        } while (running.length > 0);
+      });
+    }
+  }
+
+  #promptExtent(mostRows: number, maxSteps?: number): DecoderExtent {
+    const { limitBytes, bufferBytes } = this.#memory;
+    const memory = { limitBytes: limitBytes / 2, bufferBytes };
+    return promptExtent(this.#model.config, memory, mostRows, maxSteps);
+  }
+
+  /** Replaces the small decoders of prompts by the largest if there are too many prompts for the small ones. */
+  #growFor(prompts: readonly Uint16Array[], by: Continued): void {
+    const { maxRows, maxSteps } = this.#prompterExtent;
+    if (holdsAll(this.#prompterExtent, prompts, by)) return;
+    const largest = this.#promptExtent(MAX_ROWS, Math.max(maxSteps, 1 + (by.numTail ?? 0)));
+    if (largest.maxRows === maxRows && largest.maxSteps === maxSteps) return;
+    this.#prompterExtent = largest;
+    this.#prompters = new Shared(() => Promise.resolve([]));
+  }
+
+  /**
+   * Reads prompts once and lets rows continue them, in any number of forks.
+   *
+   * @param prompts Within {@link continuationExtent}.
+   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats, valid until it ends.
+   */
+  async continuePrompts<T>(
+    prompts: readonly Uint16Array[],
+    work: (decoder: Decoder, ends: Float32Array) => Promise<T>,
+  ): Promise<T> {
+    return await this.#continuer.run(async (decoder) => {
+      const ends = await decoder.prefill(prompts);
+      const result = await work(decoder, ends);
+      decoder.registry.gpu.recycle(ends);
+      return result;
+    });
+  }
+
+  /**
+   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
+   *
+   * @param numTokens How many last tokens, fewer than any sequence has; Infinity for all after the first.
+   */
+  async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
+    const V = modelShapes(this.#model.config).vocabSize;
+    const results: Float32Array[] = [];
+    const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
+    await this.withPrompts(prompts, 1, function* (decoder, group) {
+      const [rows] = yield Promise.all([decoder.prefill(group, { numLast: numTokens })]);
+      let row = 0;
+      for (const { length } of group) {
+        const tokens = sequences[results.length].subarray(-Math.min(numTokens, length));
+        results.push(Float32Array.from(tokens, (token) => rows[row++ * V + token]));
+      }
+      decoder.registry.gpu.recycle(rows);
+    });
+    return results;
+  }
+
+  /**
+   * Visits the distribution of each token of continuations of prompts, given all tokens before it.
+   *
+   * @param prompts Each with a continuation has at most one token more than the model's sequence.
+   * @param visit Gets continuations by their number, those of the first prompt first; each one's tokens in order.
+   */
+  async visitContinuations(prompts: readonly ContinuedPrompt[], visit: VisitRow): Promise<void> {
+    let first = 0;
+    for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
+      const before = first;
+      await this.#continuer.run((decoder) =>
+        walkContinuations(decoder, group, (logP, i, depth) => visit(logP, before + i, depth))
+      );
+      for (const { continuations } of group) first += continuations.length;
+    }
+  }
+
+  /**
+   * log P of the tokens of continuations of prompts, one array each, in nats.
+   *
+   * @param prompts As {@link visitContinuations} takes them.
+   * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
+   * @param visit Also visits their distributions.
+   */
+  async continuationLogProbabilities(
+    prompts: readonly ContinuedPrompt[],
+    allowed?: AllowedTokens,
+    visit?: VisitRow,
+  ): Promise<Float32Array[]> {
+    const all = prompts.flatMap(({ prompt, continuations }) =>
+      continuations.map((tokens) => ({ tokens, places: allowed?.(tokens, prompt) }))
+    );
+    const results = all.map(({ tokens }) => new Float32Array(tokens.length));
+    await this.visitContinuations(prompts, (logP, i, depth) => {
+      visit?.(logP, i, depth);
+      const { tokens, places } = all[i];
+      const among = places?.[depth];
+      results[i][depth] = among ? restrictedLogProbability(logP, tokens[depth], among) : logP[tokens[depth]];
+    });
+    return results;
+  }
+
+  /** Reloads the model's weights, after all work that was asked for earlier. */
+  async reload(): Promise<void> {
+    const { weights } = this.#model;
+    await Promise.all([
+      this.#prompters.reload((decoders) => decoders.forEach((decoder) => decoder.load(weights))),
+      this.#continuer.reload((decoder) => decoder.load(weights)),
+    ]);
+  }
+}
+
+/**
+ * Tokens of prompts, and rows that continue them, that are computed at once; fewer if memory does not suffice.
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
- * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
+ * per 2 s of processor time: 144 to 175 with 512 to 8,192 rows, the differences within noise; 100 one at a time,
+ * since
  * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
  */
 export const MAX_ROWS = 8192;
@@ -69,14 +286,6 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
   }
 }
 
-/** Rows that continue prompts. */
-interface Continued {
-  /** How many rows continue each of them, by one token. */
-  readonly numChildren: number;
-  /** The number of each prompt's last tokens that are steps, so that prompts share what they begin with (0). */
-  readonly numTail?: number;
-}
-
 /** Whether an extent holds all of some prompts at once. */
 function holdsAll(
   { maxPromptTokens, maxRows, maxSteps }: DecoderExtent,
@@ -109,44 +318,18 @@ export function* groupsOf(
   if (group.length > 0) yield group;
 }
 
-// log P of given continuations of prompts, with what several of them begin with computed once: the prompt is read
-// into the cache, then its continuations are walked as a tree, a step of the decoder for each depth of it.
-//
-// Measured with 4 blocks of width 128 on busy cores of lavapipe (Mesa 25.0, 2026-11-22), IPv4 measurements in all orders
-// per second of processor time, beside whole sequences for each order: 24 orders without context 20 (whole: 12), after
-// 20 measurements shared by all 19 (0.8), after 20 of each one's own 9 (0.6); 6 orders without times or context 140
-// (100).
-
-/** A prompt and what may follow it. */
-export interface ContinuedPrompt {
-  /** At least one token. */
-  readonly prompt: Uint16Array;
-  /** At least one token each. */
-  readonly continuations: readonly Uint16Array[];
-}
-
-/** For each token of a continuation the tokens that can stand in its place. */
-type AllowedTokens = (
-  tokens: Uint16Array,
-  prompt: Uint16Array,
-) => readonly (readonly number[])[];
-
 /**
- * Gets log P(next token) before a token of a continuation, (V) nats; valid until it returns.
+ * Visits the distributions of continuations that a decoder holds at once. What several of them begin with is computed once:
+ * the prompt is read into the cache, then its continuations are walked as a tree, a step of the decoder for each depth.
  *
- * @param continuation Its number among those of all prompts.
- * @param depth Which of its tokens comes next.
- */
-type VisitRow = (logP: Float32Array, continuation: number, depth: number) => void;
-
-/**
- * Visits the distribution of each token of the continuations, given all tokens before it.
+ * Measured with 4 blocks of width 128 on busy cores of lavapipe (Mesa 25.0, 2026-11-22), IPv4 measurements in all orders
+ * per second of processor time, beside whole sequences for each order: 24 orders without context 20 (whole: 12), after
+ * 20 measurements shared by all 19 (0.8), after 20 of each one's own 9 (0.6); 6 orders without times or context 140
+ * (100).
  *
- * @param decoder Holds them all at once, see {@link groupsOfContinuations}; as many steps as the longest has tokens.
  * @param visit Gets the rows of one depth after those of the depth before.
- * @throws {UserError} If a prompt and a continuation have more tokens than the model's sequence and one.
  */
-export async function visitContinuations(
+async function walkContinuations(
   decoder: Decoder,
   prompts: readonly ContinuedPrompt[],
   visit: VisitRow,
@@ -178,10 +361,7 @@ export async function visitContinuations(
   await Promise.all(done);
 }
 
-/**
- * Cuts prompts and their continuations into groups that a decoder of the extent holds at once. The continuations of
- * one prompt may go to several groups.
- */
+/** Cuts prompts and their continuations into groups that fit an extent. A prompt may be in several groups. */
 export function* groupsOfContinuations(
   prompts: readonly ContinuedPrompt[],
   { maxPromptTokens, maxRows }: DecoderExtent,
@@ -208,213 +388,10 @@ export function* groupsOfContinuations(
   if (group.length > 0) yield group;
 }
 
-/** The parts of a model that decoders need. */
-interface DecodedModel {
-  readonly config: ModelConfig;
-  readonly registry: KernelRegistry;
-  readonly weights: Map<string, TensorArray>;
-}
-
-/**
- * Work on a group of prompts, in parts. A part submits commands and yields what they read back; the next part gets it.
- * Parts run while the device computes for other groups, so a part should submit before it does anything that takes long.
- * The first two parts may use the decoder, which then gets another group.
- *
- * @param group Prompts that the decoder can hold with their rows.
- * @param first How many prompts were before.
- */
-export type PromptWork = (
-  decoder: Decoder,
-  group: readonly Uint16Array[],
-  first: number,
-) => Generator<Promise<Float32Array[]>, void, Float32Array[]>;
-
-/** The decoders of one model: two in turns for prompts and one step, and one for many steps. */
-export class ModelDecoders {
-  readonly #model: DecodedModel;
-  readonly #memory: DecoderMemory;
-  #prompterExtent: DecoderExtent;
-  /** One for few prompts, two for many. */
-  #prompters: Shared<Decoder[]>;
-  readonly #continuer: Shared<Decoder>;
-
-  /** @param memoryLimitBytes GPU memory besides weights: of those for prompts together, and of the other. */
-  constructor(model: DecodedModel, memoryLimitBytes: number) {
-    this.#model = model;
-    this.#memory = {
-      limitBytes: memoryLimitBytes,
-      bufferBytes: bufferLimitBytes(model.registry.gpu.device),
-    };
-    this.#prompterExtent = this.#promptExtent(FEW_ROWS);
-    this.#prompters = new Shared(() => Promise.resolve([]));
-    this.#continuer = new Shared(() => this.#create(this.continuationExtent));
-  }
-
-  async #create(extent: DecoderExtent): Promise<Decoder> {
-    const { limitBytes: memoryLimitBytes } = this.#memory;
-    return await Decoder.create(this.#model.registry, this.#model, { ...extent, memoryLimitBytes });
-  }
-
-  /** How many tokens of prompts and rows {@link continuePrompts} can hold. */
-  get continuationExtent(): DecoderExtent {
-    return continuationExtent(this.#model.config, this.#memory);
-  }
-
-  /**
-   * Runs work on groups of prompts. The parts of it run in the order of the groups.
-   *
-   * @param prompts Token sequences of at most the model's length.
-   * @param continued A number: that of the rows which continue each of them, by one token.
-   */
-  async withPrompts(
-    prompts: readonly Uint16Array[],
-    continued: number | Continued,
-    work: PromptWork,
-  ): Promise<void> {
-    const by = typeof continued === "number" ? { numChildren: continued } : continued;
-    this.#growFor(prompts, by);
-    const [prompters, extent] = [this.#prompters, this.#prompterExtent];
-    const groups = [...groupsOf(prompts, extent, by)];
-    let numBegun = 0;
-    let numPrompts = 0;
-    // Others that wait are let in between two groups.
-    while (numBegun < groups.length) {
-      await prompters.run(async (decoders) => {
-        let running: RunningWork[] = [];
-        do {
-          const begun: Promise<RunningWork>[] = [];
-          if (numBegun < groups.length && !(running.length > 0 && prompters.isWaitedFor)) {
-            const group = groups[numBegun];
-            const decoder = decoders[numBegun % 2] ??= await this.#create(extent);
-            begun.push(...nextPart({ parts: work(decoder, group, numPrompts), read: [] }));
-            numBegun++;
-            numPrompts += group.length;
-          }
-          running = await Promise.all([...running.flatMap(nextPart), ...begun]);
-        } while (running.length > 0);
-      });
-    }
-  }
-
-  /** The extent of one of two decoders. */
-  #promptExtent(mostRows: number, maxSteps?: number): DecoderExtent {
-    const { limitBytes, bufferBytes } = this.#memory;
-    const memory = { limitBytes: limitBytes / 2, bufferBytes };
-    return promptExtent(this.#model.config, memory, mostRows, maxSteps);
-  }
-
-  /** Makes the decoders of prompts as large as they may be together, once there are too many for the small one. */
-  #growFor(prompts: readonly Uint16Array[], by: Continued): void {
-    const { maxRows, maxSteps } = this.#prompterExtent;
-    if (holdsAll(this.#prompterExtent, prompts, by)) return;
-    const largest = this.#promptExtent(MAX_ROWS, Math.max(maxSteps, 1 + (by.numTail ?? 0)));
-    if (largest.maxRows === maxRows && largest.maxSteps === maxSteps) return;
-    this.#prompterExtent = largest;
-    this.#prompters = new Shared(() => Promise.resolve([]));
-  }
-
-  /**
-   * Reads prompts once and lets rows continue them, in as many forks as wanted.
-   *
-   * @param prompts Within {@link continuationExtent}.
-   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats, valid until it ends.
-   * @throws {UserError} If memory does not suffice.
-   */
-  async continuePrompts<T>(
-    prompts: readonly Uint16Array[],
-    work: (decoder: Decoder, ends: Float32Array) => Promise<T>,
-  ): Promise<T> {
-    return await this.#continuer.run(async (decoder) => {
-      const ends = await decoder.prefill(prompts);
-      const result = await work(decoder, ends);
-      decoder.registry.gpu.recycle(ends);
-      return result;
-    });
-  }
-
-  /**
-   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
-   *
-   * @param sequences Token sequences of at least two tokens and at most one more than the model's length.
-   * @param numTokens How many last tokens of each sequence, fewer than any sequence has; Infinity for all after the
-   *   first.
-   * @returns One array per sequence.
-   */
-  async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
-    const V = modelShapes(this.#model.config).vocabSize;
-    const results: Float32Array[] = [];
-    const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
-    await this.withPrompts(prompts, 1, function* (decoder, group) {
-      const [rows] = yield Promise.all([decoder.prefill(group, { numLast: numTokens })]);
-      let row = 0;
-      for (const { length } of group) {
-        const tokens = sequences[results.length].subarray(-Math.min(numTokens, length));
-        results.push(Float32Array.from(tokens, (token) => rows[row++ * V + token]));
-      }
-      decoder.registry.gpu.recycle(rows);
-    });
-    return results;
-  }
-
-  /**
-   * Visits the distribution of each token of continuations of prompts, given all tokens before it. A part that
-   * continuations of one prompt share is computed once.
-   *
-   * @param prompts Each continuation has at most `maxContinuationTokens` tokens, and with its prompt at most one token
-   *   more than the model's sequence.
-   * @param visit Gets continuations by their number, those of the first prompt first; each one's tokens in their order.
-   */
-  async visitContinuations(prompts: readonly ContinuedPrompt[], visit: VisitRow): Promise<void> {
-    let first = 0;
-    for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
-      const before = first;
-      await this.#continuer.run((decoder) =>
-        visitContinuations(decoder, group, (logP, i, depth) => visit(logP, before + i, depth))
-      );
-      for (const { continuations } of group) first += continuations.length;
-    }
-  }
-
-  /**
-   * log P of the tokens of continuations of prompts, each given all tokens before it, in nats.
-   *
-   * @param prompts As {@link visitContinuations} takes them.
-   * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
-   * @param visit Also visits their distributions.
-   * @returns One array per continuation, those of the first prompt first.
-   */
-  async continuationLogProbabilities(
-    prompts: readonly ContinuedPrompt[],
-    allowed?: AllowedTokens,
-    visit?: VisitRow,
-  ): Promise<Float32Array[]> {
-    const all = prompts.flatMap(({ prompt, continuations }) =>
-      continuations.map((tokens) => ({ tokens, places: allowed?.(tokens, prompt) }))
-    );
-    const results = all.map(({ tokens }) => new Float32Array(tokens.length));
-    await this.visitContinuations(prompts, (logP, i, depth) => {
-      visit?.(logP, i, depth);
-      const { tokens, places } = all[i];
-      const among = places?.[depth];
-      results[i][depth] = among ? restrictedLogProbability(logP, tokens[depth], among) : logP[tokens[depth]];
-    });
-    return results;
-  }
-
-  /** Gives the decoders the model's weights again, after all work that was asked for before. */
-  async reload(): Promise<void> {
-    const { weights } = this.#model;
-    await Promise.all([
-      this.#prompters.reload((decoders) => decoders.forEach((decoder) => decoder.load(weights))),
-      this.#continuer.reload((decoder) => decoder.load(weights)),
-    ]);
-  }
-}
-
 /** Work that has more parts. */
 interface RunningWork {
   readonly parts: ReturnType<PromptWork>;
-  /** The values that the part before read. */
+  /** What the previous part read. */
   readonly read: Float32Array[];
 }
 
@@ -428,7 +405,7 @@ function nextPart({ parts, read }: RunningWork): Promise<RunningWork>[] {
   return [next];
 }
 
-/** Something of one user at a time, made when it is first needed, and the work on it, one piece after the other. */
+/** Something with one user at a time, made when it is first needed. */
 class Shared<T> {
   #made: Promise<T> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */

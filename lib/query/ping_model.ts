@@ -1,8 +1,4 @@
-/**
- * A trained model as a library: ask for RTT distributions. It runs in Deno and in a browser.
- *
- * @module
- */
+/** A trained model as a library, in Deno and in a browser. @module */
 import { type Adaptation, AdaptedModel, type AdaptOptions } from "./adapt/adapt.ts";
 import type { AdaptedParts } from "./adapt/free_rows.ts";
 import {
@@ -37,7 +33,6 @@ import {
   type RttQuestion,
 } from "./rtt/rtt_question.ts";
 
-/** GPU memory for queries besides the weights, by default. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 
 /** How a model may use the machine. */
@@ -85,18 +80,14 @@ export function requireQueryable(
 
 /** A trained model on a GPU. */
 export class PingModel {
-  /**
-   * They give log-probabilities of tokens.
-   *
-   * @internal
-   */
+  /** @internal */
   readonly decoders: ModelDecoders;
   /** Corrects every distribution of RTTs, if there is one. */
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
   readonly #isAlone: boolean;
-  /** The rows that were loaded from `weights` to know places. */
+  /** The rows of `weights`, which know places. */
   #placed: { weights: Map<string, TensorArray>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
   /** Names that its answers show beside addresses. */
@@ -130,7 +121,7 @@ export class PingModel {
   }
 
   /**
-   * Opens the GPU for a checkpoint that is read already. `loadModel` reads one from disk.
+   * Opens the GPU for a checkpoint in memory; `loadModel` reads one from disk.
    *
    * @throws {UserError} If its vocabulary is not v2, the calibration is of another model, or there is no GPU.
    */
@@ -196,11 +187,7 @@ export class PingModel {
     return basisKindOf(this.trainingData, source, destination);
   }
 
-  /**
-   * The measurements that an answer from a source to a destination rests on.
-   *
-   * @param query `timeS`: the moment that it is for (default: any time).
-   */
+  /** The measurements that an answer rests on. @param query `timeS`: the time that is asked about (default: any). */
   basisOf(
     { source, destination, timeS = null, context }:
       & Pick<PrefixQuery, "source" | "destination">
@@ -226,9 +213,8 @@ export class PingModel {
   }
 
   /**
-   * The exact distribution of the RTT between two addresses.
+   * The exact distribution of the RTT between two addresses, given as bytes or as text.
    *
-   * @param query As bytes or as text, such as `{ src: "192.0.2.1", dst: "198.51.100.7" }`.
    * @throws {UserError} If the addresses are invalid, of different versions or do not fit the model's sequence.
    */
   async rttDistribution(query: RttQuery | RttQuestion): Promise<RttDistribution> {
@@ -236,11 +222,9 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistribution} of many queries, several times as fast as one at a time. A distribution takes 0.5 MB:
-   * ask for tens of thousands in parts.
-   *
-   * @returns One distribution per query, in order.
-   * @throws {UserError} As {@link rttDistribution}.
+   * {@link rttDistribution} of many queries, in order and several times as fast as one at a time. A distribution
+   * takes
+   * 0.5 MB: ask for tens of thousands in parts.
    */
   async rttDistributions(queries: readonly RttQuery[]): Promise<RttDistribution[]> {
     const results: RttDistribution[] = [];
@@ -249,13 +233,12 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, the mass of the others is
-   * spread evenly within each of them.
+   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, and the mass of each
+   * other one
+   * is spread evenly within it.
    *
-   * @param take Gets each distribution in the order of the queries. It is valid until `take` returns, since the next one
-   *   has the same memory; `copy()` keeps it. `withoutFloor` computes the same with the mass that is faster than light.
+   * @param take Gets each distribution, in order. It is valid until `take` returns; `copy()` keeps it.
    * @param options The parts that must be exact (default: all).
-   * @throws {UserError} As {@link rttDistribution}.
    */
   async likelyRttDistributions(
     queries: readonly RttQuery[],
@@ -304,9 +287,7 @@ export class PingModel {
   /**
    * Fits the embeddings and coordinates of addresses to measurements, and freezes all else. Later answers use them.
    *
-   * @param measurements As tokens see them, or as people write them, such as
-   *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
-   * @returns The changes.
+   * @param measurements As tokens, or as text such as `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
    * @throws {UserError} If the model has no address embeddings, or a measurement is invalid.
    */
   async adapt(

@@ -1,8 +1,4 @@
-/**
- * A query as the tokens that the model reads: its context, then the asked measurement up to its result.
- *
- * @module
- */
+/** A query as the tokens that the model reads: its context, then the measurement up to its result. @module */
 import { UserError } from "../base/errors.ts";
 import type { IpPrefix } from "../data/addresses/ip_prefix.ts";
 import {
@@ -30,15 +26,15 @@ export interface RttQuery {
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   context: readonly TokenMeasurement[];
   /**
-   * The newest measurements of the same addresses before, oldest first, whose RTTs are the history of the pair; by default what the
-   * model remembers from training, then those in the context.
+   * The newest measurements of the pair, oldest first (default: those known from training, then those in the
+   * context).
    */
   recent?: readonly TokenMeasurement[];
   /** Whether both addresses stand for the places that the model has of them: no measurement shows that these are wrong. */
   isOfPlaces?: boolean;
 }
 
-/** An RTT between prefixes is asked for. */
+/** A query of an RTT between prefixes. */
 export interface PrefixQuery {
   /** The source, or where it lies. */
   readonly source: IpPrefix;
@@ -50,12 +46,7 @@ export interface PrefixQuery {
   readonly context: readonly TokenMeasurement[];
 }
 
-/**
- * The tokens up to where the result of the asked measurement begins.
- *
- * @param sequenceLength Tokens of the model's sequence.
- * @throws {UserError} As {@link encodeMeasurement}.
- */
+/** The tokens up to where the result of the measurement begins. @throws {UserError} As {@link encodeMeasurement}. */
 export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Array {
   const { source, destination, timeS, context } = query;
   const asked = { source, destination, rttCode: null, timeS };
@@ -64,12 +55,11 @@ export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Arra
 }
 
 /**
- * A measurement after those of its context that fit beside it.
+ * A measurement after the newest ones of its context that fit.
  *
- * @param options `context`: oldest first; `order`: of the measurement's fields; `sequenceLength`: tokens of the
- *   model's sequence, which holds all but the last token.
+ * @param options `context`: oldest first; `order`: of the measurement's fields.
  * @throws {UserError} If the addresses are of different versions, the measurement does not fit, or the context is not
- *   before it.
+ * before it.
  */
 export function encodeMeasurement(
   measurement: TokenMeasurement,
@@ -94,11 +84,9 @@ export function encodeMeasurement(
 }
 
 /**
- * Checks that a context can stand before what is asked.
+ * Checks that a context, oldest first, can stand before a time.
  *
- * @param context Oldest first.
- * @param timeS The time of the question, Unix seconds; null for any time.
- * @throws {UserError} If a measurement of it is later, or times are further apart than tokens can say.
+ * @throws {UserError} If a measurement is later, or times are further apart than tokens can say.
  */
 export function requireEarlier(context: readonly TokenMeasurement[], timeS: number | null): void {
   let previousS: number | null = null;
@@ -120,9 +108,8 @@ export function requireEarlier(context: readonly TokenMeasurement[], timeS: numb
 }
 
 /**
- * The newest measurements of a query's context that fit the model's sequence beside the asked one.
+ * The newest measurements of a query's context that fit the model's sequence beside it.
  *
- * @param sequenceLength Tokens of the model's sequence.
  * @throws {UserError} If the asked measurement alone does not fit.
  */
 export function contextThatFits(query: RttQuery, sequenceLength: number): readonly TokenMeasurement[] {
@@ -146,9 +133,7 @@ export function contextThatFits(query: RttQuery, sequenceLength: number): readon
   );
 }
 
-// Measurements of files as tokens see them, and which of them are known at a time.
-
-/** A measurement as tokens see it, of what stands in files. */
+/** A measurement of a file as tokens. */
 export function tokenMeasurement(
   row: { source: Uint8Array; destination: Uint8Array; rttMs: number; eventTimeUs: number },
 ): TokenMeasurement {
@@ -160,7 +145,6 @@ export function tokenMeasurement(
   };
 }
 
-/** One measurement of a batch that a reader gave. */
 export function tokenMeasurementAt(batch: MeasurementBatch, row: number): TokenMeasurement {
   return tokenMeasurement({
     source: addressBytes(batch.srcAddr[row]),
@@ -170,12 +154,7 @@ export function tokenMeasurementAt(batch: MeasurementBatch, row: number): TokenM
   });
 }
 
-/**
- * The measurements of a context that are known at a time: those that are not after it.
- *
- * @param context Oldest first.
- * @param timeS Unix seconds; null for any time, when all are known.
- */
+/** The measurements of a context, oldest first, that are not after a time. */
 export function knownAt(
   context: readonly TokenMeasurement[],
   timeS: number | null,

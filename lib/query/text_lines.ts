@@ -1,8 +1,4 @@
-/**
- * The lines of a text, one at a time. Memory is bounded: a line that is too long is skipped.
- *
- * @module
- */
+/** The lines of a text, one at a time, in bounded memory. @module */
 import { isObject } from "../base/collections.ts";
 import { UserError } from "../base/errors.ts";
 
@@ -13,7 +9,7 @@ const NEWLINE = 0x0a;
 /** How much of a skipped line is kept. */
 const START_BYTES = 80;
 
-/** A line. */
+/** A line of a text. */
 export interface TextLine {
   /** Without its end, `\n` or `\r\n`; of one that cannot be read only how it starts. */
   readonly text: string;
@@ -21,19 +17,22 @@ export interface TextLine {
   readonly fault?: string;
 }
 
-/**
- * Divides a text into lines.
- *
- * @param chunks The bytes of the text, in pieces of any length.
- * @param maxLineBytes The longest line.
- */
+/** Divides bytes into lines. A line that is too long is skipped. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes = MAX_LINE_BYTES,
 ): AsyncGenerator<TextLine> {
-  const splitter = new LineSplitter(maxLineBytes);
-  for await (const chunk of chunks) yield* splitter.add(chunk);
-  yield* splitter.end();
+  const line = new LineBytes(maxLineBytes);
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      line.append(chunk.subarray(start, end));
+      yield line.take();
+      start = end + 1;
+    }
+    line.append(chunk.subarray(start));
+  }
+  if (line.lengthBytes > 0) yield line.take();
 }
 
 /** The chunks of a stream until a signal, also while none comes; the stream is canceled at the end. */
@@ -57,43 +56,11 @@ export async function* chunksUntil(
   }
 }
 
-/** Divides bytes into lines as they come. */
-class LineSplitter {
-  readonly #line: LineBytes;
-
-  constructor(maxLineBytes = MAX_LINE_BYTES) {
-    this.#line = new LineBytes(maxLineBytes);
-  }
-
-  /** Adds bytes, which it keeps. @returns The lines that they complete. */
-  *add(chunk: Uint8Array): Generator<TextLine> {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      this.#line.append(chunk.subarray(start, end));
-      yield this.#line.take();
-      start = end + 1;
-    }
-    this.#line.append(chunk.subarray(start));
-  }
-
-  /** The last line, if it has no end. */
-  *end(): Generator<TextLine> {
-    if (this.#line.lengthBytes > 0) yield this.#line.take();
-  }
-}
-
-/**
- * The JSON object of a line.
- *
- * @param wanted The end of the error message: what is expected.
- * @throws {UserError} If the line is no JSON object.
- */
+/** The JSON object of a line. @param wanted What is expected, for the error. @throws {UserError} If there is none. */
 export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (isObject(value)) {
-      return value as Record<string, unknown>;
-    }
+    if (isObject(value)) return value as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

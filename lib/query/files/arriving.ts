@@ -1,8 +1,4 @@
-/**
- * Measurements as they come: from standard input, or from files that others append to.
- *
- * @module
- */
+/** Measurements as they come: from standard input, or from files that others append to. @module */
 import { UserError } from "../../base/errors.ts";
 import { NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";

@@ -1,8 +1,4 @@
-/**
- * Loads a model from a checkpoint on disk.
- *
- * @module
- */
+/** Loads a model from a checkpoint on disk. @module */
 import { openNames } from "../../data/addresses/places/open_names.ts";
 import { PingModel, type PingModelOptions } from "../ping_model.ts";
 import { loadCheckpoint } from "../../train/checkpoint.ts";

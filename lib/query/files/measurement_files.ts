@@ -1,8 +1,4 @@
-/**
- * Measurements from files of any format, as tokens see them.
- *
- * @module
- */
+/** Measurements from files of any format, as tokens see them. @module */
 import { shortened, UserError } from "../../base/errors.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";

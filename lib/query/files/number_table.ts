@@ -15,11 +15,7 @@ export class NumberTable implements Disposable {
   /** How much of the work is saved, in its order. */
   numDone = 0;
 
-  /**
-   * Opens the table of an earlier run, or a new one.
-   *
-   * @throws {UserError} If it cannot be made.
-   */
+  /** Opens the table of an earlier run, or a new one. @throws {UserError} If it cannot be made. */
   constructor(path: string, readonly width: number) {
     this.#progressPath = `${path}.json`;
     this.#file = ByteFile.write(path, "update");

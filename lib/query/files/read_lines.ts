@@ -1,8 +1,4 @@
-/**
- * The lines of a file or of standard input.
- *
- * @module
- */
+/** The lines of a file or of standard input. @module */
 import { STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { chunksUntil, linesOf, type TextLine } from "../text_lines.ts";

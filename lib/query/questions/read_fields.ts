@@ -87,11 +87,7 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
 /** What {@link queryFields} returned: errors show examples as a URL has them. */
 const IN_URL = new WeakSet<object>();
 
-/**
- * The fields of a URL's query, as text.
- *
- * @throws {UserError} If a field is given twice.
- */
+/** The fields of a URL's query, as text. @throws {UserError} If a field is given twice. */
 export function queryFields(url: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, text] of new URL(url).searchParams) {

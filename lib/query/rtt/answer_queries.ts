@@ -1,8 +1,4 @@
-/**
- * Answers a stream of queries in order, many at once on the GPU, in parts of a bounded number.
- *
- * @module
- */
+/** Answers a stream of queries in order, many at once on the GPU, in parts of a bounded number. @module */
 import { UserError } from "../../base/errors.ts";
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -17,20 +13,20 @@ import {
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 
-/** Queries that are computed together: some groups of the decoders, which compute in turns. */
+/** Queries that are computed together: several groups of the decoders, which compute in turns. */
 const QUERIES_PER_PART = 248;
-/** The same where only quantiles are wanted, for which a decoder holds more of them. */
+/** The same if only quantiles are wanted, of which a decoder holds more. */
 const QUANTILE_QUERIES_PER_PART = 2048;
 
 /** A query with its answer. */
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
   /** The question. */
   readonly query: Query;
-  /** How many measurements it has as context, but for {@link numContextLater}. */
+  /** The measurements of its context that are not after its time. */
   readonly numContext: number;
-  /** How many of the context that is not its own are after its time, and were left out. */
+  /** The measurements of the shared context that are after its time, and were left out. */
   readonly numContextLater: number;
-  /** How many of them were used: the newest that fit. */
+  /** The measurements of its context that were used: the newest that fit. */
   readonly numContextUsed: number;
   /** The distribution of its RTT. */
   readonly answer: PrefixAnswer;
@@ -38,18 +34,21 @@ export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
 
 /** How queries are answered. */
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
-  /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
+  /**
+   * The context, oldest first, of queries without their own: of these measurements, those that are not after its
+   * time.
+   */
   context: readonly TokenMeasurement[];
   /**
-   * The quantiles that are wanted of each query, from 0 to 1, which is faster: they are exact, as is P(no reply) (default:
-   * all is exact).
+   * The quantiles that are wanted of each query: they and P(no reply) are exact, which is faster (default: all is
+   * exact).
    */
   quantiles?: (query: ParsedQuestion) => readonly number[];
-  /** Called with how many draws of a query between prefixes are computed. */
+  /** Called with the number of computed draws of a query between prefixes. */
   onDraws?: (done: number, total: number) => void;
 }
 
-/** A query that the model can answer, with no more context than it uses. */
+/** A query that the model can answer, with the context that it uses. */
 export interface PreparedQuery<Query extends ParsedQuestion>
   extends Pick<AnsweredQuery<Query>, "query" | "numContext" | "numContextLater"> {
   /** Between the first addresses of the prefixes. */
@@ -57,11 +56,10 @@ export interface PreparedQuery<Query extends ParsedQuestion>
 }
 
 /**
- * Answers queries; those that the model cannot answer come out as bad lines.
+ * Answers queries, in order; those that the model cannot answer come out as bad lines.
  *
- * @param lines Queries, and lines that are not queries, which are handed on.
+ * @param lines Queries, and bad lines, which are passed on.
  * @param use Makes of an answer what is kept. The answer's distribution is valid until it returns; `copy()` keeps it.
- * @returns The result of `use` for each line, in order.
  */
 export async function* answerQueries<T>(
   model: PingModel,
@@ -96,8 +94,7 @@ function prepare(
 /**
  * Gives a query its context.
  *
- * @param asked With its own context, or null where it has none.
- * @param known Measurements, oldest first, for a query without its own: those that are not after its time.
+ * @param known Measurements, oldest first, for a query without its own context.
  * @throws {UserError} If the model cannot answer it.
  */
 export function prepareQuery<Query extends ParsedQuestion>(
@@ -131,7 +128,7 @@ export function notesOn(
   return notes;
 }
 
-/** Those between addresses go to the GPU together, those between prefixes draw for draw. */
+/** Queries between addresses go to the GPU together, the others draw by draw. */
 async function* answerPart<T>(
   model: PingModel,
   part: readonly (PreparedQuery<FileQuery> | BadLine)[],

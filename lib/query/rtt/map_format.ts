@@ -1,8 +1,4 @@
-/**
- * A map of RTTs as a picture, as GeoJSON (RFC 7946) and as CSV.
- *
- * @module
- */
+/** A map of RTTs as a picture, as GeoJSON (RFC 7946) and as CSV. @module */
 import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { csvField, formatMs } from "../../base/text.ts";
@@ -11,44 +7,40 @@ import type { MapRtt } from "./rtt_map.ts";
 
 /** The quantities that shade a map: the median RTT, or the width of the interval with 90 % of the replies. */
 export const MAP_LAYERS = ["median", "interval"] as const;
-/** See {@link MAP_LAYERS}. */
 export type MapLayer = (typeof MAP_LAYERS)[number];
 
-/** Where classes of a map end, ms. */
+/** The bounds of a map's classes, ms. */
 export const MAP_BOUNDS_MS: readonly number[] = [10, 25, 50, 100, 150, 200, 300];
 
 /** A map to write. */
 export interface RttMapFile {
-  /** From where, as people read it. */
+  /** The source, as people read it. */
   readonly src: string;
   readonly places: readonly MapRtt[];
   readonly layer: MapLayer;
-  /** Where the source is, if that is known. */
+  /** The position of the source, if known. */
   readonly mark: { readonly latitude: number; readonly longitude: number } | undefined;
-  /** The names of the files of places that the model was trained with. */
+  /** The files of places that the model was trained with. */
   readonly geoFiles: readonly string[];
 }
 
-/** The places whose shapes are drawn. */
+/** The credit for the shapes of countries. */
 export const SHAPE_CREDIT: PlaceCredit = {
   text: "Shapes by Natural Earth",
   url: "https://www.naturalearthdata.com",
 };
 
-/** Credits of a map. */
 function creditLines({ geoFiles }: RttMapFile): string[] {
   return [...placeCredits(geoFiles), SHAPE_CREDIT].map(({ text, url }) => `${text}, ${url}`);
 }
 
-/** What lines over a country mean. */
+/** The meaning of lines over a country. */
 export const HATCHED_TEXT = "no address measured there";
 
-/** The title of a layer. */
 export function layerTitle(layer: MapLayer, src: string): string {
   return `${layer === "median" ? "Median RTT" : "Width of the interval with 90 % of the RTTs"} from ${src}`;
 }
 
-/** The number that shades a place, ms. */
 function layerMs({ median_ms, low_ms, high_ms }: MapRtt, layer: MapLayer): number {
   return layer === "median" ? median_ms : high_ms - low_ms;
 }
@@ -64,7 +56,6 @@ export function describeMapRtt(
     `no reply ${Math.round(100 * p_failed)} %; ${basis}`;
 }
 
-/** The places of a picture. */
 export function picturePlaces(places: readonly MapRtt[], layer: MapLayer): MapPlace[] {
   return places.map((place) => {
     const { country, cell_degrees, latitude, longitude } = place;
@@ -129,7 +120,7 @@ function csv({ places }: RttMapFile): string {
   return [head, ...rows].map((cells) => `${cells.join()}\n`).join("");
 }
 
-/** The formats, by the ends of files' names. */
+/** Formats by file extension. */
 export const MAP_FORMATS: ReadonlyMap<string, (map: RttMapFile) => string> = new Map([
   ["svg", svg],
   ["geojson", geoJson],

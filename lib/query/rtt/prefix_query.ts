@@ -1,7 +1,5 @@
 /**
- * The RTT between prefixes of any length: addresses drawn from the model, each with its exact distribution.
- *
- * @module
+ * The RTT between prefixes of any length: addresses drawn from the model, each with its exact distribution. @module
  */
 import { RandomStream } from "../../base/random.ts";
 import {
@@ -20,330 +18,91 @@ import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 
-// Addresses drawn from the model within prefixes: sources first, then a destination for each.
-//
-// The model writes a time, if there is one, a source and a destination, byte by byte. Bytes of the prefix stand fixed,
-// the byte in which it ends is drawn among the values that it leaves, those after it among all. So a source has its
-// probability given the source prefix, and a destination its own given the source and the destination prefix.
-//
-// A place or a network stands for many prefixes. Each draw takes one of them, as many draws each as its share says, and then
-// its addresses in it as above: the mixture of what its prefixes answer. An address that training found elsewhere is left
-// out.
+/** Pairs between two calls of `onProgress`: two of the decoder's largest groups. */
+const PAIRS_PER_PART = 124;
 
-/** Addresses stand after the time here, so that it counts when they are drawn. */
-const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
+/** Enough for a standard error of a sixteenth of the spread between addresses, within a second. */
+export const DEFAULT_NUM_DRAWS = 64;
 
-/** How addresses are drawn. */
-export interface AddressDrawOptions {
-  /** How many draws, at least 2. */
-  readonly numDraws: number;
-  /** Seed; a draw depends on it, the query and the draw's number alone. */
-  readonly seed: number;
+/** How an RTT between prefixes is computed. */
+export interface RttMixtureOptions {
+  /** How many addresses, or pairs of them, to draw: at least 2 (64). */
+  numDraws?: number | undefined;
+  /** Seed of the draws (0). */
+  seed?: number | undefined;
+  /** Called with the number of computed pairs, of `total` different ones. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** A source and a destination, and how often they were drawn. */
-export interface DrawnPair {
-  /** 4 or 16 bytes. */
-  readonly source: Uint8Array;
-  /** As long. */
-  readonly destination: Uint8Array;
-  /** At least 1. */
-  readonly count: number;
-}
-
-/** Drawn addresses, and how much of the model's mass lies in the prefixes. */
-export interface AddressDraws {
-  /** Different pairs, in the order in which they were first drawn. */
-  readonly pairs: readonly DrawnPair[];
-  /** P(the source lies in its prefix | its IP version); null where it is an address or a place. */
-  readonly sourceProbability: number | null;
-  /** P(the destination lies in its prefix | its source), the mean over the sources; null where it is an address or a place. */
-  readonly destinationProbability: number | null;
-  /** Standard error of `destinationProbability`: above 0 where the sources are drawn. */
-  readonly destinationProbabilityError: number;
+/** The RTT between prefixes, and the model's mass of them. */
+export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
+  /** The distribution of the RTT; exact between two addresses. */
+  readonly mixture: RttMixture;
 }
 
 /**
- * Draws pairs of addresses.
+ * The distribution of the RTT from a source that is drawn from the model within its prefix to a destination that is
+ * drawn
+ * within its own, given the source.
  *
- * @throws {UserError} If the prefixes are of different IP versions or the measurement does not fit the model's
- *   sequence.
+ * @param asked As bytes or as text, such as `{ src: "10.2.0.0/16", dst: "198.51.100.7" }`.
+ * @throws {UserError} If the prefixes are invalid, of different versions or do not fit the model's sequence.
+ * @throws {RangeError} If there are fewer than two draws.
  */
-export async function drawAddresses(
+export async function rttBetweenPrefixes(
   model: PingModel,
-  query: PrefixQuery,
-  options: AddressDrawOptions,
-): Promise<AddressDraws> {
-  const prefixesOf = prefixDraws(query, options.numDraws);
-  const plan = planOf(query, model.config.sequenceLength);
-  const fixed = await fixedMass(model, plan);
-  const { seed } = options;
-  const begin = (index: number) =>
-    new DrawnAddresses(model, plan, fixed, { index, seed, prefixes: prefixesOf(index) });
-  const rows = drawRows(model.decoders, plan.prompt, { count: options.numDraws, begin });
-  return summarize(query, await Array.fromAsync(rows, (row) => row.result()));
+  asked: PrefixQuery | RttQuestion,
+  options: RttMixtureOptions = {},
+): Promise<PrefixAnswer> {
+  const query = "source" in asked ? asked : parsePrefixQuestion(asked);
+  const { numDraws = DEFAULT_NUM_DRAWS, seed = 0, onProgress = () => {} } = options;
+  if (!(Number.isInteger(numDraws) && numDraws >= 2)) {
+    throw new RangeError(`Cannot draw ${numDraws} addresses: expected a whole number of at least 2`);
+  }
+  if (isAddress(query.source) && isAddress(query.destination)) {
+    const { source, destination } = query;
+    const pair = { ...query, source: source.bytes, destination: destination.bytes };
+    return exactAnswer(await model.rttDistribution(pair));
+  }
+  const { pairs, ...masses } = await drawAddresses(model, query, { numDraws, seed });
+  const sums = new MixtureSums();
+  const isOfPlaces = isPlace(query.source) && isPlace(query.destination);
+  for (let first = 0; first < pairs.length; first += PAIRS_PER_PART) {
+    const part = pairs.slice(first, first + PAIRS_PER_PART);
+    const queries = part.map(({ source, destination }) => ({ ...query, source, destination, isOfPlaces }));
+    await model.likelyRttDistributions(queries, (distribution, i) => sums.add(distribution, part[i].count));
+    onProgress(first + part.length, pairs.length);
+  }
+  return { mixture: sums.mixture(), ...masses };
 }
 
-/** Draws addresses that stand for a source; one that is an address stands for itself. */
-export async function drawSources(
-  model: PingModel,
-  { source, timeS, context }: Omit<PrefixQuery, "destination">,
-  options: AddressDrawOptions,
-): Promise<{ source: Uint8Array; count: number }[]> {
-  if (isAddress(source)) return [{ source: source.bytes, count: 1 }];
-  // A destination comes after the source, and so does not count.
-  const destination = prefixOfAddress(source.bytes);
-  const { pairs } = await drawAddresses(model, { source, destination, timeS, context }, options);
-  return pairs.map(({ source, count }) => ({ source, count }));
-}
-
-/**
- * Draws an address in each of some prefixes of one IP version, as a destination of one source.
- *
- * @param prefixes Each with the number of its draw: as in {@link AddressDrawOptions}, on which it depends.
- */
-export async function drawDestinations(
-  model: PingModel,
-  { source, timeS, context }: Omit<RttQuery, "destination">,
-  prefixes: readonly { readonly prefix: IpPrefix; readonly index: number }[],
-  seed: number,
-): Promise<Uint8Array[]> {
-  if (prefixes.every(({ prefix }) => isAddress(prefix))) return prefixes.map(({ prefix }) => prefix.bytes);
-  const from = prefixOfAddress(source);
-  const anywhere = { bytes: new Uint8Array(source.length), length: 0 };
-  const query = { source: from, destination: anywhere, timeS, context };
-  const plan = {
-    ...planOf(query, model.config.sequenceLength),
-    isMixed: { source: false, destination: true },
-    isPlace: { source: false, destination: true },
-  };
-  const begin = (i: number) => {
-    const { prefix, index } = prefixes[i];
-    const ends = { source: from, destination: prefix };
-    return new DrawnAddresses(model, plan, { source: 1, destination: 1 }, { index, seed, prefixes: ends });
-  };
-  const rows = drawRows(model.decoders, plan.prompt, { count: prefixes.length, begin });
-  return await Array.fromAsync(rows, (row) => row.result().destination);
-}
-
-type Ends = Pick<PrefixQuery, "source" | "destination">;
-
-/** The fractional part of the golden ratio: its multiples are spread evenly from 0 to 1. */
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
-
-/**
- * The prefix at each point of an end, from 0 to 1: of a mixture one of at most so many, by their shares.
- *
- * @internal
- */
-export function prefixChooser(end: IpPrefix, maxPrefixes: number): (at: number) => IpPrefix {
-  const prefixes = end.mixture?.take(maxPrefixes);
-  if (!prefixes) return () => end;
-  let sum = 0;
-  const ends = prefixes.map(({ share }) => sum += share);
-  return (at) => prefixes[Math.max(0, ends.findIndex((each) => at * sum < each))].prefix;
-}
-
-/** The prefixes of each draw: those of the query, or of each mixture one, by their shares. */
-function prefixDraws({ source, destination }: Ends, numDraws: number): (index: number) => Ends {
-  const [sourceAt, destinationAt] = [source, destination].map((end) => prefixChooser(end, numDraws));
-  const even = (index: number) => (index + 0.5) / numDraws;
-  return (index) => ({
-    source: sourceAt(even(index)),
-    // Not in the order of the sources.
-    destination: destinationAt(source.mixture ? (0.5 + (index + 1) * GOLDEN) % 1 : even(index)),
-  });
-}
-
-/** One pair as it was drawn, and the model's mass of the prefixes. */
-interface DrawnResult extends Pick<DrawnPair, "source" | "destination"> {
-  readonly mass: Masses;
-}
-
-/** A byte of an address in the sequence. */
-interface PlannedByte {
-  readonly kind: "byte";
-  readonly side: "source" | "destination";
-  readonly index: number;
-}
-
-interface Plan {
-  /** The ends that are mixtures. */
-  readonly isMixed: Record<"source" | "destination", boolean>;
-  /** The ends that stand for a place. */
-  readonly isPlace: Record<"source" | "destination", boolean>;
-  /** All that is the same in all draws. */
-  readonly prompt: Uint16Array;
-  /** The last tokens of the prompt: address bytes, and roles, which have no byte. */
-  readonly fixed: readonly (PlannedByte | RoleToken)[];
-  /** The bytes after it, up to the last one that is drawn. */
-  readonly drawn: readonly (PlannedByte | RoleToken)[];
-}
-
-interface RoleToken {
-  readonly kind: "role";
-  readonly token: number;
-}
-
-function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLength: number): Plan {
-  const asked = { source: source.bytes, destination: destination.bytes, rttCode: null, timeS };
-  const tokens = encodeMeasurement(asked, { context, order: DRAW_ORDER, sequenceLength });
-  const block = 1 + source.bytes.length;
-  // The last token is the result.
-  const start = tokens.length - 1 - 2 * block;
-  const tail = (["source", "destination"] as const).flatMap((side, i) => {
-    const prefix = side === "source" ? source : destination;
-    const role: RoleToken = { kind: "role", token: tokens[start + i * block] };
-    const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({ kind: "byte", side, index }));
-    return [role, ...bytes];
-  });
-  // Of a mixture, whose length is 0, all bytes are.
-  const isFree = (each: PlannedByte | RoleToken) => {
-    if (each.kind === "role") return false;
-    const { first, last } = byteRange(each.side === "source" ? source : destination, each.index);
-    return first < last;
-  };
-  const numFixed = tail.findIndex(isFree);
+export function exactAnswer(distribution: RttDistribution): PrefixAnswer {
   return {
-    isMixed: { source: source.mixture !== undefined, destination: destination.mixture !== undefined },
-    isPlace: { source: isPlace(source), destination: isPlace(destination) },
-    prompt: tokens.slice(0, start + numFixed),
-    fixed: tail.slice(0, numFixed),
-    drawn: tail.slice(numFixed, tail.findLastIndex(isFree) + 1),
+    mixture: mixtureOfOne(distribution),
+    sourceProbability: null,
+    destinationProbability: null,
+    destinationProbabilityError: 0,
   };
 }
 
-/** The model's probabilities of the bytes of each side that stand in the prompt. */
-async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Masses> {
-  const [logP] = await model.decoders.tokenLogProbabilities([prompt], fixed.length);
-  const masses = { source: 1, destination: 1 };
-  fixed.forEach((each, i) => {
-    if (each.kind === "byte") masses[each.side] *= Math.exp(logP[i]);
-  });
-  return masses;
-}
-
-type Masses = Record<"source" | "destination", number>;
-
-/** The last tokens that do not make an address which training found elsewhere; all of them if none is left. */
-export function tokensInPlace(
-  model: Pick<PingModel, "isMisplaced">,
-  bytes: Iterable<number>,
-  tokens: readonly number[],
-): number[] {
-  const before = [...bytes];
-  const kept = tokens.filter((token) => !model.isMisplaced(Uint8Array.of(...before, token - BYTE_BASE)));
-  return kept.length > 0 ? kept : [...tokens];
-}
-
-/** One pair while it is drawn. */
-class DrawnAddresses implements DrawnRow {
-  /** The bytes that are not the prefixes' own. */
-  readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };
-  readonly #model: Pick<PingModel, "isMisplaced">;
-  readonly #plan: Plan;
-  readonly #random: RandomStream;
-  /** The model's probability that the bytes so far lie in the prefixes. */
-  readonly #mass: Masses;
-  readonly #prefixes: Ends;
-  #at = 0;
-  lastToken = 0;
-
-  constructor(
-    model: Pick<PingModel, "isMisplaced">,
-    plan: Plan,
-    fixed: Masses,
-    { index, seed, prefixes }: { index: number; seed: number; prefixes: Ends },
-  ) {
-    this.#model = model;
-    this.#plan = plan;
-    this.#prefixes = prefixes;
-    this.#mass = { ...fixed };
-    this.#random = new RandomStream(seed, "query/prefix", index);
-  }
-
-  get isComplete(): boolean {
-    return this.#at === this.#plan.drawn.length;
-  }
-
-  draw(logP: Float32Array): void {
-    const next = this.#plan.drawn[this.#at++];
-    if (next.kind === "role") {
-      this.lastToken = next.token;
-      return;
-    }
-    const { side, index } = next;
-    const range = byteRange(this.#prefixes[side], index);
-    if (this.#plan.isMixed[side] && range.first === range.last) {
-      // Takes no random number, so that the prefix alone has the same draws.
-      this.lastToken = BYTE_BASE + range.first;
-      return;
-    }
-    if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
-    const tokens = this.#inPlace(side, index, byteTokens(range));
-    this.lastToken = drawToken(logP, { tokens, random: this.#random });
-    this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
-  }
-
-  #inPlace(side: "source" | "destination", index: number, tokens: number[]): number[] {
-    const address = this.#addressOf(side);
-    if (!this.#plan.isPlace[side] || index < address.length - 1) return tokens;
-    return tokensInPlace(this.#model, address.subarray(0, -1), tokens);
-  }
-
-  /** Its addresses and masses, once it is complete. */
-  result(): DrawnResult {
-    return {
-      source: this.#addressOf("source"),
-      destination: this.#addressOf("destination"),
-      mass: this.#mass,
-    };
-  }
-
-  #addressOf(side: "source" | "destination"): Uint8Array {
-    return this.#prefixes[side].bytes.map((byte, i) => this.#bytes[side].get(i) ?? byte);
-  }
-}
-
-function summarize({ source, destination }: PrefixQuery, results: readonly DrawnResult[]): AddressDraws {
-  const pairs = new Map<string, { source: Uint8Array; destination: Uint8Array; count: number }>();
-  for (const { mass: _, ...drawn } of results) {
-    const key = `${drawn.source} ${drawn.destination}`;
-    const known = pairs.get(key);
-    if (known) known.count++;
-    else pairs.set(key, { ...drawn, count: 1 });
-  }
-  const masses = results.map(({ mass }) => mass.destination);
-  const n = results.length;
-  const mean = masses.reduce((sum, mass) => sum + mass, 0) / n;
-  const variance = masses.reduce((sum, mass) => sum + (mass - mean) ** 2, 0) / (n - 1);
-  const hasNoMass = isAddress(destination) || destination.mixture !== undefined;
-  return {
-    pairs: [...pairs.values()],
-    // Of a mixture, each draw has that of another prefix.
-    sourceProbability: isAddress(source) || source.mixture ? null : results[0].mass.source,
-    destinationProbability: hasNoMass ? null : mean,
-    // After one source all draws have the same mass, but for the last bits.
-    destinationProbabilityError: isAddress(source) || hasNoMass ? 0 : Math.sqrt(variance / n),
-  };
-}
-
-// The RTT between addresses drawn from prefixes: a mixture of exact distributions, and how far it may be off because
-// only some addresses were drawn.
-//
-// Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given a reply,
-// sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation (Cochran, Sampling
-// Techniques, 3rd ed. 1977, section 6.4); so does that of the mean. A quantile's is half the distance between the
-// quantiles one standard error of the CDF below and above it (Woodruff, JASA 47, 1952; Francisco and Fuller, Annals of
-// Statistics 19, 1991): no density is needed, which RTTs do not have.
-
-/** A mixture of RTT distributions with its standard errors; those of a single exact one are 0. */
+/**
+ * A mixture of exact RTT distributions, with standard errors, since only some addresses were drawn; those of a single
+ * one
+ * are 0.
+ *
+ * Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given a reply,
+ * sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation (Cochran, Sampling
+ * Techniques, 3rd ed. 1977, section 6.4); so does that of the mean. A quantile's is half the distance between the
+ * quantiles one standard error of the CDF below and above it (Woodruff, JASA 47, 1952; Francisco and Fuller, Annals
+ * of
+ * Statistics 19, 1991): no density is needed, which RTTs do not have.
+ */
 export interface RttMixture {
   /** The distribution of the RTT between addresses of the prefixes. */
   readonly distribution: RttDistribution;
-  /** How many addresses, or pairs of them, were drawn; 0 if there was one alone and all is exact. */
+  /** The number of draws; 0 if there was one pair of addresses alone and all is exact. */
   readonly numDraws: number;
-  /** How many of the draws are different. */
+  /** The number of different draws. */
   readonly numDistinct: number;
   /** Standard error of the distribution's `pFailed`. */
   readonly pFailedError: number;
@@ -355,7 +114,6 @@ export interface RttMixture {
   quantileErrorMs(q: number): number;
 }
 
-/** One exact distribution as a mixture. */
 function mixtureOfOne(distribution: RttDistribution): RttMixture {
   return {
     distribution,
@@ -368,17 +126,17 @@ function mixtureOfOne(distribution: RttDistribution): RttMixture {
   };
 }
 
-/** Adds up the distributions of draws, one after the other, in memory that does not depend on their number. */
+/** Adds up the distributions of draws, in memory that does not depend on their number. */
 export class MixtureSums {
   #numDraws = 0;
   #numDistinct = 0;
   readonly #failed = new Moments();
   #canonicalMass = 0;
-  /** The least of the draws; 0 if one has none. */
+  /** The least floor of the draws; 0 if one has none. */
   #floorMs = Infinity;
-  /** Of w. */
+  /** Sums of w. */
   readonly #weight = new Moments();
-  /** Of v m and of v, where v is the probability of a reply within the limit of the mean. */
+  /** Sums of v m and of v, where v is the probability of a reply within the limit of the mean. */
   readonly #mean = new Moments();
   readonly #meanWeight = new Moments();
   /** At every code: sums of w p, (w F)^2 and w (w F), where p is the code's probability. */
@@ -410,7 +168,7 @@ export class MixtureSums {
     }
   }
 
-  /** The mixture of all that was added: at least two draws. */
+  /** The mixture of at least two draws. */
   mixture(): RttMixture {
     const n = this.#numDraws;
     ensure(n >= 2, `${n} draws have no standard error`);
@@ -464,70 +222,305 @@ class Moments {
   }
 }
 
-/** Pairs between two calls of `onProgress`: two of the decoder's largest groups. */
-const PAIRS_PER_PART = 124;
+/** Addresses come after the time, so that it counts when they are drawn. */
+const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
 
-/** Enough for a standard error of a sixteenth of the spread between addresses, within a second. */
-export const DEFAULT_NUM_DRAWS = 64;
-
-/** How an RTT between prefixes is computed. */
-export interface RttMixtureOptions {
-  /** How many addresses, or pairs of them, to draw: at least 2 (64). */
-  numDraws?: number | undefined;
-  /** Seed of the draws (0). */
-  seed?: number | undefined;
-  /** Called with how many of `total` different pairs are computed. */
-  onProgress?: ((done: number, total: number) => void) | undefined;
+/** How addresses are drawn. */
+export interface AddressDrawOptions {
+  /** The number of draws, at least 2. */
+  readonly numDraws: number;
+  /** The seed; a draw depends on it, the query and the draw's number alone. */
+  readonly seed: number;
 }
 
-/** The RTT between prefixes, and how much of the model's mass lies in them. */
-export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
-  /** The distribution of the RTT; exact between two addresses. */
-  readonly mixture: RttMixture;
+/** A source and a destination that were drawn. */
+export interface DrawnPair {
+  /** 4 or 16 bytes. */
+  readonly source: Uint8Array;
+  /** As long. */
+  readonly destination: Uint8Array;
+  /** How often they were drawn. */
+  readonly count: number;
+}
+
+/** Drawn addresses, and the model's mass of the prefixes. */
+export interface AddressDraws {
+  /** Different pairs, in the order in which they first came. */
+  readonly pairs: readonly DrawnPair[];
+  /**
+   * P(source in its prefix
+   * its IP version); null for an address or a place.
+   */
+  readonly sourceProbability: number | null;
+  /**
+   * P(destination in its prefix
+   * its source), the mean over sources; null for an address or a place.
+   */
+  readonly destinationProbability: number | null;
+  /** Standard error of `destinationProbability`: above 0 if the sources are drawn. */
+  readonly destinationProbabilityError: number;
 }
 
 /**
- * The distribution of the RTT from a source prefix to a destination prefix: of a measurement whose source is drawn
- * from the model within its prefix and whose destination is drawn within its own, given the source.
+ * Draws pairs of addresses, each byte by byte: bytes of the prefix are fixed, the byte in which it ends is drawn
+ * among those
+ * it allows, and the bytes after it among all.
  *
- * @param asked As bytes or as text, such as `{ src: "10.2.0.0/16", dst: "198.51.100.7" }`.
- * @throws {UserError} If the prefixes are invalid, of different IP versions or the measurement does not fit the model's
- *   sequence.
- * @throws {RangeError} If there are fewer than two draws.
+ * A place or a network is a mixture of prefixes. The number of draws of each prefix follows its share. An address
+ * that
+ * training found elsewhere is left out.
+ *
+ * @throws {UserError} If the prefixes are of different versions or do not fit the model's sequence.
  */
-export async function rttBetweenPrefixes(
+export async function drawAddresses(
   model: PingModel,
-  asked: PrefixQuery | RttQuestion,
-  options: RttMixtureOptions = {},
-): Promise<PrefixAnswer> {
-  const query = "source" in asked ? asked : parsePrefixQuestion(asked);
-  const { numDraws = DEFAULT_NUM_DRAWS, seed = 0, onProgress = () => {} } = options;
-  if (!(Number.isInteger(numDraws) && numDraws >= 2)) {
-    throw new RangeError(`Cannot draw ${numDraws} addresses: expected a whole number of at least 2`);
-  }
-  if (isAddress(query.source) && isAddress(query.destination)) {
-    const { source, destination } = query;
-    const pair = { ...query, source: source.bytes, destination: destination.bytes };
-    return exactAnswer(await model.rttDistribution(pair));
-  }
-  const { pairs, ...masses } = await drawAddresses(model, query, { numDraws, seed });
-  const sums = new MixtureSums();
-  const isOfPlaces = isPlace(query.source) && isPlace(query.destination);
-  for (let first = 0; first < pairs.length; first += PAIRS_PER_PART) {
-    const part = pairs.slice(first, first + PAIRS_PER_PART);
-    const queries = part.map(({ source, destination }) => ({ ...query, source, destination, isOfPlaces }));
-    await model.likelyRttDistributions(queries, (distribution, i) => sums.add(distribution, part[i].count));
-    onProgress(first + part.length, pairs.length);
-  }
-  return { mixture: sums.mixture(), ...masses };
+  query: PrefixQuery,
+  options: AddressDrawOptions,
+): Promise<AddressDraws> {
+  const prefixesOf = prefixDraws(query, options.numDraws);
+  const plan = planOf(query, model.config.sequenceLength);
+  const fixed = await fixedMass(model, plan);
+  const { seed } = options;
+  const begin = (index: number) =>
+    new DrawnAddresses(model, plan, fixed, { index, seed, prefixes: prefixesOf(index) });
+  const rows = drawRows(model.decoders, plan.prompt, { count: options.numDraws, begin });
+  return summarize(query, await Array.fromAsync(rows, (row) => row.result()));
 }
 
-/** The answer between two addresses. */
-export function exactAnswer(distribution: RttDistribution): PrefixAnswer {
+/** Draws addresses that represent a source; an address represents itself. */
+export async function drawSources(
+  model: PingModel,
+  { source, timeS, context }: Omit<PrefixQuery, "destination">,
+  options: AddressDrawOptions,
+): Promise<{ source: Uint8Array; count: number }[]> {
+  if (isAddress(source)) return [{ source: source.bytes, count: 1 }];
+  // The destination comes after the source, so it does not count.
+  const destination = prefixOfAddress(source.bytes);
+  const { pairs } = await drawAddresses(model, { source, destination, timeS, context }, options);
+  return pairs.map(({ source, count }) => ({ source, count }));
+}
+
+/**
+ * Draws an address in each of some prefixes of one IP version, as a destination of one source.
+ *
+ * @param prefixes Each with the number of its draw, on which it depends.
+ */
+export async function drawDestinations(
+  model: PingModel,
+  { source, timeS, context }: Omit<RttQuery, "destination">,
+  prefixes: readonly { readonly prefix: IpPrefix; readonly index: number }[],
+  seed: number,
+): Promise<Uint8Array[]> {
+  if (prefixes.every(({ prefix }) => isAddress(prefix))) return prefixes.map(({ prefix }) => prefix.bytes);
+  const from = prefixOfAddress(source);
+  const anywhere = { bytes: new Uint8Array(source.length), length: 0 };
+  const query = { source: from, destination: anywhere, timeS, context };
+  const plan = {
+    ...planOf(query, model.config.sequenceLength),
+    isMixed: { source: false, destination: true },
+    isPlace: { source: false, destination: true },
+  };
+  const begin = (i: number) => {
+    const { prefix, index } = prefixes[i];
+    const ends = { source: from, destination: prefix };
+    return new DrawnAddresses(model, plan, { source: 1, destination: 1 }, { index, seed, prefixes: ends });
+  };
+  const rows = drawRows(model.decoders, plan.prompt, { count: prefixes.length, begin });
+  return await Array.fromAsync(rows, (row) => row.result().destination);
+}
+
+type Ends = Pick<PrefixQuery, "source" | "destination">;
+
+/** The fractional part of the golden ratio: its multiples are spread evenly from 0 to 1. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * The prefix at each point, from 0 to 1, of a prefix or of a mixture, by the shares of its prefixes.
+ *
+ * @internal
+ */
+export function prefixChooser(end: IpPrefix, maxPrefixes: number): (at: number) => IpPrefix {
+  const prefixes = end.mixture?.take(maxPrefixes);
+  if (!prefixes) return () => end;
+  let sum = 0;
+  const ends = prefixes.map(({ share }) => sum += share);
+  return (at) => prefixes[Math.max(0, ends.findIndex((each) => at * sum < each))].prefix;
+}
+
+/** The prefixes of each draw. */
+function prefixDraws({ source, destination }: Ends, numDraws: number): (index: number) => Ends {
+  const [sourceAt, destinationAt] = [source, destination].map((end) => prefixChooser(end, numDraws));
+  const even = (index: number) => (index + 0.5) / numDraws;
+  return (index) => ({
+    source: sourceAt(even(index)),
+    // Not in the order of the sources.
+    destination: destinationAt(source.mixture ? (0.5 + (index + 1) * GOLDEN) % 1 : even(index)),
+  });
+}
+
+interface DrawnResult extends Pick<DrawnPair, "source" | "destination"> {
+  readonly mass: Masses;
+}
+
+interface PlannedByte {
+  readonly kind: "byte";
+  readonly side: "source" | "destination";
+  readonly index: number;
+}
+
+interface Plan {
+  readonly isMixed: Record<"source" | "destination", boolean>;
+  readonly isPlace: Record<"source" | "destination", boolean>;
+  /** The tokens that all draws share. */
+  readonly prompt: Uint16Array;
+  /** The last tokens of the prompt, from the source's role on. */
+  readonly fixed: readonly (PlannedByte | RoleToken)[];
+  /** The tokens after it, up to the last one that is drawn. */
+  readonly drawn: readonly (PlannedByte | RoleToken)[];
+}
+
+interface RoleToken {
+  readonly kind: "role";
+  readonly token: number;
+}
+
+function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLength: number): Plan {
+  const asked = { source: source.bytes, destination: destination.bytes, rttCode: null, timeS };
+  const tokens = encodeMeasurement(asked, { context, order: DRAW_ORDER, sequenceLength });
+  const block = 1 + source.bytes.length;
+  // The last token is the result.
+  const start = tokens.length - 1 - 2 * block;
+  const tail = (["source", "destination"] as const).flatMap((side, i) => {
+    const prefix = side === "source" ? source : destination;
+    const role: RoleToken = { kind: "role", token: tokens[start + i * block] };
+    const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({ kind: "byte", side, index }));
+    return [role, ...bytes];
+  });
+  const isFree = (each: PlannedByte | RoleToken) => {
+    if (each.kind === "role") return false;
+    const { first, last } = byteRange(each.side === "source" ? source : destination, each.index);
+    return first < last;
+  };
+  const numFixed = tail.findIndex(isFree);
   return {
-    mixture: mixtureOfOne(distribution),
-    sourceProbability: null,
-    destinationProbability: null,
-    destinationProbabilityError: 0,
+    isMixed: { source: source.mixture !== undefined, destination: destination.mixture !== undefined },
+    isPlace: { source: isPlace(source), destination: isPlace(destination) },
+    prompt: tokens.slice(0, start + numFixed),
+    fixed: tail.slice(0, numFixed),
+    drawn: tail.slice(numFixed, tail.findLastIndex(isFree) + 1),
+  };
+}
+
+/** The model's mass of the bytes of each side that are in the prompt. */
+async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Masses> {
+  const [logP] = await model.decoders.tokenLogProbabilities([prompt], fixed.length);
+  const masses = { source: 1, destination: 1 };
+  fixed.forEach((each, i) => {
+    if (each.kind === "byte") masses[each.side] *= Math.exp(logP[i]);
+  });
+  return masses;
+}
+
+type Masses = Record<"source" | "destination", number>;
+
+/** The last tokens that do not make an address which training found elsewhere; all if none is left. */
+export function tokensInPlace(
+  model: Pick<PingModel, "isMisplaced">,
+  bytes: Iterable<number>,
+  tokens: readonly number[],
+): number[] {
+  const before = [...bytes];
+  const kept = tokens.filter((token) => !model.isMisplaced(Uint8Array.of(...before, token - BYTE_BASE)));
+  return kept.length > 0 ? kept : [...tokens];
+}
+
+/** A pair while it is drawn. */
+class DrawnAddresses implements DrawnRow {
+  /** The drawn bytes, by index. */
+  readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };
+  readonly #model: Pick<PingModel, "isMisplaced">;
+  readonly #plan: Plan;
+  readonly #random: RandomStream;
+  /** The model's mass of the prefixes so far. */
+  readonly #mass: Masses;
+  readonly #prefixes: Ends;
+  #at = 0;
+  lastToken = 0;
+
+  constructor(
+    model: Pick<PingModel, "isMisplaced">,
+    plan: Plan,
+    fixed: Masses,
+    { index, seed, prefixes }: { index: number; seed: number; prefixes: Ends },
+  ) {
+    this.#model = model;
+    this.#plan = plan;
+    this.#prefixes = prefixes;
+    this.#mass = { ...fixed };
+    this.#random = new RandomStream(seed, "query/prefix", index);
+  }
+
+  get isComplete(): boolean {
+    return this.#at === this.#plan.drawn.length;
+  }
+
+  draw(logP: Float32Array): void {
+    const next = this.#plan.drawn[this.#at++];
+    if (next.kind === "role") {
+      this.lastToken = next.token;
+      return;
+    }
+    const { side, index } = next;
+    const range = byteRange(this.#prefixes[side], index);
+    if (this.#plan.isMixed[side] && range.first === range.last) {
+      // Takes no random number, so that the prefix alone has the same draws.
+      this.lastToken = BYTE_BASE + range.first;
+      return;
+    }
+    if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
+    const tokens = this.#inPlace(side, index, byteTokens(range));
+    this.lastToken = drawToken(logP, { tokens, random: this.#random });
+    this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
+  }
+
+  #inPlace(side: "source" | "destination", index: number, tokens: number[]): number[] {
+    const address = this.#addressOf(side);
+    if (!this.#plan.isPlace[side] || index < address.length - 1) return tokens;
+    return tokensInPlace(this.#model, address.subarray(0, -1), tokens);
+  }
+
+  result(): DrawnResult {
+    return {
+      source: this.#addressOf("source"),
+      destination: this.#addressOf("destination"),
+      mass: this.#mass,
+    };
+  }
+
+  #addressOf(side: "source" | "destination"): Uint8Array {
+    return this.#prefixes[side].bytes.map((byte, i) => this.#bytes[side].get(i) ?? byte);
+  }
+}
+
+function summarize({ source, destination }: PrefixQuery, results: readonly DrawnResult[]): AddressDraws {
+  const pairs = new Map<string, { source: Uint8Array; destination: Uint8Array; count: number }>();
+  for (const { mass: _, ...drawn } of results) {
+    const key = `${drawn.source} ${drawn.destination}`;
+    const known = pairs.get(key);
+    if (known) known.count++;
+    else pairs.set(key, { ...drawn, count: 1 });
+  }
+  const masses = results.map(({ mass }) => mass.destination);
+  const n = results.length;
+  const mean = masses.reduce((sum, mass) => sum + mass, 0) / n;
+  const variance = masses.reduce((sum, mass) => sum + (mass - mean) ** 2, 0) / (n - 1);
+  const hasNoMass = isAddress(destination) || destination.mixture !== undefined;
+  return {
+    pairs: [...pairs.values()],
+    // The draws of a mixture have different prefixes.
+    sourceProbability: isAddress(source) || source.mixture ? null : results[0].mass.source,
+    destinationProbability: hasNoMass ? null : mean,
+    // After one source all draws have the same mass, but for the last bits.
+    destinationProbabilityError: isAddress(source) || hasNoMass ? 0 : Math.sqrt(variance / n),
   };
 }

@@ -1,14 +1,17 @@
 /**
- * Quantiles that hold what they say: a model's distributions, corrected by where measurements that it was not trained
- * on fell in them.
+ * Calibrated quantiles: a model's distributions, corrected by where measurements that it was not trained on fell in
+ * them.
  *
  * With R(p) the share of such measurements below the p-quantiles of their predicted distributions, which is p for a
- * calibrated model, the corrected distribution of a prediction F is R(F). It has the same order of RTTs and the same
- * best guesses among measurements that are alike; its intervals are wider where the model was too sure and narrower
- * where it was not sure enough. One R serves all predictions, so it mends what is wrong on average only.
+ * calibrated model, the corrected distribution of a prediction F is R(F). It keeps the order of RTTs; its intervals
+ * are
+ * wider where the model was too sure and narrower where it was not sure enough. One R serves all predictions, so it
+ * fixes
+ * average errors only.
  *
- * RTT codes are discrete, so a measurement has not one place in its distribution but a range, over which it counts as
- * spread evenly: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
+ * RTT codes are discrete, so a measurement has a range in its distribution and counts as spread evenly over it:
+ * Czado,
+ * Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
  *
  * Source: Kuleshov, Fenner, Ermon, Accurate Uncertainties for Deep Learning Using Calibrated Regression, ICML 2018.
  *
@@ -18,14 +21,14 @@ import * as z from "zod";
 import { ensure, FormatError } from "../../base/errors.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
-/** Where R is known; straight in between. Finer at the ends, where intervals end. */
+/** The levels at which R is known, with straight lines in between; finer at the ends, where intervals end. */
 export const CALIBRATION_LEVELS: readonly number[] = [
   ...[0, 0.01, 0.025],
   ...Array.from({ length: 19 }, (_, i) => Math.round(5 * (i + 1)) / 100),
   ...[0.975, 0.99, 1],
 ];
 
-/** The model that a report is of. */
+/** The model of a report. */
 interface ReportedModel {
   /** The report. */
   readonly path: string;
@@ -39,33 +42,26 @@ interface ReportedModel {
 
 /** The identity of a checkpoint. */
 export interface CheckpointIdentity {
-  /** Where it is from, for errors. */
+  /** Its source, for errors. */
   readonly directory: string;
   /** Steps of training, and what identifies the weights. */
   readonly state: { readonly step: number; readonly files: { readonly model: { readonly sha256: string } } };
 }
 
-/** R: what share of measurements lies below a level of their predicted distributions. */
+/** R: the share of measurements below a level of their predicted distributions. */
 export class QuantileCalibration {
   readonly #model: ReportedModel | undefined;
 
-  /**
-   * Takes R as it is.
-   *
-   * @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising.
-   * @param model Whose distributions it corrects, if that is known.
-   */
+  /** Takes R at each of {@link CALIBRATION_LEVELS}. @param model Whose distributions it corrects, if known. */
   constructor(readonly shares: readonly number[], model?: ReportedModel) {
     ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
     this.#model = model;
   }
 
   /**
-   * Learns from measurements that the model was not trained on.
-   *
-   * One more, spread evenly over everything, keeps R rising where there is none.
-   *
-   * @param ranges The ranges of at least one measurement.
+   * Learns from at least one measurement that the model was not trained on. One more, spread evenly over everything,
+   * keeps R
+   * rising.
    */
   static of(ranges: MassRanges): QuantileCalibration {
     const count = ranges.below.length;
@@ -78,11 +74,9 @@ export class QuantileCalibration {
   }
 
   /**
-   * The one in an evaluation's `report.json`.
+   * The calibration in an evaluation's `report.json`. @param path Of the file, for errors.
    *
-   * @param text The text of the file.
-   * @param path Its path, for errors.
-   * @throws {FormatError} If the file has none, or one whose numbers are not R, or does not say of which model it is.
+   * @throws {FormatError} If there is none, its numbers are not R, or it does not say of which model it is.
    */
   static parse(text: string, path: string): QuantileCalibration {
     const { calibration: { shares }, run } = parseReport(text, path);
@@ -97,11 +91,12 @@ export class QuantileCalibration {
   }
 
   /**
-   * Checks that it is not of another model; one that was not read from a report is of any.
+   * Checks that it is of a model; one that was not read from a report is of any.
    *
    * @param isPooled Whether the model's pool counts; an older report, which does not say, is of the network alone.
-   * @throws {FormatError} If the report is of other weights, be it of the same run at another step, or was made with the
-   *   pool where that does not count or without it where it counts.
+   * @throws {FormatError} If the report is of other weights, or was made with the pool where it does not count, or
+   *   without it
+   * where it counts.
    */
   requireOf({ directory, state }: CheckpointIdentity, isPooled: boolean): void {
     if (!this.#model) return;
@@ -128,17 +123,17 @@ export class QuantileCalibration {
     );
   }
 
-  /** R(level). @param level From 0 to 1. */
+  /** R(level). */
   shareBelow(level: number): number {
     return interpolate(CALIBRATION_LEVELS, this.shares, level);
   }
 
-  /** The level below which so much of the measurements lies. @param share From 0 to 1. */
+  /** The level below which a share of the measurements lies. */
   levelOf(share: number): number {
     return interpolate(this.shares, CALIBRATION_LEVELS, share);
   }
 
-  /** The corrected mass of a range of RTTs. @param range The masses of a distribution below it and in it. */
+  /** The corrected mass of a range of RTTs. @param range Its mass, and that below it, in a distribution. */
   massOf({ below, within }: { below: number; within: number }): number {
     const upTo = Math.min(1, below + within);
     const next = CALIBRATION_LEVELS.findIndex((level, i) =>
@@ -150,7 +145,7 @@ export class QuantileCalibration {
     return within * (this.shares[next] - this.shares[next - 1]) / (high - low);
   }
 
-  /** The corrected distribution; whether a reply comes is as predicted. @param arrays The memory of the result. */
+  /** The corrected distribution, with P(no reply) as predicted. @param arrays The memory of the result. */
   apply(predicted: RttDistribution, arrays: RttArrays = new RttArrays()): RttDistribution {
     const { pFailed, probabilities, canonicalMass, spreadMass, floorMs } = predicted;
     const { probabilities: corrected, cumulative } = arrays;
@@ -190,7 +185,6 @@ function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
   }
 }
 
-/** Whether numbers are the shares of a calibration, see {@link QuantileCalibration.shares}. */
 export function isRising(shares: readonly number[]): boolean {
   return shares.length === CALIBRATION_LEVELS.length && shares[0] === 0 && shares.at(-1) === 1 &&
     shares.every((share, i) => i === 0 || share > shares[i - 1]);
@@ -203,15 +197,13 @@ function interpolate(xs: readonly number[], ys: readonly number[], x: number): n
   return ys[i - 1] + (x - xs[i - 1]) / (xs[i] - xs[i - 1]) * (ys[i] - ys[i - 1]);
 }
 
-/** Where measurements lie in their forecast distributions: from P(less) to P(less or equal). */
+/** The places of measurements in their forecast distributions: from P(less) to P(less or equal). */
 export interface MassRanges {
-  /** P(less) of each. */
   readonly below: Float64Array;
-  /** P(less or equal) of each. */
   readonly upTo: Float64Array;
 }
 
-/** The share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
+/** The share of each measurement's range within [low, high]; a range of no width is a point, high excluded. */
 export function sharesWithin(
   { below, upTo }: MassRanges,
   [low, high]: readonly [number, number],

@@ -1,11 +1,10 @@
 /**
- * A file of queries for RTT distributions: JSON lines or CSV, read line by line. CSV has a header with `src`, `dst` and
- * perhaps `time`, in any order, between commas, semicolons or tabs. JSON lines are objects, see `RttQuestion`, such as
+ * A file of queries for RTT distributions: JSON lines or CSV. CSV has a header with `src`, `dst` and perhaps `time`,
+ * in any
+ * order, between commas, semicolons or tabs. JSON lines are objects, see `RttQuestion`, such as
  *
- *     {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
- *       {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
- *
- * with `rtt` in ms, null for no reply. A line without a query gives a `BadLine`, so that the rest can be answered.
+ * {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
+ * {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
  *
  * @module
  */
@@ -24,9 +23,9 @@ const WANTED = "expected one with src, dst and perhaps time and context";
 export interface FileQuery extends ParsedQuestion {
   /** Its line, from 1. */
   readonly line: number;
-  /** The source as it stands there. */
+  /** The source as it was given. */
   readonly src: string;
-  /** The destination as it stands there. */
+  /** The destination as it was given. */
   readonly dst: string;
 }
 
@@ -47,14 +46,13 @@ export interface SharedEnds {
 }
 
 /**
- * Reads queries. Empty lines are skipped, and comments: lines that begin with `#`, and what follows ` #` behind a
+ * Reads queries. Empty lines are skipped, and comments: lines that begin with `#`, and what follows ` #` after a
  * destination.
  *
  * @param lines JSON lines if the first one that is not empty starts with `{`, else CSV.
- * @param path The name of their file, for errors.
- * @param shared Then lines need only a `dst`, and may have no other source or time. A file whose first line is no
- *   header has a destination a line.
- * @param places Those that lines may name; then a line of a file without a header is one, whatever its commas.
+ * @param shared Then lines need only a `dst`, and may have no other source or time. A file without a header has a
+ * destination a line.
+ * @param places What lines may name; then the first line is a destination, whatever its commas.
  * @throws {UserError} If the header names other columns.
  */
 export async function* readQueries(
@@ -72,9 +70,8 @@ export async function* readQueries(
 /**
  * Reads the values of lines, as {@link readQueries} does.
  *
- * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line of a file without a header may name
- *   a place.
- * @returns `read`: gives the values of a line. @throws {UserError} If the header names other columns.
+ * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header may name a
+ * place.
  */
 export async function* readValues(
   lines: AsyncIterable<TextLine>,
@@ -111,18 +108,13 @@ function withoutComment(text: string): string {
 
 type Values = Partial<Record<string, unknown>>;
 
-/** @param columns Of CSV; none if a line is a destination. */
+/** @param columns Of CSV; empty if a line is a destination. */
 function valuesOf(text: string, columns: readonly string[] | undefined, separator: CsvSeparator): Values {
   if (columns?.length === 0) return { dst: withoutComment(text) };
   return columns ? csvValues(cellsOf(text, separator), columns) : jsonObjectOf(text, WANTED);
 }
 
-/**
- * Reads one query.
- *
- * @param read Gives the values of its line; may throw a UserError.
- * @param options See {@link readQueries}.
- */
+/** Reads one query. @param read Gives the values of its line; may throw a UserError. */
 export function queryOf(
   line: number,
   read: () => Values,
@@ -170,7 +162,7 @@ function headerOf(text: string, path: string, isList: boolean): string[] {
   );
 }
 
-/** The separator of a header, which has no other one in a name. */
+/** The separator of a header, none of whose names contains another one. */
 function separatorOf(header: string): CsvSeparator {
   return header.includes(";") ? ";" : header.includes("\t") ? "\t" : ",";
 }

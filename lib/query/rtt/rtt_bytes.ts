@@ -2,11 +2,14 @@
  * The canonical RTT codes as the model writes them, byte 1 and then byte 2: their probabilities from those of the
  * bytes.
  *
- * The model may give mass to bytes that make no canonical code; it is left out and the rest is renormalised, byte
- * by byte. With a pool the model's codes have a share of the mass, and simple forecasts the rest. Last, the codes below
- * what light needs are left out, and the rest is renormalised: of the first byte in which that limit lies the model's mass
- * is cut as the simple forecasts' is, so that no more bytes have to be asked for. All that says something of a result goes
- * through this module, so no two answers of a model contradict each other.
+ * Mass of bytes that make no canonical code is left out and the rest renormalised, byte by byte. With a pool the
+ * model's
+ * codes have a share of the mass, and simple forecasts the rest. Last, codes below what light needs are left out and
+ * the
+ * rest renormalised: in the first byte that contains the limit, the model's mass is cut as the simple forecasts' is,
+ * so that
+ * no more bytes have to be asked for. All answers about results go through this module, so none contradict each
+ * other.
  *
  * @module
  */
@@ -19,7 +22,7 @@ import { rowOf } from "../decoder_rows.ts";
 import { requirePossible } from "../possible.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
-/** The first bytes of canonical RTT codes, ascending: 132 of them. */
+/** The 132 first bytes of canonical RTT codes, ascending. */
 export const FIRST_BYTES: readonly number[] = [
   ...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8)),
 ];
@@ -30,7 +33,7 @@ const OUTCOMES = [RTT_START, FAILED];
 const SECOND_BYTES: number[][] = Array.from({ length: 256 }, () => []);
 for (const code of CANONICAL_RTT_CODES) SECOND_BYTES[code >> 8].push(code & 255);
 
-/** The second bytes that complete a first byte to a canonical code, ascending; none if it begins no such code. */
+/** The second bytes that complete a first byte to a canonical code, ascending. */
 export function secondBytesOf(byte1: number): readonly number[] {
   return SECOND_BYTES[byte1];
 }
@@ -41,7 +44,7 @@ export const FIRST_INDEXES: readonly number[] = [
   NUM_CODES,
 ];
 
-/** How many codes of a first byte are below the floor. @param place Of the byte among {@link FIRST_BYTES}. */
+/** The number of a first byte's codes below the floor. @param place Of the byte among {@link FIRST_BYTES}. */
 function numBelow(place: number, pool: PooledForecast | undefined): number {
   return Math.max(
     0,
@@ -49,12 +52,12 @@ function numBelow(place: number, pool: PooledForecast | undefined): number {
   );
 }
 
-/** The simple forecasts' mass of codes that are not below the floor. */
+/** The simple forecasts' mass of codes above the floor. */
 function massFromFloor(pool: PooledForecast, first: number, end: number): number {
   return end > pool.begin ? pool.massBetween(Math.max(first, pool.begin), end) : 0;
 }
 
-/** The share of a first byte's mass that is not below the floor. */
+/** The share of a first byte's mass above the floor. */
 function shareFromFloor(place: number, pool: PooledForecast): number {
   const below = numBelow(place, pool);
   if (below === 0) return 1;
@@ -64,17 +67,13 @@ function shareFromFloor(place: number, pool: PooledForecast): number {
   return whole > 0 ? pool.massBetween(pool.begin, end) / whole : (end - pool.begin) / (end - first);
 }
 
-/**
- * The mixture's mass that is not below the floor, by which all else is divided; 1 without a floor.
- *
- * @param masses From {@link firstByteMasses}.
- */
+/** The mixture's mass above the floor, by which all else is divided. @param masses From {@link firstByteMasses}. */
 export function massOf(masses: Float64Array, pool: PooledForecast | undefined): number {
   if (!pool?.begin) return 1;
   return masses.reduce((sum, mass) => sum + mass, massFromFloor(pool, 0, NUM_CODES));
 }
 
-/** Leaves out what is below the floor. @returns The mass of the others, by which they are divided; 1 without a floor. */
+/** Leaves out what is below the floor. @returns The mass of the rest. */
 function applyFloor(probabilities: Float64Array, pool: PooledForecast | undefined): number {
   if (!pool?.begin) return 1;
   let mass = 0;
@@ -86,10 +85,9 @@ function applyFloor(probabilities: Float64Array, pool: PooledForecast | undefine
 }
 
 /**
- * P(first byte) that the model adds to the distribution, before it is divided by {@link massOf}: without a pool all of it.
+ * P(first byte) that the model adds to the distribution, before it is divided by {@link massOf}.
  *
  * @param first Log-probabilities after `RttStart`, (V) nats.
- * @returns (first bytes).
  */
 export function firstByteMasses(first: Float32Array, pool: PooledForecast | undefined): Float64Array {
   const { probabilities } = restricted(first, FIRST_BYTES);
@@ -101,10 +99,8 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
 }
 
 /**
- * P(second byte | first byte), of those that are not below the floor.
- *
- * @param second Log-probabilities after the first byte.
- * @param place Of the first byte among {@link FIRST_BYTES}.
+ * P(second byte
+ * first byte) above the floor. @param place Of the first byte among {@link FIRST_BYTES}.
  */
 function secondByteMasses(
   second: Float32Array,
@@ -132,17 +128,18 @@ export interface RttLogProbabilities {
   readonly outcome: Float32Array;
   /** After `RttStart`: byte 1. */
   readonly first: Float32Array;
-  /** The places of the {@link FIRST_BYTES} that have their second bytes below, ascending. */
+  /** The places of the {@link FIRST_BYTES} whose second bytes are in `seconds`, ascending. */
   readonly expanded: readonly number[];
   /** After each expanded first byte: byte 2, (expanded, V). */
   readonly seconds: Float32Array;
 }
 
 /**
- * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1 that is
- * not expanded is spread evenly over its codes.
+ * The distribution of the result: P(byte 1) P(byte 2
+ * byte 1) for every canonical code. The mass of a byte 1 that is not
+ * expanded is spread evenly over its codes.
  *
- * @param options `arrays`: the memory of the result; `pool`: what is known besides the model, if that is to count.
+ * @param options `arrays`: the memory of the result; `pool`: the simple forecast, if it counts.
  */
 export function distributionOf(
   given: RttLogProbabilities,
@@ -168,7 +165,6 @@ export function distributionOf(
     } else {
       canonicalMass += ofModel;
       spreadMass += p1;
-      // All of it is above the floor.
       const numLeft = numSeconds - numBelow(i, pool);
       probabilities.fill(0, at, at + numSeconds - numLeft);
       probabilities.fill(p1 / numLeft, at + numSeconds - numLeft, at += numSeconds);
@@ -184,34 +180,24 @@ export function distributionOf(
   });
 }
 
-/**
- * P(no reply) among what a result begins with.
- *
- * @param outcome Log-probabilities where it begins.
- * @param pool See {@link distributionOf}.
- */
+/** P(no reply). @param outcome Log-probabilities where the result begins. */
 export function failureProbability(outcome: Float32Array, pool: PooledForecast | undefined): number {
   const ofModel = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
   return requirePossible("P(no reply)", pool?.failureProbability(ofModel) ?? ofModel);
 }
 
-/**
- * ln P(no reply) or ln P(a reply) of a pool, nats.
- *
- * @param ofModel The same of the model.
- */
+/** ln P(no reply) or ln P(a reply) with a pool, nats. @param ofModel The same without it. */
 export function pooledOutcome(isFailed: boolean, pool: PooledForecast, ofModel: number): number {
   const pFailed = pool.failureProbability(isFailed ? Math.exp(ofModel) : -Math.expm1(ofModel));
   return logOf("P(no reply)", isFailed ? pFailed : 1 - pFailed);
 }
 
 /**
- * ln P(result) of what can be said, nats: no reply, or a canonical RTT code. The same probability as in
- * {@link distributionOf}, in logarithms, so that none is too small.
+ * ln P(result), nats: the probability in {@link distributionOf} as a logarithm, so that none is too small.
  *
  * @param rttCode A canonical code; null: no reply.
- * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1, (V) each.
- * @param pool See {@link distributionOf}.
+ * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1, (V)
+ *   each.
  */
 export function resultLogProbability(
   rttCode: number | null,
@@ -238,12 +224,12 @@ export function resultLogProbability(
   return ofOutcome + ofCode;
 }
 
-/** The tokens of first bytes that the model may give mass to in a pool. */
+/** The tokens of first bytes to which the model may give mass in a pool. */
 export function firstTokens({ end }: PooledForecast): readonly number[] {
   return FIRST_TOKENS.filter((_, i) => FIRST_INDEXES[i] < end);
 }
 
-/** The tokens of second bytes that are not below the floor; all where none is not. */
+/** The tokens of second bytes above the floor; all if there are none. */
 export function secondTokens(byte1: number, pool: PooledForecast | undefined): readonly number[] {
   const tokens = SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte);
   const below = numBelow(FIRST_BYTES.indexOf(byte1), pool);
@@ -251,10 +237,12 @@ export function secondTokens(byte1: number, pool: PooledForecast | undefined): r
 }
 
 /**
- * ln P(first byte | a reply) and ln P(code | a reply) of a pool, nats.
+ * ln P(first byte
+ * a reply) and ln P(code
+ * a reply) with a pool, nats.
  *
- * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte after it among
- *   {@link secondTokens}, by the model; `mass`: see {@link massOf}.
+ * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte among
+ * {@link secondTokens}; `mass`: see {@link massOf}.
  */
 export function pooledLogProbabilities(
   rttCode: number,
@@ -272,19 +260,17 @@ export function pooledLogProbabilities(
   };
 }
 
-/** The logarithm of a probability, nats. @param name See {@link requirePossible}. */
 function logOf(name: string, probability: number): number {
   return Math.log(Math.min(1, requirePossible(name, probability)));
 }
 
 /**
- * The mass of a range of codes given a reply: the same as in {@link distributionOf}, at the cost of the first bytes in
+ * P(code below a range) and P(code in it) given a reply: as in {@link distributionOf}, at the cost of the first bytes
+ * in
  * which the range begins and ends.
  *
  * @param range The least and the greatest code, both included.
  * @param given Log-probabilities after `RttStart`, and after it and byte 1 of either code, (V) each.
- * @param pool See {@link distributionOf}.
- * @returns P(code below the range), and P(code in the range).
  */
 export function rangeMass(
   [low, high]: readonly [low: number, high: number],
@@ -320,18 +306,12 @@ export function rangeMass(
   return mass;
 }
 
-/**
- * ln P(token) among the tokens that can stand in its place, nats.
- *
- * @param logP Log-probabilities of all tokens, (V) nats.
- * @param allowed Tokens, `token` among them.
- */
+/** ln P(token) among those allowed, nats. @param logP Log-probabilities of all tokens, (V) nats. */
 export function restrictedLogProbability(
   logP: Float32Array,
   token: number,
   allowed: readonly number[],
 ): number {
-  // Relative to the greatest: all of them together may have less mass than the least number.
   let greatest = -Infinity;
   for (const each of allowed) greatest = Math.max(greatest, logP[each]);
   let mass = 0;
@@ -343,8 +323,7 @@ export function restrictedLogProbability(
  * The likeliest first bytes, as many as leave out at most a given mass.
  *
  * @param first Log-probabilities after `RttStart`.
- * @param options `maxSpreadMass`: the mass that may be left out; `code`: one whose first byte is wanted in any case; `pool`:
- *   see {@link distributionOf}.
+ * @param options `code`: one whose first byte is wanted in any case.
  * @returns Their places among {@link FIRST_BYTES}, ascending.
  */
 export function likelyFirstBytes(
@@ -373,16 +352,16 @@ export function likelyFirstBytes(
   return [...chosen].sort((a, b) => a - b);
 }
 
-/** Mass by which two ways to add up a distribution may differ. */
+/** The most by which two ways to add up a distribution differ. */
 const ROUNDING = 1e-9;
 
 /**
- * The first bytes in which quantiles of the distribution lie, at most two of each: where the rounding of sums leaves two
- * to choose from. With these continued, {@link distributionOf} has the exact quantiles.
+ * The first bytes in which quantiles of the distribution lie; with these continued {@link distributionOf} has the
+ * exact
+ * quantiles. Two of a level if the rounding of sums leaves a choice.
  *
  * @param first Log-probabilities after `RttStart`.
  * @param levels From 0 to 1.
- * @param pool See {@link distributionOf}.
  * @returns Their places among {@link FIRST_BYTES}, ascending.
  */
 export function firstBytesOfQuantiles(
@@ -407,7 +386,7 @@ export function firstBytesOfQuantiles(
   return [...chosen].sort((a, b) => a - b);
 }
 
-/** P over the given bytes only, renormalised, and the mass the model gave to them. @param logP (V) nats. */
+/** P over the given bytes only, renormalised, and their mass. @param logP (V) nats. */
 export function restricted(
   logP: Float32Array,
   bytes: readonly number[],
@@ -416,7 +395,7 @@ export function restricted(
   return { mass: restrictInto(probabilities, logP, bytes), probabilities };
 }
 
-/** As {@link restricted}, into an array of as many elements. @returns The mass. */
+/** As {@link restricted}, into an array. @returns The mass. */
 function restrictInto(probabilities: Float64Array, logP: Float32Array, bytes: readonly number[]): number {
   let mass = 0;
   for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);

@@ -1,8 +1,8 @@
 /**
  * An exact predictive distribution of the RTT: a probability for every canonical RTT code, and of failure.
  *
- * The two RTT bytes have 33,791 canonical codes (vocabulary v2), so nothing is sampled: the model gives
- * P(byte 1) and P(byte 2 | byte 1) for all of them.
+ * The two RTT bytes have 33,791 canonical codes, so nothing is sampled: the model gives P(byte 1) and P(byte 2
+ * byte 1).
  *
  * @module
  */
@@ -20,12 +20,12 @@ import {
 export const RTTS_MS: Float64Array = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
 
 /**
- * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: none waits longer for a reply than a
- * minute. Linux ping waits 10 s for the last one (MAXWAIT of iputils), RIPE Atlas 60 s at most (`response_timeout`).
+ * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: none waits longer than a minute.
+ * Linux
+ * ping waits 10 s for the last reply (MAXWAIT of iputils), RIPE Atlas 60 s at most (`response_timeout`).
  */
 export const MAX_PING_RTT_MS = 60_000;
 
-/** How many of `RTTS_MS` are no longer. */
 const NUM_PING_RTTS = RTTS_MS.findIndex((rttMs) => rttMs > MAX_PING_RTT_MS);
 
 /** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
@@ -38,18 +38,18 @@ export interface HistogramBar {
   probability: number;
 }
 
-/** How much longer the last RTT of an interval is than its first, at most, where the likeliest is looked for. */
+/** The width of the intervals among which the likeliest is looked for. */
 const INTERVAL_WIDTH = 0.01;
 
 /** The RTT that more replies are near than any other. */
 export interface LikeliestRtt {
-  /** It, ms. */
+  /** The RTT, ms. */
   readonly rttMs: number;
   /** P(the interval a hundredth wide in which it lies | a reply came). */
   readonly probability: number;
 }
 
-/** The memory of a distribution, 0.5 MB, for one after the other. */
+/** The memory of a distribution, 0.5 MB, which one after the other may use. */
 export class RttArrays {
   /** P(RTT code | a reply came), by the code's index. */
   readonly probabilities: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
@@ -61,21 +61,18 @@ export class RttArrays {
 export class RttDistribution {
   /** Sums of the probabilities up to each code. */
   readonly cumulative: Float64Array;
-  /** The mass that is spread evenly within first bytes. */
+  /** The mass that is spread evenly within first bytes whose second bytes were not asked for. */
   readonly spreadMass: number;
   /** What light needs between the places of both ends, ms; null if that is not known. There is no mass below. */
   readonly floorMs: number | null;
 
   /**
-   * Takes the probabilities as they are; the array is kept, not copied.
+   * Takes the probabilities as they are; the arrays are kept, not copied.
    *
-   * @param pFailed Probability of no reply.
-   * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
-   * @param canonicalMass The mass that the model itself gave to canonical codes before they were
-   *   renormalised; near 1 for a trained model.
-   * @param options `spreadMass`: the mass that is spread evenly within first bytes whose second bytes were not asked for
-   *   (0); `floorMs`: what light needs, below which there is no mass (null: not known); `cumulative`: is overwritten and
-   *   kept, as long as `probabilities`.
+   * @param probabilities P(code
+   * a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
+   * @param canonicalMass The mass that the model itself gave to canonical codes; near 1 for a trained model.
+   * @param options `spreadMass` (0) and `floorMs` (null): see the fields; `cumulative`: is overwritten.
    * @throws {UserError} If the probabilities are not possible.
    */
   constructor(
@@ -104,15 +101,13 @@ export class RttDistribution {
     requirePossible("the sum of P(RTT)", sum, 1);
   }
 
-  /** The same in memory of its own, 0.5 MB: of one that is valid for the length of a call only. */
+  /** The same in memory of its own, 0.5 MB. */
   copy(): RttDistribution {
     const { pFailed, probabilities, canonicalMass, spreadMass, floorMs } = this;
     return new RttDistribution(pFailed, probabilities.slice(), canonicalMass, { spreadMass, floorMs });
   }
 
-  /**
-   * The mean RTT of the replies that a ping tool can report, up to {@link MAX_PING_RTT_MS}; that limit where none is.
-   */
+  /** The mean RTT of the replies up to {@link MAX_PING_RTT_MS}; that limit if there are none. */
   get meanMs(): number {
     const within = this.withinPingLimit;
     if (within === 0) return MAX_PING_RTT_MS;
@@ -126,12 +121,18 @@ export class RttDistribution {
     return this.cumulative[NUM_PING_RTTS - 1];
   }
 
-  /** P(the RTT has the code of `rttMs` | a reply came): the mass of one bucket, for RTTs rounded as files have them. */
+  /**
+   * P(the RTT has the code of `rttMs`
+   * a reply came).
+   */
   probabilityOf(rttMs: number): number {
     return this.probabilities[this.indexOf(rttMs)];
   }
 
-  /** P(RTT <= rttMs | a reply came), counting the whole bucket that holds `rttMs`. */
+  /**
+   * P(RTT <= rttMs
+   * a reply came), with the whole bucket that holds `rttMs`.
+   */
   cdf(rttMs: number): number {
     return this.cumulative[this.indexOf(rttMs)];
   }
@@ -142,10 +143,8 @@ export class RttDistribution {
   }
 
   /**
-   * The smallest RTT (ms, as its code is read) that is reached with probability `q` given a reply.
-   *
-   * @param q From 0 to 1.
-   * @throws {RangeError} If q is outside.
+   * The smallest RTT, ms, that is reached with probability `q` given a reply. @throws {RangeError} If q is not in [0,
+   * 1].
    */
   quantileMs(q: number): number {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: expected 0 to 1`);
@@ -153,13 +152,13 @@ export class RttDistribution {
   }
 
   /**
-   * The RTT that more replies are near than any other: the median of what lies in the likeliest of all intervals that
-   * are a hundredth wide.
+   * The RTT that more replies are near than any other: the median of the likeliest interval a hundredth wide.
    *
-   * Where {@link quantileMs} of 0.5 is the guess with the least mean absolute error, the middle of that interval is the
-   * one that is right to half a percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011),
-   * on the zero-one score and modal intervals); the median inside is less than that away from it, and at the value
-   * itself where a single one has the mass.
+   * {@link quantileMs} of 0.5 is the guess with the least mean absolute error. The middle of that interval is right
+   * to half a
+   * percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011), on the zero-one score and
+   * modal
+   * intervals); its median is close to the middle, and is the value itself if a single one has the mass.
    */
   likeliest(): LikeliestRtt {
     let best = 0;
@@ -179,11 +178,9 @@ export class RttDistribution {
   }
 
   /**
-   * The distribution as bars of equal width on a logarithmic axis, from its 0.5 % to its 99.5 % quantile.
-   *
-   * The mass outside is left out; a bar shares a code's mass in proportion to their overlap.
-   *
-   * @param numBars How many bars, at least 1.
+   * The distribution as bars of equal width on a logarithmic axis, from its 0.5 % to its 99.5 % quantile. A bar
+   * shares a
+   * code's mass in proportion to their overlap.
    */
   histogram(numBars: number): HistogramBar[] {
     const low = Math.log(this.quantileMs(0.005) * 0.999);
@@ -200,7 +197,7 @@ export class RttDistribution {
     return bars;
   }
 
-  /** The smallest RTT up to which there is so much mass, ms. */
+  /** The smallest RTT, ms, with at least a mass up to it. */
   #rttReaching(mass: number): number {
     const least = Math.max(mass, Number.MIN_VALUE);
     return RTTS_MS[Math.min(lowerBound(this.cumulative, least), RTTS_MS.length - 1)];

@@ -1,8 +1,4 @@
-/**
- * RTT distributions of many prompts on a model's decoders: whole, or of the likeliest first bytes only.
- *
- * @module
- */
+/** RTT distributions of many prompts: whole, or of the likeliest first bytes only. @module */
 import type { TimedRtt } from "../../model/pair_history.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
@@ -12,7 +8,7 @@ import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
-/** Arrays of the current distribution, and of the same one without its floor; nothing keeps them for later. */
+/** Arrays of the current distribution, and of the same one without its floor. */
 const [arrays, arraysWithoutFloor] = [new RttArrays(), new RttArrays()];
 /** The longest tail of a prompt that is read step by step: an IPv4 address and `RttStart`. */
 const MAX_TAIL = 6;
@@ -22,29 +18,28 @@ const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 export interface AskedRtts {
   /** Sequences that end with the role of an RTT. */
   readonly prompts: readonly Uint16Array[];
-  /** The newest RTTs of their pairs, oldest first, where they are not those in the prompts. */
+  /** The newest RTTs of their pairs, oldest first, if they are not those in the prompts. */
   readonly recents: readonly (readonly TimedRtt[] | undefined)[];
   /** The simple forecast of each, in a model with a pool. */
   readonly poolOf: (index: number) => PooledForecast | undefined;
 }
 
-/** The first bytes to continue. The mass of the others is spread evenly within each of them. */
+/** Which first bytes to continue. The mass of each other one is spread evenly within it. */
 export type LikelyOptions = {
-  /** The likeliest, but for so much mass together. */
+  /** Mass of the first bytes that are not continued, at most; the likeliest are. */
   readonly maxSpreadMass: number;
   /** The RTT code of each prompt whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
   /** Whether the same holds of the distributions without floors (false). */
   readonly withoutFloors?: boolean;
 } | {
-  /** Those in which these quantiles of each prompt lie, from 0 to 1: these are exact, as is P(no reply). */
+  /** Those in which these quantiles of each prompt lie, which are exact then, as is P(no reply). */
   readonly quantilesOfEach: readonly (readonly number[])[];
 };
 
 /**
- * Gets a distribution, which is valid until it returns.
- *
- * @param withoutFloor Computes the same with the mass that is faster than light; valid as long.
+ * Gets a distribution, which is valid until it returns. @param withoutFloor Computes it with what is faster than
+ * light.
  */
 export type TakeDistribution = (
   distribution: RttDistribution,
@@ -53,10 +48,7 @@ export type TakeDistribution = (
 ) => void;
 
 /**
- * Computes distributions.
- *
- * @param take Gets them in the order of the prompts.
- * @param likely Continues only the likeliest first bytes (default: all, which is exact).
+ * Computes distributions, in the order of the prompts. @param likely What to continue (default: all, which is exact).
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
@@ -119,7 +111,7 @@ export async function rttDistributions(
 interface ReadPrompts {
   /** Log-probabilities that are read back. */
   readonly ends: Promise<Float32Array[]>;
-  /** Of them, those where the result of a prompt begins, and after `RttStart`. */
+  /** The rows of a prompt among them: where its result begins, and after `RttStart`. */
   rowsOf(ends: readonly Float32Array[], prompt: number): { outcome: Float32Array; first: Float32Array };
   /** Continues each prompt by some tokens. @returns Log-probabilities, and the first row of each prompt. */
   step(tokens: readonly (readonly number[])[]): { logP: Promise<Float32Array>; firstRows: number[] };
@@ -143,7 +135,8 @@ function readWhole(
 }
 
 /**
- * Reads what prompts begin with once, and then their last tokens step by step, once for all that are the same so far: from a
+ * Reads what prompts begin with once, and then their last tokens step by step, once for all that are equal so far.
+ * From a
  * source to many destinations that is a quarter of the tokens.
  */
 function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: number): ReadPrompts {
@@ -178,7 +171,9 @@ function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: nu
   };
 }
 
-/** The tokens of each prompt from the asked destination on; undefined if their numbers differ, or are too many for steps. */
+/**
+ * The number of each prompt's tokens from the destination on; undefined if they differ, or are too many for steps.
+ */
 function tailOf(prompts: readonly Uint16Array[]): number | undefined {
   if (prompts.length < 2) return undefined;
   const lengths = prompts.map((prompt) =>

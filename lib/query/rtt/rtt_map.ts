@@ -1,7 +1,6 @@
 /**
- * The RTTs from one source to everywhere: to each country, and to each cell of latitudes and longitudes in a country. Some
- * prefixes stand for each place, weighted as `PlaceIndex` does, and in each an address that the model draws, as for
- * `query rtt`.
+ * The RTTs from one source to each country, and to each cell of latitudes and longitudes in a country. Some prefixes
+ * represent a place, weighted as `PlaceIndex` does, and the model draws an address in each, as for `query rtt`.
  *
  * @module
  */
@@ -32,13 +31,13 @@ import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 /** The places of a map: whole countries, or cells in them. */
 export type MapLevel = "country" | "cell";
 
-/** Cells are around the multiples of so many degrees. */
+/** Cells are around the multiples of this. */
 const MAP_CELL_DEGREES = 2.5;
-/** Prefixes that stand for a place, at most. */
+/** The most prefixes that represent a place. */
 const MAX_PREFIXES: Readonly<Record<MapLevel, number>> = { country: 8, cell: 2 };
-/** Addresses that are drawn for a source that is a prefix or a place. */
+/** Addresses that are drawn from a source that is a prefix or a place. */
 const NUM_SOURCES = 4;
-/** The mass that may be spread evenly within first bytes of RTT codes, of which each has RTTs that differ by up to 13 %. */
+/** The mass that may be spread evenly within first bytes, each with RTTs that differ by up to 13 %. */
 const MAX_SPREAD_MASS = 0.05;
 /** Pairs that are asked for together: two of the decoder's largest groups of whole distributions. */
 const PAIRS_PER_PART = 124;
@@ -79,18 +78,18 @@ export interface MapArea extends
   readonly prefixes: readonly PlacePrefix[];
 }
 
-/** When a map is of: Unix seconds or any time, and the measurements made before, oldest first. */
+/** The time of a map, and the measurements made before, oldest first. */
 export type MapMoment = Pick<RttQuery, "timeS" | "context">;
 
-/** From where. */
+/** The source of a map. */
 export interface MapOrigin {
-  /** Addresses that stand for it, equally; all of one IP version. */
+  /** Addresses that represent it equally, of one IP version. */
   readonly sources: readonly Uint8Array[];
-  /** When, and after which measurements. */
+  /** The time and context. */
   readonly asked: MapMoment;
   /** Whether it is a place. */
   readonly isPlace: boolean;
-  /** Of the first of them, if the model knows it. */
+  /** The position of the first of them, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
@@ -109,17 +108,12 @@ export class RttMaps {
     this.#index = model.places;
   }
 
-  /**
-   * Reads the source of a map.
-   *
-   * @param text An address, a prefix, or a place as {@link PlaceIndex} finds it.
-   * @throws {UserError} If it cannot be read as one.
-   */
+  /** Reads the source of a map: an address, a prefix or a place. @throws {UserError} If it cannot be read as one. */
   source(text: string): IpPrefix {
     return parseEnds(text, text, this.#index).source;
   }
 
-  /** The addresses that represent a source. @param asked See {@link MapOrigin} (any time, nothing before). */
+  /** The addresses that represent a source. @param asked The time and context (any time, nothing before). */
   async origin(source: IpPrefix, asked: MapMoment = { timeS: null, context: [] }): Promise<MapOrigin> {
     const drawn = await drawSources(this.model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
     const sources = drawn.map(({ source }) => source);
@@ -134,9 +128,8 @@ export class RttMaps {
   }
 
   /**
-   * The places of a map, those with the most networks first.
+   * The places of a map for sources of the same IP version, those with the most networks first.
    *
-   * @param source Of the same IP version.
    * @throws {UserError} If there are none.
    */
   areas(level: MapLevel, source: IpPrefix): readonly MapArea[] {
@@ -187,7 +180,7 @@ export class RttMaps {
     });
   }
 
-  /** How many measured addresses are in each group of sites; addresses that are not where the databases say count nowhere. */
+  /** Counts measured addresses by group of sites; addresses that are not where the databases say count nowhere. */
   #countKnown(keyOf: (site: Site) => number | undefined, length: 4 | 16): ReadonlyMap<number, number> {
     const { table } = this.#index;
     const counts = new Map<number, number>();
@@ -205,12 +198,7 @@ export class RttMaps {
     return counts;
   }
 
-  /**
-   * Asks for the RTTs to places.
-   *
-   * @param areas See {@link areas}, for addresses of the origin's IP version.
-   * @returns Of each place in order, as parts are done.
-   */
+  /** The RTTs to places, in order, as parts are done. @param areas For addresses of the origin's IP version. */
   async *rtts(areas: readonly MapArea[], { sources, asked, isPlace }: MapOrigin): AsyncGenerator<MapRtt> {
     const tables = tablesOf(this.model.trainingData);
     const src = sources.filter((source) => tables.some((known) => known.indexOf(source) >= 0)).length;
@@ -226,19 +214,19 @@ export class RttMaps {
   }
 }
 
-/** A pair that stands for a place. */
+/** A pair that represents a place. */
 interface AskedPair extends Omit<PlacePrefix, "share"> {
   readonly area: MapArea;
   readonly source: Uint8Array;
-  /** The number of its draw among those of its place. */
+  /** Its number among the pairs of the place. */
   readonly index: number;
-  /** All of a place are 1 together. */
+  /** The weights of a place add up to 1. */
   readonly weight: number;
   /** Whether it is the last one of its place. */
   readonly isLast: boolean;
 }
 
-/** Each prefix of the place with some source, and each source with some prefix. */
+/** Pairs each prefix of the place with a source, and each source with a prefix. */
 function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
   const { prefixes } = area;
   const rounds = Math.ceil(sources.length / prefixes.length);
@@ -250,7 +238,7 @@ function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
   });
 }
 
-/** Pairs of addresses that stand for them. */
+/** Draws a destination for each pair. */
 async function queriesOf(
   model: PingModel,
   pairs: readonly AskedPair[],
@@ -271,7 +259,7 @@ async function rttsOf(
   asked: MapMoment & Pick<RttQuery, "isOfPlaces">,
 ): Promise<Omit<MapRtt, "basis">[]> {
   const answers: Omit<MapRtt, "basis">[] = [];
-  // Of the place at hand: the probabilities of codes and of no reply, by weight.
+  // The probabilities of the current place, by weight: of codes and of no reply.
   const { probabilities, cumulative } = new RttArrays();
   let [pReply, pFailed] = [0, 0];
   await model.likelyRttDistributions(

@@ -1,7 +1,5 @@
 /**
- * The RTTs from some nodes to others as numbers: exact quantiles, P(no reply) and samples of each pair, block by block.
- *
- * @module
+ * The RTTs from some nodes to others: exact quantiles, P(no reply) and samples of each pair, block by block. @module
  */
 import { UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
@@ -13,7 +11,7 @@ import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } f
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 
-/** Nodes of a matrix that are read: what is asked for is in `destination`. */
+/** A node of a matrix, as the destination of a question. */
 export interface MatrixNode extends FileQuery {
   /** The name to show beside it. */
   readonly name?: string | undefined;
@@ -29,7 +27,7 @@ export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
   readonly timeS: number | null;
   /** Besides the median, from 0 to 1. */
   readonly quantiles: readonly number[];
-  /** How many RTTs are drawn of each pair; by the pair and the seed alone. */
+  /** The number of RTTs to draw of each pair; they depend on the pair and the seed alone. */
   readonly numSamples: number;
 }
 
@@ -60,16 +58,12 @@ export class RttMatrix {
   readonly numCells: number;
   /** How many of them are of two nodes. */
   readonly numPairs: number;
-  /** Cells of a block, which does not depend on what of the matrix was computed before. */
+  /** Cells of a block, whatever was computed before. */
   readonly blockCells: number;
   /** The numbers of a cell: the median, P(no reply), the quantiles, the samples; all NaN of a node with itself. */
   readonly width: number;
 
-  /**
-   * Checks what is asked.
-   *
-   * @throws {UserError} If nodes are of different IP versions, or the context cannot stand before what is asked.
-   */
+  /** Checks what is asked. @throws {UserError} If a pair of the first row or column cannot be answered. */
   constructor(readonly model: PingModel, readonly options: MatrixOptions) {
     const { nodes, destinations, quantiles, numSamples } = options;
     this.numCells = nodes.length * destinations.length;
@@ -83,12 +77,7 @@ export class RttMatrix {
     for (const cell of [...firstRow, ...firstColumn]) this.#requireAnswerable(cell);
   }
 
-  /**
-   * The numbers of cells, (cells, width).
-   *
-   * @param first The first of a block.
-   * @throws {UserError} If the model cannot answer a pair.
-   */
+  /** The numbers of a block's cells, (cells, width). @throws {UserError} If the model cannot answer a pair. */
   async block(first: number): Promise<Float64Array> {
     const { options, width } = this;
     const end = Math.min(this.numCells, first + this.blockCells);
@@ -114,7 +103,10 @@ export class RttMatrix {
     return numbers;
   }
 
-  /** Two numbers from 0 to 1 for each sample: no reply if `reply` is below its probability, else the RTT of the `level`. */
+  /**
+   * Two numbers from 0 to 1 for each sample: no reply if `reply` is below its probability, else the RTT at the
+   * `level`.
+   */
   #drawsOf({ source, destination }: ParsedQuestion): { reply: number; level: number }[] {
     const { numSamples, seed = 0 } = this.options;
     if (numSamples === 0) return [];
@@ -196,9 +188,9 @@ function keyOf({ destination }: MatrixNode): string {
 }
 
 /**
- * The nodes of a matrix, as destinations whose source is not said.
+ * The nodes of a matrix.
  *
- * @param counted The unit of a node's `line`, for errors. @param names The names of addresses.
+ * @param counted The unit of a node's `line`, for errors.
  * @throws {UserError} If one cannot be read or comes again, or there are none.
  */
 export async function matrixNodes(

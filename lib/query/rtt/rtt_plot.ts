@@ -1,15 +1,11 @@
-/**
- * The distribution of an RTT as a picture: its density on a logarithmic axis, with quantiles marked.
- *
- * @module
- */
+/** The distribution of an RTT as a picture: its density on a logarithmic axis, with quantiles marked. @module */
 import { formatMs } from "../../base/text.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
 const NUM_BARS = 160;
 
-/** The parts of the picture besides the density. */
+/** The texts and marks of the picture. */
 export interface RttPlotOptions {
   /** Between what, such as `192.0.2.1 -> 198.51.100.7`. */
   readonly title: string;
@@ -19,11 +15,7 @@ export interface RttPlotOptions {
   readonly quantiles: readonly number[];
 }
 
-/**
- * Draws a distribution from its 0.5 % to its 99.5 % quantile.
- *
- * @returns SVG; the same text for the same distribution.
- */
+/** Draws a distribution from its 0.5 % to its 99.5 % quantile as SVG. */
 export async function plotRttDistribution(
   distribution: RttDistribution,
   options: RttPlotOptions,

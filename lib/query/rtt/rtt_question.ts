@@ -1,8 +1,4 @@
-/**
- * A question for an RTT as people write it: addresses or prefixes as text, a time, recent measurements.
- *
- * @module
- */
+/** A question for an RTT as people write it: ends as text, a time, recent measurements. @module */
 import { shortened, UserError } from "../../base/errors.ts";
 import { isRtt } from "../../data/formats/batch.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
@@ -65,7 +61,7 @@ type Values = Partial<Record<string, unknown>>;
  * Reads a question.
  *
  * @param values An {@link RttQuestion}, or what stands for one in a file.
- * @param places Those that it may name; undefined if the model has none.
+ * @param places What it may name; undefined if the model has no places.
  * @throws {UserError} If it is invalid.
  */
 export function parseQuestion(
@@ -78,9 +74,8 @@ export function parseQuestion(
 }
 
 /**
- * Reads a source and a destination.
+ * Reads a source and a destination. Notes are values that were not taken literally, for people.
  *
- * @returns `notes`: what was not taken literally, for people.
  * @throws {UserError} If one is invalid, or a place has no address of the other's IP version.
  */
 export function parseEnds(
@@ -112,22 +107,13 @@ export function parseEnds(
   return both(have(4) || !have(16) ? 4 : 16);
 }
 
-/**
- * Reads where addresses are to lie: a prefix or a place.
- *
- * @returns Whether an address does.
- * @throws {UserError} If it is invalid.
- */
+/** Reads a prefix or place. @returns Whether an address lies in it. @throws {UserError} If it is invalid. */
 export function parseWithin(text: unknown, places: PlaceIndex | undefined): (address: Uint8Array) => boolean {
   const end = endOf("within", text, places, []);
   return (address) => "bytes" in end ? prefixContains(end, address) : places?.has(end, address) ?? false;
 }
 
-/**
- * Reads a question between two addresses.
- *
- * @throws {UserError} If it is invalid, or about prefixes.
- */
+/** Reads a question between two addresses. @throws {UserError} If it is invalid, or about prefixes. */
 export function parseAddressQuestion(question: RttQuestion): RttQuery {
   const { source, destination, timeS, context } = parsePrefixQuestion(question);
   for (const prefix of [source, destination]) {
@@ -153,12 +139,12 @@ function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Valu
   throw new UserError(`found ${shortened(unknown)}, expected only ${fields.join(", ")}`);
 }
 
-/** Whether a text that names an end is read as an address or prefix, and not as a place. */
+/** Whether a text is read as an address or prefix, and not as a place. */
 export function isMeantAsPrefix(text: string): boolean {
   return /^[\d.]+$|^[^,]*[:/][^,]*$/.test(text.trim());
 }
 
-/** An end: a prefix, or a place whose IP version is open. */
+/** A prefix, or a place whose IP version is open. */
 function endOf(
   name: string,
   value: unknown,
@@ -208,7 +194,7 @@ function textOf(name: string, value: unknown, wanted: string): string {
 }
 
 /**
- * Reads a point in time of the years that measurements may have, 1990 to 2099.
+ * Reads a time of the years that measurements may have, 1990 to 2099.
  *
  * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix seconds.
  * @returns Unix seconds, or what is wrong with the text, for people.
@@ -248,12 +234,7 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
   return inOrder(measurements, notes);
 }
 
-/**
- * Reads a measurement.
- *
- * @param value A {@link QuestionMeasurement}, or what stands for one in a file.
- * @throws {UserError} If it is invalid.
- */
+/** Reads a {@link QuestionMeasurement}, or what stands for one in a file. @throws {UserError} If it is invalid. */
 export function parseMeasurement(value: unknown): TokenMeasurement {
   if (typeof value !== "object" || value === null) {
     throw new UserError("found no JSON object, expected one with src, dst, time and rtt");

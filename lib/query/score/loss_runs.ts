@@ -1,8 +1,4 @@
-/**
- * How surprising it is that the replies of a pair are lost one after the other.
- *
- * @module
- */
+/** How surprising it is that the replies of a pair are lost one after the other. @module */
 
 /** Lost replies that count. In pairs that never reply, small errors of P(no reply) would add up without end. */
 const MAX_LOSSES = 10;
