@@ -1,5 +1,6 @@
 /**
- * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the addresses are
+ * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the addresses
+ * are
  * fitted. Nothing else changes.
  *
  * @module
@@ -32,8 +33,7 @@ export interface AdaptOptions extends Partial<FitOptions> {
   /** Called after each address that coordinates are looked for, with how many are done, and of how many. */
   onLocated?: (done: number, total: number) => void;
   /**
-   * The addresses whose rows may change, as `formatAddress` writes them (default: all of the measurements that training
-   * did not know).
+   * The addresses whose rows may change, as `formatAddress` writes them (default: those that training did not know).
    */
   readonly addresses?: readonly string[];
   /** The rows and nodes of earlier adaptations. */
@@ -62,8 +62,6 @@ export interface Adaptation {
  * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know. If an
  * address is adapted again, its coordinates follow from the new measurements only.
  *
- * @param registry The kernels of the GPU that the fit runs on.
- * @param model The model; its weights do not change.
  * @param measurements In any order. Those without an address that is fitted are ignored.
  * @throws {UserError} If the model has no address embeddings, or the fit fails.
  */
@@ -102,8 +100,7 @@ export async function adapt(
 }
 
 /**
- * The free rows with their new values, the histories of their pairs with the fitted measurements, and the coordinates of
- * located addresses.
+ * The free rows, the histories of their pairs with the fitted measurements, and the coordinates of located addresses.
  */
 function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): EmbeddingUpdate {
   const { width } = config;
@@ -136,8 +133,6 @@ export function requireRows({ config, weights }: RowModel): void {
   );
 }
 
-// A model that is adapted, also repeatedly, and counts what it is adapted to.
-
 /** A model whose rows and coordinates are adapted to measurements. */
 export class AdaptedModel {
   /** The address embeddings that differ from the base's. */
@@ -154,11 +149,7 @@ export class AdaptedModel {
   readonly #counted = new WeakSet<TokenMeasurement>();
 
   /**
-   * Begins with a model.
-   *
-   * @param weights Parameters by name, row-major.
-   * @param options `adapted`: what earlier adaptations changed (nothing); `trainingData`: what it was trained on, and
-   *   adapted to before (not known).
+   * Begins with a model. @param options What earlier adaptations changed, and what it was trained on and adapted to.
    */
   constructor(
     readonly config: ModelConfig,

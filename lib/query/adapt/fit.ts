@@ -1,8 +1,8 @@
 /**
- * Fits address embeddings to measurements by AdamW; all other weights are frozen.
- *
- * The rows that the measurements use are copied into a table of their own, free ones first. So neither memory nor time
- * depends on how many rows the model has.
+ * Fits address embeddings to measurements by AdamW; all other weights are frozen. The rows that the measurements use
+ * are
+ * copied into a table of their own, free ones first, so memory and time do not depend on the number of rows of the
+ * model.
  *
  * @module
  */
@@ -28,8 +28,6 @@ import { AdamWRowsRule } from "../../train/optim/rules.ts";
 import { learningRateFactor, type ScheduleShape } from "../../train/optim/schedule.ts";
 import type { FreeRows, RowModel } from "./free_rows.ts";
 
-// The measurements of a fit as batches, each a context of its own.
-
 /** The most tokens of a sequence: attention over longer ones costs more, shorter ones have more padding. */
 const MAX_SEQUENCE = 128;
 /** The most sequences of a batch. */
@@ -48,18 +46,13 @@ interface FitBatch {
   readonly rows: Uint32Array<ArrayBuffer>;
 }
 
-/** Chooses the size of the batches. @param sequenceLength The model's. */
+/** Chooses the size of the batches. */
 function fitExtent(measurements: readonly TokenMeasurement[], sequenceLength: number): FitExtent {
   const length = Math.min(sequenceLength, MAX_SEQUENCE);
   return { sequenceLength: length, batchSize: Math.min(MAX_BATCH, sequencesOf(measurements, length).length) };
 }
 
-/**
- * Packs measurements.
- *
- * @param measurements Replies only; `timeS` is null if the time is not shown.
- * @throws {UserError} If one does not fit the model's sequence.
- */
+/** Packs replies; `timeS` is null if the time is not shown. @throws {UserError} If one does not fit the sequence. */
 function fitBatches(
   measurements: readonly TokenMeasurement[],
   addressEmbeddings: AddressEmbeddings,
@@ -77,7 +70,6 @@ function fitBatches(
   return batches;
 }
 
-/** Divides measurements into sequences, in order. */
 function sequencesOf(
   measurements: readonly TokenMeasurement[],
   sequenceLength: number,

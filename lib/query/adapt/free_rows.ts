@@ -1,5 +1,6 @@
 /**
- * Which rows a fit may change, and where they start: the rows of the given addresses and of their pairs, but no row that
+ * The rows that a fit may change, and their initial values: rows of the given addresses and of their pairs, but none
+ * that
  * they share with other addresses.
  *
  * @module
@@ -18,7 +19,6 @@ import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 
 /** A row that may change. */
 export interface FreeRow {
-  /** Its number in the model's table. */
   readonly row: number;
   /** Whether training knew it. */
   readonly isKnown: boolean;
@@ -26,7 +26,6 @@ export interface FreeRow {
   readonly start: Float32Array;
 }
 
-/** Rows that a fit may change, and the measurements that it is fitted to. */
 export interface FreeRows {
   /** The model's rows, with those claimed for the addresses. */
   readonly addressEmbeddings: AddressEmbeddings;
@@ -56,7 +55,6 @@ export interface RowModel {
   readonly weights: Tensors;
 }
 
-/** The addresses of measurements, each once, in order of appearance. */
 export function addressesOf(measurements: readonly TokenMeasurement[]): Map<string, Uint8Array> {
   const addresses = measurements.flatMap(({ source, destination }) => [source, destination]);
   return new Map(addresses.map((address) => [formatAddress(address), address]));
@@ -70,11 +68,7 @@ export function usesAddress(
   return addresses.has(formatAddress(source)) || addresses.has(formatAddress(destination));
 }
 
-/**
- * The addresses of measurements that have no row of their own, or one of `rows`.
- *
- * @param rows Address embeddings that training did not know.
- */
+/** The addresses of measurements that have no row of their own, or one of `rows`, which training did not know. */
 export function unknownAddresses(
   model: RowModel,
   measurements: readonly TokenMeasurement[],
@@ -90,9 +84,9 @@ export function unknownAddresses(
 /**
  * Claims rows for addresses and their pairs, and says which rows may change.
  *
- * The row of a whole address may change. Rows of shorter prefixes may not, and none are claimed: other addresses share
- * them, whose answers must stay. A new row of an address starts from the mean of the rows of known addresses in the
- * measurements: those that share the longest prefix with it. New rows of pairs start from 0.
+ * The row of a whole address may change. Rows of shorter prefixes, which other addresses share, may not, and none are
+ * claimed. A new row of an address starts from the mean of the rows of those known addresses in the measurements that
+ * share the longest prefix with it. New rows of pairs start from 0.
  *
  * @param measurements Replies only.
  * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
@@ -175,11 +169,7 @@ function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Fl
   return (row) => values.slice(row * width, (row + 1) * width);
 }
 
-/**
- * Says which addresses have no row of their own, where a model has rows.
- *
- * @returns A function of addresses that gives one sentence for each without a row.
- */
+/** Gives one sentence for each address without a row of its own, if the model has rows. */
 export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) => string[] {
   if (!model.config.prefixVectors || !model.weights.has(EMBEDDING_KEYS)) return () => [];
   const rows = loadedEmbeddings(model);
@@ -191,9 +181,7 @@ export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) =>
     );
 }
 
-// Coordinates of addresses that training did not know, from measurements with addresses that have coordinates.
-
-/** How long addresses are located until a signal is heard, in ms. */
+/** How long addresses are located before a signal is checked, ms. */
 const MAX_DEAF_MS = 50;
 
 /** How addresses are located. */
@@ -206,7 +194,7 @@ export interface LocateOptions {
 
 /**
  * Gives coordinates to addresses, each from its measurements with addresses that had coordinates before. Addresses of
- * training keep theirs. Addresses of earlier adaptations get new ones from these measurements only.
+ * training keep theirs; addresses of earlier adaptations get new ones.
  *
  * @param rows The model's, which are changed.
  * @param measurements Replies only.

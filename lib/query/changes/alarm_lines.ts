@@ -2,8 +2,9 @@
 import * as z from "zod";
 import { formatCount, formatMs, formatSeconds, formatTable, formatTime } from "../../base/text.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import { type Expectation, EXPECTED_QUANTILES } from "./expectation.ts";
-import type { Alarm, AlarmEvent, AlarmGroup, EndReason } from "./alarms.ts";
+import { type Alarm, type AlarmEvent, type AlarmGroup, type EndReason, shiftOf } from "./alarms.ts";
 
 const number = z.number().optional();
 
@@ -39,7 +40,6 @@ export const alarmLineSchema = z.object({
   expected_ms: z.record(z.string(), z.number()).optional()
     .describe("the RTT that the model expected when it began, by quantile in percent, ms"),
 });
-/** See {@link alarmLineSchema}. */
 export type AlarmLine = z.infer<typeof alarmLineSchema>;
 
 /** The smallest spread that a shift is compared with, ms. */
@@ -89,7 +89,6 @@ function expectedMs({ quantilesMs }: Pick<Expectation, "quantilesMs">): Record<s
   );
 }
 
-/** The size of an alarm for people, or why it ended. */
 function alarmText({ kind, reason, alarm }: AlarmEvent): string {
   if (kind !== "end") return sizeText(alarm);
   if (reason !== "usual") return `ended: ${reason}`;
@@ -118,24 +117,20 @@ function numberOf(value = NaN): number | undefined {
 /** The alarms of a group as they are shown. */
 interface ShownGroup {
   readonly group: AlarmGroup;
-  /** That with the largest shift. */
+  /** The alarm with the largest shift. */
   largest: Alarm;
   /** When the last one ended, Unix seconds, and why. */
   endS: number;
   reason: EndReason | undefined;
 }
 
-/** Alarms as a person reads them: a line for each group. */
+/** Alarms for people: a line for each group. */
 export class AlarmTable {
   readonly #groups = new Map<number, ShownGroup>();
 
   constructor(readonly names: AddressNames = NO_NAMES) {}
 
-  /**
-   * Adds an event.
-   *
-   * @returns A line for whoever waits: a group begins, is twice as large as at the last line, or has ended.
-   */
+  /** Adds an event. @returns A line to print: a group begins, has doubled since its last line, or has ended. */
   add({ kind, alarm, timeS, reason }: AlarmEvent): string | undefined {
     const { group } = alarm;
     const shown = this.#groups.get(group.id) ?? { group, largest: alarm, endS: -Infinity, reason };
@@ -163,9 +158,8 @@ export class AlarmTable {
     { group: { numAlarms, numOpen, shared, begun: [sinceS] }, largest, endS, reason }: ShownGroup,
   ): string[] {
     const { src, dst } = largest;
-    const { src_name: srcName, dst_name: dstName } = this.names.namedEnds({ src, dst });
-    const withName = (address: string, name: string | undefined) => name ? `${address} (${name})` : address;
-    const [source, destination] = [withName(src, srcName), withName(dst, dstName)];
+    const { src_name, dst_name } = this.names.namedEnds({ src, dst });
+    const [source, destination] = [withName(src, src_name), withName(dst, dst_name)];
     const where = shared === undefined
       ? `${source} -> ${destination}`
       : shared === `src ${src}`
@@ -182,8 +176,4 @@ export class AlarmTable {
       `${numAlarms > 1 && largest.cause === "shift" ? "up to " : ""}${sizeText(largest)}`,
     ];
   }
-}
-
-function shiftOf({ cause, usual, now }: Alarm): number {
-  return cause === "outage" ? Infinity : Math.abs(now.medianMs - usual.medianMs) || 0;
 }

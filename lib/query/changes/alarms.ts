@@ -1,8 +1,9 @@
 /**
- * Which of the findings of all pairs are alarms, and which alarms belong together.
+ * Which findings of all pairs are alarms, and which alarms belong together.
  *
- * Alarms that begin at about the same time and share a source, a destination, an AS or a country are one group: probably
- * one cause. A finding needs as much evidence as leaves a number of groups a day.
+ * Alarms that begin at about the same time and share a source, a destination, an AS or a country are one group:
+ * probably
+ * one cause. The evidence that a finding needs is what limits groups to a number a day.
  *
  * @module
  */
@@ -28,7 +29,7 @@ export interface Departure {
   readonly src: string;
   /** The destination's address. */
   readonly dst: string;
-  /** All that it may share with others, the most specific first. */
+  /** What it may share with others, the most specific first. */
   readonly ends: readonly SharedEnd[];
   /** When it began, Unix seconds. */
   sinceS: number;
@@ -36,7 +37,7 @@ export interface Departure {
   readonly usual: Level;
   /** Its level since the newest change. */
   now: Level;
-  /** The most evidence until now, nats. */
+  /** The most evidence so far, nats. */
   evidence: number;
   /** The alarm that was told of it. */
   alarm: Alarm | undefined;
@@ -50,32 +51,20 @@ export interface AlarmGroup {
   readonly cause: AlarmCause;
   /** The property of all its alarms: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
   shared: string | undefined;
-  /** All its alarms. */
+  /** The number of its alarms. */
   numAlarms: number;
   /** The alarms that have not ended. */
   numOpen: number;
-  /** All that they share, the most specific first; of a single alarm all that it has. */
+  /** What they share, the most specific first. */
   ends: readonly SharedEnd[];
   /** When the first and the last of them began, Unix seconds. */
   readonly begun: [firstS: number, lastS: number];
 }
 
 /** An alarm of a pair. */
-export interface Alarm {
+export interface Alarm extends Pick<Departure, "cause" | "src" | "dst" | "sinceS" | "usual" | "now"> {
   /** From 1, by the order in which they were told. */
   readonly id: number;
-  /** What happened. */
-  readonly cause: AlarmCause;
-  /** The source's address. */
-  readonly src: string;
-  /** The destination's address. */
-  readonly dst: string;
-  /** When it began, Unix seconds. */
-  sinceS: number;
-  /** The pair's level before. */
-  readonly usual: Level;
-  /** Its level since the newest change. */
-  now: Level;
   /** The alarms that probably have the same cause. */
   readonly group: AlarmGroup;
 }
@@ -89,7 +78,7 @@ export interface AlarmEvent {
   readonly kind: "begin" | "change" | "end";
   /** The alarm as it is now. */
   readonly alarm: Alarm;
-  /** When, Unix seconds: the change, not when it was found. */
+  /** When it changed, Unix seconds, not when that was found. */
   readonly timeS: number;
   /** Present in an end. */
   readonly reason?: EndReason;
@@ -114,15 +103,15 @@ export interface Finding extends Omit<AlarmEvent, "alarm" | "evidence" | "perDay
 const DAY_S = 86_400;
 /** Findings are compared with those of this time, if the input has no end, s. */
 const COMPARED_S = 7 * DAY_S;
-/** How long what was found to be needed stays so, if the input has no end, s. */
+/** How long the needed evidence is kept, if the input has no end, s. */
 const KEPT_S = 3600;
 
 /** The evidence that departures must have to be alarms, nats. */
 export type NeededEvidence = Record<AlarmCause, number>;
 
-/** What was found in some time. */
+/** What was found in a period. */
 export interface Calibration {
-  /** All of them, weak ones too. */
+  /** All departures, weak ones too. */
   readonly departures: readonly Departure[];
   /** How long that took. */
   readonly days: number;
@@ -136,12 +125,17 @@ export interface AlarmChoice {
   readonly groupWithinS: number;
 }
 
+/** The size of an alarm's shift, ms; Infinity for an outage. */
+export function shiftOf({ cause, usual, now }: Alarm): number {
+  return cause === "outage" ? Infinity : Math.abs(now.medianMs - usual.medianMs) || 0;
+}
+
 /** Chooses the alarms among findings that come one after the other. */
 export class Alarms {
   readonly #choice: AlarmChoice;
   readonly #spanS: () => number;
   readonly #groups: AlarmGroups;
-  /** The departures that what comes is compared with; those of the input itself, by their beginning, if none are given. */
+  /** What later departures are compared with (those of the input itself). */
   #calibration: Calibration | undefined;
   #recent: Departure[] = [];
   #newestS = -Infinity;
@@ -165,7 +159,7 @@ export class Alarms {
     this.#groups = new AlarmGroups(choice.groupWithinS);
   }
 
-  /** Compares findings with what was found elsewhere or, by default, with all that was added. */
+  /** Compares findings with those of another input or, by default, with all that were added. */
   calibrate(
     calibration: Calibration = { departures: this.#recent, days: Math.max(DAY_S, this.#spanS()) / DAY_S },
   ): void {
@@ -173,12 +167,12 @@ export class Alarms {
     this.needed = neededEvidence(calibration, this.#choice);
   }
 
-  /** Those that findings are compared with, unless they are given. */
+  /** The departures that findings are compared with by default. */
   get departures(): readonly Departure[] {
     return this.#recent;
   }
 
-  /** Adds a departure that begins, to compare with. */
+  /** Adds a departure to compare with. */
   add(departure: Departure): void {
     this.numDepartures++;
     if (this.#calibration) return;
@@ -189,8 +183,8 @@ export class Alarms {
   /**
    * Takes a finding. The beginning of an outage may be taken again with more evidence.
    *
-   * @param mustTell Whether it is told whatever its evidence.
-   * @returns What is told of it.
+   * @param mustTell Whether to report it whatever its evidence.
+   * @returns The event to report.
    */
   take(finding: Finding, mustTell = false): AlarmEvent | undefined {
     const { kind, departure, now, ...found } = finding;
@@ -243,9 +237,8 @@ export class Alarms {
 }
 
 /**
- * The evidence that leaves a number of groups a day: outages first, up to half of them, then shifts.
- *
- * @returns 0 if all may be told.
+ * The evidence that leaves a number of groups a day: outages first, up to half of them, then shifts. 0 if all may be
+ * told.
  */
 export function neededEvidence(
   { departures, days }: Calibration,
@@ -293,12 +286,12 @@ function numGroupsIn(departures: readonly Departure[], groupWithinS: number): nu
 
 /** The groups with alarms that have not ended. */
 class AlarmGroups {
-  /** By all that their alarms share. */
+  /** By what their alarms share. */
   readonly #groups = new Map<string, Set<AlarmGroup>>();
 
   constructor(readonly withinS: number) {}
 
-  /** The group of an alarm that begins, perhaps a new one. @param id The alarm's number. */
+  /** The group of an alarm that begins, perhaps a new one. */
   join(departure: Departure, id: number): AlarmGroup {
     const group = this.#groupOf(departure) ?? this.#newGroup(departure, id);
     group.numOpen++;
@@ -306,21 +299,22 @@ class AlarmGroups {
     return group;
   }
 
-  /** Counts an alarm of a group that ends. */
   leave(group: AlarmGroup): void {
     if (--group.numOpen === 0) { for (const { text } of group.ends) this.#forget(group, text); }
   }
 
   #newGroup({ cause, ends, sinceS }: Departure, id: number): AlarmGroup {
-    const group: AlarmGroup = {
-      ...{ id, cause, shared: undefined, numAlarms: 0, numOpen: 0, ends },
-      begun: [sinceS, sinceS],
-    };
+    const begun: AlarmGroup["begun"] = [sinceS, sinceS];
+    const group = { id, cause, shared: undefined, numAlarms: 0, numOpen: 0, ends, begun };
     for (const { text } of ends) this.#groups.set(text, (this.#groups.get(text) ?? new Set()).add(group));
     return group;
   }
 
-  /** The group with which an alarm shares the most specific, of these the largest. It then shares only that. */
+  /**
+   * The group with which an alarm shares the most specific property; the largest if there are several. It then has
+   * only
+   * the shared properties.
+   */
   #groupOf({ cause, ends, sinceS }: Departure): AlarmGroup | undefined {
     let found: { group: AlarmGroup; breadth: number } | undefined;
     for (const { text, breadth } of ends) {

@@ -33,7 +33,7 @@ export interface ChangeOptions {
   readonly spreadMs: number;
   /** The smallest difference of the medians before and after that is reported, ms. */
   readonly minShiftMs: number;
-  /** The same for levels that do not last for the delay, ms. */
+  /** The smallest such difference of levels that do not last for the delay, ms. */
   readonly minBriefShiftMs: number;
   /** The smallest such difference, in interquartile ranges of the calmer side. */
   readonly minShiftSpreads: number;
@@ -53,7 +53,7 @@ export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
   minShiftSpreads: 1,
 };
 
-/** RTTs are as likely everywhere in an interval of so many ms if they are outliers or begin a segment. */
+/** Outliers and the first RTTs of segments are uniform over this width, ms. */
 const BROAD_MS = 50;
 /** Starts of a segment that are at most this many rows apart are one change, as people mark them (Shao et al., ITC 29). */
 const NEARBY_ROWS = 2;
@@ -91,8 +91,9 @@ export interface Change {
   readonly before: Level;
   readonly after: Level;
   /**
-   * How much less likely `delay` + 1 rows since then are without this change and what follows, nats. If more were seen,
-   * their mean counts that often, so that a change reported later does not have more evidence.
+   * How much less likely `delay` + 1 rows since then are without this change and what follows, nats. If more were
+   * seen, it is
+   * scaled to that number, so that a change reported later does not have more evidence.
    */
   readonly evidence: number;
 }
@@ -102,7 +103,6 @@ class Segment {
   /** The negative log-likelihood of the whole division, with its penalties, nats. */
   cost: number;
   readonly start: number;
-  /** The start of the segment before. */
   readonly previousStart: number;
   #level = 0;
   #weight = 0;
@@ -170,9 +170,11 @@ class Segment {
 /** Finds the changes of one series. Memory: about 100 bytes for each row of the delay. */
 export class ChangeDetector {
   readonly #options: ChangeOptions;
-  /** By start. The first one has begun at the last change that was decided. */
+  /** By start. The first one began at the last change that was decided. */
   #segments: Segment[] = [];
-  /** The starts of the segments before those that began since the row that is decided next, by start modulo its length. */
+  /**
+   * The start of the previous segment of each that began since the next row to decide, by start modulo the length.
+   */
   readonly #previousStarts: Int32Array;
   /** The newest RTTs, ms, by row modulo its length. */
   readonly #recent: Float64Array;
@@ -192,10 +194,7 @@ export class ChangeDetector {
   }
 
   /**
-   * Adds the next row.
-   *
-   * @param rttMs Its RTT, ms; NaN if it was lost.
-   * @returns The change that is reported now, from `delay` to `maxDelay` rows before, if there is one.
+   * Adds the next row. @param rttMs NaN if it was lost. @returns The change that is reported now, if there is one.
    */
   add(rttMs: number): Change | undefined {
     const row = this.numRows++;
@@ -219,12 +218,11 @@ export class ChangeDetector {
     }
   }
 
-  /** The last segment of the likeliest division. */
   #best(): Segment {
     return this.#segments.reduce((best, segment) => segment.cost < best.cost ? segment : best);
   }
 
-  /** The first row of the oldest change that is not decided, if it is clear and large enough even for a brief one. */
+  /** The first row of the oldest undecided change, if it is clear, and large enough even for a brief one. */
   #clearChange(): number | undefined {
     const { delay, clearMargin } = this.#options;
     const best = this.#best();
@@ -238,7 +236,7 @@ export class ChangeDetector {
     return this.#isReported(told, after, { isBrief: true }) ? row : undefined;
   }
 
-  /** The starts in a division that are not decided, newest first. */
+  /** The undecided starts of a division, newest first. */
   *#startsOf({ start, previousStart }: Segment): Generator<number> {
     while (start > this.#lastStart) {
       yield start;
@@ -270,13 +268,13 @@ export class ChangeDetector {
     return { row, before, after, evidence: compared * (unchanged.cost - best.cost) };
   }
 
-  /** The levels before a row, since the last change, or since the last reported one, and from it to before `end`. */
+  /** The levels from a row to before `end`, and before it: since the last change, and since the last reported one. */
   #levelsAt(row: number, end: number): { newest: Level; told: Level; after: Level } {
     const newest = this.#levelOf(Math.max(this.#lastStart, row - this.#options.maxDelay - 1), row);
     return { newest, told: this.#told ?? newest, after: this.#levelOf(row, end) };
   }
 
-  /** The segment of a division that a row is in: its first row and the one after it. @param last Of the division. */
+  /** The rows of the segment that contains a row. @param last Of the division. */
   #segmentAt(row: number, last: Segment): { start: number; end: number } {
     let { start, previousStart } = last;
     let end = this.numRows;
@@ -288,7 +286,6 @@ export class ChangeDetector {
     return { start, end };
   }
 
-  /** The level of the rows from `start` to before `end`. */
   #levelOf(start: number, end: number): Level {
     return levelOf(
       Array.from({ length: end - start }, (_, i) => this.#recent[(start + i) % this.#recent.length]),

@@ -1,17 +1,15 @@
 /** Expected RTTs of watched pairs by a model, given their measurements before. @module */
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { PingModel } from "../ping_model.ts";
-import type { RttDistribution } from "../rtt/rtt_distribution.ts";
 import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
 
-/** The quantiles that are told. */
 export const EXPECTED_QUANTILES = [0.05, 0.5, 0.95] as const;
 
 /** The expected RTT of a measurement, and the p-value of the one it has. */
 export interface Expectation {
   /** By {@link EXPECTED_QUANTILES}, ms. */
   readonly quantilesMs: readonly number[];
-  /** How probable a reply at least as far out is, on both sides; undefined of a loss. */
+  /** P(a reply at least as far out), on both sides; undefined for a loss. */
   readonly pValue: number | undefined;
 }
 
@@ -34,21 +32,13 @@ export async function expectationsOf(model: PingModel, asked: readonly ExpectedO
   }));
   const found: Expectation[] = [];
   await model.likelyRttDistributions(queries, (distribution, i) => {
-    found.push(expectationIn(distribution, asked[i].rttMs));
+    const below = Number.isNaN(asked[i].rttMs) ? undefined : distribution.cdf(asked[i].rttMs);
+    found.push({
+      quantilesMs: EXPECTED_QUANTILES.map((quantile) => distribution.quantileMs(quantile)),
+      pValue: below === undefined ? undefined : Math.min(1, 2 * Math.min(below, 1 - below)),
+    });
   });
   return found;
-}
-
-function expectationIn(distribution: RttDistribution, rttMs: number): Expectation {
-  return {
-    quantilesMs: EXPECTED_QUANTILES.map((quantile) => distribution.quantileMs(quantile)),
-    pValue: Number.isNaN(rttMs) ? undefined : pValueOf(distribution.cdf(rttMs)),
-  };
-}
-
-/** The two-sided p-value. @param below P(a reply is not slower). */
-function pValueOf(below: number): number {
-  return Math.min(1, 2 * Math.min(below, 1 - below));
 }
 
 interface KnownExpectation {
@@ -62,7 +52,7 @@ export class PairExpectations {
 
   constructor(readonly model: PingModel) {}
 
-  /** Asks the model for pairs that have newer measurements; others are forgotten, so memory is that of the pairs. */
+  /** Asks the model about pairs that have newer measurements, and forgets other pairs. */
   async update(pairs: readonly WatchedPair[]): Promise<void> {
     const kept = new Map<string, KnownExpectation>();
     const asked: (ExpectedOf & { key: string; measurement: TimedMeasurement })[] = [];
@@ -79,7 +69,7 @@ export class PairExpectations {
     this.#known = kept;
   }
 
-  /** The expectation of a pair's newest measurement at the last update; undefined if it was not asked for. */
+  /** The expectation of a pair's newest measurement at the last update. */
   of({ src, dst }: WatchedPair): Expectation | undefined {
     return this.#known.get(`${src} ${dst}`)?.expectation;
   }

@@ -1,8 +1,4 @@
-/**
- * Finds outages of one pair as they come: losses in a row that are too many for its usual share of losses.
- *
- * @module
- */
+/** Finds outages of one pair as they come: more losses in a row than its usual share explains. @module */
 import { LOSS_PRIOR } from "./change_detector.ts";
 
 /**
@@ -13,8 +9,9 @@ const BURST_SHARE = 0.2;
 /** Replies in a row that end an outage: a single one may be a straggler. */
 export const REPLIES_BACK = 2;
 /**
- * The number of rows from which the usual share of losses is estimated; older ones are forgotten. With the usual penalty of
- * 11 nats two losses are no outage then, however long none was lost.
+ * The number of rows from which the usual share of losses is estimated. With the usual penalty of 11 nats two losses
+ * are no
+ * outage then, however long none was lost.
  */
 const MEMORY = 200;
 
@@ -22,9 +19,8 @@ const MEMORY = 200;
 export class OutageDetector {
   /** The losses since the last reply; in an outage, since it began. */
   numLost = 0;
-  /** How much less likely these losses are without an outage, after the penalty, nats. */
+  /** How much less likely these losses are without an outage, less the penalty, nats. */
   evidence: number;
-  /** Whether there is an outage. */
   isOut = false;
   /** The losses and rows outside of outages. */
   readonly #usual = { lost: 0, rows: 0 };
@@ -35,11 +31,7 @@ export class OutageDetector {
     this.evidence = -penalty;
   }
 
-  /**
-   * Adds the next row.
-   *
-   * @returns Whether an outage is found with it, since {@link numLost} losses, or is over since {@link REPLIES_BACK} replies.
-   */
+  /** Adds the next row. @returns Whether an outage is found, or is over, with it. */
   add(isLost: boolean): "found" | "over" | undefined {
     return isLost ? this.#addLoss() : this.#addReply();
   }

@@ -21,13 +21,12 @@ const AGREEING = 3;
 /** A gap with more measurements after it is real, as soon as there is another one. */
 const SETTLED = 100;
 
-/** Counts what is left out. */
+/** Counts measurements that are left out. */
 export interface ClockTally {
-  /** @param count Measurements that came after a later one of their pair. */
+  /** Counts measurements that came after a later one of their pair. */
   late(count: number): void;
   /**
-   * @param count Measurements whose clocks were wrong. @param timeS The time of the first one, Unix seconds.
-   * @param options `wereUsed`: whether they had been added.
+   * Counts measurements with wrong clocks. @param timeS Of the first one. @param options Whether they had been added.
    */
   wrongClock(count: number, timeS: number, options: { wereUsed: boolean }): void;
 }
@@ -44,7 +43,6 @@ export class PairClock {
   /** The time of the first measurement, Unix seconds; a few before a gap do not count. */
   startS = -Infinity;
 
-  /** The number of measurements that are held. */
   get numHeld(): number {
     return this.#ahead.length + this.#behind.length;
   }
@@ -53,7 +51,8 @@ export class PairClock {
    * Takes the next measurement.
    *
    * @param recent The measurements that were added last, oldest first.
-   * @returns `added`: those to add now, in order of time; `isBack`: whether they are before `recent`, whose times are wrong.
+   * @returns `added`: to add now, in order of time; `isBack`: whether they are before `recent`, whose times are
+   *   wrong.
    */
   take(
     measurement: TimedMeasurement,
@@ -78,7 +77,7 @@ export class PairClock {
   #takeBehind(measurement: TimedMeasurement, tally: ClockTally) {
     const { timeS } = measurement;
     const { fromS, toS, numSince } = this.#gap;
-    // Before the first measurement of a pair anything may be, such as a backlog that comes late.
+    // Before the first measurement of a pair any time is possible, such as that of a backlog.
     const isFirstGap = fromS === -Infinity;
     const isLikely = !isFirstGap || numSince <= AGREEING || numSince <= SETTLED && toS - timeS > FAR_S;
     const isInGap = timeS > fromS && timeS < toS && isLikely;
@@ -119,7 +118,6 @@ export class PairClock {
     return { added, isBack: false };
   }
 
-  /** @param first The first one that is dropped. */
   #dropAhead(first: number, tally: ClockTally): void {
     const dropped = this.#ahead.splice(first);
     if (dropped.length > 0) tally.wrongClock(dropped.length, dropped[0].timeS, { wereUsed: false });

@@ -1,9 +1,11 @@
 /**
- * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when a pair stops replying or its RTT
+ * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when a pair stops replying or
+ * its RTT
  * leaves its usual level, and ends when it returns or a new level has lasted so long that it is the usual one.
  *
- * Losses of an outage are not rows of the change detector, so the usual level after an outage is that before it. Memory is
- * bounded: of too many pairs the one that was seen least recently is dropped.
+ * Losses of an outage are not rows of the change detector, so the usual level after an outage is that before it.
+ * Memory is
+ * bounded: if there are too many pairs, the least recently seen one is dropped.
  *
  * @module
  */
@@ -31,6 +33,7 @@ import {
   type EndReason,
   type Finding,
   type SharedEnd,
+  shiftOf,
 } from "./alarms.ts";
 import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { type ClockTally, PairClock } from "./pair_clock.ts";
@@ -65,7 +68,7 @@ export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
   groupWithinS: 900,
 };
 
-/** The part of a place that alarms may share; 0 and an empty text are as good as absent. */
+/** The part of a place that alarms may share. */
 export type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
 
 /** How far clocks of probes may be ahead of now, s. */
@@ -89,28 +92,26 @@ export interface WatchedPair {
   readonly srcPlace: WatchedPlace;
   /** The newest measurements, oldest first; the last one is the detector's newest row. */
   readonly recent: readonly TimedMeasurement[];
-  /** The alarm that has not ended, of two that of an outage. */
+  /** The open alarm; an outage before a shift. */
   readonly alarm: Alarm | undefined;
 }
 
-/** The state of a pair. */
 interface Pair extends WatchedPair {
-  /** From 1, by the order in which they were first seen. */
+  /** In the order in which pairs were first seen. */
   readonly number: number;
   readonly ends: readonly SharedEnd[];
   readonly clock: PairClock;
   readonly recent: TimedMeasurement[];
   readonly detector: ChangeDetector;
-  /** The newest rows of the detector, oldest first. */
+  /** The detector's newest rows, oldest first. */
   readonly rows: TimedMeasurement[];
   readonly outages: OutageDetector;
-  /** The losses since the last row of the detector: rows, or an outage. */
+  /** The losses since the detector's last row. */
   readonly losses: TimedMeasurement[];
-  /** The beginning of the outage that has not ended. */
+  /** The beginning of the open outage. */
   outage: Finding | undefined;
-  /** The shift that has not ended. */
   shift: Departure | undefined;
-  /** The shift whose level became the usual one last. */
+  /** The last shift whose level became the usual one. */
   former: Departure | undefined;
 }
 
@@ -122,7 +123,7 @@ export class PairWatch {
   /** By addresses, least recently seen first. */
   readonly #pairs = new Map<string, Pair>();
   readonly #alarms: Alarms;
-  /** What waits for the end of the input. */
+  /** Findings that wait for the end of the input. */
   readonly #findings: Finding[] = [];
   readonly #span = { firstS: Infinity, lastS: -Infinity };
   #numSeen = 0;
@@ -131,13 +132,13 @@ export class PairWatch {
   numMeasurements = 0;
   /** The number of measurements that were not left out. */
   numUsed = 0;
-  /** The number of measurements that were decided: `maxDelay` more came of their pair, or the input ended. */
+  /** Decided measurements: `maxDelay` more came of their pair, or the input ended. */
   numDecided = 0;
-  /** The number of measurements that came after a later one of their pair, and were left out. */
+  /** Measurements that were left out since they came after a later one of their pair. */
   numLate = 0;
-  /** The number of measurements that were left out because they are after now. */
+  /** Measurements that were left out since they are after now. */
   numInFuture = 0;
-  /** The number of measurements that were left out because others of their pair contradict their times. */
+  /** Measurements that were left out since others of their pair contradict their times. */
   numWrongClock = 0;
   /** The number of pairs that were dropped. */
   numDropped = 0;
@@ -181,25 +182,17 @@ export class PairWatch {
 
   /** Those with an open alarm, the largest shifts first, then those that were first seen first. @param most In all. */
   foremostPairs(most: number): WatchedPair[] {
-    const sizeOf = ({ alarm }: WatchedPair) =>
-      alarm?.cause === "outage"
-        ? Infinity
-        : Math.abs(alarm ? alarm.now.medianMs - alarm.usual.medianMs : 0) || 0;
-    const alarmed = [...this.#pairs.values()].filter(({ alarm }) => alarm).sort((a, b) =>
-      sizeOf(b) - sizeOf(a) || a.number - b.number
-    );
-    if (alarmed.length >= most) return alarmed.slice(0, most);
-    const others = [...this.#pairs.values()].filter(({ alarm }) => !alarm).sort((a, b) =>
-      a.number - b.number
-    );
-    return [...alarmed, ...others].slice(0, most);
+    const sizeOf = ({ alarm }: WatchedPair) => alarm ? shiftOf(alarm) : -1;
+    const pairs = [...this.#pairs.values()];
+    return pairs.sort((a, b) => sizeOf(b) - sizeOf(a) || a.number - b.number).slice(0, most);
   }
 
   /**
-   * Adds a measurement with a time. One that is a little after now counts as one of now, so that it cannot make the next
-   * ones late; one that is farther ahead is left out.
+   * Adds a measurement. One that is a little after now counts as now, so that it cannot make the next ones late; one
+   * that is
+   * farther ahead is left out.
    *
-   * @returns The events that are told now, oldest first.
+   * @returns The events to report now, oldest first.
    */
   add(measurement: TimedMeasurement): AlarmEvent[] {
     this.numMeasurements++;
@@ -229,10 +222,10 @@ export class PairWatch {
   }
 
   /**
-   * Decides what is left, at the end of the input. No measurement may be added afterwards.
+   * Decides what is left, at the end of the input.
    *
-   * @returns The events of all pairs that were not told before, oldest first. Each alarm is as it was then until the next
-   *   event is asked for.
+   * @returns The remaining events of all pairs, oldest first. Each alarm is as it was then until the next event is
+   *   asked for.
    */
   finish(): Iterable<AlarmEvent> {
     const findings = this.#findings;
@@ -246,7 +239,7 @@ export class PairWatch {
     return this.#choose(findings.sort((a, b) => a.timeS - b.timeS));
   }
 
-  /** What was found in the input until now, to compare another one with. */
+  /** The departures so far, to compare another input with. */
   get departures(): readonly Departure[] {
     return this.#alarms.departures;
   }
@@ -421,12 +414,11 @@ function endOf(departure: Departure, timeS: number, reason: EndReason): Finding 
   return { kind: "end", departure, now: departure.now, timeS, reason };
 }
 
-/** The index of a change's row among those that are kept. */
 function placeOf({ detector, rows }: Pair, { row }: Change): number {
   return row - detector.numRows + rows.length;
 }
 
-/** Takes a pair back to before its newest measurements, whose times were wrong. @param timeS Where it goes on. */
+/** Moves a pair back to before its newest measurements, whose times were wrong. @param timeS Where it goes on. */
 function setBack({ recent, rows, losses, outage, shift }: Pair, timeS: number): void {
   for (const kept of [recent, rows, losses]) {
     kept.forEach((each, i) => kept[i] = { ...each, timeS: Math.min(each.timeS, timeS) });
@@ -456,7 +448,7 @@ function endsOf(
   ];
 }
 
-/** Whether a level is that before a shift. */
+/** Whether a level is the one before a shift. */
 function isUsual(level: Level, { usual, now }: Departure): boolean {
   if (Math.abs(level.lossRate - usual.lossRate) > LOSS_BACK) return false;
   // NaN where all is lost: then only losses count.
@@ -464,11 +456,7 @@ function isUsual(level: Level, { usual, now }: Departure): boolean {
   return !(Math.abs(level.medianMs - usual.medianMs) > BACK_SHARE * shiftMs);
 }
 
-/**
- * Whether a change leads to fewer losses, or back to the level before the one that became the usual one.
- *
- * @param former The shift to the present level.
- */
+/** Whether a change leads to fewer losses, or back to the level before the shift that became the usual one. */
 function isRecovery({ before, after }: Change, former: Departure | undefined): boolean {
   if (before.lossRate - after.lossRate > LOSS_BACK) return true;
   const isWorse = after.medianMs > before.medianMs || after.lossRate > before.lossRate;

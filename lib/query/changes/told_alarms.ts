@@ -1,11 +1,12 @@
-/** Alarms that an earlier watch told of the same measurements. @module */
+/** Alarms that an earlier watch reported of the same measurements. @module */
 import { formatTime } from "../../base/text.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
 import type { AlarmEvent, Finding } from "./alarms.ts";
 
 /**
- * The lines that are in an output already. A watch that starts again reads the measurements from their beginning, so it
- * finds their events once more: an event of the same kind, cause, pair and time was told.
+ * The lines of an output. A watch that starts again reads the measurements from their beginning and finds their
+ * events
+ * again: an event of the same kind, cause, pair and time was reported.
  */
 export class ToldAlarms {
   /** How often each event is in the output. */
@@ -16,7 +17,6 @@ export class ToldAlarms {
   readonly #numbers = new Map<number, number>();
   #last = 0;
 
-  /** Adds a line of the output. */
   add({ event, cause, src, dst, time, alarm }: AlarmLine): void {
     const key = keyOf(event, { cause, src, dst }, time);
     this.#numTold.set(key, (this.#numTold.get(key) ?? 0) + 1);
@@ -24,15 +24,13 @@ export class ToldAlarms {
     this.#last = Math.max(this.#last, alarm);
   }
 
-  /** Whether a departure began in the output. */
   hasBegun({ kind, departure, timeS }: Finding): boolean {
     return kind === "begin" && this.#begun.has(keyOf(kind, departure, formatTime(timeS)));
   }
 
   /**
-   * Takes an event of this watch, in their order.
-   *
-   * @returns The numbers of its alarm and group, which go on behind those in the output; undefined if it was told.
+   * Takes an event of this watch. @returns Its numbers, which follow those in the output; undefined if it was
+   * reported.
    */
   take({ kind, alarm, timeS }: AlarmEvent): { alarm: number; group: number } | undefined {
     const { id, group } = alarm;

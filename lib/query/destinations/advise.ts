@@ -1,6 +1,7 @@
 /**
- * Which of some pairs should be measured next, so that a model that is adapted to them is surest about others:
- * `lib/model/coordinates/design.ts` chooses them by the model's coordinates, and the model says what they are worth in ms.
+ * Which of some pairs to measure next, so that a model that is adapted to them is most certain about others. The
+ * model's
+ * coordinates choose (`lib/model/coordinates/design.ts`), and the model says what each is worth in ms.
  *
  * @module
  */
@@ -26,15 +27,15 @@ import type { FileQuery } from "../rtt/query_file.ts";
 
 /** A measurement that is advised. */
 export interface AdvisedMeasurement {
-  /** The source as it was given. */
+  /** The source as given. */
   readonly src: string;
-  /** The destination as it was given. */
+  /** The destination as given. */
   readonly dst: string;
   /** The median of its RTT, as the model is. */
   readonly median_ms: number;
-  /** By how much the spread of the wanted RTTs falls, if those before are measured too. */
+  /** By how much the spread of the wanted RTTs falls, after those listed before. */
   readonly reduction_ms: number;
-  /** The geometric mean of the wanted RTTs' interquartile ranges before it is measured. */
+  /** The geometric mean of the wanted RTTs' interquartile ranges, before it is measured. */
   readonly spread_before_ms: number;
   /** The same after it is measured. */
   readonly spread_after_ms: number;
@@ -42,9 +43,9 @@ export interface AdvisedMeasurement {
 
 /** How measurements are chosen. */
 export interface AdviceOptions extends Omit<AnswerOptions, "quantiles"> {
-  /** How many are chosen at most. */
+  /** The most that are chosen. */
   readonly budget: number;
-  /** Called with the number of pairs that the model was asked for; it may throw to end the work. */
+  /** Called with the number of pairs that the model was asked about; it may throw to end the work. */
   readonly onProgress?: (done: number) => void;
 }
 
@@ -52,7 +53,7 @@ const QUARTILES = [0.25, 0.5, 0.75];
 /** The least interquartile range that counts. */
 const LEAST_MS = 1e-3;
 
-/** A pair, with what the model says of it. */
+/** A pair and the model's answer. */
 interface Pair extends Record<"src" | "dst", string> {
   readonly nodes: DesignPair;
   readonly median_ms: number;
@@ -62,8 +63,7 @@ interface Pair extends Record<"src" | "dst", string> {
 /**
  * Chooses measurements, the best first. The same pair in both directions counts once.
  *
- * @param candidates The pairs that can be measured.
- * @param targets The pairs whose RTTs are wanted (default: the candidates).
+ * @param wanted `targets`: the pairs whose RTTs are wanted (default: the candidates).
  * @throws {UserError} If the model has no coordinates, or cannot answer a query.
  */
 export async function adviseOn(
@@ -142,8 +142,9 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
 }
 
 /**
- * The nodes of the ends of queries, with what was measured of them. Of a prefix nothing is known. Where it is not known
- * what training measured, addresses with coordinates count as known exactly.
+ * The nodes of the ends of queries, with their measurements; nothing is known of a prefix. Without training data,
+ * addresses
+ * with coordinates count as known exactly.
  */
 function designNodes(
   { config, weights, trainingData }: PingModel,

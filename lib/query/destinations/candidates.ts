@@ -1,7 +1,7 @@
 /**
- * The destinations that a source may have measured, each with the prior of `source_prior.ts`: those that it is known to
- * measure, and the most probable others, from those of its neighbours, the most measured ones of all sources and a search of
- * the model.
+ * The destinations that a source may have measured, each with the prior of `source_prior.ts`: those known from
+ * training, and
+ * the most probable others, from those of its neighbours, of all sources, and a search of the model.
  *
  * @module
  */
@@ -23,12 +23,11 @@ export const NODES_AT_ONCE = 16;
 /** No candidates are added to those that have this much of the prior. */
 const ENOUGH_MASS = 0.999;
 
-/** The model is not searched for others if those of the tables have this much of the prior. */
+/** The model is not searched if those of the tables have this much of the prior. */
 const NO_SEARCH_MASS = 0.99;
 
 const ANY_BYTE = byteTokens({ first: 0, last: 255 });
 
-/** A question up to the destination's bytes. */
 export interface Prompted {
   readonly query: Pick<RttQuery, "source" | "context">;
   /** Its tokens. */
@@ -42,13 +41,13 @@ export interface Candidate {
   readonly prior: number;
 }
 
-/** How many candidates there may be. */
+/** Bounds of the candidates. */
 interface CandidateOptions {
-  /** How many each question has at most, besides the known ones of its source. */
+  /** The most of a question, in addition to the known ones of its source. */
   readonly numCandidates: number;
-  /** After how many expanded nodes the search for the most probable ones ends, whether or not they are found. */
+  /** The number of expanded nodes after which the search ends. */
   readonly maxExpansions: number;
-  /** Called with the number of nodes expanded so far. */
+  /** Called with the number of expanded nodes. */
   readonly onSearch?: ((numExpanded: number) => void) | undefined;
   /** Whether an address may be one (all may). */
   readonly isWithin?: ((address: Uint8Array) => boolean) | undefined;
@@ -56,11 +55,10 @@ interface CandidateOptions {
 }
 
 /**
- * Chooses candidates: the destinations of the context and the known ones of the source, at most 1,024 and those the most
+ * Chooses candidates: the destinations of the context and the known ones of the source, at most 1,024 and the most
  * measured; then the most probable others, until all have {@link ENOUGH_MASS} together.
  *
  * @param asked All of one IP version, as many as the decoder holds with {@link NODES_AT_ONCE} rows each.
- * @returns Different addresses for each question.
  */
 export async function candidatesOf(
   model: PingModel,
@@ -136,18 +134,16 @@ function mostMeasured(data: TrainingData | undefined, numBytes: number): Uint8Ar
     .map(({ bytes }) => bytes);
 }
 
-// Walks down the tree of an address's bytes, many at once on the GPU.
-//
-// All walks of a round begin after their prompt and read one byte at each step: first the bytes of the chosen node, then
-// those below it. So nodes of any depth are expanded together. Bytes that several paths begin with are computed once.
-
 const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 
 /**
- * Expands the next nodes of all searches, and nodes below them.
+ * Expands the next nodes of all searches, of any depth, and nodes below them. All walks begin after their prompt and
+ * read one
+ * byte at each step: the bytes of the chosen node, then those below. Bytes that several paths begin with are computed
+ * once.
  *
- * @param read Prompts that were read: their decoder, and log P after each of them, (prompts, V) nats.
- * @param searches One behind each prompt. A byte's probability is that among all bytes.
+ * @param read The decoder, and log P after each of its prompts, (prompts, V) nats.
+ * @param searches One for each prompt.
  * @param nodesPerSearch How many nodes each search may take, which are rows of the decoder.
  * @returns How many nodes were taken: 0 when all searches are done.
  */

@@ -1,15 +1,18 @@
 /**
  * The most probable destinations given a source and an RTT, by Bayes' rule: candidates are weighed by
  *
- *     P(RTT in the range | source, destination, time, context) P(destination | source, context)
+ * P(RTT in the range
+ * source, destination, time, context) P(destination
+ * source, context)
  *
- * and their weights sum to 1. The first factor is the answer of `query rtt`, with its quantile calibration: the sum of the
- * exact distribution over all codes of the range, or P(no reply). The second is the prior of `candidates.ts`; it sums to 1
- * over all addresses, so the sum over the candidates says how much of the prior the answer covers. An address that is not a
- * candidate cannot be listed.
+ * and their weights are normalised. The first factor is the answer of `query rtt`, with its quantile calibration. The
+ * second
+ * is the prior of `candidates.ts`; its sum over the candidates says how much of the prior the answer covers. An
+ * address that
+ * is not a candidate cannot be listed.
  *
- * All of it is asked in the order of queries, destination before RTT, which models are trained on most. The order RTT before
- * destination would need no candidates, but a small share of the training contexts has it, so its answers are worse.
+ * Everything is asked in the order of queries, destination before RTT, on which models are trained most. RTT before
+ * destination would need no candidates, but few training contexts have that order, so its answers are worse.
  *
  * @module
  */
@@ -98,15 +101,15 @@ export interface RankedDestinations {
 export interface RankOptions {
   /** Whether an address may be a destination (all may). */
   isWithin?: ((address: Uint8Array) => boolean) | undefined;
-  /** How many destinations are ranked at most, besides the known ones of the source (256). */
+  /** The most destinations that are ranked, in addition to the known ones of the source (256). */
   numCandidates?: number;
-  /** How many of them are listed (20). */
+  /** The number that is listed (20). */
   top?: number;
   /** Bits of the prefixes that are listed, each with the probability of the candidates in it (those of an address). */
   prefixLength?: number | undefined;
-  /** After how many expanded nodes the search for the most probable destinations ends (512). */
+  /** The number of expanded nodes after which the search for likely destinations ends (512). */
   maxExpansions?: number;
-  /** Called with the number of nodes that were expanded for the questions at hand. */
+  /** Called with the number of expanded nodes. */
   onSearch?: (numExpanded: number) => void;
   /** Called with the number of questions done. */
   onProgress?: (done: number) => void;
@@ -115,9 +118,8 @@ export interface RankOptions {
 }
 
 /**
- * Ranks destinations, many questions at once.
+ * Ranks destinations, many questions at once. @param queries All of one IP version.
  *
- * @param queries All of one IP version.
  * @throws {UserError} If an RTT or the prefix length is invalid, or a query does not fit the model's sequence.
  */
 export async function rankDestinations(
@@ -139,12 +141,13 @@ export interface PrefixDestinationQuery extends Omit<DestinationQuery, "source">
   readonly source: IpPrefix;
 }
 
-/** Enough sources of a place, each of which takes as long as a question of its own. */
+/** Each source of a place takes as long as a question of its own. */
 const DEFAULT_NUM_SOURCES = 8;
 
 /**
- * Ranks destinations of a measurement whose source is drawn from the model within its prefix or place: by the means of
- * their weights over the sources, of which an address that is no candidate of one has none.
+ * Ranks destinations of a source that is drawn from the model within its prefix or place: by the means of their
+ * weights
+ * over the draws.
  *
  * @throws {UserError} As {@link rankDestinations}.
  */
@@ -218,9 +221,8 @@ function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
 }
 
 /**
- * The probability of the result after each candidate, which are read after the prompt with the time and the result.
- *
- * @returns P(result | source, destination, time, context) of each.
+ * P(result
+ * source, destination, time, context) of each candidate.
  */
 async function resultProbabilities(
   model: PingModel,
@@ -257,7 +259,7 @@ async function resultProbabilities(
   return probabilities;
 }
 
-/** The tokens before which the result's probabilities are asked for; of a range those of its ends' first bytes. */
+/** The tokens before which the result's probabilities are read; of a range those of the first bytes of its ends. */
 function resultsOf(codes: Asked["codes"]): number[][] {
   if (!codes) return [[FAILED]];
   const firsts = new Set(codes.map((code) => code >> 8));
@@ -281,7 +283,7 @@ function rank(
   candidates.forEach(({ address, weight }) => {
     const prefix = prefixOfAddress(address, length);
     const key = formatPrefix(prefix);
-    // Where no candidate can have the RTT, none is likelier than another.
+    // If no candidate can have the RTT, all are equally likely.
     const share = total > 0 ? weight / total : 1 / candidates.length;
     prefixes.set(key, { prefix, probability: (prefixes.get(key)?.probability ?? 0) + share });
   });

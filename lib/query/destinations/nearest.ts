@@ -1,6 +1,7 @@
 /**
- * The nearest of some candidates to a source, which nobody has to probe: each candidate's exact distribution of the RTT is
- * that of `query rtt`, and they are compared as if independent of each other.
+ * The nearest of some candidates to a source, without probing: each has the distribution of `query rtt`, and they are
+ * compared
+ * as if they were independent.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import { roundedMeanMs } from "../questions/rtt.ts";
 
 /** A candidate among the others. */
 export interface NearestCandidate {
-  /** As it was given. */
+  /** As given. */
   readonly candidate: string;
   /** Its name, if it has one. */
   readonly name?: string | undefined;
@@ -30,7 +31,7 @@ export interface NearestCandidate {
   readonly p_nearest: number;
   /** How much longer its RTT is than the shortest of all, on average over times when all reply. */
   readonly regret_ms: number;
-  /** How often it and the source were measured. */
+  /** How often the ends were measured. */
   readonly basis: BasisJson;
   /** For people. */
   readonly notes?: string[] | undefined;
@@ -63,9 +64,8 @@ export interface NearestOptions extends AnswerOptions {
 }
 
 /**
- * Ranks candidates.
+ * Ranks candidates; a destination that comes again is left out. @param queries From one source to each candidate.
  *
- * @param queries From one source to each candidate. A destination that comes again is left out.
  * @throws {UserError} If there are none or too many, or one cannot be answered.
  */
 export async function nearestOf(
@@ -138,19 +138,6 @@ async function* distinct(
   }
 }
 
-// The race: the shortest of independent RTTs over the same codes.
-//
-// Let S_j be the probability that candidate j takes longer than a code, no reply included, and p_j that it has the code.
-// Where several have it, each is as likely to be the first of them: as if every RTT lay evenly within its code. Then i is
-// the first with an RTT of the code with probability
-//
-//     p_i * integral from 0 to 1 of prod_{j != i} (S_j + u p_j) du,
-//
-// whose integrand is a polynomial in u of degree n - 1. The Gauss-Legendre rule with m nodes is exact up to degree 2 m - 1;
-// the coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j / (S_j + p_j), so that few
-// nodes are enough where the mass of a code is small.
-
-/** The part of a candidate that a race needs. */
 interface Runner {
   /** P(no reply). */
   readonly pFailed: number;
@@ -158,7 +145,7 @@ interface Runner {
   readonly probabilities: Float32Array;
 }
 
-/** How a race ends. */
+/** The result of a race. */
 interface Race {
   /** P(the candidate replies, and before all others) of each. */
   readonly pNearest: Float64Array;
@@ -173,7 +160,23 @@ interface Race {
 /** The largest error of the probabilities of one code. */
 const TOLERANCE = 1e-14;
 
-/** Compares candidates, in one pass over the codes from the longest to the shortest, which has no cancellation. */
+/**
+ * The race of independent RTTs over the same codes, in one pass from the longest to the shortest, without
+ * cancellation.
+ *
+ * Let S_j be the probability that candidate j takes longer than a code, no reply included, and p_j that it has the
+ * code.
+ * If several have it, each is as likely to be the first of them, as if every RTT lay evenly within its code. Then i
+ * is
+ * the first with an RTT of the code with probability
+ *
+ * p_i * integral from 0 to 1 of prod_{j != i} (S_j + u p_j) du,
+ *
+ * whose integrand is a polynomial in u of degree n - 1. The Gauss-Legendre rule with m nodes is exact up to degree
+ * 2 m - 1; the coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j / (S_j + p_j),
+ * so
+ * few nodes are enough where the mass of a code is small.
+ */
 export function raceOf(runners: readonly Runner[]): Race {
   const n = runners.length;
   const pNearest = new Float64Array(n);

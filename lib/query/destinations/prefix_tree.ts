@@ -36,7 +36,7 @@ interface ExpandedNode {
 
 /** The search: it chooses the nodes to expand and gets the probabilities of their next bytes. */
 export class PrefixSearch {
-  /** Expanded nodes, that with the likeliest remaining child first. */
+  /** Expanded nodes, the one with the likeliest remaining child first. */
   readonly #frontier = new Heap<ExpandedNode>((a, b) => nextMass(a) > nextMass(b));
   /** The addresses found so far, the most probable first; equal ones in the order in which they were found. */
   readonly found: PrefixNode[] = [];
@@ -55,12 +55,7 @@ export class PrefixSearch {
       this.#greatestWaiting <= this.#leastMass;
   }
 
-  /**
-   * Takes the most probable nodes whose expansion may change what is found.
-   *
-   * @param count How many at most.
-   * @returns Nodes to {@link expand}; none if the result is proven.
-   */
+  /** Takes the most probable nodes whose expansion may change what is found; none if the result is proven. */
   take(count: number): PrefixNode[] {
     const nodes: PrefixNode[] = [];
     if (this.#root && count > 0 && this.options.top > 0) {
@@ -75,10 +70,8 @@ export class PrefixSearch {
   }
 
   /**
-   * Tells the search what follows a node.
+   * Adds what follows a node of {@link take} or of an earlier expansion. @param probabilities P(next byte), (256).
    *
-   * @param node One of {@link take} or of an earlier expansion.
-   * @param probabilities P(next byte | bytes), (256).
    * @returns Its likeliest child, taken, if there is a byte below it to ask for.
    */
   expand(node: PrefixNode, probabilities: Float64Array): PrefixNode | undefined {

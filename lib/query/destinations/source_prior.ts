@@ -43,7 +43,7 @@ const PREFIX_LENGTHS: Readonly<Record<number, readonly number[]>> = { 4: [8, 16,
 /** The destinations of the other sources of a prefix. */
 interface Neighbours {
   readonly weight: number;
-  /** Of each table, how many of them measured a destination, by its place. */
+  /** How many of them measured a destination, by its place, for each table. */
   readonly counts: readonly ReadonlyMap<number, number>[];
   /** The sum of these numbers. */
   readonly total: number;
@@ -188,7 +188,7 @@ function fitPrefixWeights(known: KnownAddresses, numBytes: number): number[] {
   return weights;
 }
 
-/** Of the pairs of the other sources of each pair's prefix, the share to its destination; NaN where there are none. */
+/** The share to its destination of the pairs of the other sources of each pair's prefix; NaN if there are none. */
 function sharesOfOthers(
   known: KnownAddresses,
   { sources, destinations }: Pairs,

@@ -22,7 +22,7 @@ const POLL_MS = 500;
 /** The RTTs whose median says whether their unit is plausible, if no end comes before. */
 const NUM_JUDGED_RTTS = 100;
 const CHUNK_BYTES = 1 << 16;
-/** How often files are listed until two lists are the same, before the next poll. */
+/** The most listings before the next poll; two in a row must be equal. */
 const MAX_LISTINGS = 20;
 
 /** A measurement whose time is known, in Unix seconds with decimals. */
@@ -30,11 +30,11 @@ export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly
 
 /** How measurements are read. */
 export interface ArrivalOptions {
-  /** Whether to wait for more at the end of files, and for more files, until the signal. */
+  /** Whether to wait for more lines and files until the signal. */
   isFollowing: boolean;
   reading: ReadingOptions;
   signal: AbortSignal;
-  /** Gets a line for each unusable one, for the first few. */
+  /** Gets a line for each of the first unusable ones. */
   log(line: string): void;
 }
 
@@ -60,12 +60,11 @@ export class ArrivingMeasurements {
     return this.#files.rejects.total;
   }
 
-  /** Those by reason. */
   get rejected(): Record<string, number> {
     return this.#files.rejects.counts;
   }
 
-  /** The first of those: its file, place and reason, in a line. */
+  /** The first of these: its file, place and reason, in a line. */
   get firstRejected(): string | undefined {
     return this.#files.rejects.first;
   }
@@ -76,9 +75,9 @@ export class ArrivingMeasurements {
   }
 
   /**
-   * Reads those that have a time. Ends at the signal, and without following at the end of the input.
+   * Reads measurements with a time, until the signal, or without following until the end of the input.
    *
-   * @throws {UserError} If a file cannot be read, or is Parquet and shall be followed.
+   * @throws {UserError} If a file cannot be read, or is Parquet and is to be followed.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<TimedMeasurement> {
     const { scale } = this.#files;
@@ -95,7 +94,7 @@ export class ArrivingMeasurements {
     if (!isJudged) judge();
   }
 
-  /** Reads all, also those without a time. @throws {UserError} As above. */
+  /** Reads all, also those without a time. */
   async *measurements(): AsyncGenerator<FileMeasurement> {
     for await (const { measurement } of this.#placed()) yield measurement;
   }
@@ -168,7 +167,7 @@ export class ArrivingMeasurements {
   }
 }
 
-/** The files of followed paths. Each is known by its place on the disk, so that a new name does not make it a new file. */
+/** The files of followed paths, by their places on the disk, so that a new name does not make a new file. */
 class FollowedFiles implements Disposable {
   readonly #files = new Map<string, FollowedFile>();
   /** The paths that were missing when they were last listed. */
@@ -179,7 +178,7 @@ class FollowedFiles implements Disposable {
     readonly options: Pick<ArrivalOptions, "reading" | "log">,
   ) {}
 
-  /** Those that were opened before, the oldest first. */
+  /** The files that are open, the oldest first. */
   known(): FollowedFile[] {
     for (const [id, file] of this.#files) {
       // While it is open, no other file gets its place on the disk.
@@ -190,7 +189,7 @@ class FollowedFiles implements Disposable {
     return [...this.#files.values()];
   }
 
-  /** Opens those that were not there before. @returns Them, in the order of their first times. */
+  /** Opens new files. @returns Them, in the order of their first times. */
   async openNew(): Promise<FollowedFile[]> {
     let listed = this.#listNew();
     for (let attempt = 0; listed.size > 0 && attempt < MAX_LISTINGS; attempt++) {
@@ -210,7 +209,7 @@ class FollowedFiles implements Disposable {
     return [];
   }
 
-  /** Undefined if one of them has another name by now. */
+  /** Opens files; undefined if one has another name by now. */
   #open(listed: ReadonlyMap<string, string>): FollowedFile[] | undefined {
     const opened: FollowedFile[] = [];
     for (const [id, path] of listed) {
@@ -224,7 +223,7 @@ class FollowedFiles implements Disposable {
     return opened;
   }
 
-  /** The paths of files that are not open, by the files' places, in the paths' order. */
+  /** The paths of files that are not open, by place. */
   #listNew(): Map<string, string> {
     const taken = new Set(this.#files.values().filter(({ isOver }) => !isOver).map(({ path }) => path));
     const found = new Map<string, string>();
@@ -236,7 +235,7 @@ class FollowedFiles implements Disposable {
     return found;
   }
 
-  /** The files of a path. Where there is none, there may be one later: it is replaced, or a folder gets more. */
+  /** The files of a path. A missing one may appear later. */
   #list(path: string): string[] {
     try {
       const found = [...findFiles(path, { extensions: MEASUREMENT_EXTENSIONS }).values()];
@@ -297,7 +296,7 @@ class FollowedFile implements Disposable {
     });
   }
 
-  /** Opens a file; undefined if it is there no longer. */
+  /** Opens a file; undefined if it is missing. */
   static open(path: string, reading: ReadingOptions): FollowedFile | undefined {
     try {
       return new FollowedFile(path, reading);
@@ -320,8 +319,9 @@ class FollowedFile implements Disposable {
   }
 
   /**
-   * What was completed since the last time. A file that is shortened is read from its start; one whose place another one
-   * with content has taken is read to its end.
+   * What was completed since the last time. A file that is shortened is read from its start; one that was replaced by
+   * another
+   * with content is read to its end.
    */
   async *read(): AsyncGenerator<Found> {
     if (this.isOver || this.isLeftOut) return;
@@ -339,7 +339,6 @@ class FollowedFile implements Disposable {
     }
   }
 
-  /** Whether it has no name any more. */
   isDeleted(): boolean {
     return this.#file.statSync().nlink === 0;
   }

@@ -1,6 +1,7 @@
 /**
- * A matrix of RTTs as a file: computed block by block into a table of numbers, then written row by row as text or as
- * Parquet. A run that was killed goes on after its last saved block and writes the same bytes.
+ * A matrix of RTTs as a file: computed block by block into a table of numbers, then written row by row as text or
+ * Parquet. A
+ * run that was killed continues after its last saved block and writes the same bytes.
  *
  * @module
  */
@@ -23,8 +24,7 @@ const GROUP_NUMBERS = 2 ** 20;
 /**
  * Computes a matrix and writes it.
  *
- * @param files `path`: the file; `ending`: one of {@link MATRIX_ENDINGS}; `table`: the file of unfinished work of the same
- *   matrix.
+ * @param files `ending`: one of {@link MATRIX_ENDINGS}; `table`: the file of unfinished work of the same matrix.
  * @returns How many cells an earlier, interrupted run computed.
  * @throws {UserError} If the model cannot answer a pair, or the disk is full.
  */
@@ -56,7 +56,7 @@ export async function writeMatrix(
   return { cellsResumed };
 }
 
-/** A text of a matrix, written row by row. */
+/** A matrix as text, row by row. */
 interface MatrixText {
   /** The text before the rows. */
   readonly head: string;
@@ -65,7 +65,6 @@ interface MatrixText {
   readonly end: string;
 }
 
-/** Writes a matrix as text. */
 class TextRows implements Disposable {
   readonly #file: AtomicFile;
   readonly #text: MatrixText;

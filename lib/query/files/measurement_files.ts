@@ -19,7 +19,7 @@ import { tokenMeasurement } from "../query_tokens.ts";
 /** More than fit in any preset's sequence. */
 const MAX_CONTEXT_MEASUREMENTS = 4096;
 
-/** A measurement of a file, and what RIPE Atlas knows it by if that is known. */
+/** A measurement of a file, and its numbers at RIPE Atlas, if known. */
 export interface FileMeasurement extends TokenMeasurement {
   /** Microseconds since 1970; NaN if the file does not say it. */
   readonly eventTimeUs: number;
@@ -108,9 +108,9 @@ export class MeasurementFiles {
 
 /** The result of {@link readMeasurementFiles}. */
 export interface FileMeasurements {
-  /** The newest, in order of time; those without a time are the oldest, in the order of the files. */
+  /** The newest, in order of time; those without a time come first. */
   measurements: TokenMeasurement[];
-  /** The number of all that are wanted. */
+  /** The number of wanted measurements. */
   numRead: number;
   /** Rows that cannot be used, by reason, and results that say nothing about a path, by their kind. */
   rejected: Record<string, number>;
@@ -118,11 +118,10 @@ export interface FileMeasurements {
 }
 
 /**
- * Reads the newest measurements of files.
+ * Reads the newest measurements of files, folders or globs of any format.
  *
- * @param paths Files of any format, folders of them, globs.
  * @param options `most`: the number to keep; `isWanted`: whether a measurement counts (all), called in the order of
- *   the files; `maxRejectRatio`: the share of the rows that may be unusable (0.05); `reading`: how the files are read.
+ * the files; `maxRejectRatio`: the share of the rows that may be unusable (0.05).
  * @throws {UserError} If a file cannot be read or too many rows are unusable.
  */
 export async function readMeasurementFiles(
@@ -164,20 +163,18 @@ export async function readMeasurementFiles(
 export interface FileContext {
   /** At most 4,096, oldest first. */
   measurements: TokenMeasurement[];
-  /** Whether the file has them in that order. */
+  /** Whether the file has this order. */
   isSorted: boolean;
-  /** The number of measurements of the file that are later and were skipped. */
+  /** The number of later measurements, which were skipped. */
   numLater: number;
   /** Results that say nothing about a path, by their kind. */
   skipped: Record<string, number>;
 }
 
 /**
- * Reads the `--context` of a query: the newest measurements of a file.
+ * Reads the `--context` of a query: the newest measurements of a file, in any order.
  *
- * @param path Measurements in any order.
  * @param untilS The last time to read, Unix seconds; null for any time.
- * @param reading How the file is read.
  * @throws {UserError} If it cannot be read or a row is unusable.
  */
 export async function readContext(

@@ -1,6 +1,7 @@
 /**
- * Rows of numbers on disk that are written in any order, and how far the work on them is: a run that was killed goes on from
- * there and repeats the writes after the last {@link NumberTable.commit}.
+ * Rows of numbers on disk, written in any order, and the progress of the work on them: a run that was killed
+ * continues after
+ * the last {@link NumberTable.commit}.
  *
  * @module
  */
@@ -12,23 +13,17 @@ import { exists, readText } from "../../io/files/inputs.ts";
 export class NumberTable implements Disposable {
   readonly #file: ByteFile;
   readonly #progressPath: string;
-  /** How much of the work is saved, in its order. */
+  /** The part of the work that is saved. */
   numDone = 0;
 
-  /** Opens the table of an earlier run, or a new one. @throws {UserError} If it cannot be made. */
+  /** Opens the table of an earlier run, or a new one. */
   constructor(path: string, readonly width: number) {
     this.#progressPath = `${path}.json`;
     this.#file = ByteFile.write(path, "update");
     if (exists(this.#progressPath)) this.numDone = JSON.parse(readText(this.#progressPath)).numDone;
   }
 
-  /**
-   * Writes rows.
-   *
-   * @param first The number of the first.
-   * @param numbers (rows, width).
-   * @throws {UserError} If the disk is full.
-   */
+  /** Writes rows from a number on, (rows, width). @throws {UserError} If the disk is full. */
   write(first: number, numbers: Float64Array): void {
     this.#file.writeAt(
       this.#bytesOf(first),
@@ -36,7 +31,7 @@ export class NumberTable implements Disposable {
     );
   }
 
-  /** Saves all that was written. @param numDone How much of the work that is. */
+  /** Saves all that was written. @param numDone The part of the work that this is. */
   commit(numDone: number): void {
     if (numDone === this.numDone) return;
     this.#file.flush();
@@ -44,7 +39,7 @@ export class NumberTable implements Disposable {
     this.numDone = numDone;
   }
 
-  /** Reads rows. @param first The number of the first. @returns (rows, width). */
+  /** Reads rows from a number on, (rows, width). */
   read(first: number, numRows: number): Float64Array {
     const numbers = new Float64Array(this.width * numRows);
     this.#file.readAt(this.#bytesOf(first), new Uint8Array(numbers.buffer));

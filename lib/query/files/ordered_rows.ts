@@ -1,6 +1,6 @@
 /**
- * The rows to score by source and time, on disk. They are read once, sorted within a memory limit (sorted_rows.ts) and
- * written as one file of blocks.
+ * The rows to score by source and time, on disk: read once, sorted within a memory limit, and written as one file of
+ * blocks.
  *
  * @module
  */
@@ -44,7 +44,6 @@ const BUFFER_MEMORY_SHARE = 1 / 16;
 /** The seed of the hash that orders sources. Any order will do. */
 const HASH_SEED = 0;
 
-/** The files that are read. */
 export interface OrderedRowsInput {
   /** Parquet files whose rows are scored. */
   inputs: readonly string[];
@@ -53,9 +52,7 @@ export interface OrderedRowsInput {
   groupBy: GroupKey;
 }
 
-/** How they are sorted. */
 export interface OrderOptions {
-  /** The folder of the files. */
   folder: string;
   memoryLimitBytes: number;
   /** Counts rows that cannot be used. */
@@ -65,9 +62,8 @@ export interface OrderOptions {
   hooks: StageHooks;
 }
 
-/** A row in its place. */
 export interface OrderedRow {
-  /** Its number among the usable rows of the inputs, or undefined if it is only history. */
+  /** Its number among the usable rows of the inputs; undefined if it is only history. */
   readonly number: number | undefined;
   /** Whether it is the first of its source. */
   readonly isFirstOfSource: boolean;
@@ -77,7 +73,7 @@ export interface OrderedRow {
   readonly measurement: TokenMeasurement;
 }
 
-/** Reads rows with their keys, in the order of the files. @param columns Optional columns that are read too. */
+/** Reads rows with their keys. @param columns Optional columns that are read too. */
 export function readRows(
   paths: readonly string[],
   { groupBy, columns = [] }: { groupBy: GroupKey; columns?: readonly OptionalColumn[] },
@@ -86,12 +82,7 @@ export function readRows(
   return readKeyed(paths, { groupBy, columns, seed: HASH_SEED, splitMode: undefined, rejects });
 }
 
-/**
- * Writes the rows in order.
- *
- * @returns The input of {@link readOrdered}, and how many rows there are to score.
- * @throws {UserError} If an input cannot be used or the disk is full.
- */
+/** Writes the rows in order. @returns The input of {@link readOrdered}, and the number of rows to score. */
 export async function orderRows(
   input: OrderedRowsInput,
   options: OrderOptions,
@@ -199,11 +190,7 @@ class OrderedSink implements RowSink {
   }
 }
 
-/**
- * Reads what {@link orderRows} wrote.
- *
- * @throws {UserError} If the file is not whole.
- */
+/** Reads what {@link orderRows} wrote. @throws {UserError} If the file is not whole. */
 export function* readOrdered(folder: string, index: SpillIndex): Generator<OrderedRow> {
   using reader = new SpillReader([{ path: `${folder}/ordered.bin`, index }], SCHEMA);
   const keys = new KeyTable();

@@ -4,11 +4,9 @@ import { explainFileError } from "../../io/files/file_errors.ts";
 import { chunksUntil, linesOf, type TextLine } from "../text_lines.ts";
 
 /**
- * Reads lines.
+ * Reads lines of a file, a named pipe, or standard input (`-`).
  *
- * @param path A file, a named pipe, or `-` for standard input.
  * @param signal Ends the reading with its reason, also while nothing comes.
- * @param maxLineBytes The longest line.
  * @throws {UserError} If the file cannot be read.
  */
 export async function* readLines(

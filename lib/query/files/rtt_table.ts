@@ -1,19 +1,12 @@
-/**
- * The whole distribution of an answer as Parquet: a row for each of the 33,791 RTT codes and one for no reply.
- *
- * @module
- */
+/** The whole distribution of an answer as Parquet: a row for each RTT code and one for no reply. @module */
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import { encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
 import { type RttDistribution, RTTS_MS } from "../rtt/rtt_distribution.ts";
 
-/** The columns of a table, all of the same length; by their names in the file. */
 export type RttTable = Record<"rtt_ms" | "low_ms" | "high_ms" | "probability", Float64Array>;
 
 /**
- * The probabilities of all outcomes, which sum to 1: RTTs ascending, then no reply with NaN for its RTT.
- *
- * @param distribution An answer. @returns RTTs from `low_ms` up to, not including, `high_ms` share a code.
+ * The probabilities of all outcomes: RTTs ascending, each from `low_ms` to before `high_ms`, then no reply with NaN.
  */
 export function rttTable({ pFailed, probabilities }: RttDistribution): RttTable {
   const bounds = Array.from(CANONICAL_RTT_CODES, rttCodeBounds);

@@ -1,9 +1,11 @@
 /**
  * Adds scores to the rows of measurement files.
  *
- * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores are
- * stored in the order of the input (number_table.ts). A run that was killed goes on after its last saved chunk and writes
- * the same bytes. At the end the input is read again and written with these columns.
+ * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores
+ * are
+ * stored in the order of the input. A run that was killed continues after its last saved chunk and writes the same
+ * bytes.
+ * At the end the input is read again and written with these columns.
  *
  * @module
  */
@@ -31,7 +33,7 @@ import { NumberTable } from "./number_table.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
 
-/** The columns that are added, in their order. */
+/** The columns that are added. */
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value", "loss_run_p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */

@@ -180,24 +180,16 @@ export function namedFindings(findings: ScoreFindings, names: AddressNames): Sco
 /** The findings in words. */
 export function describeFindings(findings: ScoreFindings): string {
   if (findings.rows === 0) return "No rows were scored.";
-  return [
-    shareSentence(findings),
-    ...misplacedSentence(findings),
-    "",
-    rowsHeading(findings),
-    ...indented(ROW_HEADINGS, findings.mostSurprising.map(rowCells)),
-    ...(findings.lossRuns.length > 0
-      ? ["", runsHeading(findings), ...indented(RUN_HEADINGS, findings.lossRuns.map(runCells))]
-      : []),
-    "",
-    sourcesHeading(findings),
-    ...indented(SOURCE_HEADINGS, findings.sources.map(sourceCells)),
-  ].join("\n");
+  const tables = tablesOf(findings).map(({ heading, columns, rows, left }) => {
+    const lines = formatTable([columns, ...rows], { left }).split("\n");
+    return ["", heading, ...lines.map((line) => `  ${line}`)].join("\n");
+  });
+  return [shareSentence(findings), ...misplacedSentence(findings), ...tables].join("\n");
 }
 
 /** The findings as a page with pictures, HTML. */
 export async function pageOfFindings(title: string, findings: ScoreFindings): Promise<string> {
-  const { rows, sources, mostSurprising, lossRuns, pValueCounts, natsCounts } = findings;
+  const { rows, sources, pValueCounts, natsCounts } = findings;
   if (rows === 0) return await pageOf(title, [element("p", "No rows were scored.")]);
   const right = rows / NUM_BINS;
   return await pageOf(title, [
@@ -227,32 +219,55 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
         },
       ],
     },
-    element("h2", rowsHeading(findings)),
-    tableOf(ROW_HEADINGS, mostSurprising.map(rowCells)),
-    ...(lossRuns.length > 0
-      ? [element("h2", runsHeading(findings)), tableOf(RUN_HEADINGS, lossRuns.map(runCells))]
-      : []),
-    element("h2", sourcesHeading(findings)),
-    {
-      name: "sources",
-      caption: `Share of a source's rows with a p-value below ${SURPRISING_P_VALUE}.`,
-      chart: rowChart({
-        rows: sources.map((source) => ({
-          label: withName(source.src, source.name),
-          value: 100 * source.surprising / source.rows,
-          text: shareText(source),
-        })),
-        title: `% of rows below ${SURPRISING_P_VALUE}`,
-        width: 300,
-      }),
-    },
-    tableOf(SOURCE_HEADINGS, sources.map(sourceCells)),
+    ...tablesOf(findings).flatMap(({ heading, columns, rows, isOfSources }) => [
+      element("h2", heading),
+      ...isOfSources
+        ? [
+          {
+            name: "sources",
+            caption: `Share of a source's rows with a p-value below ${SURPRISING_P_VALUE}.`,
+            chart: rowChart({
+              rows: sources.map((source) => ({
+                label: withName(source.src, source.name),
+                value: 100 * source.surprising / source.rows,
+                text: shareText(source),
+              })),
+              title: `% of rows below ${SURPRISING_P_VALUE}`,
+              width: 300,
+            }),
+          },
+        ]
+        : [],
+      tableOf(columns, rows),
+    ]),
   ]);
 }
 
-const ROW_HEADINGS = ["time", "source", "destination", "RTT", "p-value", "ln P"];
-const RUN_HEADINGS = ["time", "source", "destination", "P(run)"];
-const SOURCE_HEADINGS = ["source", "rows", `below ${SURPRISING_P_VALUE}`, "share", "bits a result"];
+/** The lists of findings as tables. @returns `left`: the columns of texts. */
+function tablesOf({ mostSurprising, lossRuns, sources, numSources }: ScoreFindings) {
+  const pair = ["time", "source", "destination"];
+  return [
+    {
+      heading: `The ${mostSurprising.length} most surprising rows`,
+      columns: [...pair, "RTT", "p-value", "ln P"],
+      rows: mostSurprising.map(rowCells),
+      left: [0, 1, 2],
+    },
+    {
+      heading: `Pairs with the least probable runs of lost replies: ${lossRuns.length}`,
+      columns: [...pair, "P(run)"],
+      rows: lossRuns.map((row) => [...pairCells(row), row.lossRunPValue.toPrecision(2)]),
+      left: [0, 1, 2],
+    },
+    {
+      heading: `Sources with the most surprising rows: ${sources.length} of ${formatCount(numSources)}`,
+      columns: ["source", "rows", `below ${SURPRISING_P_VALUE}`, "share", "bits a result"],
+      rows: sources.map(sourceCells),
+      left: [0],
+      isOfSources: true,
+    },
+  ].filter(({ rows }) => rows.length > 0);
+}
 
 function shareSentence({ rows, surprising }: ScoreFindings): string {
   return `${shareText({ rows, surprising })} of ${formatCount(rows)} rows (${
@@ -272,33 +287,10 @@ function misplacedSentence({ misplaced = [] }: ScoreFindings): string[] {
   return [`${misplaced.length} ${are} not where the databases say: ${shown.join(", ")}${rest}.`];
 }
 
-function rowsHeading({ mostSurprising }: ScoreFindings): string {
-  return `The ${mostSurprising.length} most surprising rows`;
-}
-
-function runsHeading({ lossRuns }: ScoreFindings): string {
-  return `Pairs with the least probable runs of lost replies: ${lossRuns.length}`;
-}
-
-function sourcesHeading({ sources, numSources }: ScoreFindings): string {
-  return `Sources with the most surprising rows: ${sources.length} of ${formatCount(numSources)}`;
-}
-
-function indented(headings: readonly string[], rows: readonly string[][]): string[] {
-  return formatTable([headings, ...rows], { left: headings === SOURCE_HEADINGS ? [0] : [0, 1, 2] }).split(
-    "\n",
-  )
-    .map((line) => `  ${line}`);
-}
-
 function rowCells(row: ScoredRow): string[] {
   const { rttMs, pValue, logLikelihood } = row;
   const rtt = rttMs === FAILED_RTT_MS ? "no reply" : `${formatMs(rttMs)} ms`;
   return [...pairCells(row), rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
-}
-
-function runCells(row: ScoredRow): string[] {
-  return [...pairCells(row), row.lossRunPValue.toPrecision(2)];
 }
 
 function pairCells({ timeUs, src, src_name, dst, dst_name }: ScoredRow): string[] {

@@ -1,13 +1,17 @@
 /**
  * How probable given measurements are: bits of each token, each block and the whole, in every order of the fields.
  *
- * The tokens of a measurement state its fields and their order o: their probability is P(measurement, o). A model
- * that is consistent and trained on orders drawn evenly gives every order the same; the spread tells how far it is
- * from that. The sum over all orders is P(measurement), whatever the order. That a measurement comes at all
- * (MeasurementStart) is given, and so is whether it has a time. Each token's probability is renormalised over those that
- * can stand in its place, as in the distributions of `rtt/`; in vocabulary v1 over all tokens. Where the result stands last
- * it has the probability of the model's pool, if it has one; the other fields are the network's alone.
- * In vocabulary v1, where measurements stand by themselves, there is no context.
+ * The tokens of a measurement give its fields and their order o: their probability is P(measurement, o). A consistent
+ * model
+ * that is trained on evenly drawn orders gives every order the same; the spread tells how far it is from that. The
+ * sum over
+ * all orders is P(measurement). That a measurement comes at all (MeasurementStart) is given, and so is whether it has
+ * a time.
+ * Each token's probability is renormalised over those that can stand in its place, in vocabulary v1 over all tokens.
+ * A
+ * result that stands last has the probability of the model's pool, if any; the other fields are the network's alone.
+ * In
+ * vocabulary v1 there is no context.
  *
  * @module
  */
@@ -43,7 +47,7 @@ const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1
 
 /** The bits of one block of a measurement. */
 export interface BlockBits {
-  /** The field that the block has. */
+  /** The field of the block. */
   readonly field: Field;
   /** The sum over the block's tokens. */
   readonly bits: number;
@@ -61,7 +65,7 @@ export interface OrderBits {
 
 /** The bits of one measurement. */
 export interface MeasurementBits {
-  /** One for each order asked for. */
+  /** For each order asked for. */
   readonly orders: readonly OrderBits[];
   /** Mean over the orders. */
   readonly meanBits: number;
@@ -71,7 +75,7 @@ export interface MeasurementBits {
   readonly totalBits: number;
 }
 
-/** The orders in which a measurement can stand: 24 with a time, 6 without. */
+/** The orders of a measurement: 24 with a time, 6 without. */
 export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
   if (hasTime) return FIELD_ORDERS;
   return FIELD_ORDERS.filter((order) => order[3] === "time").map((order) => order.slice(0, 3));
@@ -81,18 +85,18 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
 export interface MeasurementInContext {
   /** The measurement. */
   readonly measurement: TokenMeasurement;
-  /** The RTT of its `rttCode`, milliseconds, null if there was no reply; a model of vocabulary v1 needs it. */
+  /** The RTT of its `rttCode`, ms; null if there was no reply; a model of vocabulary v1 needs it. */
   readonly rttMs?: number | null;
   /** Earlier measurements, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
 }
 
 /**
- * The bits of measurements, each by itself after its context. A context is computed once, and so is what the orders of
- * a measurement begin with in common.
+ * The bits of measurements, each by itself after its context. A context is computed once, and so is what the orders
+ * of a
+ * measurement begin with in common.
  *
  * @param options `order`: the one order to use, of all four fields (default: every order).
- * @returns One result per measurement, in order.
  * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
  */
 export async function measurementBits(
@@ -132,7 +136,7 @@ function write(
   const orders = ordersOf(given.measurement, order);
   const tokens = encode(given, orders[0], config);
   const first = tokens.lastIndexOf(MEASUREMENT_START) + 1;
-  // The blocks of every order are those of the first, and the context is written once.
+  // Every order has the blocks of the first, and the context is written once.
   const { opens } = FIELD_GRAMMARS[config.vocabulary];
   const starts = [...tokens.keys()].filter((i) => i >= first && opens(tokens[i]));
   const blocks = new Map(
@@ -220,9 +224,8 @@ async function bitsOf(
 }
 
 /**
- * The possible tokens at each place of a measurement that has the fields of `tokens`.
- *
- * @param pool The measurement's, if its last field is a code in a pool.
+ * The possible tokens at each place of a measurement that has the fields of `tokens`. @param pool If its result is
+ * last.
  */
 function allowedTokens(
   tokens: Uint16Array,

@@ -1,8 +1,7 @@
 /**
- * Which tokens may come next inside a measurement of vocabulary v2: what a writer of measurements could write.
- *
- * As the grammar of vocab_v2.ts, and both addresses of one version, canonical RTT codes only, times up to
- * 2^53 - 1 s, gaps in as few bytes as they fit.
+ * Which tokens may come next inside a measurement of vocabulary v2. As in the grammar of vocab_v2.ts, and both
+ * addresses are
+ * of one version, RTT codes canonical, times up to 2^53 - 1 s, and gaps in as few bytes as they fit.
  *
  * @module
  */
@@ -46,7 +45,7 @@ const BLOCKS: readonly { field: Field; token: number; numBytes: number }[] = [
   { field: "time", token: TIMESTAMP_DELTA4, numBytes: 4 },
 ];
 
-/** A measurement as far as it is written. */
+/** The part of a measurement that is written. */
 export class MeasurementGrammar {
   readonly #missing = new Set<Field>(["source", "destination", "result", "time"]);
   /** Bytes of an address, 0 while both versions are possible. */
@@ -59,18 +58,18 @@ export class MeasurementGrammar {
   /** Begins after MeasurementStart. @param hasEarlierTime Whether a measurement of its context has a time. */
   constructor(readonly hasEarlierTime: boolean) {}
 
-  /** Whether nothing can follow: all four blocks are there, or it was ended without a time. */
+  /** Whether nothing can follow. */
   get isComplete(): boolean {
     return this.#isEnded || (this.#missing.size === 0 && this.#numBytesLeft === 0);
   }
 
-  /** The tokens that may come next; MeasurementStart where the measurement may end, none when it is complete. */
+  /** The tokens that may come next; MeasurementStart if the measurement may end. */
   allowed(): readonly number[] {
     if (this.isComplete) return [];
     return this.#numBytesLeft > 0 ? this.#allowedBytes() : this.#allowedRoles();
   }
 
-  /** Appends a token. @param token One of {@link allowed}; MeasurementStart ends it. */
+  /** Appends a token of {@link allowed}; MeasurementStart ends the measurement. */
   push(token: number): void {
     if (this.#numBytesLeft > 0) {
       this.#numBytesLeft--;

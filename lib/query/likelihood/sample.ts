@@ -1,9 +1,10 @@
 /**
- * Whole measurements drawn from the model: addresses and the time token by token, then the result from the distribution
- * that `query rtt` gives for them, with the pool and the quantile calibration of the model, if it has them.
+ * Whole measurements drawn from the model: addresses and the time token by token, then the result from the
+ * distribution that
+ * `query rtt` gives for them.
  *
- * Given fields stand first, in the order source, destination, time; the network draws the rest, its order and a result
- * included, which is drawn again. Tokens that no measurement has in a place are left out.
+ * Given fields come first, in the order source, destination, time; the network draws the rest, its order and a result
+ * included, which is drawn again.
  *
  * @module
  */
@@ -68,8 +69,9 @@ export interface SampleOptions {
 /**
  * Draws measurements.
  *
- * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence, or the context is
- *   not before the time.
+ * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence, or the context
+ *   is
+ * not before the time.
  */
 export async function* sampleMeasurements(
   model: PingModel,
@@ -115,10 +117,8 @@ async function* drawMeasurements(
 }
 
 /**
- * Draws results by inversion of the distributions of their measurements.
- *
- * @param asked `drawn`: the measurements, the number of the first of which is `first`.
- * @returns RTT codes; null: no reply.
+ * Draws results by inversion of the distributions of their measurements. @param asked `first`: the number of the
+ * first.
  */
 async function drawResults(
   model: PingModel,
@@ -155,7 +155,7 @@ async function drawResults(
   return results;
 }
 
-/** A distribution whose outcome, first byte and second byte have other probabilities, see {@link SampleOptions}. */
+/** A distribution with other probabilities of outcomes, first bytes and second bytes, see {@link SampleOptions}. */
 function changed(
   { pFailed, probabilities, canonicalMass, floorMs }: RttDistribution,
   { temperature, topK }: { temperature: number; topK: number },
@@ -180,7 +180,9 @@ function changed(
   return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass, { floorMs });
 }
 
-/** The context of the samples that fits the model's sequence beside the longest of them. @throws {UserError} If the query cannot be. */
+/**
+ * The context that fits the model's sequence beside the longest sample. @throws {UserError} If the query cannot be.
+ */
 export function sampleContextThatFits(
   query: SampleQuery,
   sequenceLength: number,
@@ -204,24 +206,24 @@ function prefixOf(end: Uint8Array | IpPrefix): IpPrefix {
   return end instanceof Uint8Array ? prefixOfAddress(end) : end;
 }
 
-/** Prefixes that stand for a place at most. */
+/** The most prefixes that represent a place. */
 const MAX_PREFIXES = 1024;
 
 interface Prompt {
-  /** The context, MeasurementStart and what is given, up to the first byte that is drawn. */
+  /** The context, MeasurementStart and the given fields, up to the first byte that is drawn. */
   tokens: Uint16Array;
-  /** Where the asked measurement's MeasurementStart stands. */
+  /** The place of the asked measurement's MeasurementStart. */
   start: number;
   hasEarlierTime: boolean;
-  /** The given tokens: of each place the possible ones, at a point of the source and of the destination. */
+  /** The given tokens after these. */
   given: readonly GivenToken[];
 }
 
 /** A token of which something is given. */
 interface GivenToken {
-  /** The possible ones, at a point of the source and of the destination. */
+  /** The possible tokens, at a point of the source and of the destination. */
   readonly tokensAt: (at: Readonly<Record<Side, number>>) => readonly number[];
-  /** How many bytes of an address of a place end with it; 0 if it is not such an end. */
+  /** The number of bytes of a place's address that ends with it; 0 if none does. */
   readonly numBytes: number;
 }
 
@@ -241,8 +243,9 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   const fitting = sampleContextThatFits(query, sequenceLength);
   for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   const { at: start, previousTimeS } = writer;
-  // A whole measurement is written, what is given first, and cut after that. Addresses that are drawn stand after the
-  // time, as in `drawAddresses`.
+  // A whole measurement is written, given fields first, and cut after them. Addresses that are drawn come after the
+  // time, as
+  // in `drawAddresses`.
   const filler = first?.bytes ?? new Uint8Array(4);
   const bytesOf = (side: Side) => ends.get(side)?.bytes ?? filler;
   const whole = { source: bytesOf("source"), destination: bytesOf("destination"), rttCode: null, timeS };
@@ -258,7 +261,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   const tokens = out.slice(0, start + 1 + numGiven);
   const sides = [...ends];
   const choosers = new Map(sides.map(([side, end]) => [side, prefixChooser(end, MAX_PREFIXES)]));
-  // Of each token after the time: the byte of an address, and whether it is drawn.
+  // For each token after the time: the possible bytes of an address.
   const given = Array.from(
     tokens.subarray(isDrawn ? tokens.length - ends.size * numBytes : tokens.length),
     (token, i) => {
@@ -285,7 +288,6 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   };
 }
 
-/** One measurement while it is drawn. */
 class SampledRow implements DrawnRow {
   readonly #tokens: number[];
   readonly #grammar: MeasurementGrammar;

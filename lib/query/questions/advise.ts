@@ -25,7 +25,7 @@ import {
 
 /** The largest number of pairs; each takes 20 kB. */
 const MAX_PAIRS = 100_000;
-/** The largest number where many share a server. */
+/** The largest number for a server. */
 const SERVED_PAIRS = 256;
 
 const pairs = (most: number) =>
@@ -36,7 +36,6 @@ const candidates = (most: number) =>
 const targets = (most: number) =>
   pairs(most).optional().describe("the pairs whose RTTs are wanted, likewise (all candidates)");
 
-/** See the module. */
 export const advise = question({
   name: "advise",
   summary: "the measurements that would make a model that is adapted to them surest of others",

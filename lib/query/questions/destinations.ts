@@ -28,7 +28,6 @@ const top = (most: number) =>
     examples: [20],
   });
 
-/** See the module. */
 export const destinations = question({
   name: "destinations",
   summary: "the most probable destinations for a source and an RTT, by Bayes' rule over what rtt answers",

@@ -29,7 +29,6 @@ const bits = z.object({
   })),
 });
 
-/** See the module. */
 export const likelihood = question({
   name: "likelihood",
   summary: "how probable a measurement is, in every order of its fields",

@@ -40,7 +40,6 @@ const placeSchema = z.object({
   basis: basisKindSchema,
 }) satisfies z.ZodType<MapRtt>;
 
-/** See the module. */
 export const map = question({
   name: "map",
   summary: "the RTTs from a source to countries or cells, a part of a map of the world",

@@ -20,9 +20,9 @@ import {
   timeLine,
 } from "./question.ts";
 
-/** The most pairs where many share a server, of a node with itself included: a few seconds of two cores. */
+/** The most pairs for a server, a node with itself included: a few seconds on two cores. */
 const SERVED_PAIRS = 4096;
-/** The most nodes on either side, and those where many share a server. */
+/** The most nodes on either side, and the most for a server. */
 const MAX_NODES = 100_000;
 const SERVED_NODES = 256;
 
@@ -49,7 +49,6 @@ const row = z.object({
     .describe("RTTs drawn for each destination, ms; null: no reply"),
 }) satisfies z.ZodType<MatrixRow>;
 
-/** See the module. */
 export const matrix = question({
   name: "matrix",
   summary: "the RTTs between all of some nodes, or from them to others",

@@ -24,11 +24,10 @@ import {
   timeLine,
 } from "./question.ts";
 
-/** The criteria by which candidates are ranked. */
 const NEAREST_ORDERS = ["median", "probability"] as const;
 /** The largest number of candidates; each takes 0.14 MB. */
 const MAX_CANDIDATES = 10_000;
-/** The largest number where many share a server. */
+/** The largest number for a server. */
 const SERVED_CANDIDATES = 256;
 
 const candidates = (most: number) =>
@@ -40,7 +39,6 @@ const candidates = (most: number) =>
 const top = (most: number) =>
   z.int().min(1).max(most).optional().describe("number of candidates to list (5)").meta({ examples: [5] });
 
-/** See the module. */
 export const nearest = question({
   name: "nearest",
   summary: "the nearest of some candidates to a source, by their RTT distributions",

@@ -52,11 +52,9 @@ class PlaceSearch {
   }
 
   /**
-   * Finds what a text may stand for.
-   *
-   * @param limit How many are found at most.
-   * @returns The text itself if it is an address or prefix; then addresses by name, known addresses, places. If there are many,
-   *   half of them are places.
+   * Finds meanings of a text: itself if it is an address or prefix; then addresses by name, known addresses, places.
+   * If there
+   * are many, half of them are places.
    */
   find(text: string, limit: number): FoundPlace[] {
     const typed = text.trim();

@@ -1,7 +1,9 @@
 /**
- * A kind of question as one value: what is asked, what is answered, how, and how people read it. The command line, HTTP,
- * OpenAPI, MCP and the types of the page follow from it. Its module is loaded at every start of the program, so that what
- * computes an answer is imported when a question is asked.
+ * A kind of question as one value: what is asked, what is answered, how, and how people read it. The command line,
+ * HTTP,
+ * OpenAPI, MCP and the types of the page follow from it. It is loaded at every start of the program, so what computes
+ * an
+ * answer is imported when a question is asked.
  *
  * Names are those that go over the wire: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null: no reply).
  * Schemas find what is wrong with types, bounds and times, `parseQuestion` what is wrong with prefixes and places.
@@ -32,7 +34,7 @@ export interface Asking {
   onProgress(done?: number): void;
 }
 
-/** A caller who has a model alone. @param hooks `onProgress` is called with how much is done. */
+/** A caller with a model of its own. */
 export function alone(
   model: PingModel,
   { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number) => void },
@@ -71,14 +73,13 @@ export interface Question<Q extends z.ZodObject = z.ZodObject, A extends z.ZodOb
   text(answer: z.output<A>): string;
 }
 
-/** Declares a kind of question. */
 export function question<Q extends z.ZodObject, A extends z.ZodObject>(
   declared: Question<Q, A>,
 ): Question<Q, A> {
   return declared;
 }
 
-/** A kind of question about measurements that come one by one, each a line with an answer, an error or nothing. */
+/** A question about measurements that come one by one: each line gets an answer, an error or nothing. */
 export interface LineQuestion {
   readonly name: string;
   readonly summary: string;
@@ -92,7 +93,7 @@ export interface LineQuestion {
 /** The most measurements of a question that has them all. */
 const MAX_MEASUREMENTS = 1024;
 
-/** The schema of a question that has all its measurements at once. @param item That of one (its own). */
+/** The schema of a question with all its measurements at once. @param item The schema of one (`line`). */
 export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = line): z.ZodObject {
   return fields({
     measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in order of time"),
@@ -102,7 +103,6 @@ export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = l
 
 /** A line that could not be answered. */
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
-/** See {@link lineErrorSchema}. */
 export type LineError = z.infer<typeof lineErrorSchema>;
 
 /** The schema of a question to a server. */
@@ -121,14 +121,11 @@ export function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<S
 const address = z.string({ error: "expected an IPv4 or IPv6 address" }).meta({ examples: ["192.0.2.1"] });
 const destinationExample = { examples: ["198.51.100.7"] };
 
-/** An end among several. */
 export const end = address;
-/** The source of a question. */
 export const src = address.describe(
   "source: an address; a prefix, from which the model draws addresses; or a place or network, a mixture over its prefixes: " +
     "`Berlin, DE`; `Bavaria, DE`; `DE`; `AS3320`; `AS3320@DE`; `52.5,13.4` for the cell of 5 degrees",
 );
-/** The destination of a question. */
 export const dst = address.describe("destination: likewise, of the same IP version").meta(destinationExample);
 
 /** The fault of a time, which may be an empty text. */
@@ -137,7 +134,6 @@ function faultOfTime(time: unknown): string | undefined {
   const parsed = parseTimeS(String(time));
   return "fault" in parsed ? parsed.fault : undefined;
 }
-/** When something was or would be measured. */
 export const time = z.union([z.string(), z.number()])
   .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
   .describe(
@@ -149,14 +145,12 @@ const measuredAddress = address.refine((text) => parseAddress(text) !== undefine
   error: ({ input }) => `expected an IPv4 or IPv6 address${adviceOnName(String(input))}`,
 });
 
-/** A measurement that was made. */
 export const measurementSchema = fields({
   src: measuredAddress.describe("source address"),
   dst: measuredAddress.describe("destination address").meta(destinationExample),
   time,
   rtt: z.number().positive().nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
 });
-/** See {@link measurementSchema}. */
 export type ApiMeasurement = z.input<typeof measurementSchema>;
 
 /** The ends of measurements that do not say theirs. */
@@ -165,15 +159,13 @@ export const constantEnds = {
   dst: measuredAddress.optional().describe("destination of measurements that do not contain theirs"),
 };
 
-/** What was measured before. */
 export const context = z.array(measurementSchema).optional().describe(
   "recent measurements in any order, none later than the question's time; the newest that fit are used",
 );
 
-/** Random numbers. @param most The largest number of draws. */
 export const seed = z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of all random numbers (0)")
   .meta({ examples: [0] });
-/** How many addresses are drawn. @param usual How many if the question does not say. */
+/** @param usual The number if the question does not say. */
 export function draws(most: number, usual = 64) {
   return z.int().min(2).max(most).optional()
     .describe(`number of addresses, or pairs of them, to draw from prefixes and places (${usual})`)
@@ -184,12 +176,10 @@ export const SERVED_DRAWS = 2 ** 12;
 
 // Parts of answers.
 
-/** The names of the ends of an answer. */
 export const endNames = {
   src_name: z.string().optional().describe("name of the source, if any"),
   dst_name: z.string().optional().describe("name of the destination, if any"),
 };
-/** The time of an answer. */
 export const answeredTime = z.number().nullable().describe(
   "Unix seconds; null: any time, which is a random moment of the data",
 );
@@ -202,7 +192,6 @@ export const notes = z.array(z.string()).optional().describe("notes for people")
 /** See its description. */
 export const step = z.int().describe("the training steps of the model");
 
-/** A source with a time and a context. */
 interface AskedSource {
   /** The source, or where it lies. */
   readonly source: IpPrefix;
@@ -214,7 +203,7 @@ interface AskedSource {
   readonly notes: readonly string[];
 }
 
-/** Reads a question about a source. @param places Those that it may name. @throws {UserError} If it cannot be read. */
+/** Reads a question about a source. @throws {UserError} If it cannot be read. */
 export function readSource(
   { src, time, context }: { src: string; time?: unknown; context?: unknown },
   places?: PlaceIndex,

@@ -12,9 +12,6 @@ import { sample } from "./sample.ts";
 
 /** Each is a command, a path `/v1/NAME` and a tool of assistants. */
 export const QUESTIONS = { rtt, destinations, nearest, matrix, map, places, likelihood, sample, advise };
-/** The name of one. */
 export type QuestionName = keyof typeof QUESTIONS;
-/** What is asked. */
 export type QuestionOf<N extends QuestionName> = z.input<(typeof QUESTIONS)[N]["question"]>;
-/** What is answered. */
 export type AnswerOf<N extends QuestionName> = z.output<(typeof QUESTIONS)[N]["answer"]>;

@@ -1,7 +1,5 @@
 /**
- * Questions as callers write them, over HTTP, in files and on the command line: values in the types of a schema, and what
- * is wrong with those that are not.
- *
+ * Questions as callers write them: values in the types of a schema, and what is wrong with those that are not.
  * @module
  */
 import * as z from "zod";
@@ -13,9 +11,8 @@ import { shown } from "../rtt/rtt_question.ts";
 const OLD_NAMES: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
 /**
- * A request with its values in the types of a schema, checked: see {@link normalized}.
+ * A request with its values in the types of a schema, checked. @param value Any JSON, or the fields of a URL's query.
  *
- * @param value Anything that JSON can be, or the fields of a URL's query.
  * @throws {UserError} If it is not what the schema says.
  */
 export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
@@ -73,7 +70,7 @@ export function queryFormOf(optional: z.core.$ZodType): QueryForm | undefined {
   return isText ? "text" : undefined;
 }
 
-/** The schema of values for questions of which each may have its own: the optional fields that a URL can have. */
+/** The schema of defaults for questions that may have their own values: the optional fields that a URL can have. */
 export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
   const optional = Object.entries(shape).filter(([, field]) =>
     queryFormOf(field) !== undefined && z.safeParse(field, undefined).success
@@ -99,7 +96,7 @@ export function queryFields(url: string): Record<string, string> {
   return all;
 }
 
-/** The value that a text stands for, or the text, for the message. Lists may also be JSON, such as `[0.1, 0.9]`. */
+/** The value of a text, or the text, for the message. Lists may also be JSON, such as `[0.1, 0.9]`. */
 function valueOf(text: string, form: QueryForm | undefined): unknown {
   if (form === "text") return text;
   if (form === "number") return numberOf(text) ?? text;
@@ -127,11 +124,11 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected and a
- * value that is right there.
+ * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected, and
+ * an
+ * example.
  *
- * @param refused The value and the schema, where they are known; else only what is expected is given. `isUrl`: whether
- *   the value has the fields of a URL's query.
+ * @param refused The value and the schema, if known. `isUrl`: whether the value has the fields of a URL's query.
  */
 export function faultOf(
   { issues: [issue] }: z.core.$ZodError,
@@ -159,7 +156,7 @@ export function faultOf(
   return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
 }
 
-/** A value that a schema takes, made of the examples of its parts; undefined if a part has none. */
+/** A value that a schema takes, from the examples of its parts; undefined if a part has none. */
 export function exampleOf(schema: z.core.$ZodType): unknown {
   const example = z.globalRegistry.get(schema)?.examples;
   if (Array.isArray(example)) return example[0];
@@ -179,7 +176,7 @@ function urlText(value: unknown): string {
   return isFlat ? String(value) : JSON.stringify(value);
 }
 
-/** A field, or an item of an array, whose first one stands for those it lacks. */
+/** A field, or an item of an array; its first item replaces missing ones. */
 function fieldOf(value: unknown, key: PropertyKey): unknown {
   if (Array.isArray(value) && !(key in value)) return value[0];
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;

@@ -29,7 +29,7 @@ import {
   time,
 } from "./question.ts";
 
-/** Significant digits of a mean: the last digits of the GPU's floats depend on what is computed together. */
+/** Significant digits of a mean, whose last digits depend on what the GPU computes together. */
 const MEAN_DIGITS = 4;
 /** The quantiles of an answer, unless others are wanted. */
 const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -117,7 +117,6 @@ const answer = z.object({
 });
 type RttAnswer = z.infer<typeof answer>;
 
-/** See the module. */
 export const rtt = question({
   name: "rtt",
   summary: "the distribution of the RTT between two addresses, prefixes or places",
@@ -162,11 +161,7 @@ export const rtt = question({
   },
 });
 
-/**
- * Asks for the distribution of an RTT.
- *
- * @param onMixture Gets what the answer is made of, which is valid until it returns.
- */
+/** Asks for the distribution of an RTT. @param onMixture Gets it; it is valid until this returns. */
 export async function askRtt(
   asking: Asking,
   { src, dst, time, context, draws: numDraws, seed, ...wanted }: z.output<typeof asked>,
@@ -195,7 +190,7 @@ export async function askRtt(
   return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, between, options)));
 }
 
-/** Makes answers of what a model answered. @param wanted The parts of the distributions. */
+/** Makes answers from distributions. @param wanted The parts of the distributions. */
 export async function rttAnswers(
   model: PingModel,
   wanted: RttWanted,
@@ -224,7 +219,7 @@ export async function rttAnswers(
 
 const notesOfModels = new WeakMap<PingModel, (addresses: readonly Uint8Array[]) => string[]>();
 
-/** The mean of the replies that ping tools report, ms, to the digits that do not depend on what is computed together. */
+/** The mean of the replies that ping tools report, ms, to {@link MEAN_DIGITS}. */
 export function roundedMeanMs({ meanMs }: Pick<RttDistribution, "meanMs">): number {
   return Number(meanMs.toPrecision(MEAN_DIGITS));
 }

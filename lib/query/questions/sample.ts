@@ -21,7 +21,6 @@ import {
 const count = (most: number) =>
   z.int().min(1).max(most).optional().describe("number of measurements (10)").meta({ examples: [10] });
 
-/** See the module. */
 export const sample = question({
   name: "sample",
   summary: "whole measurements drawn from the model",

@@ -10,7 +10,6 @@ import {
   seed,
 } from "./question.ts";
 
-/** See the module. */
 export const score = {
   name: "score",
   summary: "how surprising each measurement is, given the lines before it",

@@ -1,8 +1,8 @@
-/** How surprising it is that the replies of a pair are lost one after the other. @module */
+/** How surprising it is that replies of a pair are lost one after the other. @module */
 
-/** Lost replies that count. In pairs that never reply, small errors of P(no reply) would add up without end. */
+/** The most lost replies that count. In pairs that never reply, small errors of P(no reply) would add up. */
 const MAX_LOSSES = 10;
-/** Pairs whose last reply was lost that are remembered; the one that was seen least recently goes first. */
+/** The most pairs that are remembered, of those whose last reply was lost; the least recently seen goes first. */
 const MAX_PAIRS = 2 ** 16;
 
 /** Runs of lost replies, by pair. */
@@ -13,12 +13,7 @@ export class LossRuns {
   /** @param maxPairs For tests. */
   constructor(readonly maxPairs: number = MAX_PAIRS) {}
 
-  /**
-   * Adds a pair's next result.
-   *
-   * @param logLikelihood ln P(the result), given those before it.
-   * @returns P(the replies since the last one, at most ten, are all lost); 1 at a reply.
-   */
+  /** Adds a pair's next result. @returns P(its last replies, at most ten, are all lost); 1 at a reply. */
   add(pair: string, isLost: boolean, logLikelihood: number): number {
     const before = this.#logs.get(pair) ?? [];
     this.#logs.delete(pair);

@@ -35,7 +35,7 @@ function bounded(numbers: Float64Array): Float64Array {
   return all;
 }
 
-/** How many numbers are below one, and a fraction by where it lies between two. @param value Above 0. */
+/** The number of numbers below a value, and a fraction by its place between two. @param value Above 0. */
 function rankIn(bounded: Float64Array, value: number): number {
   const above = lowerBound(bounded, value);
   const [low, high] = [bounded[above - 1], bounded[above]];

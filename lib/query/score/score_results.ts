@@ -1,6 +1,7 @@
 /**
- * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first byte, then
- * the other first bytes that a p-value needs, which are the likeliest.
+ * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first byte,
+ * then the
+ * other first bytes that a p-value needs, which are the likeliest.
  *
  * @module
  */
@@ -30,7 +31,7 @@ import {
 } from "../../data/tokens/vocab_v2.ts";
 import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
 
-/** The mass of first bytes, together, whose mass is spread evenly over their codes: a share of a p-value of 0.001. */
+/** The total mass of first bytes whose mass is spread evenly over their codes: a share of a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
 /** Arrays of the current distribution. */
 const arrays = new RttArrays();
@@ -43,10 +44,8 @@ class AskedReply {
   readonly #seconds: Float32Array;
 
   /**
-   * @param rttCode Its code.
-   * @param read Log-probabilities where the result begins, after `RttStart` and after the reply's own byte 1, (V) each.
-   * @param pool See `distributionOf`.
-   * @param maxSpreadMass See {@link MAX_SPREAD_MASS}.
+   * @param read Log-probabilities where the result begins, after `RttStart` and after the reply's own byte 1, (V)
+   *   each.
    */
   constructor(
     readonly rttCode: number,
@@ -79,9 +78,9 @@ class AskedReply {
 export interface ScoreCase {
   /** The measurement. */
   readonly measurement: TokenMeasurement;
-  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  /** Earlier measurements, oldest first; the newest that fit are used. */
   readonly context: readonly TokenMeasurement[];
-  /** The number of the measurement, from 0; with the seed it decides the random draw of the p-value. */
+  /** The number of the measurement; with the seed it decides the random draw of the p-value. */
   readonly number: number;
 }
 
@@ -102,7 +101,7 @@ export interface ScoredModel extends Pick<ModelCheckpoint, "weights" | "pool"> {
 export interface ScoreOptions {
   /** Seed of the random share of equally probable results. */
   seed: number;
-  /** The mass that may be spread within first bytes; 0 for none (default: `MAX_SPREAD_MASS`). */
+  /** The mass that may be spread within first bytes; 0 for none. */
   maxSpreadMass?: number;
 }
 
@@ -116,8 +115,7 @@ const TWO_32 = 2 ** 32;
  *
  * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
  *
- * @returns One score per case, in order, how many second bytes' distributions were computed, and how many tokens were
- *   read.
+ * @returns One score per case, and how many second bytes' distributions were computed and tokens read.
  * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
  */
 export async function scoreResults(
@@ -185,7 +183,7 @@ function scoreOf({ logLikelihood, pFailed, reply }: AskedResult, number: number,
   return { logLikelihood, pValue: reply?.pValue(draw) ?? pValueOfNoReply(pFailed, draw) };
 }
 
-/** A sequence that holds the prompts of one case or of several, each of which begins with the one before. */
+/** A sequence with the prompts of one or several cases, each of which begins with the one before. */
 interface SharedSequence {
   /** The longest prompt. */
   tokens: Uint16Array;
@@ -196,8 +194,8 @@ interface SharedSequence {
 }
 
 /**
- * Puts prompts into as few sequences as their contexts allow: a case goes on where the context of it is that of an
- * earlier case and its measurement.
+ * Puts prompts into as few sequences as their contexts allow: a case continues the sequence of an earlier case if its
+ * context is that case's context and measurement.
  */
 function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
   const sequences: SharedSequence[] = [];
@@ -224,8 +222,9 @@ function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): Share
 }
 
 /**
- * Tokens with others after them, which they do not see. So every sequence of a group begins where a tile of keys does, and
- * its sums are rounded alike whatever the sequences before it; unless the model's sequence does not end with a whole tile.
+ * Pads tokens, so that every sequence of a group begins with a tile of keys, and its sums are rounded alike whatever
+ * the
+ * sequences before it; unless the model's sequence does not end with a whole tile.
  */
 function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
   const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));
@@ -243,7 +242,7 @@ interface NeededByte {
   readonly index: number;
 }
 
-/** The bytes that results need, by their prompts, in parts that the decoder can hold. */
+/** The bytes that results need, in parts that the decoder can hold. */
 function* stepsOf(asked: readonly AskedResult[], maxRows: number): Generator<NeededByte[]> {
   const all = asked.flatMap(({ reply }, prompt) => reply?.needed.map((index) => ({ prompt, index })) ?? []);
   for (let from = 0; from < all.length; from += maxRows) yield all.slice(from, from + maxRows);

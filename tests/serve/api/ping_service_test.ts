@@ -292,7 +292,7 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   }
   assertEquals(
     places.map(({ country, name, median_ms }) => [country, name, median_ms]),
-    whole.map(({ country, name, medianMs }) => [country, name, medianMs]),
+    whole.map(({ country, name, median_ms }) => [country, name, median_ms]),
   );
   const before = { src: "192.0.2.1", dst: "198.51.100.7", time: timeS - 60, rtt: 33 };
   const after = await service.map({ ...asked, context: [before], count: 20 });
@@ -300,8 +300,11 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   const part = await Array.fromAsync(
     maps.rtts(maps.areas("cell", source).slice(0, 20), await maps.origin(source, { timeS, context })),
   );
-  assertEquals(after.places.map(({ median_ms }) => median_ms), part.map(({ medianMs }) => medianMs));
-  assertNotEquals(part.map(({ medianMs }) => medianMs), whole.slice(0, 20).map(({ medianMs }) => medianMs));
+  assertEquals(after.places.map(({ median_ms }) => median_ms), part.map(({ median_ms }) => median_ms));
+  assertNotEquals(
+    part.map(({ median_ms }) => median_ms),
+    whole.slice(0, 20).map(({ median_ms }) => median_ms),
+  );
   const countries = await service.map({ src: "192.0.2.1" } as never);
   assertEquals([countries.level, countries.places.length], ["country", countries.total]);
   for (
