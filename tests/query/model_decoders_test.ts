@@ -3,7 +3,6 @@ import {
   continuationExtent,
   type ContinuedPrompt,
   FEW_ROWS,
-  groupsOfContinuations,
   promptExtent,
 } from "../../lib/query/model_decoders.ts";
 import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
@@ -17,7 +16,7 @@ import { PingModel } from "../../lib/query/ping_model.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import fc from "fast-check";
 import { branchRows, NO_TOKEN, type RowBranches } from "../../lib/query/decoder_rows.ts";
-import { byteMass, byteTokens, drawToken } from "../../lib/query/draws.ts";
+import { byteTokens, drawToken } from "../../lib/query/draws.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../../lib/data/tokens/vocab_v2.ts";
 
 const QUERY = parseAddressQuestion({ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 });
@@ -150,23 +149,6 @@ Deno.test("continuationLogProbabilities() gives the same where memory holds a fe
     actual.forEach((logP, i) => logP.forEach((each, j) => assertAlmostEquals(each, expected[i][j], 1e-5)));
   }));
 
-Deno.test("groupsOfContinuations() fills groups up to their tokens and rows, in order", () => {
-  for (const [maxPromptTokens, maxRows] of [[121, 100], [90, 100], [121, 8], [95, 1]]) {
-    const groups = [...groupsOfContinuations(PROMPTS, { maxPromptTokens, maxRows, maxSteps: 9 })];
-    assertEquals(
-      groups.flat().flatMap(({ continuations }) => [...continuations]),
-      PROMPTS.flatMap(({ continuations }) => [...continuations]),
-    );
-    for (const group of groups) {
-      assert(group.reduce((sum, { prompt }) => sum + prompt.length, 0) <= maxPromptTokens);
-      assert(group.reduce((sum, { continuations }) => sum + continuations.length, 0) <= maxRows);
-    }
-    const numParts = groups.map((group) => group.map(({ continuations }) => continuations.length));
-    if (maxRows === 100) assertEquals(numParts, maxPromptTokens === 121 ? [[40, 7, 3]] : [[40, 7], [3]]);
-    if (maxRows === 8) assertEquals(numParts, [[8], [8], [8], [8], [8], [7, 1], [2]]);
-  }
-});
-
 /** Tokens of a row, followed up to the row of a prompt. */
 function pathOf(steps: readonly RowBranches[], row: number): { prompt: number; tokens: number[] } {
   const tokens: number[] = [];
@@ -202,25 +184,6 @@ Deno.test("branchRows() gives every path a row with its tokens, and paths that a
 
 const LOG_P = Float32Array.from({ length: VOCAB_SIZE }, () => -20);
 [0.1, 0.2, 0.3, 0.05].forEach((p, i) => LOG_P[BYTE_BASE + 64 + i] = Math.log(p));
-
-Deno.test("byteMass() adds up the bytes of a range and no others", () => {
-  assertAlmostEquals(byteMass(LOG_P, { first: 64, last: 65 }), 0.3, 1e-6);
-  assertAlmostEquals(byteMass(LOG_P, { first: 66, last: 66 }), 0.3, 1e-6);
-});
-
-Deno.test("drawToken() draws bytes of a range as often as their mass within it says", () => {
-  const counts = new Map<number, number>();
-  const random = new RandomStream(1, "test/draw");
-  for (let i = 0; i < 20_000; i++) {
-    const byte = drawToken(LOG_P, { tokens: byteTokens({ first: 65, last: 67 }), random }) - BYTE_BASE;
-    counts.set(byte, (counts.get(byte) ?? 0) + 1);
-  }
-  assertEquals([...counts.keys()].sort(), [65, 66, 67]);
-  [0.2, 0.3, 0.05].forEach((p, i) => {
-    const expected = 20_000 * p / 0.55;
-    assert(Math.abs((counts.get(65 + i) ?? 0) - expected) < 4 * Math.sqrt(expected));
-  });
-});
 
 Deno.test("drawToken() draws from ranges of next to no mass, too", () => {
   const tiny = LOG_P.map((logP) => logP - 1000);

@@ -56,64 +56,8 @@ Deno.test("query rtt --table has the whole distribution: its sums are what --at 
     await refused(runStageProcess([...args, "203.0.113.5", "--table", "t.csv"]), 2, "ends with .parquet");
   }));
 
-Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one line, with exit code 2", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    const args = ["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4"];
-    for (
-      const [wrong, message] of [
-        [["--dst", "10.0.0.0/33"], "found length 33, expected 0 to 32"],
-        [["--dst", "example.org"], "expected an IPv4 or IPv6 address or prefix"],
-        [["--dst", "10.0.0.1", "--at", "5,-1"], "Cannot use --at 5,-1: [1]: expected at least 0"],
-        [["--dst", "10.0.0.1", "--draws", "1"], "--draws 1"],
-        [["--dst", "10.0.0.1", "--draws", "131073"], "--draws 131073"],
-        [["--dst", "1".repeat(400)], "1…: expected an IPv4 or IPv6 address or prefix"],
-      ] as const
-    ) {
-      await refused(runStageProcess([...args, ...wrong]), 2, message);
-    }
-  }));
-
 Deno.test("loadModel() refuses a folder without checkpoints and a model of another vocabulary", () =>
   withCheckpoint(async (folder, checkpoint) => {
     await assertRejects(() => loadModel(join(folder, "nowhere")), UserError, "nowhere");
     await assertRejects(() => loadModel(checkpoint), FormatError, "vocabulary v1, expected v2");
   }, { vocabulary: "v1" }));
-
-Deno.test("query nearest ranks the candidates of a file, and says the medians of query rtt", () =>
-  withCheckpoint(async (folder, checkpoint) => {
-    const [file, output] = [join(folder, "candidates.txt"), join(folder, "nearest.jsonl")];
-    const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.5", "10.0.0.0/8"];
-    Deno.writeTextFileSync(file, candidates.join("\n"));
-    const args = ["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--candidates", file];
-    const options = ["--time", "2025-06-01", "--draws", "4", "--top", "3"];
-    const { stdout } = await succeed(...args, ...options, "--json", "--output", output);
-    const answer = JSON.parse(stdout);
-    assertEquals([answer.candidates, answer.nearest.length, answer.time], [4, 3, 1748736000]);
-    const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
-    assertEquals(lines, answer.nearest);
-    const { candidate, median_ms, mean_ms } = lines.find((line) => !line.candidate.includes("/"));
-    const pair = ["--src", "192.0.2.1", "--dst", candidate, "--time", "2025-06-01", "--json"];
-    const alone = JSON.parse(
-      (await runStageProcess(["query", "rtt", "--checkpoint", checkpoint, ...pair])).stdout,
-    );
-    assertEquals([median_ms, mean_ms], [alone.quantiles_ms["0.5"], alone.mean_ms]);
-    const text = await succeed(...args, ...options, "--by", "probability");
-    assertStringIncludes(text.stdout, "P(nearest)");
-    assert(candidates.includes(text.stdout.split("\n")[1].split(" ")[0]), text.stdout);
-  }));
-
-Deno.test("query nearest refuses a line that is no address, by its number, and a wrong source", () =>
-  withCheckpoint(async (folder, checkpoint) => {
-    const file = join(folder, "candidates.txt");
-    Deno.writeTextFileSync(file, "198.51.100.7\n\nnowhere\n");
-    const args = ["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--candidates", file];
-    for (
-      const [more, exitCode, message] of [
-        [[], 1, `Cannot read ${file}: line 3: dst: Cannot read "nowhere"`],
-        [["--src", "10.0.0.0/40"], 2, "Cannot use --src 10.0.0.0/40"],
-      ] as const
-    ) {
-      const given = more.length > 0 ? args.filter((arg) => arg !== "--src" && arg !== "192.0.2.1") : args;
-      await refused(runStageProcess([...given, ...more]), exitCode, message);
-    }
-  }));

@@ -109,13 +109,6 @@ Deno.test("adapt() leaves the coordinates of training as they are, asked for or 
   assertEquals([result.addresses, [...update.coordinates.nodes]], [[KNOWN[0]], []]);
 });
 
-Deno.test("adapt() does without coordinates where the model has none", async () => {
-  const { update, after } = await adapted(NEAR_SECOND, QUICK, tinyRowModel());
-  assertEquals(update.coordinates.nodes.length, 0);
-  assertEquals(estimateOf(after, [NEW_ADDRESS, KNOWN[3]]), undefined);
-  assert(update.rows.length > 0);
-});
-
 Deno.test("PingModel.adapt() locates an address anew by the measurements of then, and answers by it", async () => {
   const { config, weights } = tinyLocatedModel();
   using gpu = await Gpu.open();

@@ -7,10 +7,7 @@ import { until } from "../../until.ts";
 import { linesOf, requireSameAlarms, textOf } from "./rotated_watch.ts";
 
 Deno.test("watch --follow tells the same alarms over 20 rotations and 20 kills as undisturbed", async () => {
-  for (const seed of [1, 2, 3]) {
-    const numAlarms = await requireSameAlarms({ numRotations: 20, numKills: 20, seed });
-    assertGreater(numAlarms, 80);
-  }
+  assertGreater(await requireSameAlarms({ numRotations: 20, numKills: 20, seed: 1 }), 80);
 });
 
 const ignore = !await SmallDisk.isPossible();

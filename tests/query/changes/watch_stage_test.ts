@@ -81,17 +81,6 @@ Deno.test("watch says once which unit would fit RTTs that are not those of a net
   }
 });
 
-Deno.test("watch tells an outage that lasts until the end of the input", () =>
-  inFolder(async (folder) => {
-    const input = join(folder, "a.jsonl");
-    const lost = linesOf(100, 119).replace(/"rtt":[\d.]+/g, '"rtt":null');
-    await Deno.writeTextFile(input, linesOf(0, 100, { shiftedFrom: 999 }) + lost);
-    const { stdout } = await succeeded(runStageProcess(["watch", "--input", input]));
-    assertEquals(parse(stdout).map(({ cause, text, alarm }) => [cause, text, alarm]), [
-      ["outage", "no reply, usually 20.1 ms", 1],
-    ]);
-  }));
-
 Deno.test("watch fails at the end where it could use nothing, or too little, of its input", () =>
   inFolder(async (folder) => {
     const parquet = join(folder, "ms.parquet");
@@ -394,20 +383,6 @@ Deno.test("watch --geo says what a database without places cannot do, and refuse
     await refused(refusal, 1, `Cannot read ${empty}: found no ranges; expected`);
   }));
 
-Deno.test("watch --follow --output ends at a signal with its output whole", () =>
-  inFolder(async (folder) => {
-    const input = join(folder, "a.jsonl");
-    const output = join(folder, "alarms.jsonl");
-    await Deno.writeTextFile(input, linesOf(0, 130));
-    const child = spawnStage(["watch", "--input", input, "--follow", "--output", output]);
-    await until("both lines", () => numLinesIn(output) === 2);
-    child.kill("SIGTERM");
-    const { code, stderr } = await outputOf(child);
-    assertEquals(code, 75, stderr);
-    assertStringIncludes(stderr, " 0 late, 20 undecided, 1 pairs");
-    assertEquals(parse(await Deno.readTextFile(output)).length, 2);
-  }));
-
 /** The number of whole lines of a file, 0 if it is not there. */
 const numLinesIn = (path: string) => exists(path) ? Deno.readTextFileSync(path).split("\n").length - 1 : 0;
 
@@ -610,16 +585,6 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
       "ended",
       "",
     ]);
-  }));
-
-Deno.test("watch --checkpoint adds what the model expected", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    const stdin = new TextEncoder().encode(linesOf(0, 130));
-    const { stdout } = await succeeded(runStageProcess(["watch", "--checkpoint", checkpoint], { stdin }));
-    const [begin, end] = parse(stdout);
-    const expected = begin.expected_ms as Record<string, number>;
-    assert(expected["5"] < expected["50"] && expected["50"] < expected["95"]);
-    assert(!("expected_ms" in end));
   }));
 
 Deno.test("watch refuses in one line what does not go together", async () => {

@@ -9,7 +9,7 @@ import {
 } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
-import { contextThatFits, encodeMeasurement } from "../../../lib/query/query_tokens.ts";
+import { encodeMeasurement } from "../../../lib/query/query_tokens.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
@@ -241,23 +241,6 @@ Deno.test("the search for likely destinations finds those of greatest mass of th
     }
   }, 4));
 
-Deno.test("rankDestinations() ranks the destinations that are likeliest before the result is known", () =>
-  withTinyModel(async (model) => {
-    for (const query of [QUERIES[0], QUERIES[2]]) {
-      const [few, many] = await Promise.all(
-        [4, 24].map((numCandidates) => rankDestinations(model, [query], { numCandidates, top: 24 })),
-      );
-      const priors = async ([{ destinations }]: typeof few) => {
-        const values: number[] = [];
-        for (const { prefix } of destinations) values.push(await priorOf(model, query, prefix.bytes));
-        return values.sort((a, b) => b - a);
-      };
-      const [ofFew, ofMany] = [await priors(few), await priors(many)];
-      ofFew.forEach((prior, i) => assertAlmostEquals(prior / ofMany[i], 1, 1e-4, `number ${i}`));
-      assert(many[0].priorMass > few[0].priorMass);
-    }
-  }));
-
 Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
   withTinyModel(async (model) => {
     for (const query of [QUERIES[2], { ...PLAIN, source: addressBytes("2001:db8::1") }]) {
@@ -280,16 +263,6 @@ Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
     }
   }, 4));
 
-Deno.test("rankDestinations() lists the most probable, and says how probable all others are", () =>
-  withTinyModel(async (model) => {
-    const [all] = await rankDestinations(model, [PLAIN], { numCandidates: 40, top: 40 });
-    const [few] = await rankDestinations(model, [PLAIN], { numCandidates: 40, top: 3 });
-    assertEquals(few.destinations, all.destinations.slice(0, 3));
-    const listed = few.destinations.reduce((sum, { probability }) => sum + probability, 0);
-    assertAlmostEquals(few.unlistedProbability, 1 - listed, 1e-9);
-    assertEquals(few.candidates, 40);
-  }, 4));
-
 Deno.test("rankDestinations() refuses what is no question", () =>
   withTinyModel(async (model) => {
     for (const rttMs of [[-1, 5], [5, 4], [NaN, 4], [0, Infinity]] as [number, number][]) {
@@ -299,23 +272,6 @@ Deno.test("rankDestinations() refuses what is no question", () =>
       const asked = () => rankDestinations(model, [PLAIN], { prefixLength });
       await assertRejects(asked, UserError, "expected 0 to 32");
     }
-  }));
-
-Deno.test("rankDestinations() uses the newest measurements that fit", () =>
-  withTinyModel(async (model) => {
-    const context = Array.from(
-      { length: 30 },
-      (_, i) => ({ ...CONTEXT[i % 3], timeS: 1_700_000_000 + 60 * i }),
-    );
-    const query = { ...PLAIN, timeS: 1_700_009_000, context };
-    const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
-    assert(fitting.length >= 5 && fitting.length < 30);
-    const options = { numCandidates: 5 };
-    const [whole, cut] = [
-      await rankDestinations(model, [query], options),
-      await rankDestinations(model, [{ ...query, context: fitting }], options),
-    ];
-    assertEquals(cut, whole);
   }));
 
 Deno.test("rankDestinations() ends soon after its signal, while it searches and while it weighs", () =>

@@ -55,16 +55,6 @@ Deno.test("PrefixSearch looks into few nodes where few have mass", () => {
   assert(numExpanded <= 12, `${numExpanded} nodes`);
 });
 
-Deno.test("PrefixSearch of no addresses takes no node; all addresses together have all mass", () => {
-  const none = new PrefixSearch({ numBytes: 4, top: 0 });
-  assertEquals([none.take(9), none.found], [[], []]);
-  for (const numBytes of [1, 2]) {
-    const { found } = searched({ numBytes, top: 1e6 }, 1, 64);
-    assertEquals(found.length, 256 ** numBytes);
-    assertAlmostEquals(found.reduce((sum, { mass }) => sum + mass, 0), 1, 1e-9);
-  }
-});
-
 Deno.test("PrefixSearch that is cut short is not proven", () => {
   const search = new PrefixSearch({ numBytes: 2, top: 4 });
   assertEquals(search.isProven, false);

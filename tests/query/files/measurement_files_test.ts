@@ -147,11 +147,3 @@ Deno.test("readContext() leaves out what is after a time and counts it, and know
     assertEquals(knownAt(all, null), all);
     assertEquals(knownAt(all, 0), []);
   }));
-
-Deno.test("readContext() refuses a file that is not there or is no Parquet", () =>
-  withFolder(async (folder) => {
-    const path = join(folder, "context.parquet");
-    await assertRejects(() => readContext(path), UserError);
-    Deno.writeTextFileSync(path, "not Parquet");
-    await assertRejects(() => readContext(path), UserError);
-  }));

@@ -123,34 +123,6 @@ function chiSquareDeviate(observed: readonly number[], expected: readonly number
   return (Math.cbrt(statistic / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
 }
 
-Deno.test("sampled results follow the exact distribution, by a chi-square test", () =>
-  withTinyModel(async (model) => {
-    const query = { source: SOURCE, destination: DESTINATION, timeS: 1_700_000_000, context: [] };
-    const count = 100_000;
-    const { pFailed, probabilities } = await model.rttDistribution(query);
-    const counts = new Map<number | null, number>();
-    for await (const { rttCode } of sampleMeasurements(model, query, { count, seed: 3 })) {
-      counts.set(rttCode, (counts.get(rttCode) ?? 0) + 1);
-    }
-    // Neighbouring codes are joined until 20 are expected.
-    const [observed, expected] = [[counts.get(null) ?? 0], [count * pFailed]];
-    let joined = 0;
-    let mass = 0;
-    CANONICAL_RTT_CODES.forEach((code, i) => {
-      joined += counts.get(code) ?? 0;
-      mass += count * (1 - pFailed) * probabilities[i];
-      if (mass < 20) return;
-      observed.push(joined);
-      expected.push(mass);
-      [joined, mass] = [0, 0];
-    });
-    observed[observed.length - 1] += joined;
-    expected[expected.length - 1] += mass;
-    assert(expected.length > 100, `${expected.length} bins`);
-    const deviate = chiSquareDeviate(observed, expected);
-    assert(Math.abs(deviate) < 4, `chi-square lies ${deviate} standard deviations off`);
-  }));
-
 Deno.test("the result of each sample follows the distribution of its own addresses and time", () =>
   withTinyModel(async (model) => {
     const samples = await draw(model, { source: SOURCE, timeS: null, context: [] }, { count: 600, seed: 4 });

@@ -3,7 +3,6 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import type { IpPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
-import { lightFloorMs } from "../../../lib/data/addresses/light_floor.ts";
 import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { QUERY_ORDER } from "../../../lib/data/tokens/vocab_v2.ts";
@@ -68,13 +67,6 @@ const asked = (source: Uint8Array, destination: Uint8Array) => ({
 });
 const EVERYWHERE = [[BERLIN, NOWHERE, 200], [NOWHERE, SYDNEY, 290], [BERLIN, POTSDAM, 140]] as const;
 const FIRST = CANONICAL_RTT_CODES.findIndex((code) => code > encodeRttCode(FLOOR_MS));
-
-Deno.test("light takes 102 km of distance a millisecond, less what the rounding of positions leaves", () => {
-  const [a, b] = POSITIONS.map(([, latitude, longitude]) => ({ latitude, longitude }));
-  assertAlmostEquals(lightFloorMs(a, b, 0.5), FLOOR_MS, 0.1);
-  assertAlmostEquals(lightFloorMs(a, b, 0.5) - lightFloorMs(a, b, 1.5), 2 * 111 * Math.SQRT1_2 / 102, 1e-9);
-  assertEquals(lightFloorMs(a, { ...a, latitude: 53 }, 0.5), 0);
-});
 
 Deno.test("what is below the floor is left out, and all else is renormalised", () =>
   withPlaced(EVERYWHERE, async (model, without) => {
@@ -159,11 +151,16 @@ Deno.test("quantiles, scores, likelihoods, destinations and samples have the dis
     const cases = measurements.map((measurement, number) => ({ measurement, context: [], number }));
     const { scores } = await scoreResults(model, cases, { seed: 0, maxSpreadMass: 0 });
     const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
+    const { config, registry, weights } = model;
+    const network = PingModel.of(config, registry, { weights, noPool: true });
+    const ofNetwork = await measurementBits(network, cases, { order: QUERY_ORDER });
     const all = [exact.pFailed, ...exact.probabilities.map((p) => p * (1 - exact.pFailed))];
     measurements.forEach(({ rttCode }, i) => {
       const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
       assertAlmostEquals(scores[i].logLikelihood, Math.log(own), 1e-4);
-      assertAlmostEquals(bits[i].orders[0].blocks.at(-1)?.bits ?? 0, -Math.log2(own), 1e-4);
+      const [others, result] = [bits[i].orders[0].blocks.slice(0, -1), bits[i].orders[0].blocks.at(-1)];
+      assertAlmostEquals(result?.bits ?? 0, -Math.log2(own), 1e-4);
+      assertEquals(others, ofNetwork[i].orders[0].blocks.slice(0, -1));
       const draw = new RandomStream(0, "score/p-value", i).float64();
       const p = rttCode === null ? pValueOfNoReply(exact.pFailed, draw) : pValueOfReply(rttCode, exact, draw);
       assertAlmostEquals(scores[i].pValue, p, 1e-3);

@@ -7,11 +7,10 @@ import {
   assertThrows,
 } from "@std/assert";
 import { join } from "@std/path";
-import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import { getOrMake } from "../../../lib/base/collections.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { addressBytes, formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
 import {
   formatPrefix,
   type IpPrefix,
@@ -42,8 +41,6 @@ import { readMeasurementFiles } from "../../../lib/query/files/measurement_files
 import { loadModel } from "../../../lib/query/files/load_model.ts";
 import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { parseEnds, parseWithin } from "../../../lib/query/rtt/rtt_question.ts";
-import { PingService } from "../../../lib/serve/api/ping_service.ts";
-import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
 import { DEMO_CAMPAIGN } from "../../../tasks/demo.command.ts";
 import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
@@ -73,24 +70,6 @@ Deno.test("the places of the campaign have all its public addresses, by names", 
   assert(known.filter(({ asName }) => asName).length > 740);
 });
 
-Deno.test("a probe of the campaign is in one place, whatever address it had", async () => {
-  const file = await asyncBufferFromFile(pathOf(DEMO_CAMPAIGN.measurements));
-  const rows = await parquetReadObjects({ file, compressors, columns: ["prb_id", "src_addr"] });
-  const probesOf = new Map<string, Set<number>>();
-  for (const { prb_id, src_addr } of rows) {
-    const block = src_addr.replace(/\d+$/, "0");
-    getOrMake(probesOf, block, () => new Set()).add(Number(prb_id));
-  }
-  const placesOf = new Map<number, Set<string>>();
-  for (const [block, probes] of probesOf) {
-    const { countryCode, city } = INDEX.describe(addressBytes(block));
-    const [probe] = probes;
-    if (probes.size === 1) getOrMake(placesOf, probe, () => new Set()).add(`${city}, ${countryCode}`);
-  }
-  assert(placesOf.size > 75);
-  assertEquals([...placesOf].filter(([, places]) => places.size > 1), []);
-});
-
 Deno.test("a source and a destination may be places, of the IP version of the other end", () => {
   const { source, destination, notes } = ends("Tehran, IR", "8.8.8.0/24");
   assertEquals(source.mixture?.name, "Tehran, IR");
@@ -109,6 +88,7 @@ Deno.test("what is no place is refused in one line, which lists what it may be",
   assertStringIncludes(messageOf("Tehrna, IR", INDEX), "similar: Tehran, IR");
   assertStringIncludes(messageOf("Berlin, DE"), "the model has no places to ask for by name");
   assertStringIncludes(messageOf("10.0.0.0/33", INDEX), "found length 33");
+  assertThrows(() => parseWithin("Atlantis", INDEX), UserError, "within: ");
 });
 
 Deno.test("a mixture draws from its prefixes by their shares, and the same each time", () =>
@@ -290,6 +270,12 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     assertEquals([found.src, found.destinations[0].measured], ["IR", null]);
   }, { places: TABLE }));
 
+Deno.test("--geo needs a model that was trained with places", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    const loaded = loadModel(checkpoint, { geo: [FILES[0]] });
+    await assertRejects(() => loaded, UserError, "expected one that was trained with --geo");
+  }));
+
 Deno.test("--geo at a question overrides what the checkpoint knows", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const own = join(folder, "own.csv");
@@ -306,43 +292,6 @@ Deno.test("--geo at a question overrides what the checkpoint knows", () =>
     const basis = after.basisOf(parseEnds("8.8.8.8", "Zurich, CH", after.places));
     assertEquals(basis.places, { src: "Zurich, CH", dst: "Zurich, CH" });
     assertThrows(() => parseEnds("IR", "8.8.8.8", after.places), UserError, "does not have");
-  }, { places: TABLE }));
-
-Deno.test("--geo needs a model that was trained with places", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    const args = ["query", "rtt", "--checkpoint", checkpoint, "--src", "8.8.8.8", "--dst", "8.8.4.4"];
-    await refused(
-      runStageProcess([...args, "--geo", FILES[0]]),
-      1,
-      "expected one that was trained with --geo",
-    );
-  }));
-
-Deno.test("the API takes places as the commands do", () =>
-  withCheckpoint(async (_, checkpoint) => {
-    using model = await loadModel(checkpoint);
-    const service = new PingService(model, { info: {} as ModelInfo });
-    const answer = await service.rtt({ src: "AS58224@IR", dst: "Muscat, OM", draws: 8 });
-    assertEquals(answer.src, "AS58224@IR");
-    assertStringIncludes(answer.notes?.join() ?? "", "in Iran");
-    const { nearest } = await service.nearest({ src: "IR", candidates: ["OM", "8.8.8.8"], draws: 8 });
-    assertEquals(nearest.length, 2);
-    const asked = { rtt: [1, 1000] as [number, number], candidates: 8, max_expansions: 64, draws: 2 };
-    const { destinations, notes } = await service.destinations({
-      src: "OM",
-      within: "0.0.0.0/0",
-      ...asked,
-    });
-    assert(destinations.length > 0);
-    assertStringIncludes(notes?.join() ?? "", "Oman: a mixture");
-    await assertRejects(
-      () => service.destinations({ src: "OM", within: "Atlantis", ...asked }),
-      UserError,
-      "within",
-    );
-    const [bad] = await service.rttBatch([{ src: "Muscta, OM", dst: "8.8.8.8" }]);
-    assert("error" in bad);
-    assertStringIncludes(bad.error, "Muscat, OM");
   }, { places: TABLE }));
 
 /** A model whose embeddings know the places of some addresses of the campaign. */

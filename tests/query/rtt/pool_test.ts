@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import type { TensorArray } from "../../../lib/base/safetensors_header.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { prefixOfAddress } from "../../../lib/data/addresses/ip_prefix.ts";
 import { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import { rttsText } from "../../../lib/data/addresses/measured_text.ts";
@@ -15,15 +15,9 @@ import { logOfCode } from "../../../lib/model/pool/kernel_mixture.ts";
 import { Pool } from "../../../lib/model/pool/pool.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
-import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
-import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
-import { QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { FIRST_BYTES } from "../../../lib/query/rtt/rtt_bytes.ts";
 import type { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { pValueOfNoReply, pValueOfReply } from "../../../lib/query/score/surprise.ts";
-import { RandomStream } from "../../../lib/base/random.ts";
-import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 const START_S = 1_700_000_000;
@@ -213,82 +207,6 @@ Deno.test("a pool asks its vectors about pairs without RTTs whose ends have four
     assertEquals(predicted(mesh[2], mesh[0]), []);
     assert(predicted(mesh[1], far).every((log) => log === usual));
     return Promise.resolve();
-  }));
-
-Deno.test("score, query likelihood, query destinations and intervals say what query rtt says with a pool", () =>
-  withPooled(async (pooled, alone) => {
-    const context = CONTEXT;
-    const timeS = START_S + 5000;
-    const measurements = [20.5, 22, 35, 0.4, 500, 250_000, null].map((ms) =>
-      measured(DESTINATIONS[0], ms, timeS)
-    );
-    const cases = measurements.map((measurement, number) => ({ measurement, context, number }));
-    const rtts = await pooled.rttDistribution({
-      source: SOURCE,
-      destination: DESTINATIONS[0],
-      timeS,
-      context,
-    });
-    const all = [rtts.pFailed, ...rtts.probabilities.map((p) => p * (1 - rtts.pFailed))];
-    const { scores } = await scoreResults(pooled, cases, { seed: 0, maxSpreadMass: 0 });
-    const bounded = await scoreResults(pooled, cases, { seed: 0, maxSpreadMass: 0.01 });
-    const bits = await measurementBits(pooled, cases, { order: QUERY_ORDER });
-    const bitsAlone = await measurementBits(alone, cases, { order: QUERY_ORDER });
-    measurements.forEach(({ rttCode }, i) => {
-      const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
-      assertAlmostEquals(scores[i].logLikelihood, Math.log(own), 1e-4);
-      const blocks = bits[i].orders[0].blocks;
-      assertAlmostEquals(blocks[blocks.length - 1].bits, -Math.log2(own), 1e-4);
-      assertEquals(blocks.slice(0, -1), bitsAlone[i].orders[0].blocks.slice(0, -1));
-      const { pValue } = scores[i];
-      const draw = new RandomStream(0, "score/p-value", i).float64();
-      const expected = rttCode === null
-        ? pValueOfNoReply(rtts.pFailed, draw)
-        : pValueOfReply(rttCode, rtts, draw);
-      assertAlmostEquals(pValue, expected, 1e-3);
-      assert(Math.abs(bounded.scores[i].pValue - pValue) <= 0.05);
-    });
-    const calibration = new QuantileCalibration(
-      (await import("../../../lib/query/rtt/quantile_calibration.ts")).CALIBRATION_LEVELS.map((p) =>
-        p ** 1.1
-      ),
-    );
-    const corrected = PingModel.of(pooled.config, pooled.registry, {
-      weights: pooled.weights,
-      pool: pool(),
-      calibration,
-    });
-    const asked = { source: SOURCE, rttMs: [20, 30] as const, timeS, context };
-    for (const model of [pooled, corrected]) {
-      const [answer] = await rankDestinations(model, [asked], { numCandidates: 2, top: 3 });
-      const [first, second] = await Promise.all(
-        answer.destinations.slice(0, 2).map(async ({ prefix, probability }) => {
-          const of = await model.rttDistribution({
-            source: SOURCE,
-            destination: prefix.bytes,
-            timeS,
-            context,
-          });
-          const [low, high] = asked.rttMs.map((ms) => of.cdf(ms));
-          const within = high - low + of.probabilityOf(20);
-          return { likelihood: (1 - of.pFailed) * within, probability, prefix };
-        }),
-      );
-      const prior = await rankDestinations(model, [{ ...asked, rttMs: [1e-9, 1e12] }], {
-        numCandidates: 2,
-        top: 3,
-      });
-      const priorOf = async ({ prefix }: typeof first) => {
-        const { probability } = prior[0].destinations.find((each) =>
-          each.prefix.bytes.join() === prefix.bytes.join()
-        ) ??
-          { probability: NaN };
-        const of = await model.rttDistribution({ source: SOURCE, destination: prefix.bytes, timeS, context });
-        return probability / (1 - of.pFailed);
-      };
-      const ratio = await priorOf(first) * first.likelihood / (await priorOf(second) * second.likelihood);
-      assertAlmostEquals(first.probability / second.probability / ratio, 1, 1e-3);
-    }
   }));
 
 /** The pool of one pair: 157 ms every three hours for 15 days, and then 245 and 249. */

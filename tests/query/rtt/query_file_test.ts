@@ -147,12 +147,6 @@ Deno.test("readQueries() refuses a header that it does not know and a file that 
   await assertRejects(() => Array.fromAsync(readLines("no/such/file", NEVER)), UserError, "no such file");
 });
 
-Deno.test("readQueries() reads lines that lie across its buffer's edges", async () => {
-  const rows = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255},10.1.2.3`);
-  const lines = await read("src,dst\n" + rows.join("\n"));
-  assertEquals(lines.map((line) => "error" in line ? line.error : `${line.src},${line.dst}`), rows);
-});
-
 /** A good line, one of bytes, a good one. */
 function around(bytes: Uint8Array): Uint8Array {
   const good = new TextEncoder().encode('\n{"src":"192.0.2.1","dst":"198.51.100.7"}\n');

@@ -121,11 +121,6 @@ Deno.test("RttDistribution.meanMs is that of the RTTs up to the longest that pin
   assertEquals(distributionOf({ 3_600_000: 1 }).meanMs, MAX_PING_RTT_MS);
 });
 
-Deno.test("RttDistribution.probabilityOf() is the mass of the bucket of an RTT", () => {
-  const distribution = distributionOf({ 10: 0.25, 20: 0.75 });
-  assertEquals([10, 10.002, 15, 20].map((rttMs) => distribution.probabilityOf(rttMs)), [0.25, 0.25, 0, 0.75]);
-});
-
 Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how likely given RTTs are", () => {
   const distribution = distributionOf({ 10: 0.25, 20: 0.7495, 1e9: 0.0005 }, 0.2);
   const summary = summaryOf(exactAnswer(distribution), {
@@ -179,29 +174,6 @@ function textsOf(svg: string): { text: string; x: number; y: number }[] {
     ([, x, y, text]) => ({ text, x: Number(x), y: Number(y) }),
   );
 }
-
-Deno.test("faultOfXml() tells well-formed from malformed", () => {
-  for (
-    const good of ["<a/>", '<?xml version="1.0"?>\n<a b="1" c=\'x > y\'><d>&lt;&#945;</d><!-- <e> --></a>\n']
-  ) {
-    assertEquals(faultOfXml(good), undefined, good);
-  }
-  for (
-    const bad of [
-      "",
-      "<a>",
-      "<a></b>",
-      "<a/><b/>",
-      "<a b=1/>",
-      "<a>&</a>",
-      '<a b="<"/>',
-      "x<a/>",
-      "<a><b></a></b>",
-    ]
-  ) {
-    assert(faultOfXml(bad) !== undefined, bad);
-  }
-});
 
 Deno.test("plotRttDistribution() draws well-formed SVG with pFailed in its title and every quantile marked", async () => {
   const quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];

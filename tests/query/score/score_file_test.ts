@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
+import { getOrMake } from "../../../lib/base/collections.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { inspect } from "../../../lib/cli/inspect/inspect.ts";
@@ -16,9 +17,10 @@ import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { tokenMeasurement } from "../../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { readNormal, scoreFile, type ScoreFileOptions } from "../../../lib/query/files/score_file.ts";
-import { type Score, scoreResults } from "../../../lib/query/score/score_results.ts";
+import { type Score, type ScoreCase, scoreResults } from "../../../lib/query/score/score_results.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
-import { QUERY_ORDER, type TokenMeasurement, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
+import { pairNameOf, SourceHistory } from "../../../lib/data/tokens/source_history.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withTinyModel } from "../tiny_model.ts";
 import { sampleRows, writeRows } from "./sample_rows.ts";
@@ -59,68 +61,27 @@ function measurementOf(rows: MeasurementBatch, i: number): TokenMeasurement {
   return tokenMeasurement({ source, destination, rttMs: rows.rttMs[i], eventTimeUs: rows.eventTimeUs[i] });
 }
 
-/** The tokens of measurements one after the other. */
-function lengthOf(all: readonly { measurement: TokenMeasurement }[]): number {
-  const writer = new TokenWriter(new Uint16Array(512));
-  for (const { measurement } of all) writer.write(measurement, QUERY_ORDER);
-  return writer.at;
-}
-
-/** The scores of a file's rows, each context looked for among all rows. */
+/** The scores of a file's rows, after the contexts that all rows of their sources give. */
 async function expectedScores(
   model: PingModel,
   rows: MeasurementBatch,
-  history: MeasurementBatch,
+  before: MeasurementBatch,
 ): Promise<Score[]> {
-  const { sequenceLength } = model.config;
-  const known = [rows, history].flatMap((batch) =>
-    batch.srcAddr.map((src, i) => ({
-      src,
-      pair: `${src} ${batch.dstAddr[i]}`,
-      timeUs: batch.eventTimeUs[i],
-      measurement: measurementOf(batch, i),
-    }))
+  const histories = new Map<string, SourceHistory>();
+  const cases: ScoreCase[] = [];
+  const all = [rows, before].flatMap((batch) =>
+    Array.from(batch.eventTimeUs, (timeUs, i) => ({ batch, i, timeUs }))
   ).sort((a, b) => a.timeUs - b.timeUs);
-  const cases = rows.srcAddr.map((src, number) => {
-    const pair = `${src} ${rows.dstAddr[number]}`;
-    const timeUs = rows.eventTimeUs[number];
-    const before = (us: number) => known.filter((each) => each.src === src && each.timeUs < us);
-    const half = (us: number) => {
-      const limit = Math.ceil(MAX_CONTEXT / 2);
-      const [ofPair, others] = [true, false].map((is) =>
-        before(us).filter((each) => (each.pair === pair) === is)
-      );
-      const numOthers = Math.max(0, limit - ofPair.length);
-      const chosen = new Set([...ofPair.slice(-limit), ...others.slice(-numOthers || Infinity)]);
-      const all = before(us).filter((each) => chosen.has(each));
-      return all.filter((_, i) => lengthOf(all.slice(i)) <= sequenceLength / 2);
-    };
-    // From the pair's first row on: each goes on with the context before it, or begins with half of one.
-    const asked = rows.eventTimeUs.filter((us, i) =>
-      us <= timeUs && rows.srcAddr[i] === src && `${src} ${rows.dstAddr[i]}` === pair
-    ).sort();
-    let context: typeof known | undefined;
-    let previousUs = -Infinity;
-    for (const us of asked) {
-      const ofPair = before(us).filter((each) => each.pair === pair);
-      const since = ofPair.filter((each) => each.timeUs >= previousUs);
-      const grown = [...context ?? [], ...since];
-      const goesOn = context !== undefined && grown.length <= MAX_CONTEXT &&
-        lengthOf([...grown, ...known.filter((each) => each.pair === pair && each.timeUs === us)]) <=
-          sequenceLength;
-      const next = goesOn ? grown : half(us);
-      context = next;
-      previousUs = us;
-      if (us === timeUs) {
-        return {
-          measurement: measurementOf(rows, number),
-          context: next.map(({ measurement }) => measurement),
-          number,
-        };
-      }
+  for (const { batch, i, timeUs } of all) {
+    const measurement = measurementOf(batch, i);
+    const pair = pairNameOf(measurement);
+    const make = () => new SourceHistory(MAX_CONTEXT, model.config.sequenceLength);
+    const history = getOrMake(histories, batch.srcAddr[i], make);
+    if (batch === rows) {
+      cases[i] = { measurement, context: history.growingContextOf(pair, timeUs, measurement), number: i };
     }
-    throw new Error("a row is among the rows");
-  });
+    history.add(pair, timeUs, measurement);
+  }
   return (await scoreResults(model, cases, { seed: 3 })).scores;
 }
 
@@ -320,14 +281,4 @@ Deno.test("findings show the names of their addresses", async () => {
   assertMatch(text, /192\.0\.2\.9 \(<probe>\) +198\.51\.100\.7 \(dns\.example\)/);
   const page = await pageOfFindings("scores", findings);
   assert(!page.includes("<probe>") && page.includes("192.0.2.9 (&lt;probe&gt;)"), "names are escaped");
-});
-
-Deno.test("ScoreTally lists addresses that are not where the databases say, with their rows", () => {
-  const tally = new ScoreTally(undefined, (address) => address === "192.0.2.9");
-  for (const row of rows()) tally.add(row);
-  assertEquals(tally.findings().misplaced, [{ address: "192.0.2.9", rows: 100 }]);
-  assertStringIncludes(
-    describeFindings(tally.findings()),
-    "1 address is not where the databases say: 192.0.2.9 (100 rows).",
-  );
 });

@@ -1,12 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
-import { QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type Score, type ScoreCase, scoreResults } from "../../../lib/query/score/score_results.ts";
 import { pValueOfNoReply, pValueOfReply } from "../../../lib/query/score/surprise.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 const SOURCE = Uint8Array.of(192, 0, 2, 1);
@@ -85,30 +84,6 @@ Deno.test("a p-value is that of query rtt's distribution, but for the mass that 
       assert(Math.abs(bounded.scores[i].pValue - pValue) <= 5 * maxSpreadMass);
     });
     assert(bounded.numExpanded < exact.numExpanded, `${bounded.numExpanded} of ${exact.numExpanded}`);
-  }));
-
-Deno.test("log-likelihoods are those of query rtt's distributions and of query likelihood's result", () =>
-  withTinyModel(async (model) => {
-    const random = new RandomStream(0, "tests/score likelihood");
-    const context = contextOf(4, random);
-    const measurements = [12.5, null, 0.4, 250_000].map((rttMs) => measurement(2, rttMs, 1_700_000_900));
-    const cases = measurements.map((each, number) => ({ measurement: each, context, number }));
-    const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
-    const { scores } = await scoreResults(model, cases, { seed: 0 });
-    const distributions = await model.rttDistributions(
-      cases.map((each) => ({ ...each.measurement, context })),
-    );
-    scores.forEach(({ logLikelihood }, i) => {
-      const { rttCode } = measurements[i];
-      const { pFailed, probabilities } = distributions[i];
-      const p = rttCode === null
-        ? pFailed
-        : (1 - pFailed) * probabilities[CANONICAL_RTT_CODES.indexOf(rttCode)];
-      assertAlmostEquals(logLikelihood, Math.log(p), 1e-4);
-      const [{ blocks }] = bits[i].orders;
-      assertEquals(blocks[3].field, "result");
-      assertAlmostEquals(-logLikelihood / Math.LN2, blocks[3].bits, 1e-4);
-    });
   }));
 
 /** Measurements of one pair, of which each has all before it as context. */
