@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "@std/path";
 import { refused, runStageProcess, succeed } from "../cli/process.ts";
 import { withRowCheckpoint } from "./adapt/row_checkpoint.ts";
-import { tinyLocatedModel, tinyPlacedModel } from "./adapt/tiny_rows.ts";
+import { tinyPlacedModel } from "./adapt/tiny_rows.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 const SECTION = Deno.readTextFileSync(new URL("../../lib/query/README.md", import.meta.url))
@@ -59,14 +59,3 @@ Deno.test("query destinations, rtt --queries, sample and map show names; a wrong
     const fault = `Cannot read ${at("names.csv")} at line 2: found 1 value; expected an address or prefix`;
     await refused(runStageProcess([...args, "--names", at("names.csv")]), 1, fault);
   }, await tinyPlacedModel()));
-
-Deno.test("query advise shows names", () =>
-  withRowCheckpoint(async (at) => {
-    Deno.writeTextFileSync(at("names.csv"), NAMES);
-    Deno.writeTextFileSync(at("servers.txt"), CANDIDATES);
-    const args = ["query", "advise", "--checkpoint", at("run"), "--names", at("names.csv"), "--budget", "1"];
-    const asked = ["--src", "192.0.2.1", "--candidates", at("servers.txt"), "--draws", "4"];
-    assertMatch((await succeed(...args, ...asked)).stdout, /^192\.0\.2\.1 \(probe 6001\) /m);
-    const { advice } = JSON.parse((await succeed(...args, ...asked, "--json")).stdout);
-    assertEquals(advice[0].src_name, "probe 6001");
-  }, tinyLocatedModel()));

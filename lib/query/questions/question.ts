@@ -14,12 +14,13 @@ import * as z from "zod";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { adviceOnName, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import { momentOf } from "../../data/addresses/known_addresses.ts";
+import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
-import { parseQuestion, parseTimeS } from "../rtt/rtt_question.ts";
+import { parseQuestion } from "../rtt/rtt_question.ts";
 
 /** The model that is asked, and how its GPU is shared. */
 export interface Asking {
@@ -131,7 +132,7 @@ export const dst = address.describe("destination: likewise, of the same IP versi
 /** The fault of a time, which may be an empty text. */
 function faultOfTime(time: unknown): string | undefined {
   if (time === "") return undefined;
-  const parsed = parseTimeS(String(time));
+  const parsed = parseTimeUs(String(time));
   return "fault" in parsed ? parsed.fault : undefined;
 }
 export const time = z.union([z.string(), z.number()])

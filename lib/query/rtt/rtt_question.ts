@@ -193,17 +193,6 @@ function textOf(name: string, value: unknown, wanted: string): string {
   throw new UserError(`found ${found}, expected an IPv4 or IPv6 ${wanted}`);
 }
 
-/**
- * Reads a time of the years that measurements may have, 1990 to 2099.
- *
- * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix seconds.
- * @returns Unix seconds, or what is wrong with the text, for people.
- */
-export function parseTimeS(text: string): { timeS: number } | { fault: string } {
-  const parsed = parseTimeUs(text);
-  return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
-}
-
 /** The time of a question: whole Unix seconds, or null for any. @throws {UserError} If it is invalid. */
 export function timeOf(value: unknown): number | null {
   const exactS = exactTimeOf(value);

@@ -363,26 +363,6 @@ Deno.test("watch --geo makes a group of alarms that share an AS", () =>
     );
   }));
 
-Deno.test("watch --geo says what a database without places cannot do, and refuses an empty one", () =>
-  inFolder(async (folder) => {
-    const [positions, empty, countries] = ["city.csv", "empty.csv", "country.csv"].map((name) =>
-      join(folder, name)
-    );
-    Deno.writeTextFileSync(positions, "10.0.0.0,10.0.0.255,,Berlin,,Berlin,,52.5,13.4,\n");
-    Deno.writeTextFileSync(empty, "");
-    Deno.writeTextFileSync(countries, "2001:db8::,2001:db8::ffff,DE\n");
-    const stdin = new TextEncoder().encode(linesOf(0, 130));
-    const said = async (...geo: string[]) => {
-      const { stdout, stderr } = await succeeded(runStageProcess(["watch", "--geo", ...geo], { stdin }));
-      assertEquals(parse(stdout).length, 2);
-      return /^Cannot group alarms by (.*): /m.exec(stderr)?.[1];
-    };
-    assertEquals(await said(positions), "country or AS");
-    assertEquals(await said(positions, countries), "AS");
-    const refusal = runStageProcess(["watch", "--geo", empty], { stdin });
-    await refused(refusal, 1, `Cannot read ${empty}: found no ranges; expected`);
-  }));
-
 /** The number of whole lines of a file, 0 if it is not there. */
 const numLinesIn = (path: string) => exists(path) ? Deno.readTextFileSync(path).split("\n").length - 1 : 0;
 

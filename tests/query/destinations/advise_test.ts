@@ -85,15 +85,18 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
       return at(name);
     };
     const anchors = write("anchors.txt", ...KNOWN);
+    const names = write("names.csv", `${NEW_ADDRESS},probe`);
     const ask = (...args: string[]) =>
-      runStageProcess(["query", "advise", "--checkpoint", at("run"), "--budget", "3", ...args]);
-    const adviceOf = async (...args: string[]) => {
-      return JSON.parse((await succeeded(ask("--json", ...args))).stdout).advice;
-    };
+      runStageProcess([
+        ...["query", "advise", "--checkpoint", at("run"), "--budget", "3", "--names", names],
+        ...args,
+      ]);
+    const adviceOf = async (...args: string[]) =>
+      JSON.parse((await succeeded(ask("--json", ...args))).stdout).advice;
     const output = at("advice.jsonl");
     const advice = await adviceOf("--src", NEW_ADDRESS, "--candidates", anchors, "--output", output);
     const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
-    assertEquals([lines, lines.length], [advice, 3]);
+    assertEquals([lines, lines.length, lines[0].src_name], [advice, 3, "probe"]);
     assertEquals(advice.map(({ basis }: { basis: string }) => basis), ["guess", "guess", "guess"]);
     const pairs = write("pairs.csv", "src,dst", ...KNOWN.map((dst) => `${NEW_ADDRESS},${dst}`));
     assertEquals(await adviceOf("--candidates", pairs), advice);
@@ -106,6 +109,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
     assertEquals(new Set(both.map(({ src }: { src: string }) => src)), new Set([NEW_ADDRESS, "192.0.2.78"]));
     const { stdout } = await ask("--src", NEW_ADDRESS, "--candidates", anchors);
     assertEquals(stdout.trimEnd().split("\n").length, 4);
+    assertMatch(stdout, /^192\.0\.2\.77 \(probe\) /m);
     for (
       const [args, code, message] of [
         [["--src", "10.0.0.0/40", "--candidates", anchors], 2, "Cannot use --src 10.0.0.0/40"],

@@ -98,10 +98,10 @@ async function assertByBayes(
 Deno.test("rankDestinations() gives Bayes' rule over what query rtt says, for RTTs, ranges and no reply", () =>
   withTinyModel(async (model) => {
     for (const query of QUERIES) {
-      const [answer] = await rankDestinations(model, [query], { numCandidates: 12, top: 100 });
+      const [answer] = await rankDestinations(model, [query], { numCandidates: 5, top: 100 });
       const { destinations, candidates, priorMass, unlistedProbability } = answer;
       // The three of the context besides.
-      assertEquals([destinations.length, candidates], [query.context.length + 12, query.context.length + 12]);
+      assertEquals([destinations.length, candidates], [query.context.length + 5, query.context.length + 5]);
       assertEquals(new Set(destinations.map(({ prefix }) => formatPrefix(prefix))).size, candidates);
       const priors: number[] = [];
       for (const { prefix } of destinations) priors.push(await priorOf(model, query, prefix.bytes));
@@ -115,7 +115,7 @@ Deno.test("rankDestinations() corrects the RTTs as query rtt does with a calibra
   withTinyModel(async ({ config, registry, weights }) => {
     const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 3));
     const model = PingModel.of(config, registry, { weights, calibration });
-    for (const query of QUERIES) {
+    for (const query of QUERIES.slice(0, 2)) {
       const [answer] = await rankDestinations(model, [query], { numCandidates: 6 });
       const priors: number[] = [];
       for (const { prefix } of answer.destinations) priors.push(await priorOf(model, query, prefix.bytes));
@@ -128,7 +128,7 @@ Deno.test("rankDestinations() answers several questions as each by itself, in an
     const weights = model.weights;
     const small = PingModel.of(TINY_CONFIG, model.registry, { weights, memoryLimitBytes: 3e6 });
     assert(small.decoders.continuationExtent.maxRows <= 64);
-    const options = { numCandidates: 100, top: 5 };
+    const options = { numCandidates: 12, maxExpansions: 64, top: 5 };
     const together = await rankDestinations(model, QUERIES, options);
     for (const [i, query] of QUERIES.entries()) {
       for (const each of [model, small]) {
@@ -246,7 +246,7 @@ Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
     for (const query of [QUERIES[2], { ...PLAIN, source: addressBytes("2001:db8::1") }]) {
       const numBits = 8 * query.source.length;
       const [[addresses], ...shorter] = await Promise.all(
-        [numBits, 0, 3, 9, 29].map((prefixLength) =>
+        [numBits, 0, 9, 29].map((prefixLength) =>
           rankDestinations(model, [query], { numCandidates: 20, top: 100, maxExpansions: 64, prefixLength })
         ),
       );
@@ -287,7 +287,7 @@ Deno.test("rankDestinations() ends soon after its signal, while it searches and 
         },
       },
     }) as AbortSignal;
-    const options = { numCandidates: 5, signal };
+    const options = { numCandidates: 5, maxExpansions: 64, signal };
     assertEquals((await rankDestinations(model, [PLAIN], options))[0].candidates, 5);
     last = numChecks;
     numChecks = 0;

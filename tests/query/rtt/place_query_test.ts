@@ -255,19 +255,6 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     const output = join(folder, "m.csv");
     await succeed("query", "matrix", ...asked, "--nodes", list, "--output", output);
     assertStringIncludes(Deno.readTextFileSync(output), '"Muscat, OM",8.8.8.8,');
-    const sampled = await runStageProcess(
-      ["query", "sample", "--checkpoint", checkpoint, "--src", "AS58224@IR", "--dst", "OM", "--count", "4"],
-    );
-    assertEquals([sampled.code, sampled.stdout.trim().split("\n").length], [0, 4], sampled.stderr);
-    assertStringIncludes(sampled.stderr, "in Iran: a mixture over prefixes of its");
-    const destinations = [
-      ...["query", "destinations", "--checkpoint", checkpoint, "--src", "IR", "--rtt", "1..1000"],
-    ];
-    const fast = ["--candidates", "8", "--max-expansions", "64", "--draws", "2"];
-    const ranked = await succeed(...destinations, ...fast, "--within", "0.0.0.0/0", "--json");
-    const found = JSON.parse(ranked.stdout);
-    assert(found.destinations.length > 0);
-    assertEquals([found.src, found.destinations[0].measured], ["IR", null]);
   }, { places: TABLE }));
 
 Deno.test("--geo needs a model that was trained with places", () =>

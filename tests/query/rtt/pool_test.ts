@@ -110,21 +110,6 @@ Deno.test("a pool mixes the model's codes within the known range and the simple 
     );
   }));
 
-Deno.test("quantiles with a pool are exact where only the first bytes that hold them are continued", () =>
-  withPooled(async (pooled) => {
-    const quantiles = [0.5, 0.005, 0.05, 0.3, 0.95, 0.9999];
-    const exact = await pooled.rttDistributions(QUESTIONS);
-    const take = (distribution: RttDistribution, i: number) => {
-      assert(i === 2 || distribution.spreadMass > 0.1, "few first bytes were continued");
-      for (const q of quantiles) {
-        assertEquals(distribution.quantileMs(q), exact[i].quantileMs(q), `${i} ${q}`);
-      }
-    };
-    await pooled.likelyRttDistributions(QUESTIONS, take, {
-      quantilesOfEach: QUESTIONS.map(() => quantiles),
-    });
-  }));
-
 Deno.test("hardly any mass lies above four times the greatest RTT, so that the mean is one of RTTs", () =>
   withPooled(async (pooled, alone) => {
     const limitMs = 4 * 140;
