@@ -39,23 +39,31 @@ async function alarmsOf(path: string): Promise<string[]> {
   return lines;
 }
 
-/** A process that watches; it is killed when it is disposed of. */
-class Watching implements AsyncDisposable {
+/** A watch in a process of its own, which is killed when it is disposed of. */
+export class RunningWatch implements AsyncDisposable {
+  stdout = "";
+  stderr = "";
   readonly #child: Deno.ChildProcess;
-  readonly #stderr: Promise<string>;
+  readonly #reading: Promise<unknown>;
 
-  constructor(input: string, output: string) {
-    this.#child = spawnStage(["watch", "--input", input, "--follow", "--output", output, "--quiet"]);
-    void this.#child.stdout.cancel();
-    this.#stderr = new Response(this.#child.stderr).text();
+  constructor(args: readonly string[], options: Parameters<typeof spawnStage>[1] = {}) {
+    this.#child = spawnStage(["watch", ...args], options);
+    const read = async (name: "stdout" | "stderr") => {
+      for await (const text of this.#child[name].pipeThrough(new TextDecoderStream())) this[name] += text;
+    };
+    this.#reading = Promise.all([read("stdout"), read("stderr")]);
+  }
+
+  /** Ends it with a signal. @returns The exit code. */
+  async end(signal: Deno.Signal): Promise<number> {
+    this.#child.kill(signal);
+    const { code } = await this.#child.status;
+    await this.#reading;
+    return code;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      this.#child.kill("SIGKILL");
-    } catch { /* it ended by itself, as the signal tells */ }
-    const { signal } = await this.#child.status;
-    assertEquals([signal, await this.#stderr], ["SIGKILL", ""]);
+    await this.end("SIGKILL").catch(() => {});
   }
 }
 
@@ -84,8 +92,14 @@ export async function requireSameAlarms(
   let numLeft = numKills;
   const numPieces = 8;
   await using stack = new AsyncDisposableStack();
-  stack.use(new Watching(whole, undisturbed));
-  let watching = new Watching(`${log}*`, output);
+  const start = (input: string, output: string) =>
+    stack.use(new RunningWatch(["--input", input, "--follow", "--output", output, "--quiet"]));
+  start(whole, undisturbed);
+  let watching = start(`${log}*`, output);
+  const kill = async () => {
+    await watching.end("SIGKILL");
+    assertEquals(watching.stderr, "");
+  };
   for (const [file, text] of files.entries()) {
     for (let piece = 0; piece < numPieces; piece++) {
       // The pieces end within lines.
@@ -98,9 +112,9 @@ export async function requireSameAlarms(
       const before = textOf(output);
       if (numLeft % 2 === 0) await pause(1500 * random.float64());
       else for (let i = 0; i < 100 && textOf(output) === before; i++) await pause(30);
-      await watching[Symbol.asyncDispose]();
+      await kill();
       if (numLeft % 5 === 0) Deno.writeTextFileSync(output, '{"event":"be', { append: true, create: true });
-      watching = new Watching(`${log}*`, output);
+      watching = start(`${log}*`, output);
     }
     if (file === numRotations) break;
     Deno.renameSync(log, `${log}.${String(file).padStart(3, "0")}`);
@@ -114,7 +128,7 @@ export async function requireSameAlarms(
       () => textOf(path).length >= expected.join("").length && textOf(path).endsWith("\n"),
     );
   }
-  await watching[Symbol.asyncDispose]();
+  await kill();
   assertEquals(textOf(undisturbed), expected.join(""));
   assertEquals(textOf(output), expected.join(""));
   return expected.length;

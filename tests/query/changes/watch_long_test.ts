@@ -1,10 +1,9 @@
 /** `watch --follow` for weeks: rotations, kills and full disks. @module */
 import { assertEquals, assertGreater, assertStringIncludes, assertThrows } from "@std/assert";
-import { spawnStage } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
-import { linesOf, requireSameAlarms, textOf } from "./rotated_watch.ts";
+import { linesOf, requireSameAlarms, RunningWatch, textOf } from "./rotated_watch.ts";
 
 Deno.test("watch --follow tells the same alarms over 20 rotations and 20 kills as undisturbed", async () => {
   assertGreater(await requireSameAlarms({ numRotations: 20, numKills: 20, seed: 1 }), 80);
@@ -17,12 +16,15 @@ Deno.test("a full disk for the metrics is told once, until they are written agai
   const [input, output] = [folder.at("pings.jsonl"), folder.at("alarms.jsonl")];
   Deno.writeTextFileSync(input, linesOf(0).join(""));
   const metrics = folder.at("disk/watch.prom");
-  const child = spawnStage(["watch", "--input", input, "--follow", "--output", output, "--metrics", metrics]);
-  void child.stdout.cancel();
-  let stderr = "";
-  const reading = (async () => {
-    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) stderr += text;
-  })();
+  await using watch = new RunningWatch([
+    "--input",
+    input,
+    "--follow",
+    "--output",
+    output,
+    "--metrics",
+    metrics,
+  ]);
   const measured = () => textOf(metrics).includes("ping_llm_watch_measurements_total 400\n");
   await until("the metrics", measured);
   assertThrows(
@@ -30,7 +32,7 @@ Deno.test("a full disk for the metrics is told once, until they are written agai
     Error,
     "No space left",
   );
-  await until("the line", () => stderr.includes("until then no metrics are written"));
+  await until("the line", () => watch.stderr.includes("until then no metrics are written"));
   const numAlarms = () => textOf(output).split("\n").length - 1;
   const before = numAlarms();
   Deno.writeTextFileSync(input, linesOf(1).join(""), { append: true });
@@ -38,10 +40,9 @@ Deno.test("a full disk for the metrics is told once, until they are written agai
   // Several tries to write the metrics, 10 s apart, fail.
   await new Promise((resolve) => setTimeout(resolve, 21_000));
   Deno.removeSync(folder.at("disk/full"));
-  await until("the metrics again", () => stderr.includes("the metrics are written again"));
-  child.kill("SIGTERM");
-  assertEquals((await child.status).code, 75);
-  await reading;
+  await until("the metrics again", () => watch.stderr.includes("the metrics are written again"));
+  assertEquals(await watch.end("SIGTERM"), 75);
+  const { stderr } = watch;
   assertEquals(stderr.match(/no space left/g)?.length, 1, stderr);
   assertEquals(stderr.match(/the metrics are written again/g)?.length, 1, stderr);
   assertStringIncludes(Deno.readTextFileSync(metrics), "ping_llm_watch_measurements_total 800\n");

@@ -3,11 +3,12 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "@std/path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
+import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
 import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
 import { writeParquet } from "../../data/measurement_files/batches.ts";
-import { requireSameAlarms } from "./rotated_watch.ts";
+import { requireSameAlarms, RunningWatch } from "./rotated_watch.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
 /** Dashboard of Grafana. */
@@ -44,18 +45,18 @@ async function failed(ended: ReturnType<typeof runStageProcess>, message: string
   return stdout;
 }
 
+/** Runs `watch` on a text that comes on standard input. */
+function watchText(text: string, ...args: string[]) {
+  return runStageProcess(["watch", ...args], { stdin: new TextEncoder().encode(text) });
+}
+
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  using folder = new TemporaryFolder();
+  await test(folder.path);
 }
 
 Deno.test("watch tells alarms of standard input, and names the lines that it cannot use", async () => {
-  const stdin = new TextEncoder().encode(`${linesOf(0, 30)}nonsense\n${linesOf(30, 130)}`);
-  const { stdout, stderr } = await succeeded(runStageProcess(["watch"], { stdin }));
+  const { stdout, stderr } = await succeeded(watchText(`${linesOf(0, 30)}nonsense\n${linesOf(30, 130)}`));
   const [begin, end, ...others] = parse(stdout);
   assertEquals(others, []);
   assertEquals([begin.event, begin.time, end.event], ["begin", "2016-11-24T19:06:40Z", "end"]);
@@ -73,11 +74,9 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
 Deno.test("watch says once which unit would fit RTTs that are not those of a network", async () => {
   const inSeconds = linesOf(0, 130).replace(/"rtt":([\d.]+)/g, (_, ms) => `"rtt":${Number(ms) / 1000}`);
   for (const text of [inSeconds, inSeconds.slice(0, inSeconds.indexOf("\n", 500) + 1)]) {
-    const { stderr } = await succeeded(runStageProcess(["watch"], { stdin: new TextEncoder().encode(text) }));
-    assertEquals(
-      stderr.match(/ms, which looks like seconds: name the column with --columns rtt_s=NAME/g)?.length,
-      1,
-    );
+    const { stderr } = await succeeded(watchText(text));
+    const advice = /ms, which looks like seconds: name the column with --columns rtt_s=NAME/g;
+    assertEquals(stderr.match(advice)?.length, 1);
   }
 });
 
@@ -85,47 +84,34 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
   inFolder(async (folder) => {
     const parquet = join(folder, "ms.parquet");
     const numRows = 300;
-    const column = (name: string, type: string, data: unknown[]) => ({ name, type, data });
-    await Deno.writeFile(
-      parquet,
-      new Uint8Array(parquetWriteBuffer({
-        columnData: [
-          column(
-            "event_time",
-            "INT64",
-            Array.from({ length: numRows }, (_, i) => 1000n * BigInt(START_S + i)),
-          ),
-          column("src_addr", "STRING", Array(numRows).fill("10.0.0.1")),
-          column("dst_addr", "STRING", Array(numRows).fill("192.0.2.1")),
-          column("rtt", "DOUBLE", Array(numRows).fill(20)),
-        ] as never,
-      })),
-    );
+    const columns: [name: string, type: string, data: unknown[]][] = [
+      ["event_time", "INT64", Array.from({ length: numRows }, (_, i) => 1000n * BigInt(START_S + i))],
+      ["src_addr", "STRING", Array(numRows).fill("10.0.0.1")],
+      ["dst_addr", "STRING", Array(numRows).fill("192.0.2.1")],
+      ["rtt", "DOUBLE", Array(numRows).fill(20)],
+    ];
+    const columnData = columns.map(([name, type, data]) => ({ name, type, data })) as never;
+    await Deno.writeFile(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
     await failed(
       runStageProcess(["watch", "--input", parquet]),
       `300 of 300 rows were rejected (timeOutOfRange 300, first ${parquet} row 0 ` +
         `(event_time 1480000000000 s, which looks like milliseconds: name the column with --columns time_ms=NAME))`,
     );
-    const watch = (text: string, ...more: string[]) =>
-      runStageProcess(["watch", ...more], { stdin: new TextEncoder().encode(text) });
-    await failed(
-      watch("src,dst,time,rtt\n"),
-      "found no row below the header",
-    );
-    await failed(watch(""), "Cannot watch -: found nothing, expected measurements");
+    await failed(watchText("src,dst,time,rtt\n"), "found no row below the header");
+    await failed(watchText(""), "Cannot watch -: found nothing, expected measurements");
     // All alarms are told before.
     const badLine = `{"src":"10.0.0.1","dst":"nowhere","time":${START_S},"rtt":1}\n`;
     const bad = badLine.repeat(10);
     const told = await failed(
-      watch(linesOf(0, 130) + bad),
+      watchText(linesOf(0, 130) + bad),
       "10 of 140 rows were rejected (unparseableAddress 10, first standard input row 130 (line 131: dst nowhere",
     );
     assertEquals(parse(told).length, 2);
-    assertEquals((await watch(linesOf(0, 130) + badLine.repeat(5))).code, 0);
+    assertEquals((await watchText(linesOf(0, 130) + badLine.repeat(5))).code, 0);
     const calibration = join(folder, "bad.jsonl");
     await Deno.writeTextFile(calibration, linesOf(0, 800) + badLine.repeat(50));
     await failed(
-      watch(linesOf(0, 130), "--calibration", calibration, "--false-alarms", "1/day"),
+      watchText(linesOf(0, 130), "--calibration", calibration, "--false-alarms", "1/day"),
       "50 of 850 rows were rejected",
     );
   }));
@@ -133,8 +119,7 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
 Deno.test("watch fails at the end where much of its input is out of order or has wrong times", () =>
   inFolder(async (folder) => {
     const output = join(folder, "alarms.jsonl");
-    const watch = (text: string) =>
-      runStageProcess(["watch", "--output", output, "--json"], { stdin: new TextEncoder().encode(text) });
+    const watch = (text: string) => watchText(text, "--output", output, "--json");
     await failed(
       watch(linesOf(0, 130) + linesOf(10, 20)),
       "10 of 140 measurements were left out (10 late, 0 in the future, 0 with a wrong clock), expected at most 5 %; " +
@@ -191,11 +176,9 @@ Deno.test("watch takes several pings a second, of lines and of Parquet, and asks
 Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of pairs for Prometheus", () =>
   inFolder(async (folder) => {
     const metrics = join(folder, "watch.prom");
-    const stdin = new TextEncoder().encode(
-      linesOf(0, 90, { src: "10.0.0.2", shiftedFrom: 99 }) + linesOf(0, 90),
-    );
+    const lines = linesOf(0, 90, { src: "10.0.0.2", shiftedFrom: 99 }) + linesOf(0, 90);
     const read = async (...more: string[]) => {
-      await succeeded(runStageProcess(["watch", "--metrics", metrics, ...more], { stdin }));
+      await succeeded(watchText(lines, "--metrics", metrics, ...more));
       return await Deno.readTextFile(metrics);
     };
     const text = await read();
@@ -221,7 +204,7 @@ Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of
     );
     assertStringIncludes(named, '{src="10.0.0.2",dst="192.0.2.1",dst_name="docs"}');
     const more = ["--names", join(folder, "names.csv"), "--output", join(folder, "alarms.jsonl")];
-    await runStageProcess(["watch", ...more], { stdin });
+    await watchText(lines, ...more);
     const [begin] = parse(Deno.readTextFileSync(join(folder, "alarms.jsonl")));
     assertEquals([begin.src, begin.src_name, begin.dst_name], ["10.0.0.1", 'probe "A"', "docs"]);
   }));
@@ -241,21 +224,12 @@ Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, an
       { hostname: "127.0.0.1", port: 0, onListen: () => {} },
       () => new Response(""),
     );
-    const child = spawnStage([
-      ...["watch", "--checkpoint", checkpoint, "--input", input, "--follow", "--listen", "127.0.0.1:0"],
-      ...["--webhook", `http://127.0.0.1:${receiver.addr.port}`],
-    ], { flags: ["--allow-net", "--allow-env=PING_LLM_WEBHOOK_KEY"] });
-    let [stdout, stderr] = ["", ""];
-    const reading = Promise.all([
-      (async () => {
-        for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) stdout += text;
-      })(),
-      (async () => {
-        for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) stderr += text;
-      })(),
-    ]);
-    await until("the alarm", () => stdout.includes("\n") && /Listening at \S+\s/.test(stderr));
-    const [, url] = /Listening at (\S+)/.exec(stderr) ?? [];
+    const args = ["--checkpoint", checkpoint, "--input", input, "--follow", "--listen", "127.0.0.1:0"];
+    await using watch = new RunningWatch([...args, "--webhook", `http://127.0.0.1:${receiver.addr.port}`], {
+      flags: ["--allow-net", "--allow-env=PING_LLM_WEBHOOK_KEY"],
+    });
+    await until("the alarm", () => watch.stdout.includes("\n") && /Listening at \S+\s/.test(watch.stderr));
+    const [, url] = /Listening at (\S+)/.exec(watch.stderr) ?? [];
     const get = async (path: string) => {
       const response = await fetch(new URL(path, url));
       return { status: response.status, headers: response.headers, text: await response.text() };
@@ -286,13 +260,11 @@ Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, an
     ]);
     assertEquals((await get("/api/v2/measurements/1/status-check")).status, 404);
     await Deno.writeTextFile(input, atlas(90, 130), { append: true });
-    await until("the end", () => stdout.includes('"event":"end"'));
+    await until("the end", () => watch.stdout.includes('"event":"end"'));
     const after = await get("/api/v2/measurements/192.0.2.1/status-check/");
     assertStringIncludes(after.text, '"global_alert":false');
     assertEquals((await get("/v1/rtt")).status, 404);
-    child.kill("SIGINT");
-    assertEquals((await child.status).code, 130);
-    await reading;
+    assertEquals(await watch.end("SIGINT"), 130);
   }));
 
 Deno.test("watch --webhook posts what it tells, signed, and fails where alarms are refused", () =>
@@ -344,16 +316,15 @@ Deno.test("watch --geo makes a group of alarms that share an AS", () =>
       "10.0.0.0,10.0.0.255,65001,Example\n192.0.2.0,192.0.2.255,65002,Other\n",
     );
     const other = linesOf(0, 130, { src: "10.0.0.2" }).replaceAll("192.0.2.1", "198.51.100.1");
-    const stdin = new TextEncoder().encode(linesOf(0, 130) + other);
-    const { stdout, stderr } = await succeeded(runStageProcess(["watch", "--geo", places], { stdin }));
+    const { stdout, stderr } = await succeeded(watchText(linesOf(0, 130) + other, "--geo", places));
     const fault =
       `Cannot group alarms by country: --geo ${places} has none for any address; add a file that does`;
     assertEquals(stderr.split("\n").filter((line) => line.includes("--geo")), [fault]);
     const begun = parse(stdout).filter(({ event }) => event === "begin");
     assertEquals(begun.map(({ shared }) => shared), [undefined, undefined]);
     const [a, b] = [linesOf(0, 130), other].map((text) => text.split("\n"));
-    const mixed = new TextEncoder().encode(a.map((line, i) => `${line}\n${b[i]}\n`).join(""));
-    const together = parse((await runStageProcess(["watch", "--geo", places], { stdin: mixed })).stdout);
+    const mixed = a.map((line, i) => `${line}\n${b[i]}\n`).join("");
+    const together = parse((await watchText(mixed, "--geo", places)).stdout);
     assertEquals(
       together.filter(({ event }) => event === "begin").map(({ group, shared }) => [group, shared]),
       [
@@ -368,10 +339,8 @@ const numLinesIn = (path: string) => exists(path) ? Deno.readTextFileSync(path).
 
 /** Follows a file until its output has some lines, and kills the process. */
 async function followUntil(input: string, output: string, numLines: number): Promise<void> {
-  const child = spawnStage(["watch", "--input", input, "--follow", "--output", output]);
+  await using _watch = new RunningWatch(["--input", input, "--follow", "--output", output]);
   await until(`${numLines} lines`, () => numLinesIn(output) === numLines);
-  child.kill("SIGKILL");
-  await outputOf(child);
 }
 
 Deno.test("watch --follow --output goes on behind its lines after kill -9, and tells none twice", () =>
@@ -429,25 +398,20 @@ Deno.test("watch --follow waits for a file that is not there, and writes metrics
   inFolder(async (folder) => {
     const [input, output, place] = ["a.jsonl", "alarms.jsonl", "place"].map((name) => join(folder, name));
     await Deno.writeTextFile(place, "");
-    const child = spawnStage([
-      ...["watch", "--input", input, "--follow", "--output", output],
-      ...["--metrics", join(place, "watch.prom")],
-    ]);
-    void child.stdout.cancel();
-    let stderr = "";
-    const reading = (async () => {
-      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) stderr += text;
-    })();
-    await until("both lines", () => stderr.includes("waiting for") && stderr.includes("no metrics"));
+    const args = ["--input", input, "--follow", "--output", output, "--metrics", join(place, "watch.prom")];
+    await using watch = new RunningWatch(args);
+    await until(
+      "both lines",
+      () => watch.stderr.includes("waiting for") && watch.stderr.includes("no metrics"),
+    );
     await Deno.writeTextFile(input, linesOf(0, 81));
     await until("the alarm", () => numLinesIn(output) === 1);
     await Deno.remove(input);
     await Deno.remove(place);
     await Deno.writeTextFile(input, linesOf(81, 130));
     await until("its end", () => numLinesIn(output) === 2);
-    child.kill("SIGTERM");
-    assertEquals((await child.status).code, 75, stderr);
-    await reading;
+    assertEquals(await watch.end("SIGTERM"), 75, watch.stderr);
+    const { stderr } = watch;
     assertStringIncludes(
       stderr,
       `Cannot read ${input}: no such file or directory; check the path; waiting for it\n`,
@@ -467,27 +431,21 @@ Deno.test("watch --follow tells an alarm while it waits for more", () =>
     const path = join(folder, "a.jsonl");
     await Deno.writeTextFile(path, linesOf(0, 30) + linesOf(30, 31).slice(0, 10));
     await Deno.writeTextFile(join(folder, "notes.txt"), "<html>\n<p>hello, world</p>\n".repeat(2));
-    const child = spawnStage(["watch", "--input", folder, "--follow"]);
-    let stdout = "";
-    const read = (async () => {
-      for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) stdout += text;
-    })();
+    await using watch = new RunningWatch(["--input", folder, "--follow"]);
+    const told = () => parse(watch.stdout);
     await Deno.writeTextFile(path, linesOf(30, 81).slice(10), { append: true });
-    await until("the first alarm", () => parse(stdout).length === 1);
+    await until("the first alarm", () => told().length === 1);
     await Deno.writeTextFile(join(folder, "b.jsonl"), linesOf(0, 81, { src: "10.0.0.2" }));
-    await until("the alarm of a new file", () => parse(stdout).length === 2);
-    const [, second] = parse(stdout);
+    await until("the alarm of a new file", () => told().length === 2);
+    const [, second] = told();
     assertEquals([second.src, second.group, second.shared], ["10.0.0.2", 1, "dst 192.0.2.1"]);
     // Another process writes the file anew.
     await Deno.writeTextFile(join(folder, "c"), linesOf(81, 130));
     await Deno.rename(join(folder, "c"), path);
-    await until("the end of the first alarm", () => parse(stdout).length === 3);
-    child.kill("SIGINT");
-    assertEquals((await child.status).code, 130);
-    await read;
-    const stderr = await new Response(child.stderr).text();
-    assertStringIncludes(stderr, `leaving out ${join(folder, "notes.txt")}: it looks like HTML`);
-    assertEquals(parse(stdout).map(({ event }) => event), ["begin", "begin", "end"]);
+    await until("the end of the first alarm", () => told().length === 3);
+    assertEquals(await watch.end("SIGINT"), 130);
+    assertStringIncludes(watch.stderr, `leaving out ${join(folder, "notes.txt")}: it looks like HTML`);
+    assertEquals(told().map(({ event }) => event), ["begin", "begin", "end"]);
   }));
 
 Deno.test("watch needs more evidence where the calibration has changes", () =>
@@ -558,8 +516,7 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
     assertEquals(parse(Deno.readTextFileSync(output)).length, 7);
     assertEquals(parse((await watch()).stdout).length, 7);
     // Where the input has no end, a group is shown as it begins and ends.
-    const stdin = new TextEncoder().encode(files["c.jsonl"]);
-    const streamed = await succeeded(runStageProcess(["watch", "--text"], { stdin }));
+    const streamed = await succeeded(watchText(files["c.jsonl"], "--text"));
     assertEquals(streamed.stdout.split("\n").slice(0, 3).map((line) => line.split("  ")[0]), [
       "open",
       "ended",
