@@ -37,7 +37,7 @@ import type { PooledForecast } from "../../lib/model/pool/pool.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
 import { distributionOf, FIRST_BYTES, firstByteMasses, massOf } from "../../lib/query/rtt/rtt_bytes.ts";
-import { parseAddressQuestion, type RttQuestion } from "../../lib/query/rtt/rtt_question.ts";
+import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { mix } from "../../lib/base/random.ts";
 import { readSafetensors } from "../../lib/io/safetensors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
@@ -46,65 +46,11 @@ import { BYTE_BASE, FAILED, RTT_START, VOCAB_SIZE } from "../../lib/data/tokens/
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceForward } from "../reference/model.ts";
 
-interface QuestionVector {
-  question: RttQuestion;
-  prompt: number[];
-  known: Record<string, number | boolean>;
-  rowsAtRttStart: number[];
-  rowsAtByte48: number[];
-  probabilities: Record<"Failed" | "RttStart" | "byte0" | "byte48", number>;
-  pFailed: number;
-  cdfAt50Ms: number;
-  quantilesMs: Record<string, number>;
-  canonicalMass: number;
-}
-
-interface Vectors {
-  mix: [number, number][];
-  addresses: { seed: number; address: string; firstByte: number[]; whole: number[] }[];
-  pairs: { prefixSeed: number; pairSeed: number; addresses: [string, string]; hashes: number[] }[];
-  places: {
-    table: number[];
-    addresses: [
-      address: string,
-      latitude: number | null,
-      longitude: number | null,
-      country: number,
-      region: number,
-      as: number,
-    ][];
-    of: [string, string];
-    hashes: [number, number][];
-  }[];
-  floors: {
-    of: [string, string];
-    floorMs: number;
-    firstCode: number;
-    f: number;
-    sum: number;
-    probabilities: [code: number, probability: number][];
-    medianMs: number;
-  }[];
-  codes: [rttMs: number, code: number, decodedMs: number][];
-  histories: {
-    codesNewestFirst: number[];
-    ageS: number | null;
-    typical: number;
-    newest: number;
-    spreadClass: number;
-    ageClass: number;
-  }[];
-  ages: { s: number; ageS: number; replaced: number; changed: number; widths: number[] }[];
-  spans: { timesS: (number | null)[]; shares: number[] }[];
-  surprises: {
-    masses: [code: number, mass: number][];
-    results: [pFailed: number, code: number | null, u: number, p: number][];
-  }[];
-  questions: QuestionVector[];
-}
+/** A vector of the page: a parsed JSON value, whose fields the page explains. */
+type Vector = ReturnType<typeof JSON.parse>;
 
 const PAGE = Deno.readTextFileSync(new URL("../../lib/model/EXACT.md", import.meta.url));
-const vectors: Vectors = JSON.parse(/```json\n([^]*?)```/.exec(PAGE)?.[1] ?? "");
+const vectors: Record<string, Vector[]> = JSON.parse(/```json\n([^]*?)```/.exec(PAGE)?.[1] ?? "");
 
 /** The hashes of each prefix of an address. */
 function hashesOf(seed: number, address: string): Hashes[] {
@@ -129,7 +75,7 @@ Deno.test("EXACT.md: hashes of numbers, prefixes, addresses and pairs", () => {
     assertEquals([both(hashes[0]), both(hashes[hashes.length - 1])], [firstByte, whole], address);
   }
   for (const { prefixSeed, pairSeed, addresses, hashes } of vectors.pairs) {
-    const [a, b] = addresses.map((address) => hashesOf(prefixSeed, address)[3]);
+    const [a, b] = addresses.map((address: string) => hashesOf(prefixSeed, address)[3]);
     assertEquals(both(pairHashes(a, b, pairSeed - prefixSeed)), hashes);
     assertEquals(both(pairHashes(b, a, pairSeed - prefixSeed)), hashes);
   }
@@ -146,7 +92,7 @@ Deno.test("EXACT.md: places of addresses, and their keys", () => {
       const position = latitude === null || longitude === null ? undefined : { latitude, longitude };
       assertEquals(locate(address), { position, country, region, asNumber }, address);
     }
-    const [a, b] = of.map((address) => pathOf(7, locate(address)));
+    const [a, b] = of.map((address: string) => pathOf(7, locate(address)));
     assertEquals(
       [...a.steps, ...b.steps, ...pairKeysOf(7, a, b)].map((key) => key && both(key)),
       hashes,
@@ -157,7 +103,7 @@ Deno.test("EXACT.md: places of addresses, and their keys", () => {
 Deno.test("EXACT.md: what light needs between places, and a mixture above it", () => {
   const table = PlaceTable.decode(Uint8Array.from(vectors.places[0].table), "the page");
   for (const { of, floorMs, firstCode, f, sum, probabilities, medianMs } of vectors.floors) {
-    const [a, b] = of.map((text) => table.locate(addressNumber(addressBytes(text)), 4).position);
+    const [a, b] = of.map((text: string) => table.locate(addressNumber(addressBytes(text)), 4).position);
     assert(a && b);
     assertAlmostEquals(lightFloorMs(a, b, table.stepDegrees), floorMs, 1e-9);
     const begin = indexFrom(floorMs);
@@ -322,6 +268,8 @@ Deno.test("EXACT.md: answers to questions", async () => {
     close(answer.cdf(50), cdfAt50Ms, 1e-5);
     close(answer.canonicalMass, canonicalMass, 1e-5);
     // The next code is at most 0.1 % away.
-    for (const [q, rttMs] of Object.entries(quantilesMs)) close(answer.quantileMs(Number(q)), rttMs, 1e-3);
+    for (const [q, rttMs] of Object.entries<number>(quantilesMs)) {
+      close(answer.quantileMs(Number(q)), rttMs, 1e-3);
+    }
   });
 });

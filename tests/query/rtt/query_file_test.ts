@@ -257,13 +257,10 @@ Deno.test("answerQueries() takes each line's own context and prefixes, and says 
       { src: "2001:db8::/32", dst: "198.51.100.7" },
     ];
     const lines = await read(questions.map((question) => JSON.stringify(question)).join("\n"));
-    const feed = async function* () {
-      for (const line of lines) yield await Promise.resolve(line);
-    };
     const shared = lines[1];
     assert(!("error" in shared) && shared.context);
     const options = { context: shared.context, numDraws: 20, seed: 3 };
-    const answers = await Array.fromAsync(answerQueries(model, feed(), options, keep));
+    const answers = await Array.fromAsync(answerQueries(model, lines, options, keep));
     const used = answers.map((answer) =>
       "error" in answer
         ? answer.error
@@ -300,11 +297,8 @@ Deno.test("answerQueries() leaves out what is after a query in the context of al
     ];
     const lines = await read(questions.map((question) => JSON.stringify(question)).join("\n"));
     assert(!("error" in lines[0]) && lines[0].context);
-    const feed = async function* () {
-      for (const line of lines) yield await Promise.resolve(line);
-    };
     const options = { context: lines[0].context };
-    const answers = await Array.fromAsync(answerQueries(model, feed(), options, keep));
+    const answers = await Array.fromAsync(answerQueries(model, lines, options, keep));
     assertEquals(
       answers.map((each) =>
         "error" in each ? each.line : [each.numContext, each.numContextUsed, each.numContextLater]
