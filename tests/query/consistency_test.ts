@@ -240,7 +240,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       assertAlmostEquals(within[0] / within[1] / ratio, 1, 1e-3);
     });
 
-    await test.step("/v1/rtt, /v1/nearest and the worker of an exported site", async () => {
+    await test.step("/v1/rtt and the worker of an exported site", async () => {
       const quantiles = [...LEVELS];
       const saidBy = ({ p_failed, quantiles_ms }: Json): Said => ({
         pFailed: p_failed,
@@ -249,17 +249,6 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       const served = await service.rtt({ ...asked, quantiles });
       agree(saidBy(served), truth, "/v1/rtt");
       assertEquals(served.basis.kind, "measured");
-      const [batched] = await service.rttBatch([{ ...asked, quantiles }]);
-      agree(saidBy(batched), truth, "/v1/rtt:batch");
-      const { nearest } = await service.nearest({
-        src: SRC,
-        time: TIME_S,
-        candidates: [DST, OTHER],
-      });
-      for (const { candidate, median_ms, p_failed } of nearest) {
-        const said = { pFailed: p_failed, quantilesMs: { 0.5: median_ms } };
-        agree(said, candidate === DST ? truth : ofOther, "/v1/nearest");
-      }
       await run(exportStage, ...checkpoint, "--output", at("site"));
       await using server = new StaticServer(at("site"));
       const answer = await askSite(server.at("/site.json"), "rtt", { ...asked, quantiles });

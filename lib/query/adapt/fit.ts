@@ -33,7 +33,6 @@ const MAX_SEQUENCE = 128;
 /** The most sequences of a batch. */
 const MAX_BATCH = 32;
 
-/** The size of the batches. */
 interface FitExtent {
   readonly batchSize: number;
   readonly sequenceLength: number;
@@ -135,7 +134,6 @@ export interface FitOptions {
   readonly onProgress?: (steps: number) => void;
 }
 
-/** The result of a fit. */
 interface FittedRows {
   /** (free rows, C). */
   readonly values: Float32Array;

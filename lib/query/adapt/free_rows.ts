@@ -17,7 +17,6 @@ import { quantileOfSample } from "../../base/sample_statistics.ts";
 import type { LocatedNode } from "../../model/coordinates/coordinates.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 
-/** A row that may change. */
 export interface FreeRow {
   readonly row: number;
   /** Whether training knew it. */
@@ -49,7 +48,6 @@ export interface AdaptedParts {
   readonly nodes: ReadonlySet<number>;
 }
 
-/** A model whose rows are to be fitted. */
 export interface RowModel {
   readonly config: ModelConfig;
   readonly weights: Tensors;

@@ -30,11 +30,9 @@ const ANY_BYTE = byteTokens({ first: 0, last: 255 });
 
 export interface Prompted {
   readonly query: Pick<RttQuery, "source" | "context">;
-  /** Its tokens. */
   readonly prompt: Uint16Array;
 }
 
-/** A destination. */
 export interface Candidate {
   readonly address: Uint8Array;
   /** P(destination | source, context). */

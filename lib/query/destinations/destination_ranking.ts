@@ -203,7 +203,6 @@ async function weigh(
   }
 }
 
-/** A question as tokens. */
 interface Asked extends Prompted {
   readonly query: DestinationQuery;
   /** The tokens between the destination's bytes and the result. */

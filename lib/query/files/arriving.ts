@@ -28,7 +28,6 @@ const MAX_LISTINGS = 20;
 /** A measurement whose time is known, in Unix seconds with decimals. */
 export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly timeS: number };
 
-/** How measurements are read. */
 export interface ArrivalOptions {
   /** Whether to wait for more lines and files until the signal. */
   isFollowing: boolean;
@@ -38,14 +37,12 @@ export interface ArrivalOptions {
   log(line: string): void;
 }
 
-/** A measurement and where it is. */
 interface Placed {
   measurement: FileMeasurement;
   path: string;
   line: number | undefined;
 }
 
-/** Measurements in the order in which they come. */
 export class ArrivingMeasurements {
   readonly #files: MeasurementFiles;
   #numShown = 0;
@@ -272,12 +269,10 @@ function identityOf({ dev, ino }: Deno.FileInfo, path: string): string {
   return ino === null ? path : `${dev} ${ino}`;
 }
 
-/** A file that another process appends to. */
 class FollowedFile implements Disposable {
   readonly id: string;
   /** Whether it was read to its end since another one took its place. */
   isOver = false;
-  /** Whether it has no measurements. */
   isLeftOut = false;
   #reader: MeasurementReader;
   #found: Found[] = [];

@@ -56,12 +56,9 @@ export async function writeMatrix(
   return { cellsResumed };
 }
 
-/** A matrix as text, row by row. */
 interface MatrixText {
-  /** The text before the rows. */
   readonly head: string;
   row(row: MatrixRow, index: number): string;
-  /** The text after the rows. */
   readonly end: string;
 }
 
@@ -97,7 +94,6 @@ class TextRows implements Disposable {
   }
 }
 
-/** By the ends of files' names. */
 const MATRIX_TEXTS: Partial<Record<string, (asked: MatrixOptions) => MatrixText>> = {
   csv: csvText,
   gml: gmlGraph,
@@ -142,7 +138,6 @@ function csvText(asked: MatrixOptions): MatrixText {
   };
 }
 
-/** An object with a line for each row. */
 function jsonText({ destinations, timeS, quantiles }: MatrixOptions): MatrixText {
   const asked = destinations.map(({ dst }) => dst);
   const shared = { destinations: asked, ...destinationNames(destinations), time: timeS, quantiles };

@@ -48,9 +48,7 @@ export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
 
 /** Reads files, and counts what cannot be used. */
 export class MeasurementFiles {
-  /** Rows that cannot be used, by reason. */
   readonly rejects = new RejectLog();
-  /** The RTTs that were read. */
   readonly scale = new RttScale();
   /** Results that say nothing about a path, by their kind. */
   readonly #skipped = new KindCounts();
@@ -106,11 +104,9 @@ export class MeasurementFiles {
   }
 }
 
-/** The result of {@link readMeasurementFiles}. */
 export interface FileMeasurements {
   /** The newest, in order of time; those without a time come first. */
   measurements: TokenMeasurement[];
-  /** The number of wanted measurements. */
   numRead: number;
   /** Rows that cannot be used, by reason, and results that say nothing about a path, by their kind. */
   rejected: Record<string, number>;
@@ -159,11 +155,9 @@ export async function readMeasurementFiles(
   return { measurements: trim(), numRead, rejected: files.rejects.counts, skipped: files.skipped };
 }
 
-/** The result of {@link readContext}. */
 export interface FileContext {
   /** At most 4,096, oldest first. */
   measurements: TokenMeasurement[];
-  /** Whether the file has this order. */
   isSorted: boolean;
   /** The number of later measurements, which were skipped. */
   numLater: number;

@@ -45,7 +45,6 @@ const BUFFER_MEMORY_SHARE = 1 / 16;
 const HASH_SEED = 0;
 
 export interface OrderedRowsInput {
-  /** Parquet files whose rows are scored. */
   inputs: readonly string[];
   /** Parquet files whose rows are history only. */
   history: readonly string[];
@@ -55,7 +54,6 @@ export interface OrderedRowsInput {
 export interface OrderOptions {
   folder: string;
   memoryLimitBytes: number;
-  /** Counts rows that cannot be used. */
   rejects: RejectLog;
   /** Rows of all files, for progress. */
   numRows: number;
@@ -65,10 +63,8 @@ export interface OrderOptions {
 export interface OrderedRow {
   /** Its number among the usable rows of the inputs; undefined if it is only history. */
   readonly number: number | undefined;
-  /** Whether it is the first of its source. */
   readonly isFirstOfSource: boolean;
   readonly timeUs: number;
-  /** Its pair of addresses. */
   readonly pair: string;
   readonly measurement: TokenMeasurement;
 }

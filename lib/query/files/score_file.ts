@@ -33,30 +33,23 @@ import { NumberTable } from "./number_table.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
 
-/** The columns that are added. */
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value", "loss_run_p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
 const CHUNK_ROWS = 2048;
-/** Workers at most. */
 const MAX_WORKERS = 4;
 /** Resident memory without workers, and of each worker besides its model's weights, which are on the GPU too. */
 const [RUNTIME_BYTES, WORKER_BYTES] = [4e8, 5e8];
-/** Chunks that a worker has or waits for. */
 const CHUNKS_PER_WORKER = 2;
 const WORKER = new URL("./score_worker.ts", import.meta.url);
-/** The least time between two saves. */
 const COMMIT_MS = 1000;
 
-/** The rows to score, the model, and how. */
 export interface ScoreFileOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
   /** Parquet files with further measurements that are known when later ones are scored. */
   history: readonly string[];
-  /** The Parquet file to write. */
   output: string;
-  /** How many measurements of context at most. */
   maxContext: number;
   groupBy: GroupKey;
   /** Seed of the random share of equally probable results in p-values. */
@@ -65,16 +58,13 @@ export interface ScoreFileOptions {
   normal?: NormalPValues | undefined;
   /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
   workFolder: string;
-  /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
   /** Threads that score, each with the model on a device of its own (this thread alone); scores do not depend on it. */
   workers?: { readonly count: number; readonly model: ScoredModel };
 }
 
-/** Counts of a scored file, and its findings. */
 interface ScoreSummary {
-  /** Rows of the output. */
   rows: number;
   /** Mean of -log2 P(result | source, destination, time, context). */
   meanBits: number;
@@ -240,9 +230,7 @@ async function scoreOrdered(
   table.commit(numScored);
 }
 
-/** A row that is scored. */
 interface ScoredPlace {
-  /** Its number in the input. */
   readonly number: number;
   /** Its pair, of its source alone. */
   readonly pair: string;

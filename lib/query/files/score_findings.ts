@@ -29,14 +29,12 @@ export interface ScoredRow {
   timeUs: number;
   /** `FAILED_RTT_MS` for no reply. */
   rttMs: number;
-  /** Nats. */
   logLikelihood: number;
   pValue: number;
   /** P(all replies of the pair since the last one are lost); 1 at a reply. */
   lossRunPValue: number;
 }
 
-/** The rows of a source. */
 export interface SourceFindings {
   src: string;
   name?: string;
@@ -47,7 +45,6 @@ export interface SourceFindings {
   meanBits: number;
 }
 
-/** The findings in the scores of a file. */
 export interface ScoreFindings {
   rows: number;
   surprising: number;
@@ -67,7 +64,6 @@ export interface ScoreFindings {
   misplaced?: { address: string; name?: string; rows: number }[];
 }
 
-/** Counts scores. */
 export class ScoreTally {
   readonly #listed: ScoredRow[] = [];
   readonly #lossRuns: ScoredRow[] = [];
@@ -117,7 +113,6 @@ export class ScoreTally {
     insert(this.#lossRuns, row, byRun);
   }
 
-  /** The findings in all rows so far. */
   findings(): ScoreFindings {
     const excess = ({ rows, surprising }: SourceFindings) => surprising - SURPRISING_P_VALUE * rows;
     const sources = Array.from(this.#sources, ([src, { rows, surprising, nats }]): SourceFindings => ({
@@ -154,7 +149,6 @@ function insert(listed: ScoredRow[], row: ScoredRow, order: (a: ScoredRow, b: Sc
   listed.length = Math.min(listed.length, NUM_LISTED);
 }
 
-/** The less probable run of losses first. */
 function byRun(a: ScoredRow, b: ScoredRow): number {
   return a.lossRunPValue - b.lossRunPValue;
 }
@@ -177,7 +171,6 @@ export function namedFindings(findings: ScoreFindings, names: AddressNames): Sco
   };
 }
 
-/** The findings in words. */
 export function describeFindings(findings: ScoreFindings): string {
   if (findings.rows === 0) return "No rows were scored.";
   const tables = tablesOf(findings).map(({ heading, columns, rows, left }) => {
@@ -187,7 +180,6 @@ export function describeFindings(findings: ScoreFindings): string {
   return [shareSentence(findings), ...misplacedSentence(findings), ...tables].join("\n");
 }
 
-/** The findings as a page with pictures, HTML. */
 export async function pageOfFindings(title: string, findings: ScoreFindings): Promise<string> {
   const { rows, sources, pValueCounts, natsCounts } = findings;
   if (rows === 0) return await pageOf(title, [element("p", "No rows were scored.")]);

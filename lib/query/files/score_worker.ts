@@ -6,7 +6,6 @@ import { KernelRegistry } from "../../tensor/registry.ts";
 import { PingModel } from "../ping_model.ts";
 import { type Score, type ScoreCase, type ScoredModel, scoreResults } from "../score/score_results.ts";
 
-/** The model, and how it scores. */
 interface Start extends ScoredModel {
   readonly engine: EngineName;
   readonly seed: number;

@@ -121,9 +121,7 @@ interface WrittenOrder {
   readonly pool: PooledForecast | undefined;
   readonly rttCode: number | null;
   readonly order: readonly Field[];
-  /** Number of tokens of each block. */
   readonly lengths: readonly number[];
-  /** Without MeasurementStart. */
   readonly tokens: Uint16Array;
 }
 

@@ -1,11 +1,10 @@
 /** `advise`: the measurements that would make a model that is adapted to them surest of others. @module */
 import * as z from "zod";
-import { UserError } from "../../base/errors.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
-import { parseEnds, parseQuestion } from "../rtt/rtt_question.ts";
+import { inField, parseEnds, parseQuestion } from "../rtt/rtt_question.ts";
 import {
   answeredTime,
   context,
@@ -28,8 +27,9 @@ const MAX_PAIRS = 100_000;
 /** The largest number for a server. */
 const SERVED_PAIRS = 256;
 
+const pair = fields({ src: src.optional(), dst, context });
 const pairs = (most: number) =>
-  z.array(z.union([end, fields({ src: src.optional(), dst, context })])).min(1).max(most)
+  z.array(z.union([end, pair])).min(1).max(most)
     .meta({ examples: [["198.51.100.7", "203.0.113.5"]] });
 const candidates = (most: number) =>
   pairs(most).describe("candidates to measure: destinations of the source, or objects with src and dst");
@@ -79,21 +79,15 @@ export const advise = question({
     const { timeS, context: shared } = readSource({ src: src ?? "0.0.0.0", time, context }, model.places);
     const read = (list: typeof candidates, counted: string) =>
       list.map((each, i): FileQuery => {
-        const pair = typeof each === "string" ? { dst: each } : each;
-        try {
-          const ends = { src: pair.src ?? src, dst: pair.dst };
-          const asked = parseQuestion({
-            ...ends,
-            time,
-            context: "context" in pair ? pair.context : undefined,
-          }, model.places);
-          const query = { line: i + 1, src: String(ends.src), dst: ends.dst, ...asked };
+        const { src: from = src, dst, context }: z.output<typeof pair> = typeof each === "string"
+          ? { dst: each }
+          : each;
+        return inField(`${counted} ${i + 1}`, () => {
+          const asked = parseQuestion({ src: from, dst, time, context }, model.places);
+          const query = { line: i + 1, src: String(from), dst, ...asked };
           prepareQuery(model, query, shared);
           return query;
-        } catch (error) {
-          if (error instanceof UserError) throw new UserError(`${counted} ${i + 1}: ${error.message}`);
-          throw error;
-        }
+        });
       });
     const wanted = { candidates: read(candidates, "candidate"), targets: targets && read(targets, "target") };
     const advice = await asking.inTurn(() =>

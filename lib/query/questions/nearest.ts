@@ -1,10 +1,9 @@
 /** `nearest`: the nearest of some candidates to a source. @module */
 import * as z from "zod";
-import { UserError } from "../../base/errors.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { basisSchema } from "../../data/addresses/known_addresses.ts";
-import { parseQuestion } from "../rtt/rtt_question.ts";
+import { inField, parseQuestion } from "../rtt/rtt_question.ts";
 import {
   answeredTime,
   context,
@@ -87,14 +86,11 @@ export const nearest = question({
     const { timeS, context: shared } = readSource({ src, time, context }, model.places);
     const queries = candidates.map((each, i) => {
       const { dst, context: own } = typeof each === "string" ? { dst: each, context: undefined } : each;
-      try {
+      return inField(`candidate ${i + 1}`, () => {
         const asked = parseQuestion({ src, dst, time, context: own }, model.places);
         const query = { line: i + 1, src, dst, ...asked, context: asked.context ?? shared };
         return prepareQuery(model, query, []).query;
-      } catch (error) {
-        if (error instanceof UserError) throw new UserError(`candidate ${i + 1}: ${error.message}`);
-        throw error;
-      }
+      });
     });
     const answer = await asking.inTurn(() =>
       nearestOf(model, queries, {

@@ -58,7 +58,6 @@ export function alone(
   };
 }
 
-/** A kind of question. */
 export interface Question<Q extends z.ZodObject = z.ZodObject, A extends z.ZodObject = z.ZodObject> {
   /** Its name in paths, tools and commands. */
   readonly name: string;
@@ -70,7 +69,6 @@ export interface Question<Q extends z.ZodObject = z.ZodObject, A extends z.ZodOb
   readonly served?: { readonly [K in keyof Q["shape"]]?: z.ZodType };
   /** @throws {UserError} If the question cannot be answered. */
   ask(asking: Asking, question: z.output<Q>): Promise<z.output<A>>;
-  /** The answer for people. */
   text(answer: z.output<A>): string;
 }
 
@@ -102,7 +100,6 @@ export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = l
   });
 }
 
-/** A line that could not be answered. */
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
 export type LineError = z.infer<typeof lineErrorSchema>;
 

@@ -112,7 +112,6 @@ export function prepareQuery<Query extends ParsedQuestion>(
   return { query, first, numContext: context.length, numContextLater };
 }
 
-/** Notes for people who read an answer. */
 export function notesOn(
   { query, numContext, numContextLater, numContextUsed }: AnsweredQuery<ParsedQuestion>,
 ): string[] {

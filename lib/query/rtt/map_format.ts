@@ -12,7 +12,6 @@ export type MapLayer = (typeof MAP_LAYERS)[number];
 /** The bounds of a map's classes, ms. */
 export const MAP_BOUNDS_MS: readonly number[] = [10, 25, 50, 100, 150, 200, 300];
 
-/** A map to write. */
 export interface RttMapFile {
   /** The source, as people read it. */
   readonly src: string;
@@ -45,7 +44,6 @@ function layerMs({ median_ms, low_ms, high_ms }: MapRtt, layer: MapLayer): numbe
   return layer === "median" ? median_ms : high_ms - low_ms;
 }
 
-/** A place with its numbers, in words. */
 export function describeMapRtt(
   { name, country, cell_degrees, median_ms, low_ms, high_ms, p_failed, basis }: MapRtt,
 ): string {
@@ -120,7 +118,6 @@ function csv({ places }: RttMapFile): string {
   return [head, ...rows].map((cells) => `${cells.join()}\n`).join("");
 }
 
-/** Formats by file extension. */
 export const MAP_FORMATS: ReadonlyMap<string, (map: RttMapFile) => string> = new Map([
   ["svg", svg],
   ["geojson", geoJson],

@@ -347,7 +347,6 @@ export function prefixChooser(end: IpPrefix, maxPrefixes: number): (at: number) 
   return (at) => prefixes[Math.max(0, ends.findIndex((each) => at * sum < each))].prefix;
 }
 
-/** The prefixes of each draw. */
 function prefixDraws({ source, destination }: Ends, numDraws: number): (index: number) => Ends {
   const [sourceAt, destinationAt] = [source, destination].map((end) => prefixChooser(end, numDraws));
   const even = (index: number) => (index + 0.5) / numDraws;

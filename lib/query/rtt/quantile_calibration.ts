@@ -28,9 +28,7 @@ export const CALIBRATION_LEVELS: readonly number[] = [
   ...[0.975, 0.99, 1],
 ];
 
-/** The model of a report. */
 interface ReportedModel {
-  /** The report. */
   readonly path: string;
   readonly checkpoint: string;
   readonly step: number;

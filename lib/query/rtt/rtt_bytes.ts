@@ -224,7 +224,6 @@ export function resultLogProbability(
   return ofOutcome + ofCode;
 }
 
-/** The tokens of first bytes to which the model may give mass in a pool. */
 export function firstTokens({ end }: PooledForecast): readonly number[] {
   return FIRST_TOKENS.filter((_, i) => FIRST_INDEXES[i] < end);
 }

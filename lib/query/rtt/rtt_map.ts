@@ -238,7 +238,6 @@ function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
   });
 }
 
-/** Draws a destination for each pair. */
 async function queriesOf(
   model: PingModel,
   pairs: readonly AskedPair[],

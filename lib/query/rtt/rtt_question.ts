@@ -89,7 +89,7 @@ export function parseEnds(
   const asked = (name: "src" | "dst", length: 4 | 16): IpPrefix => {
     const end = ends[name];
     if ("bytes" in end || !places) return end as IpPrefix;
-    const found = named(name, () => places.ask(end, length));
+    const found = inField(name, () => places.ask(end, length));
     if (!found.mixture) notes.push(`${end.name} is ${formatPrefix(found)}`);
     else notes.push(`${end.name}: a mixture over prefixes of its ${found.mixture.numNetworks} networks`);
     return found;
@@ -152,7 +152,7 @@ function endOf(
   notes: string[],
 ): IpPrefix | NamedPlace {
   const text = textOf(name, value, "address or prefix");
-  return named(name, () => {
+  return inField(name, () => {
     if (faultOfPrefix(text) !== undefined && !isMeantAsPrefix(text)) {
       if (places) return places.find(text);
       const advice = /^(AS\d|\p{Lu})|,/u.test(text)
@@ -168,8 +168,8 @@ function endOf(
   });
 }
 
-/** Runs something, with a field's name before its error. */
-function named<T>(name: string, run: () => T): T {
+/** Runs something with the name of a field or an item before its error. */
+export function inField<T>(name: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
@@ -212,15 +212,10 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
   if (!Array.isArray(value)) {
     throw new UserError(`found context ${shown(value)}, expected an array of measurements`);
   }
-  const measurements = value.map((each: unknown, i) => {
-    try {
-      return parseMeasurement(each);
-    } catch (error) {
-      if (error instanceof UserError) throw new UserError(`context[${i}]: ${error.message}`);
-      throw error;
-    }
-  });
-  return inOrder(measurements, notes);
+  return inOrder(
+    value.map((each: unknown, i) => inField(`context[${i}]`, () => parseMeasurement(each))),
+    notes,
+  );
 }
 
 /** Reads a {@link QuestionMeasurement}, or what stands for one in a file. @throws {UserError} If it is invalid. */

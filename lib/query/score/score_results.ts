@@ -33,7 +33,6 @@ import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
 
 /** The total mass of first bytes whose mass is spread evenly over their codes: a share of a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
-/** Arrays of the current distribution. */
 const arrays = new RttArrays();
 
 /** A reply and what the model says of it. */
@@ -92,7 +91,6 @@ export interface Score {
   readonly pValue: number;
 }
 
-/** What a model that scores is made of. */
 export interface ScoredModel extends Pick<ModelCheckpoint, "weights" | "pool"> {
   readonly config: ModelConfig;
 }

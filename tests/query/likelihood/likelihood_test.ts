@@ -56,14 +56,6 @@ function after(context: readonly TokenMeasurement[]) {
   return MEASUREMENTS.map((measurement) => ({ measurement, context }));
 }
 
-Deno.test("fieldOrders() gives 24 orders with a time and 6 without, each once", () => {
-  for (const [hasTime, count] of [[true, 24], [false, 6]] as const) {
-    const orders = fieldOrders(hasTime).map((order) => order.join());
-    assertEquals([orders.length, new Set(orders).size], [count, count]);
-    assert(orders.every((order) => order.includes("time") === hasTime));
-  }
-});
-
 Deno.test("measurementBits() equals the next-token probabilities, token by token, in every order", () =>
   withTinyModel(async (model) => {
     for (const context of [[], CONTEXT]) {
