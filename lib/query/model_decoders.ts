@@ -362,7 +362,7 @@ async function walkContinuations(
 }
 
 /** Cuts prompts and their continuations into groups that fit an extent. A prompt may be in several groups. */
-export function* groupsOfContinuations(
+function* groupsOfContinuations(
   prompts: readonly ContinuedPrompt[],
   { maxPromptTokens, maxRows }: DecoderExtent,
 ): Generator<ContinuedPrompt[]> {
