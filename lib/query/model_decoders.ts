@@ -136,8 +136,10 @@ export class ModelDecoders {
   /** Replaces the small decoders of prompts by the largest if there are too many prompts for the small ones. */
   #growFor(prompts: readonly Uint16Array[], by: Continued): void {
     const { maxRows, maxSteps } = this.#prompterExtent;
-    if (holdsAll(this.#prompterExtent, prompts, by)) return;
-    const largest = this.#promptExtent(MAX_ROWS, Math.max(maxSteps, 1 + (by.numTail ?? 0)));
+    const { numTail = 0 } = by;
+    const [, second] = groupsOf(prompts, this.#prompterExtent, by);
+    if (numTail < maxSteps && second === undefined) return;
+    const largest = this.#promptExtent(MAX_ROWS, Math.max(maxSteps, 1 + numTail));
     if (largest.maxRows === maxRows && largest.maxSteps === maxSteps) return;
     this.#prompterExtent = largest;
     this.#prompters = new Shared(() => Promise.resolve([]));
@@ -284,16 +286,6 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
     const isSmallest = maxRows <= 32;
     if (isSmallest || decoderFits(config, extent, memory)) return extent;
   }
-}
-
-/** Whether an extent holds all of some prompts at once. */
-function holdsAll(
-  { maxPromptTokens, maxRows, maxSteps }: DecoderExtent,
-  prompts: readonly Uint16Array[],
-  { numChildren, numTail = 0 }: Continued,
-): boolean {
-  const numTokens = prompts.reduce((sum, { length }) => sum + length - numTail, 0);
-  return numTail < maxSteps && numTokens <= maxPromptTokens && prompts.length * numChildren <= maxRows;
 }
 
 /** Cuts prompts into groups whose tokens and rows fit the extent. */

@@ -49,12 +49,6 @@ export class PrefixSearch {
   /** Begins at the root. @param options `numBytes`: of an address; `top`: how many addresses are wanted. */
   constructor(readonly options: { readonly numBytes: number; readonly top: number }) {}
 
-  /** Whether nothing that was not found is more probable than what was. */
-  get isProven(): boolean {
-    return this.#root === undefined && this.#handedOut.size === 0 &&
-      this.#greatestWaiting <= this.#leastMass;
-  }
-
   /** Takes the most probable nodes whose expansion may change what is found; none if the result is proven. */
   take(count: number): PrefixNode[] {
     const nodes: PrefixNode[] = [];

@@ -362,10 +362,12 @@ interface DrawnResult extends Pick<DrawnPair, "source" | "destination"> {
 }
 
 interface PlannedByte {
-  readonly kind: "byte";
   readonly side: "source" | "destination";
   readonly index: number;
 }
+
+/** The token of a role, or a byte of an address. */
+type Planned = number | PlannedByte;
 
 interface Plan {
   readonly isMixed: Record<"source" | "destination", boolean>;
@@ -373,14 +375,9 @@ interface Plan {
   /** The tokens that all draws share. */
   readonly prompt: Uint16Array;
   /** The last tokens of the prompt, from the source's role on. */
-  readonly fixed: readonly (PlannedByte | RoleToken)[];
+  readonly fixed: readonly Planned[];
   /** The tokens after it, up to the last one that is drawn. */
-  readonly drawn: readonly (PlannedByte | RoleToken)[];
-}
-
-interface RoleToken {
-  readonly kind: "role";
-  readonly token: number;
+  readonly drawn: readonly Planned[];
 }
 
 function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLength: number): Plan {
@@ -391,12 +388,11 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
   const start = tokens.length - 1 - 2 * block;
   const tail = (["source", "destination"] as const).flatMap((side, i) => {
     const prefix = side === "source" ? source : destination;
-    const role: RoleToken = { kind: "role", token: tokens[start + i * block] };
-    const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({ kind: "byte", side, index }));
-    return [role, ...bytes];
+    const bytes = Array.from(prefix.bytes.keys(), (index): Planned => ({ side, index }));
+    return [tokens[start + i * block], ...bytes];
   });
-  const isFree = (each: PlannedByte | RoleToken) => {
-    if (each.kind === "role") return false;
+  const isFree = (each: Planned) => {
+    if (typeof each === "number") return false;
     const { first, last } = byteRange(each.side === "source" ? source : destination, each.index);
     return first < last;
   };
@@ -415,7 +411,7 @@ async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Mas
   const [logP] = await model.decoders.tokenLogProbabilities([prompt], fixed.length);
   const masses = { source: 1, destination: 1 };
   fixed.forEach((each, i) => {
-    if (each.kind === "byte") masses[each.side] *= Math.exp(logP[i]);
+    if (typeof each !== "number") masses[each.side] *= Math.exp(logP[i]);
   });
   return masses;
 }
@@ -465,8 +461,8 @@ class DrawnAddresses implements DrawnRow {
 
   draw(logP: Float32Array): void {
     const next = this.#plan.drawn[this.#at++];
-    if (next.kind === "role") {
-      this.lastToken = next.token;
+    if (typeof next === "number") {
+      this.lastToken = next;
       return;
     }
     const { side, index } = next;

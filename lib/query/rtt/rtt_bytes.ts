@@ -98,20 +98,6 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
   return probabilities.map((p, i) => FIRST_INDEXES[i] < pool.end ? p * factor * shareFromFloor(i, pool) : 0);
 }
 
-/**
- * P(second byte
- * first byte) above the floor. @param place Of the first byte among {@link FIRST_BYTES}.
- */
-function secondByteMasses(
-  second: Float32Array,
-  place: number,
-  pool: PooledForecast | undefined,
-): Float64Array {
-  const { probabilities } = restricted(second, SECOND_BYTES[FIRST_BYTES[place]]);
-  keepFrom(probabilities, numBelow(place, pool));
-  return probabilities;
-}
-
 /** Leaves out the first probabilities and renormalises the others. */
 function keepFrom(probabilities: Float64Array, numLeftOut: number): void {
   if (numLeftOut === 0 || numLeftOut === probabilities.length) return;
@@ -290,7 +276,8 @@ export function rangeMass(
       else if (byte < high >> 8) mass.within += probabilities[i];
       return;
     }
-    const given = secondByteMasses(byte === low >> 8 ? ofLow : ofHigh, i, pool);
+    const { probabilities: given } = restricted(byte === low >> 8 ? ofLow : ofHigh, SECOND_BYTES[byte]);
+    keepFrom(given, numBelow(i, pool));
     SECOND_BYTES[byte].forEach((second, j) => {
       const code = byte << 8 | second;
       if (code < low) mass.below += probabilities[i] * given[j];

@@ -231,7 +231,6 @@ Deno.test("the search for likely destinations finds those of greatest mass of th
       await model.decoders.continuePrompts([prompt], async (decoder, ends) => {
         while (await walkOn({ decoder, ends }, [search], 16) > 0);
       });
-      assert(search.isProven);
       search.found.forEach(({ bytes, mass }, i) => {
         assertAlmostEquals(mass / all[i].mass, 1, 1e-4, `number ${i}`);
         // Where two have the same mass but for rounding, either may stand first.
