@@ -20,7 +20,8 @@ export interface RowBranches {
 }
 
 /**
- * Gives a row to each different token after each row. @param tokens The next one of each path, or {@link NO_TOKEN}.
+ * Gives a row to each different token after each row. @param tokens The next one of each path, or
+ * {@link NO_TOKEN}.
  */
 export function branchRows(rows: Uint32Array, tokens: ArrayLike<number>): RowBranches {
   // Row and token as one number, so that rows in the order of numbers have ascending parents.

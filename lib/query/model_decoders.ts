@@ -1,8 +1,8 @@
 /**
  * The decoders that answer a model's queries: tokens in, log-probabilities out.
  *
- * A decoder holds one group of prompts at a time, and work waits for all work on the same decoder that was asked for
- * earlier. So a question between two addresses is answered while a search for destinations goes on.
+ * A decoder holds one group of prompts at a time, and work waits for all work on the same decoder that was
+ * asked for earlier. So a question between two addresses is answered while a search for destinations goes on.
  *
  * @module
  */
@@ -49,11 +49,9 @@ interface DecodedModel {
 }
 
 /**
- * Work on a group of prompts, in parts. A part submits commands and yields what they read back; the next part gets
- * it.
- * Parts run while the device computes for other groups, so a part should submit before it does anything that takes
- * long.
- * The first two parts may use the decoder, which then gets another group.
+ * Work on a group of prompts, in parts. A part submits commands and yields what they read back; the next part
+ * gets it. Parts run while the device computes for other groups, so a part should submit before it does
+ * anything that takes long. The first two parts may use the decoder, which then gets another group.
  *
  * @param first How many prompts were in earlier groups.
  */
@@ -95,7 +93,8 @@ export class ModelDecoders {
   }
 
   /**
-   * Runs work on groups of prompts, its parts in the order of the groups. @param continued How rows continue prompts.
+   * Runs work on groups of prompts, its parts in the order of the groups. @param continued How rows continue
+   * prompts.
    */
   async withPrompts(
     prompts: readonly Uint16Array[],
@@ -188,7 +187,8 @@ export class ModelDecoders {
    * Visits the distribution of each token of continuations of prompts, given all tokens before it.
    *
    * @param prompts Each with a continuation has at most one token more than the model's sequence.
-   * @param visit Gets continuations by their number, those of the first prompt first; each one's tokens in order.
+   * @param visit Gets continuations by their number, those of the first prompt first; each one's tokens in
+   *   order.
    */
   async visitContinuations(prompts: readonly ContinuedPrompt[], visit: VisitRow): Promise<void> {
     let first = 0;
@@ -239,10 +239,9 @@ export class ModelDecoders {
 /**
  * Tokens of prompts, and rows that continue them, that are computed at once; fewer if memory does not suffice.
  *
- * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
- * per 2 s of processor time: 144 to 175 with 512 to 8,192 rows, the differences within noise; 100 one at a time,
- * since
- * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
+ * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20
+ * tokens per 2 s of processor time: 144 to 175 with 512 to 8,192 rows, the differences within noise; 100 one at
+ * a time, since 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
  */
 export const MAX_ROWS = 8192;
 
@@ -311,13 +310,14 @@ export function* groupsOf(
 }
 
 /**
- * Visits the distributions of continuations that a decoder holds at once. What several of them begin with is computed once:
- * the prompt is read into the cache, then its continuations are walked as a tree, a step of the decoder for each depth.
+ * Visits the distributions of continuations that a decoder holds at once. What several of them begin with is
+ * computed once: the prompt is read into the cache, then its continuations are walked as a tree, a step of the
+ * decoder for each depth.
  *
- * Measured with 4 blocks of width 128 on busy cores of lavapipe (Mesa 25.0, 2026-11-22), IPv4 measurements in all orders
- * per second of processor time, beside whole sequences for each order: 24 orders without context 20 (whole: 12), after
- * 20 measurements shared by all 19 (0.8), after 20 of each one's own 9 (0.6); 6 orders without times or context 140
- * (100).
+ * Measured with 4 blocks of width 128 on busy cores of lavapipe (Mesa 25.0, 2026-11-22), IPv4 measurements in
+ * all orders per second of processor time, beside whole sequences for each order: 24 orders without context 20
+ * (whole: 12), after 20 measurements shared by all 19 (0.8), after 20 of each one's own 9 (0.6); 6 orders
+ * without times or context 140 (100).
  *
  * @param visit Gets the rows of one depth after those of the depth before.
  */

@@ -222,9 +222,8 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistribution} of many queries, in order and several times as fast as one at a time. A distribution
-   * takes
-   * 0.5 MB: ask for tens of thousands in parts.
+   * {@link rttDistribution} of many queries, in order and several times as fast as one at a time. A
+   * distribution takes 0.5 MB: ask for tens of thousands in parts.
    */
   async rttDistributions(queries: readonly RttQuery[]): Promise<RttDistribution[]> {
     const results: RttDistribution[] = [];
@@ -233,9 +232,8 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, and the mass of each
-   * other one
-   * is spread evenly within it.
+   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, and the mass of
+   * each other one is spread evenly within it.
    *
    * @param take Gets each distribution, in order. It is valid until `take` returns; `copy()` keeps it.
    * @param options The parts that must be exact (default: all).
@@ -285,7 +283,8 @@ export class PingModel {
   }
 
   /**
-   * Fits the embeddings and coordinates of addresses to measurements, and freezes all else. Later answers use them.
+   * Fits the embeddings and coordinates of addresses to measurements, and freezes all else. Later answers use
+   * them.
    *
    * @param measurements As tokens, or as text such as `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
    * @throws {UserError} If the model has no address embeddings, or a measurement is invalid.

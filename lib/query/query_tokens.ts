@@ -58,8 +58,8 @@ export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Arra
  * A measurement after the newest ones of its context that fit.
  *
  * @param options `context`: oldest first; `order`: of the measurement's fields.
- * @throws {UserError} If the addresses are of different versions, the measurement does not fit, or the context is not
- * before it.
+ * @throws {UserError} If the addresses are of different versions, the measurement does not fit, or the context
+ *   is not before it.
  */
 export function encodeMeasurement(
   measurement: TokenMeasurement,

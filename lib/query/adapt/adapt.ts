@@ -1,7 +1,6 @@
 /**
- * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the addresses
- * are
- * fitted. Nothing else changes.
+ * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the
+ * addresses are fitted. Nothing else changes.
  *
  * @module
  */
@@ -33,7 +32,8 @@ export interface AdaptOptions extends Partial<FitOptions> {
   /** Called after each address that coordinates are looked for, with how many are done, and of how many. */
   onLocated?: (done: number, total: number) => void;
   /**
-   * The addresses whose rows may change, as `formatAddress` writes them (default: those that training did not know).
+   * The addresses whose rows may change, as `formatAddress` writes them (default: those that training did not
+   * know).
    */
   readonly addresses?: readonly string[];
   /** The rows and nodes of earlier adaptations. */
@@ -59,8 +59,8 @@ export interface Adaptation {
 }
 
 /**
- * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know. If an
- * address is adapted again, its coordinates follow from the new measurements only.
+ * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know.
+ * If an address is adapted again, its coordinates follow from the new measurements only.
  *
  * @param measurements In any order. Those without an address that is fitted are ignored.
  * @throws {UserError} If the model has no address embeddings, or the fit fails.
@@ -100,7 +100,8 @@ export async function adapt(
 }
 
 /**
- * The free rows, the histories of their pairs with the fitted measurements, and the coordinates of located addresses.
+ * The free rows, the histories of their pairs with the fitted measurements, and the coordinates of located
+ * addresses.
  */
 function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): EmbeddingUpdate {
   const { width } = config;
@@ -149,7 +150,8 @@ export class AdaptedModel {
   readonly #counted = new WeakSet<TokenMeasurement>();
 
   /**
-   * Begins with a model. @param options What earlier adaptations changed, and what it was trained on and adapted to.
+   * Begins with a model. @param options What earlier adaptations changed, and what it was trained on and
+   * adapted to.
    */
   constructor(
     readonly config: ModelConfig,

@@ -1,8 +1,7 @@
 /**
- * Fits address embeddings to measurements by AdamW; all other weights are frozen. The rows that the measurements use
- * are
- * copied into a table of their own, free ones first, so memory and time do not depend on the number of rows of the
- * model.
+ * Fits address embeddings to measurements by AdamW; all other weights are frozen. The rows that the
+ * measurements use are copied into a table of their own, free ones first, so memory and time do not depend on
+ * the number of rows of the model.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /**
- * The rows that a fit may change, and their initial values: rows of the given addresses and of their pairs, but none
- * that
- * they share with other addresses.
+ * The rows that a fit may change, and their initial values: rows of the given addresses and of their pairs, but
+ * none that they share with other addresses.
  *
  * @module
  */
@@ -82,9 +81,9 @@ export function unknownAddresses(
 /**
  * Claims rows for addresses and their pairs, and says which rows may change.
  *
- * The row of a whole address may change. Rows of shorter prefixes, which other addresses share, may not, and none are
- * claimed. A new row of an address starts from the mean of the rows of those known addresses in the measurements that
- * share the longest prefix with it. New rows of pairs start from 0.
+ * The row of a whole address may change. Rows of shorter prefixes, which other addresses share, may not, and
+ * none are claimed. A new row of an address starts from the mean of the rows of those known addresses in the
+ * measurements that share the longest prefix with it. New rows of pairs start from 0.
  *
  * @param measurements Replies only.
  * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
@@ -191,8 +190,8 @@ export interface LocateOptions {
 }
 
 /**
- * Gives coordinates to addresses, each from its measurements with addresses that had coordinates before. Addresses of
- * training keep theirs; addresses of earlier adaptations get new ones.
+ * Gives coordinates to addresses, each from its measurements with addresses that had coordinates before.
+ * Addresses of training keep theirs; addresses of earlier adaptations get new ones.
  *
  * @param rows The model's, which are changed.
  * @param measurements Replies only.

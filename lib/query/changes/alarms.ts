@@ -2,8 +2,7 @@
  * Which findings of all pairs are alarms, and which alarms belong together.
  *
  * Alarms that begin at about the same time and share a source, a destination, an AS or a country are one group:
- * probably
- * one cause. The evidence that a finding needs is what limits groups to a number a day.
+ * probably one cause. The evidence that a finding needs is what limits groups to a number a day.
  *
  * @module
  */
@@ -237,8 +236,8 @@ export class Alarms {
 }
 
 /**
- * The evidence that leaves a number of groups a day: outages first, up to half of them, then shifts. 0 if all may be
- * told.
+ * The evidence that leaves a number of groups a day: outages first, up to half of them, then shifts. 0 if all
+ * may be told.
  */
 export function neededEvidence(
   { departures, days }: Calibration,
@@ -311,9 +310,8 @@ class AlarmGroups {
   }
 
   /**
-   * The group with which an alarm shares the most specific property; the largest if there are several. It then has
-   * only
-   * the shared properties.
+   * The group with which an alarm shares the most specific property; the largest if there are several. It then
+   * has only the shared properties.
    */
   #groupOf({ cause, ends, sinceS }: Departure): AlarmGroup | undefined {
     let found: { group: AlarmGroup; breadth: number } | undefined;

@@ -91,9 +91,8 @@ export interface Change {
   readonly before: Level;
   readonly after: Level;
   /**
-   * How much less likely `delay` + 1 rows since then are without this change and what follows, nats. If more were
-   * seen, it is
-   * scaled to that number, so that a change reported later does not have more evidence.
+   * How much less likely `delay` + 1 rows since then are without this change and what follows, nats. If more
+   * were seen, it is scaled to that number, so that a change reported later does not have more evidence.
    */
   readonly evidence: number;
 }
@@ -173,7 +172,8 @@ export class ChangeDetector {
   /** By start. The first one began at the last change that was decided. */
   #segments: Segment[] = [];
   /**
-   * The start of the previous segment of each that began since the next row to decide, by start modulo the length.
+   * The start of the previous segment of each that began since the next row to decide, by start modulo the
+   * length.
    */
   readonly #previousStarts: Int32Array;
   /** The newest RTTs, ms, by row modulo its length. */
@@ -194,7 +194,8 @@ export class ChangeDetector {
   }
 
   /**
-   * Adds the next row. @param rttMs NaN if it was lost. @returns The change that is reported now, if there is one.
+   * Adds the next row. @param rttMs NaN if it was lost. @returns The change that is reported now, if there is
+   * one.
    */
   add(rttMs: number): Change | undefined {
     const row = this.numRows++;

@@ -9,9 +9,8 @@ const BURST_SHARE = 0.2;
 /** Replies in a row that end an outage: a single one may be a straggler. */
 export const REPLIES_BACK = 2;
 /**
- * The number of rows from which the usual share of losses is estimated. With the usual penalty of 11 nats two losses
- * are no
- * outage then, however long none was lost.
+ * The number of rows from which the usual share of losses is estimated. With the usual penalty of 11 nats two
+ * losses are no outage then, however long none was lost.
  */
 const MEMORY = 200;
 

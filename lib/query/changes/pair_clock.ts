@@ -26,7 +26,8 @@ export interface ClockTally {
   /** Counts measurements that came after a later one of their pair. */
   late(count: number): void;
   /**
-   * Counts measurements with wrong clocks. @param timeS Of the first one. @param options Whether they had been added.
+   * Counts measurements with wrong clocks. @param timeS Of the first one. @param options Whether they had been
+   * added.
    */
   wrongClock(count: number, timeS: number, options: { wereUsed: boolean }): void;
 }

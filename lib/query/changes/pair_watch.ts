@@ -1,11 +1,10 @@
 /**
- * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when a pair stops replying or
- * its RTT
- * leaves its usual level, and ends when it returns or a new level has lasted so long that it is the usual one.
+ * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when a pair stops replying
+ * or its RTT leaves its usual level, and ends when it returns or a new level has lasted so long that it is the
+ * usual one.
  *
- * Losses of an outage are not rows of the change detector, so the usual level after an outage is that before it.
- * Memory is
- * bounded: if there are too many pairs, the least recently seen one is dropped.
+ * Losses of an outage are not rows of the change detector, so the usual level after an outage is that before
+ * it. Memory is bounded: if there are too many pairs, the least recently seen one is dropped.
  *
  * @module
  */
@@ -188,9 +187,8 @@ export class PairWatch {
   }
 
   /**
-   * Adds a measurement. One that is a little after now counts as now, so that it cannot make the next ones late; one
-   * that is
-   * farther ahead is left out.
+   * Adds a measurement. One that is a little after now counts as now, so that it cannot make the next ones
+   * late; one that is farther ahead is left out.
    *
    * @returns The events to report now, oldest first.
    */
@@ -224,8 +222,8 @@ export class PairWatch {
   /**
    * Decides what is left, at the end of the input.
    *
-   * @returns The remaining events of all pairs, oldest first. Each alarm is as it was then until the next event is
-   *   asked for.
+   * @returns The remaining events of all pairs, oldest first. Each alarm is as it was then until the next event
+   *   is asked for.
    */
   finish(): Iterable<AlarmEvent> {
     const findings = this.#findings;

@@ -5,8 +5,7 @@ import type { AlarmEvent, Finding } from "./alarms.ts";
 
 /**
  * The lines of an output. A watch that starts again reads the measurements from their beginning and finds their
- * events
- * again: an event of the same kind, cause, pair and time was reported.
+ * events again: an event of the same kind, cause, pair and time was reported.
  */
 export class ToldAlarms {
   /** How often each event is in the output. */

@@ -1,7 +1,7 @@
 /**
- * Which of some pairs to measure next, so that a model that is adapted to them is most certain about others. The
- * model's
- * coordinates choose (`lib/model/coordinates/design.ts`), and the model says what each is worth in ms.
+ * Which of some pairs to measure next, so that a model that is adapted to them is most certain about others.
+ * The model's coordinates choose (`lib/model/coordinates/design.ts`), and the model says what each is worth in
+ * ms.
  *
  * @module
  */
@@ -142,9 +142,8 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
 }
 
 /**
- * The nodes of the ends of queries, with their measurements; nothing is known of a prefix. Without training data,
- * addresses
- * with coordinates count as known exactly.
+ * The nodes of the ends of queries, with their measurements; nothing is known of a prefix. Without training
+ * data, addresses with coordinates count as known exactly.
  */
 function designNodes(
   { config, weights, trainingData }: PingModel,

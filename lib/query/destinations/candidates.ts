@@ -1,7 +1,7 @@
 /**
  * The destinations that a source may have measured, each with the prior of `source_prior.ts`: those known from
- * training, and
- * the most probable others, from those of its neighbours, of all sources, and a search of the model.
+ * training, and the most probable others, from those of its neighbours, of all sources, and a search of the
+ * model.
  *
  * @module
  */
@@ -53,8 +53,8 @@ interface CandidateOptions {
 }
 
 /**
- * Chooses candidates: the destinations of the context and the known ones of the source, at most 1,024 and the most
- * measured; then the most probable others, until all have {@link ENOUGH_MASS} together.
+ * Chooses candidates: the destinations of the context and the known ones of the source, at most 1,024 and the
+ * most measured; then the most probable others, until all have {@link ENOUGH_MASS} together.
  *
  * @param asked All of one IP version, as many as the decoder holds with {@link NODES_AT_ONCE} rows each.
  */
@@ -135,10 +135,9 @@ function mostMeasured(data: TrainingData | undefined, numBytes: number): Uint8Ar
 const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 
 /**
- * Expands the next nodes of all searches, of any depth, and nodes below them. All walks begin after their prompt and
- * read one
- * byte at each step: the bytes of the chosen node, then those below. Bytes that several paths begin with are computed
- * once.
+ * Expands the next nodes of all searches, of any depth, and nodes below them. All walks begin after their
+ * prompt and read one byte at each step: the bytes of the chosen node, then those below. Bytes that several
+ * paths begin with are computed once.
  *
  * @param read The decoder, and log P after each of its prompts, (prompts, V) nats.
  * @param searches One for each prompt.

@@ -1,18 +1,15 @@
 /**
  * The most probable destinations given a source and an RTT, by Bayes' rule: candidates are weighed by
  *
- * P(RTT in the range
- * source, destination, time, context) P(destination
- * source, context)
+ *     P(RTT in the range | source, destination, time, context) P(destination | source, context)
  *
- * and their weights are normalised. The first factor is the answer of `query rtt`, with its quantile calibration. The
- * second
- * is the prior of `candidates.ts`; its sum over the candidates says how much of the prior the answer covers. An
- * address that
- * is not a candidate cannot be listed.
+ * and their weights are normalised. The first factor is the answer of `query rtt`, with its quantile
+ * calibration. The second is the prior of `candidates.ts`; its sum over the candidates says how much of the
+ * prior the answer covers. An address that is not a candidate cannot be listed.
  *
- * Everything is asked in the order of queries, destination before RTT, on which models are trained most. RTT before
- * destination would need no candidates, but few training contexts have that order, so its answers are worse.
+ * Everything is asked in the order of queries, destination before RTT, on which models are trained most. RTT
+ * before destination would need no candidates, but few training contexts have that order, so its answers are
+ * worse.
  *
  * @module
  */
@@ -146,8 +143,7 @@ const DEFAULT_NUM_SOURCES = 8;
 
 /**
  * Ranks destinations of a source that is drawn from the model within its prefix or place: by the means of their
- * weights
- * over the draws.
+ * weights over the draws.
  *
  * @throws {UserError} As {@link rankDestinations}.
  */
@@ -219,10 +215,7 @@ function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
   return { query, codes, prompt: whole.slice(0, start), time: [...whole.subarray(start + source.length)] };
 }
 
-/**
- * P(result
- * source, destination, time, context) of each candidate.
- */
+/** P(result | source, destination, time, context) of each candidate. */
 async function resultProbabilities(
   model: PingModel,
   { query, prompt, candidates, time, codes, signal }: Asked & {

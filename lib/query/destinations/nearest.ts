@@ -1,7 +1,6 @@
 /**
- * The nearest of some candidates to a source, without probing: each has the distribution of `query rtt`, and they are
- * compared
- * as if they were independent.
+ * The nearest of some candidates to a source, without probing: each has the distribution of `query rtt`, and
+ * they are compared as if they were independent.
  *
  * @module
  */
@@ -64,7 +63,8 @@ export interface NearestOptions extends AnswerOptions {
 }
 
 /**
- * Ranks candidates; a destination that comes again is left out. @param queries From one source to each candidate.
+ * Ranks candidates; a destination that comes again is left out. @param queries From one source to each
+ * candidate.
  *
  * @throws {UserError} If there are none or too many, or one cannot be answered.
  */
@@ -164,18 +164,15 @@ const TOLERANCE = 1e-14;
  * The race of independent RTTs over the same codes, in one pass from the longest to the shortest, without
  * cancellation.
  *
- * Let S_j be the probability that candidate j takes longer than a code, no reply included, and p_j that it has the
- * code.
- * If several have it, each is as likely to be the first of them, as if every RTT lay evenly within its code. Then i
- * is
- * the first with an RTT of the code with probability
+ * Let S_j be the probability that candidate j takes longer than a code, no reply included, and p_j that it has
+ * the code. If several have it, each is as likely to be the first of them, as if every RTT lay evenly within
+ * its code. Then i is the first with an RTT of the code with probability
  *
- * p_i * integral from 0 to 1 of prod_{j != i} (S_j + u p_j) du,
+ *     p_i * integral from 0 to 1 of prod_{j != i} (S_j + u p_j) du,
  *
- * whose integrand is a polynomial in u of degree n - 1. The Gauss-Legendre rule with m nodes is exact up to degree
- * 2 m - 1; the coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j / (S_j + p_j),
- * so
- * few nodes are enough where the mass of a code is small.
+ * whose integrand is a polynomial in u of degree n - 1. The Gauss-Legendre rule with m nodes is exact up to
+ * degree 2 m - 1; the coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j /
+ * (S_j + p_j), so few nodes are enough where the mass of a code is small.
  */
 export function raceOf(runners: readonly Runner[]): Race {
   const n = runners.length;

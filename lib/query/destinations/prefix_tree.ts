@@ -64,7 +64,8 @@ export class PrefixSearch {
   }
 
   /**
-   * Adds what follows a node of {@link take} or of an earlier expansion. @param probabilities P(next byte), (256).
+   * Adds what follows a node of {@link take} or of an earlier expansion. @param probabilities P(next byte),
+   * (256).
    *
    * @returns Its likeliest child, taken, if there is a byte below it to ask for.
    */

@@ -314,9 +314,8 @@ class FollowedFile implements Disposable {
   }
 
   /**
-   * What was completed since the last time. A file that is shortened is read from its start; one that was replaced by
-   * another
-   * with content is read to its end.
+   * What was completed since the last time. A file that is shortened is read from its start; one that was
+   * replaced by another with content is read to its end.
    */
   async *read(): AsyncGenerator<Found> {
     if (this.isOver || this.isLeftOut) return;

@@ -1,7 +1,6 @@
 /**
- * A matrix of RTTs as a file: computed block by block into a table of numbers, then written row by row as text or
- * Parquet. A
- * run that was killed continues after its last saved block and writes the same bytes.
+ * A matrix of RTTs as a file: computed block by block into a table of numbers, then written row by row as text
+ * or Parquet. A run that was killed continues after its last saved block and writes the same bytes.
  *
  * @module
  */
@@ -24,7 +23,8 @@ const GROUP_NUMBERS = 2 ** 20;
 /**
  * Computes a matrix and writes it.
  *
- * @param files `ending`: one of {@link MATRIX_ENDINGS}; `table`: the file of unfinished work of the same matrix.
+ * @param files `ending`: one of {@link MATRIX_ENDINGS}; `table`: the file of unfinished work of the same
+ *   matrix.
  * @returns How many cells an earlier, interrupted run computed.
  * @throws {UserError} If the model cannot answer a pair, or the disk is full.
  */
@@ -155,9 +155,9 @@ function jsonText({ destinations, timeS, quantiles }: MatrixOptions): MatrixText
 const SELF_LATENCY_US = 100;
 
 /**
- * A graph as the simulator Shadow reads it (https://shadow.github.io/docs/guide/network_graph_spec.html). Latencies and
- * packet losses are those of one direction: half of the median RTT, in whole microseconds and at least 1, and a loss with
- * which 1 - (1 - loss)^2 is the probability of no reply.
+ * A graph as the simulator Shadow reads it (https://shadow.github.io/docs/guide/network_graph_spec.html).
+ * Latencies and packet losses are those of one direction: half of the median RTT, in whole microseconds and at
+ * least 1, and a loss with which 1 - (1 - loss)^2 is the probability of no reply.
  */
 function gmlGraph({ nodes }: MatrixOptions): MatrixText {
   const texts = nodes.map(({ dst, name }, id) =>

@@ -116,8 +116,8 @@ export interface FileMeasurements {
 /**
  * Reads the newest measurements of files, folders or globs of any format.
  *
- * @param options `most`: the number to keep; `isWanted`: whether a measurement counts (all), called in the order of
- * the files; `maxRejectRatio`: the share of the rows that may be unusable (0.05).
+ * @param options `most`: the number to keep; `isWanted`: whether a measurement counts (all), called in the
+ *   order of the files; `maxRejectRatio`: the share of the rows that may be unusable (0.05).
  * @throws {UserError} If a file cannot be read or too many rows are unusable.
  */
 export async function readMeasurementFiles(

@@ -1,7 +1,6 @@
 /**
  * Rows of numbers on disk, written in any order, and the progress of the work on them: a run that was killed
- * continues after
- * the last {@link NumberTable.commit}.
+ * continues after the last {@link NumberTable.commit}.
  *
  * @module
  */

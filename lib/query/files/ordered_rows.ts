@@ -1,6 +1,6 @@
 /**
- * The rows to score by source and time, on disk: read once, sorted within a memory limit, and written as one file of
- * blocks.
+ * The rows to score by source and time, on disk: read once, sorted within a memory limit, and written as one
+ * file of blocks.
  *
  * @module
  */

@@ -6,7 +6,8 @@ import { type RttDistribution, RTTS_MS } from "../rtt/rtt_distribution.ts";
 export type RttTable = Record<"rtt_ms" | "low_ms" | "high_ms" | "probability", Float64Array>;
 
 /**
- * The probabilities of all outcomes: RTTs ascending, each from `low_ms` to before `high_ms`, then no reply with NaN.
+ * The probabilities of all outcomes: RTTs ascending, each from `low_ms` to before `high_ms`, then no reply with
+ * NaN.
  */
 export function rttTable({ pFailed, probabilities }: RttDistribution): RttTable {
   const bounds = Array.from(CANONICAL_RTT_CODES, rttCodeBounds);

@@ -1,11 +1,9 @@
 /**
  * Adds scores to the rows of measurement files.
  *
- * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores
- * are
- * stored in the order of the input. A run that was killed continues after its last saved chunk and writes the same
- * bytes.
- * At the end the input is read again and written with these columns.
+ * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The
+ * scores are stored in the order of the input. A run that was killed continues after its last saved chunk and
+ * writes the same bytes. At the end the input is read again and written with these columns.
  *
  * @module
  */

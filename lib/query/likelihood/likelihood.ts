@@ -1,17 +1,14 @@
 /**
- * How probable given measurements are: bits of each token, each block and the whole, in every order of the fields.
+ * How probable given measurements are: bits of each token, each block and the whole, in every order of the
+ * fields.
  *
- * The tokens of a measurement give its fields and their order o: their probability is P(measurement, o). A consistent
- * model
- * that is trained on evenly drawn orders gives every order the same; the spread tells how far it is from that. The
- * sum over
- * all orders is P(measurement). That a measurement comes at all (MeasurementStart) is given, and so is whether it has
- * a time.
- * Each token's probability is renormalised over those that can stand in its place, in vocabulary v1 over all tokens.
- * A
- * result that stands last has the probability of the model's pool, if any; the other fields are the network's alone.
- * In
- * vocabulary v1 there is no context.
+ * The tokens of a measurement give its fields and their order o: their probability is P(measurement, o). A
+ * consistent model that is trained on evenly drawn orders gives every order the same; the spread tells how far
+ * it is from that. The sum over all orders is P(measurement). That a measurement comes at all
+ * (MeasurementStart) is given, and so is whether it has a time. Each token's probability is renormalised over
+ * those that can stand in its place, in vocabulary v1 over all tokens. A result that stands last has the
+ * probability of the model's pool, if any; the other fields are the network's alone. In vocabulary v1 there is
+ * no context.
  *
  * @module
  */
@@ -92,12 +89,12 @@ export interface MeasurementInContext {
 }
 
 /**
- * The bits of measurements, each by itself after its context. A context is computed once, and so is what the orders
- * of a
- * measurement begin with in common.
+ * The bits of measurements, each by itself after its context. A context is computed once, and so is what the
+ * orders of a measurement begin with in common.
  *
  * @param options `order`: the one order to use, of all four fields (default: every order).
- * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
+ * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's
+ *   sequence.
  */
 export async function measurementBits(
   model: PingModel,
@@ -222,8 +219,8 @@ async function bitsOf(
 }
 
 /**
- * The possible tokens at each place of a measurement that has the fields of `tokens`. @param pool If its result is
- * last.
+ * The possible tokens at each place of a measurement that has the fields of `tokens`. @param pool If its result
+ * is last.
  */
 function allowedTokens(
   tokens: Uint16Array,

@@ -1,7 +1,7 @@
 /**
  * Which tokens may come next inside a measurement of vocabulary v2. As in the grammar of vocab_v2.ts, and both
- * addresses are
- * of one version, RTT codes canonical, times up to 2^53 - 1 s, and gaps in as few bytes as they fit.
+ * addresses are of one version, RTT codes canonical, times up to 2^53 - 1 s, and gaps in as few bytes as they
+ * fit.
  *
  * @module
  */

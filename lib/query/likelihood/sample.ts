@@ -1,10 +1,9 @@
 /**
  * Whole measurements drawn from the model: addresses and the time token by token, then the result from the
- * distribution that
- * `query rtt` gives for them.
+ * distribution that `query rtt` gives for them.
  *
- * Given fields come first, in the order source, destination, time; the network draws the rest, its order and a result
- * included, which is drawn again.
+ * Given fields come first, in the order source, destination, time; the network draws the rest, its order and a
+ * result included, which is drawn again.
  *
  * @module
  */
@@ -69,9 +68,8 @@ export interface SampleOptions {
 /**
  * Draws measurements.
  *
- * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence, or the context
- *   is
- * not before the time.
+ * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence, or the
+ *   context is not before the time.
  */
 export async function* sampleMeasurements(
   model: PingModel,
@@ -117,8 +115,8 @@ async function* drawMeasurements(
 }
 
 /**
- * Draws results by inversion of the distributions of their measurements. @param asked `first`: the number of the
- * first.
+ * Draws results by inversion of the distributions of their measurements. @param asked `first`: the number of
+ * the first.
  */
 async function drawResults(
   model: PingModel,
@@ -181,7 +179,8 @@ function changed(
 }
 
 /**
- * The context that fits the model's sequence beside the longest sample. @throws {UserError} If the query cannot be.
+ * The context that fits the model's sequence beside the longest sample. @throws {UserError} If the query cannot
+ * be.
  */
 export function sampleContextThatFits(
   query: SampleQuery,
@@ -243,9 +242,8 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   const fitting = sampleContextThatFits(query, sequenceLength);
   for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   const { at: start, previousTimeS } = writer;
-  // A whole measurement is written, given fields first, and cut after them. Addresses that are drawn come after the
-  // time, as
-  // in `drawAddresses`.
+  // A whole measurement is written, given fields first, and cut after them. Addresses that are drawn come
+  // after the time, as in `drawAddresses`.
   const filler = first?.bytes ?? new Uint8Array(4);
   const bytesOf = (side: Side) => ends.get(side)?.bytes ?? filler;
   const whole = { source: bytesOf("source"), destination: bytesOf("destination"), rttCode: null, timeS };

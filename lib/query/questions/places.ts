@@ -52,9 +52,8 @@ class PlaceSearch {
   }
 
   /**
-   * Finds meanings of a text: itself if it is an address or prefix; then addresses by name, known addresses, places.
-   * If there
-   * are many, half of them are places.
+   * Finds meanings of a text: itself if it is an address or prefix; then addresses by name, known addresses,
+   * places. If there are many, half of them are places.
    */
   find(text: string, limit: number): FoundPlace[] {
     const typed = text.trim();

@@ -1,12 +1,11 @@
 /**
- * A kind of question as one value: what is asked, what is answered, how, and how people read it. The command line,
- * HTTP,
- * OpenAPI, MCP and the types of the page follow from it. It is loaded at every start of the program, so what computes
- * an
- * answer is imported when a question is asked.
+ * A kind of question as one value: what is asked, what is answered, how, and how people read it. The command
+ * line, HTTP, OpenAPI, MCP and the types of the page follow from it. It is loaded at every start of the
+ * program, so what computes an answer is imported when a question is asked.
  *
- * Names are those that go over the wire: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null: no reply).
- * Schemas find what is wrong with types, bounds and times, `parseQuestion` what is wrong with prefixes and places.
+ * Names are those that go over the wire: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null: no
+ * reply). Schemas find what is wrong with types, bounds and times, `parseQuestion` what is wrong with prefixes
+ * and places.
  *
  * @module
  */

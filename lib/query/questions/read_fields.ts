@@ -11,7 +11,8 @@ import { shown } from "../rtt/rtt_question.ts";
 const OLD_NAMES: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
 /**
- * A request with its values in the types of a schema, checked. @param value Any JSON, or the fields of a URL's query.
+ * A request with its values in the types of a schema, checked. @param value Any JSON, or the fields of a URL's
+ * query.
  *
  * @throws {UserError} If it is not what the schema says.
  */
@@ -124,11 +125,11 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected, and
- * an
- * example.
+ * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected,
+ * and an example.
  *
- * @param refused The value and the schema, if known. `isUrl`: whether the value has the fields of a URL's query.
+ * @param refused The value and the schema, if known. `isUrl`: whether the value has the fields of a URL's
+ *   query.
  */
 export function faultOf(
   { issues: [issue] }: z.core.$ZodError,

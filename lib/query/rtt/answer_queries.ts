@@ -35,13 +35,13 @@ export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
 /** How queries are answered. */
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
   /**
-   * The context, oldest first, of queries without their own: of these measurements, those that are not after its
-   * time.
+   * The context, oldest first, of queries without their own: of these measurements, those that are not after
+   * its time.
    */
   context: readonly TokenMeasurement[];
   /**
-   * The quantiles that are wanted of each query: they and P(no reply) are exact, which is faster (default: all is
-   * exact).
+   * The quantiles that are wanted of each query: they and P(no reply) are exact, which is faster (default: all
+   * is exact).
    */
   quantiles?: (query: ParsedQuestion) => readonly number[];
   /** Called with the number of computed draws of a query between prefixes. */
@@ -59,7 +59,8 @@ export interface PreparedQuery<Query extends ParsedQuestion>
  * Answers queries, in order; those that the model cannot answer come out as bad lines.
  *
  * @param lines Queries, and bad lines, which are passed on.
- * @param use Makes of an answer what is kept. The answer's distribution is valid until it returns; `copy()` keeps it.
+ * @param use Makes of an answer what is kept. The answer's distribution is valid until it returns; `copy()`
+ *   keeps it.
  */
 export async function* answerQueries<T>(
   model: PingModel,

@@ -1,5 +1,6 @@
 /**
- * The RTT between prefixes of any length: addresses drawn from the model, each with its exact distribution. @module
+ * The RTT between prefixes of any length: addresses drawn from the model, each with its exact distribution.
+ * @module
  */
 import { RandomStream } from "../../base/random.ts";
 import {
@@ -41,9 +42,8 @@ export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
 }
 
 /**
- * The distribution of the RTT from a source that is drawn from the model within its prefix to a destination that is
- * drawn
- * within its own, given the source.
+ * The distribution of the RTT from a source that is drawn from the model within its prefix to a destination
+ * that is drawn within its own, given the source.
  *
  * @param asked As bytes or as text, such as `{ src: "10.2.0.0/16", dst: "198.51.100.7" }`.
  * @throws {UserError} If the prefixes are invalid, of different versions or do not fit the model's sequence.
@@ -86,16 +86,14 @@ export function exactAnswer(distribution: RttDistribution): PrefixAnswer {
 }
 
 /**
- * A mixture of exact RTT distributions, with standard errors, since only some addresses were drawn; those of a single
- * one
- * are 0.
+ * A mixture of exact RTT distributions, with standard errors, since only some addresses were drawn; those of a
+ * single one are 0.
  *
- * Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given a reply,
- * sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation (Cochran, Sampling
- * Techniques, 3rd ed. 1977, section 6.4); so does that of the mean. A quantile's is half the distance between the
- * quantiles one standard error of the CDF below and above it (Woodruff, JASA 47, 1952; Francisco and Fuller, Annals
- * of
- * Statistics 19, 1991): no density is needed, which RTTs do not have.
+ * Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given a
+ * reply, sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation (Cochran,
+ * Sampling Techniques, 3rd ed. 1977, section 6.4); so does that of the mean. A quantile's is half the distance
+ * between the quantiles one standard error of the CDF below and above it (Woodruff, JASA 47, 1952; Francisco
+ * and Fuller, Annals of Statistics 19, 1991): no density is needed, which RTTs do not have.
  */
 export interface RttMixture {
   /** The distribution of the RTT between addresses of the prefixes. */
@@ -247,28 +245,20 @@ export interface DrawnPair {
 export interface AddressDraws {
   /** Different pairs, in the order in which they first came. */
   readonly pairs: readonly DrawnPair[];
-  /**
-   * P(source in its prefix
-   * its IP version); null for an address or a place.
-   */
+  /** P(source in its prefix | its IP version); null for an address or a place. */
   readonly sourceProbability: number | null;
-  /**
-   * P(destination in its prefix
-   * its source), the mean over sources; null for an address or a place.
-   */
+  /** P(destination in its prefix | its source), the mean over sources; null for an address or a place. */
   readonly destinationProbability: number | null;
   /** Standard error of `destinationProbability`: above 0 if the sources are drawn. */
   readonly destinationProbabilityError: number;
 }
 
 /**
- * Draws pairs of addresses, each byte by byte: bytes of the prefix are fixed, the byte in which it ends is drawn
- * among those
- * it allows, and the bytes after it among all.
+ * Draws pairs of addresses, each byte by byte: bytes of the prefix are fixed, the byte in which it ends is
+ * drawn among those it allows, and the bytes after it among all.
  *
- * A place or a network is a mixture of prefixes. The number of draws of each prefix follows its share. An address
- * that
- * training found elsewhere is left out.
+ * A place or a network is a mixture of prefixes. The number of draws of each prefix follows its share. An
+ * address that training found elsewhere is left out.
  *
  * @throws {UserError} If the prefixes are of different versions or do not fit the model's sequence.
  */

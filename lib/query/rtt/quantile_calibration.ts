@@ -1,19 +1,17 @@
 /**
- * Calibrated quantiles: a model's distributions, corrected by where measurements that it was not trained on fell in
- * them.
+ * Calibrated quantiles: a model's distributions, corrected by where measurements that it was not trained on
+ * fell in them.
  *
- * With R(p) the share of such measurements below the p-quantiles of their predicted distributions, which is p for a
- * calibrated model, the corrected distribution of a prediction F is R(F). It keeps the order of RTTs; its intervals
- * are
- * wider where the model was too sure and narrower where it was not sure enough. One R serves all predictions, so it
- * fixes
- * average errors only.
+ * With R(p) the share of such measurements below the p-quantiles of their predicted distributions, which is p
+ * for a calibrated model, the corrected distribution of a prediction F is R(F). It keeps the order of RTTs; its
+ * intervals are wider where the model was too sure and narrower where it was not sure enough. One R serves all
+ * predictions, so it fixes average errors only.
  *
  * RTT codes are discrete, so a measurement has a range in its distribution and counts as spread evenly over it:
- * Czado,
- * Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
+ * Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
  *
- * Source: Kuleshov, Fenner, Ermon, Accurate Uncertainties for Deep Learning Using Calibrated Regression, ICML 2018.
+ * Source: Kuleshov, Fenner, Ermon, Accurate Uncertainties for Deep Learning Using Calibrated Regression, ICML
+ * 2018.
  *
  * @module
  */
@@ -57,9 +55,8 @@ export class QuantileCalibration {
   }
 
   /**
-   * Learns from at least one measurement that the model was not trained on. One more, spread evenly over everything,
-   * keeps R
-   * rising.
+   * Learns from at least one measurement that the model was not trained on. One more, spread evenly over
+   * everything, keeps R rising.
    */
   static of(ranges: MassRanges): QuantileCalibration {
     const count = ranges.below.length;
@@ -91,10 +88,10 @@ export class QuantileCalibration {
   /**
    * Checks that it is of a model; one that was not read from a report is of any.
    *
-   * @param isPooled Whether the model's pool counts; an older report, which does not say, is of the network alone.
-   * @throws {FormatError} If the report is of other weights, or was made with the pool where it does not count, or
-   *   without it
-   * where it counts.
+   * @param isPooled Whether the model's pool counts; an older report, which does not say, is of the network
+   *   alone.
+   * @throws {FormatError} If the report is of other weights, or was made with the pool where it does not count,
+   *   or without it where it counts.
    */
   requireOf({ directory, state }: CheckpointIdentity, isPooled: boolean): void {
     if (!this.#model) return;

@@ -1,10 +1,9 @@
 /**
- * A file of queries for RTT distributions: JSON lines or CSV. CSV has a header with `src`, `dst` and perhaps `time`,
- * in any
- * order, between commas, semicolons or tabs. JSON lines are objects, see `RttQuestion`, such as
+ * A file of queries for RTT distributions: JSON lines or CSV. CSV has a header with `src`, `dst` and perhaps
+ * `time`, in any order, between commas, semicolons or tabs. JSON lines are objects, see `RttQuestion`, such as
  *
- * {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
- * {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
+ *     {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
+ *       {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
  *
  * @module
  */
@@ -46,12 +45,12 @@ export interface SharedEnds {
 }
 
 /**
- * Reads queries. Empty lines are skipped, and comments: lines that begin with `#`, and what follows ` #` after a
- * destination.
+ * Reads queries. Empty lines are skipped, and comments: lines that begin with `#`, and what follows ` #` after
+ * a destination.
  *
  * @param lines JSON lines if the first one that is not empty starts with `{`, else CSV.
- * @param shared Then lines need only a `dst`, and may have no other source or time. A file without a header has a
- * destination a line.
+ * @param shared Then lines need only a `dst`, and may have no other source or time. A file without a header has
+ *   a destination a line.
  * @param places What lines may name; then the first line is a destination, whatever its commas.
  * @throws {UserError} If the header names other columns.
  */
@@ -70,8 +69,8 @@ export async function* readQueries(
 /**
  * Reads the values of lines, as {@link readQueries} does.
  *
- * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header may name a
- * place.
+ * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header may
+ *   name a place.
  */
 export async function* readValues(
   lines: AsyncIterable<TextLine>,

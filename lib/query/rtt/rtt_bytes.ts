@@ -1,15 +1,12 @@
 /**
- * The canonical RTT codes as the model writes them, byte 1 and then byte 2: their probabilities from those of the
- * bytes.
+ * The canonical RTT codes as the model writes them, byte 1 and then byte 2: their probabilities from those of
+ * the bytes.
  *
- * Mass of bytes that make no canonical code is left out and the rest renormalised, byte by byte. With a pool the
- * model's
- * codes have a share of the mass, and simple forecasts the rest. Last, codes below what light needs are left out and
- * the
- * rest renormalised: in the first byte that contains the limit, the model's mass is cut as the simple forecasts' is,
- * so that
- * no more bytes have to be asked for. All answers about results go through this module, so none contradict each
- * other.
+ * Mass of bytes that make no canonical code is left out and the rest renormalised, byte by byte. With a pool
+ * the model's codes have a share of the mass, and simple forecasts the rest. Last, codes below what light needs
+ * are left out and the rest renormalised: in the first byte that contains the limit, the model's mass is cut as
+ * the simple forecasts' is, so that no more bytes have to be asked for. All answers about results go through
+ * this module, so none contradict each other.
  *
  * @module
  */
@@ -121,9 +118,8 @@ export interface RttLogProbabilities {
 }
 
 /**
- * The distribution of the result: P(byte 1) P(byte 2
- * byte 1) for every canonical code. The mass of a byte 1 that is not
- * expanded is spread evenly over its codes.
+ * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1
+ * that is not expanded is spread evenly over its codes.
  *
  * @param options `arrays`: the memory of the result; `pool`: the simple forecast, if it counts.
  */
@@ -182,8 +178,8 @@ export function pooledOutcome(isFailed: boolean, pool: PooledForecast, ofModel: 
  * ln P(result), nats: the probability in {@link distributionOf} as a logarithm, so that none is too small.
  *
  * @param rttCode A canonical code; null: no reply.
- * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1, (V)
- *   each.
+ * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1,
+ *   (V) each.
  */
 export function resultLogProbability(
   rttCode: number | null,
@@ -222,9 +218,7 @@ export function secondTokens(byte1: number, pool: PooledForecast | undefined): r
 }
 
 /**
- * ln P(first byte
- * a reply) and ln P(code
- * a reply) with a pool, nats.
+ * ln P(first byte | a reply) and ln P(code | a reply) with a pool, nats.
  *
  * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte among
  * {@link secondTokens}; `mass`: see {@link massOf}.
@@ -250,9 +244,8 @@ function logOf(name: string, probability: number): number {
 }
 
 /**
- * P(code below a range) and P(code in it) given a reply: as in {@link distributionOf}, at the cost of the first bytes
- * in
- * which the range begins and ends.
+ * P(code below a range) and P(code in it) given a reply: as in {@link distributionOf}, at the cost of the first
+ * bytes in which the range begins and ends.
  *
  * @param range The least and the greatest code, both included.
  * @param given Log-probabilities after `RttStart`, and after it and byte 1 of either code, (V) each.
@@ -342,9 +335,8 @@ export function likelyFirstBytes(
 const ROUNDING = 1e-9;
 
 /**
- * The first bytes in which quantiles of the distribution lie; with these continued {@link distributionOf} has the
- * exact
- * quantiles. Two of a level if the rounding of sums leaves a choice.
+ * The first bytes in which quantiles of the distribution lie; with these continued {@link distributionOf} has
+ * the exact quantiles. Two of a level if the rounding of sums leaves a choice.
  *
  * @param first Log-probabilities after `RttStart`.
  * @param levels From 0 to 1.

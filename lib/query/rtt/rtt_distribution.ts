@@ -1,8 +1,8 @@
 /**
  * An exact predictive distribution of the RTT: a probability for every canonical RTT code, and of failure.
  *
- * The two RTT bytes have 33,791 canonical codes, so nothing is sampled: the model gives P(byte 1) and P(byte 2
- * byte 1).
+ * The two RTT bytes have 33,791 canonical codes, so nothing is sampled: the model gives P(byte 1)
+ * and P(byte 2 | byte 1).
  *
  * @module
  */
@@ -20,9 +20,9 @@ import {
 export const RTTS_MS: Float64Array = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
 
 /**
- * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: none waits longer than a minute.
- * Linux
- * ping waits 10 s for the last reply (MAXWAIT of iputils), RIPE Atlas 60 s at most (`response_timeout`).
+ * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: none waits longer than a
+ * minute. Linux ping waits 10 s for the last reply (MAXWAIT of iputils), RIPE Atlas 60 s at most
+ * (`response_timeout`).
  */
 export const MAX_PING_RTT_MS = 60_000;
 
@@ -69,8 +69,7 @@ export class RttDistribution {
   /**
    * Takes the probabilities as they are; the arrays are kept, not copied.
    *
-   * @param probabilities P(code
-   * a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
+   * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
    * @param canonicalMass The mass that the model itself gave to canonical codes; near 1 for a trained model.
    * @param options `spreadMass` (0) and `floorMs` (null): see the fields; `cumulative`: is overwritten.
    * @throws {UserError} If the probabilities are not possible.
@@ -121,18 +120,12 @@ export class RttDistribution {
     return this.cumulative[NUM_PING_RTTS - 1];
   }
 
-  /**
-   * P(the RTT has the code of `rttMs`
-   * a reply came).
-   */
+  /** P(the RTT has the code of `rttMs` | a reply came). */
   probabilityOf(rttMs: number): number {
     return this.probabilities[this.indexOf(rttMs)];
   }
 
-  /**
-   * P(RTT <= rttMs
-   * a reply came), with the whole bucket that holds `rttMs`.
-   */
+  /** P(RTT <= rttMs | a reply came), with the whole bucket that holds `rttMs`. */
   cdf(rttMs: number): number {
     return this.cumulative[this.indexOf(rttMs)];
   }
@@ -143,8 +136,8 @@ export class RttDistribution {
   }
 
   /**
-   * The smallest RTT, ms, that is reached with probability `q` given a reply. @throws {RangeError} If q is not in [0,
-   * 1].
+   * The smallest RTT, ms, that is reached with probability `q` given a reply. @throws {RangeError} If q is not
+   * in [0, 1].
    */
   quantileMs(q: number): number {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: expected 0 to 1`);
@@ -154,11 +147,10 @@ export class RttDistribution {
   /**
    * The RTT that more replies are near than any other: the median of the likeliest interval a hundredth wide.
    *
-   * {@link quantileMs} of 0.5 is the guess with the least mean absolute error. The middle of that interval is right
-   * to half a
-   * percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011), on the zero-one score and
-   * modal
-   * intervals); its median is close to the middle, and is the value itself if a single one has the mass.
+   * {@link quantileMs} of 0.5 is the guess with the least mean absolute error. The middle of that interval is
+   * right to half a percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011), on
+   * the zero-one score and modal intervals); its median is close to the middle, and is the value itself if a
+   * single one has the mass.
    */
   likeliest(): LikeliestRtt {
     let best = 0;
@@ -179,8 +171,7 @@ export class RttDistribution {
 
   /**
    * The distribution as bars of equal width on a logarithmic axis, from its 0.5 % to its 99.5 % quantile. A bar
-   * shares a
-   * code's mass in proportion to their overlap.
+   * shares a code's mass in proportion to their overlap.
    */
   histogram(numBars: number): HistogramBar[] {
     const low = Math.log(this.quantileMs(0.005) * 0.999);

@@ -38,8 +38,8 @@ export type LikelyOptions = {
 };
 
 /**
- * Gets a distribution, which is valid until it returns. @param withoutFloor Computes it with what is faster than
- * light.
+ * Gets a distribution, which is valid until it returns. @param withoutFloor Computes it with what is faster
+ * than light.
  */
 export type TakeDistribution = (
   distribution: RttDistribution,
@@ -48,7 +48,8 @@ export type TakeDistribution = (
 ) => void;
 
 /**
- * Computes distributions, in the order of the prompts. @param likely What to continue (default: all, which is exact).
+ * Computes distributions, in the order of the prompts. @param likely What to continue (default: all, which is
+ * exact).
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
@@ -135,9 +136,8 @@ function readWhole(
 }
 
 /**
- * Reads what prompts begin with once, and then their last tokens step by step, once for all that are equal so far.
- * From a
- * source to many destinations that is a quarter of the tokens.
+ * Reads what prompts begin with once, and then their last tokens step by step, once for all that are equal so
+ * far. From a source to many destinations that is a quarter of the tokens.
  */
 function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: number): ReadPrompts {
   const begins = prompts.map((prompt) => prompt.subarray(0, -numTail));
@@ -172,7 +172,8 @@ function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: nu
 }
 
 /**
- * The number of each prompt's tokens from the destination on; undefined if they differ, or are too many for steps.
+ * The number of each prompt's tokens from the destination on; undefined if they differ, or are too many for
+ * steps.
  */
 function tailOf(prompts: readonly Uint16Array[]): number | undefined {
   if (prompts.length < 2) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The RTTs from one source to each country, and to each cell of latitudes and longitudes in a country. Some prefixes
- * represent a place, weighted as `PlaceIndex` does, and the model draws an address in each, as for `query rtt`.
+ * The RTTs from one source to each country, and to each cell of latitudes and longitudes in a country. Some
+ * prefixes represent a place, weighted as `PlaceIndex` does, and the model draws an address in each, as for
+ * `query rtt`.
  *
  * @module
  */

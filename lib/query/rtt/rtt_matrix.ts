@@ -1,5 +1,6 @@
 /**
- * The RTTs from some nodes to others: exact quantiles, P(no reply) and samples of each pair, block by block. @module
+ * The RTTs from some nodes to others: exact quantiles, P(no reply) and samples of each pair, block by block.
+ * @module
  */
 import { UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";

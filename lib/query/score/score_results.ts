@@ -1,7 +1,6 @@
 /**
- * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first byte,
- * then the
- * other first bytes that a p-value needs, which are the likeliest.
+ * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first
+ * byte, then the other first bytes that a p-value needs, which are the likeliest.
  *
  * @module
  */
@@ -43,8 +42,8 @@ class AskedReply {
   readonly #seconds: Float32Array;
 
   /**
-   * @param read Log-probabilities where the result begins, after `RttStart` and after the reply's own byte 1, (V)
-   *   each.
+   * @param read Log-probabilities where the result begins, after `RttStart` and after the reply's own byte 1,
+   *   (V) each.
    */
   constructor(
     readonly rttCode: number,
@@ -109,12 +108,14 @@ const KEY_TILE = 16;
 const TWO_32 = 2 ** 32;
 
 /**
- * Scores measurements. A score depends on the case, the model and the seed, not on which cases are given together.
+ * Scores measurements. A score depends on the case, the model and the seed, not on which cases are given
+ * together.
  *
  * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
  *
  * @returns One score per case, and how many second bytes' distributions were computed and tokens read.
- * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
+ * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's
+ *   sequence.
  */
 export async function scoreResults(
   model: PingModel,
@@ -192,8 +193,8 @@ interface SharedSequence {
 }
 
 /**
- * Puts prompts into as few sequences as their contexts allow: a case continues the sequence of an earlier case if its
- * context is that case's context and measurement.
+ * Puts prompts into as few sequences as their contexts allow: a case continues the sequence of an earlier case
+ * if its context is that case's context and measurement.
  */
 function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
   const sequences: SharedSequence[] = [];
@@ -220,9 +221,8 @@ function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): Share
 }
 
 /**
- * Pads tokens, so that every sequence of a group begins with a tile of keys, and its sums are rounded alike whatever
- * the
- * sequences before it; unless the model's sequence does not end with a whole tile.
+ * Pads tokens, so that every sequence of a group begins with a tile of keys, and its sums are rounded alike
+ * whatever the sequences before it; unless the model's sequence does not end with a whole tile.
  */
 function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
   const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));

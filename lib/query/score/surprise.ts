@@ -1,10 +1,9 @@
 /**
  * How surprising a result is among all that the model expects: first whether a reply came, then its RTT.
  *
- * RTTs are compared by their density on the logarithm, smoothed over a width set by the spread of the pair's usual
- * RTTs. So
- * neither the fineness of the codes nor a bump narrower than the spread makes an RTT surprising. EXACT.md, section
- * 14.
+ * RTTs are compared by their density on the logarithm, smoothed over a width set by the spread of the pair's
+ * usual RTTs. So neither the fineness of the codes nor a bump narrower than the spread makes an RTT surprising.
+ * EXACT.md, section 14.
  *
  * @module
  */
@@ -39,11 +38,9 @@ interface WindowEnds {
 const windowEnds = new Map<number, WindowEnds>();
 
 /**
- * The p-value of a lost reply, which is as surprising as the RTTs that are as probable together. A p-value is the
- * probability
- * of more surprising results, and a random share of that of equally surprising ones: uniform in (0, 1] if the
- * distribution
- * is right. @param draw Uniform in [0, 1).
+ * The p-value of a lost reply, which is as surprising as the RTTs that are as probable together. A p-value is
+ * the probability of more surprising results, and a random share of that of equally surprising ones: uniform in
+ * (0, 1] if the distribution is right. @param draw Uniform in [0, 1).
  */
 export function pValueOfNoReply(pFailed: number, draw: number): number {
   return possible(Math.min(pFailed, 1 - pFailed) + pFailed * (1 - draw));
