@@ -22,11 +22,11 @@ const QUANTILE_QUERIES_PER_PART = 2048;
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
   /** The question. */
   readonly query: Query;
-  /** The measurements of its context that are not after its time. */
+  /** The number of measurements of its context that are not after its time. */
   readonly numContext: number;
-  /** The measurements of the shared context that are after its time, and were left out. */
+  /** The number of measurements of the shared context that are after its time, and were left out. */
   readonly numContextLater: number;
-  /** The measurements of its context that were used: the newest that fit. */
+  /** The number of measurements of its context that were used: the newest that fit. */
   readonly numContextUsed: number;
   /** The distribution of its RTT. */
   readonly answer: PrefixAnswer;
