@@ -255,6 +255,21 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     const output = join(folder, "m.csv");
     await succeed("query", "matrix", ...asked, "--nodes", list, "--output", output);
     assertStringIncludes(Deno.readTextFileSync(output), '"Muscat, OM",8.8.8.8,');
+    const destinations = [
+      "query",
+      "destinations",
+      "--checkpoint",
+      checkpoint,
+      "--src",
+      "IR",
+      "--rtt",
+      "1..1000",
+    ];
+    const fast = ["--candidates", "8", "--max-expansions", "64", "--draws", "2"];
+    const ranked = await succeed(...destinations, ...fast, "--within", "0.0.0.0/1", "--json");
+    const found = JSON.parse(ranked.stdout).destinations as { prefix: string; measured: unknown }[];
+    assert(found.length > 0 && found.every(({ prefix }) => Number(prefix.split(".")[0]) < 128));
+    assertEquals(found[0].measured, null);
   }, { places: TABLE }));
 
 Deno.test("--geo needs a model that was trained with places", () =>
