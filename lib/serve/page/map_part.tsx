@@ -17,7 +17,6 @@ import {
 } from "../../query/rtt/map_format.ts";
 import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
 import type { PingApi } from "../api/ping_service.ts";
-import { MAP_LEVELS } from "../../query/questions/map.ts";
 import type { AnswerOf } from "../../query/questions/questions.ts";
 import { BasisBadge } from "./basis.tsx";
 import { moved, showing, viewOf, zoomed, zoomOf } from "./map_view.ts";
@@ -49,7 +48,7 @@ async function askMap(
 ): Promise<ShownMap> {
   const places: MapRtt[] = [];
   let map: ShownMap | undefined;
-  for (const level of MAP_LEVELS) {
+  for (const level of ["country", "cell"] as const) {
     for (let first = 0, total = Infinity; first < total; first += PLACES_AT_ONCE[level]) {
       const part = await api.map({ ...asked, level, first, count: PLACES_AT_ONCE[level] }, signal);
       total = part.total;
