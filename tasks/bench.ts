@@ -12,7 +12,7 @@ import { Gpu, type GpuInfo } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { timeSteps } from "../lib/train/step_timing.ts";
-import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_config.ts";
+import { describePlan, loadConfig, planRun } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/base/version.ts";
 import {
   benchGpuCommand,
@@ -93,17 +93,17 @@ const format = (value: number) => value.toPrecision(3);
 
 export const trainStage = defineStage(benchTrainCommand, async (options, context) => {
   const config = loadConfig(options.config, options.set);
-  describeConfig(config).forEach((line) => context.log(line));
-  const { tokensPerStep } = deriveConfig(config);
+  const plan = planRun(config);
+  describePlan(plan).forEach((line) => context.log(line));
   using progress = context.progress("training", { unit: "micro-batches" });
   let done = 0;
   const onMicroBatch = () => progress.update(++done);
-  const { stepsS, profile } = await timeSteps(config, {
+  const { stepsS, profile } = await timeSteps(plan, {
     seconds: options.seconds,
     profile: true,
     onMicroBatch,
   });
-  const rates = stepsS.map((seconds) => tokensPerStep / seconds).sort((a, b) => a - b);
+  const rates = stepsS.map((seconds) => plan.tokensPerStep / seconds).sort((a, b) => a - b);
   const row = {
     name: `train ${options.config}`,
     unit: "tokens/s",

@@ -27,6 +27,7 @@ import {
 import {
   EMBEDDING_KEYS,
   type ModelConfig,
+  type ModelShapes,
   modelShapes,
   PAIR_HISTORY,
   PLACE_TABLE,
@@ -91,11 +92,13 @@ export class AddressEmbeddings {
   readonly #paths = new Map<number, { hash2: number; path: PlacePath }>();
   /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
+  readonly shapes: ModelShapes;
   /** The share of pairs that training hides in a context. */
   pairDropShare: number;
 
   /** @param config A model with address embeddings. */
   constructor(readonly config: ModelConfig) {
+    this.shapes = modelShapes(config);
     const { prefixVectors, pairVectors, coordinates } = config;
     this.pairDropShare = pairVectors?.dropShare ?? 0;
     if (coordinates) this.coordinates = new NodeCoordinates(coordinates);
@@ -452,7 +455,7 @@ export class EmbeddingCursor {
 
   constructor(rows: AddressEmbeddings) {
     this.#rows = rows;
-    this.#numRows = modelShapes(rows.config).rowsPerToken;
+    this.#numRows = rows.shapes.rowsPerToken;
   }
 
   /** A copy that continues from here. Complete addresses do not change and are shared. */

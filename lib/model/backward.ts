@@ -15,14 +15,14 @@ import { adjacent, firstElement, spanOf, type Tensor } from "../tensor/tensor.ts
 import { numRowSlots, numRowUses } from "./batch_rows.ts";
 import type { BackwardTensors } from "./buffers.ts";
 import { addBlockActivations, attentionShape, type Pass, projectionName, ropeShape } from "./forward.ts";
-import { modelShapes } from "./model_config.ts";
 
 /**
  * Adds all operations from `dLogits` to the gradients, of all parameters or only of the free rows. A part of the
  * program ends where a group of gradients is complete. Its label is the start of their names.
  */
 export function addBackward(program: Program, pass: Pass): void {
-  const { config, extent, tensors } = pass;
+  const { shapes, extent, tensors } = pass;
+  const { config } = shapes;
   const { backward, head, gradients, inputs } = tensors;
   ensure(backward, "a model without training has no backward pass");
   const rows = extent.batchSize * extent.sequenceLength;
@@ -47,13 +47,13 @@ export function addBackward(program: Program, pass: Pass): void {
     {
       name: "wte.weight",
       tokenRows: inputs.tokenRows,
-      vocabSize: modelShapes(config).vocabSize,
+      vocabSize: shapes.vocabSize,
       numUses: rows,
     },
     {
       name: "address_embed.weight",
       tokenRows: inputs.rowPlaces,
-      vocabSize: numRowSlots(config, extent),
+      vocabSize: numRowSlots(shapes, extent),
       numUses: numRowUses(config, extent),
     },
   ];
@@ -119,7 +119,7 @@ function addMlpBackward(program: Program, pass: Pass, { layer, backward }: Block
     dy: backward.dx,
     x: activated,
     dx: backward.dHidden,
-    epilogue: { activation: pass.config.activation, slopeAt: hidden ?? activated },
+    epilogue: { activation: pass.shapes.config.activation, slopeAt: hidden ?? activated },
   });
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.up_proj.weight`,
@@ -131,7 +131,7 @@ function addMlpBackward(program: Program, pass: Pass, { layer, backward }: Block
 }
 
 function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
-  const { config, extent, tensors } = pass;
+  const { shapes: { config }, extent, tensors } = pass;
   const saved = tensors.layers[layer];
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.attn.o_proj.weight`,
@@ -159,7 +159,7 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
 
 /** From the gradients of the rotated q and k, and of v, to `dNorm` and the gradients of their matrices. */
 function addProjectionsBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
-  const { config, extent, tensors } = pass;
+  const { shapes: { config }, extent, tensors } = pass;
   const saved = tensors.layers[layer];
   const { dq, dk, dv, dqRotated, dkRotated, dNorm } = backward;
   const rows = extent.batchSize * extent.sequenceLength;
@@ -216,7 +216,7 @@ function addProjectionsBackward(program: Program, pass: Pass, { layer, backward 
 /** Adds the gradient of x of rmsNorm(x), whose gradient is `dNorm`, to `dx`, or stores it there. */
 function addNormBackward(
   program: Program,
-  { config: { width }, extent }: Pass,
+  { shapes: { config: { width } }, extent }: Pass,
   { backward: { dNorm: dy, dx }, ...args }: {
     x: Tensor;
     scale: Tensor;

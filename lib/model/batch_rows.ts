@@ -7,7 +7,7 @@
 import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
 import { type AddressEmbeddings, EmbeddingCursor } from "./address_embeddings.ts";
-import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, type ModelShapes } from "./model_config.ts";
 import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
 import { NO_ROW } from "./embedding_table.ts";
@@ -33,12 +33,12 @@ export interface ModelBatch {
  * than twice as many.
  */
 export function numRowSlots(
-  config: ModelConfig,
+  { config, numAddressEmbeddings }: ModelShapes,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
 ): number {
   return freeRows ??
     Math.min(
-      modelShapes(config).numAddressEmbeddings,
+      numAddressEmbeddings,
       sequencesPerStep * sequenceLength * (config.places ? 2 : 1),
     );
 }
@@ -62,7 +62,7 @@ export function rowsOfBatch(
   addressEmbeddings: AddressEmbeddings,
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
-  const perToken = modelShapes(addressEmbeddings.config).rowsPerToken;
+  const perToken = addressEmbeddings.shapes.rowsPerToken;
   const rows = new Uint32Array(tokens.length * perToken);
   let cursor = new EmbeddingCursor(addressEmbeddings);
   let context = 0;

@@ -19,7 +19,7 @@ import {
   plannedSizeBytes,
 } from "./allocation.ts";
 import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
+import { type ModelExtent, type ModelShapes } from "./model_config.ts";
 import type { Gpu } from "../tensor/device.ts";
 import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
 import { previousRows } from "../tensor/ops/qk_norm_rope.ts";
@@ -121,41 +121,42 @@ export interface ModelTensors {
   all: Tensor[];
 }
 
-export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
+export function modelTensors(shapes: ModelShapes, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
   const all: Tensor[] = [];
   const make: MakeTensor = (label, shape, dtype) => {
     const tensor = makeOne(label, shape, dtype);
     all.push(tensor);
     return tensor;
   };
+  const { paddedVocabSize, config: { width } } = shapes;
   const rows = extent.batchSize * extent.sequenceLength;
-  const layers = allLayerTensors(config, extent, make);
-  const parameters = parameterTensors(config, make);
+  const layers = allLayerTensors(shapes, extent, make);
+  const parameters = parameterTensors(shapes, make);
   const { dtype } = extent;
   return {
     parameters,
-    operands: operandTensors(config, { parameters, dtype }, make),
-    gradients: extent.training ? gradientTensors(config, extent, labelled(make, "d ")) : new Map(),
-    inputs: inputTensors(config, extent, make),
+    operands: operandTensors(shapes, { parameters, dtype }, make),
+    gradients: extent.training ? gradientTensors(shapes, extent, labelled(make, "d ")) : new Map(),
+    inputs: inputTensors(shapes, extent, make),
     layers,
     head: {
       // Without training, the last block writes into the one residual stream.
-      xLast: extent.training ? make("xLast", [rows, config.width]) : layers[0].x,
-      xLastNorm: make("xLastNorm", [rows, config.width], dtype),
+      xLast: extent.training ? make("xLast", [rows, width]) : layers[0].x,
+      xLastNorm: make("xLastNorm", [rows, width], dtype),
       xLastScale: make("xLastScale", [rows]),
-      logits: make("logits", [rows, modelShapes(config).paddedVocabSize]),
+      logits: make("logits", [rows, paddedVocabSize]),
       losses: make("losses", [rows]),
     },
-    backward: extent.training ? backwardTensors(config, { rows, dtype }, make) : undefined,
+    backward: extent.training ? backwardTensors(shapes, { rows, dtype }, make) : undefined,
     lossSum: make("lossSum", [1]),
     all,
   };
 }
 
 /** Parameter name -> (rows, columns) on the GPU, where the head's rows are padded. */
-function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
-  return new Map([...modelShapes(config).parameters].map(([name, [rows, columns]]) => {
-    return [name, [name === "lm_head.weight" ? modelShapes(config).paddedVocabSize : rows, columns]];
+function gpuParameterShapes({ parameters, paddedVocabSize }: ModelShapes): Map<string, number[]> {
+  return new Map([...parameters].map(([name, [rows, columns]]) => {
+    return [name, [name === "lm_head.weight" ? paddedVocabSize : rows, columns]];
   }));
 }
 
@@ -166,8 +167,8 @@ const MAX_SHARED_BYTES = 64 * 2 ** 20;
  * One tensor per parameter, in the order of the forward pass. They share buffers, where those of one shape lie one after
  * the other, and q, k, v of a block too: one dispatch computes the products or updates of all.
  */
-export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<string, Tensor> {
-  return tensorsOf(gpuParameterShapes(config), make);
+export function parameterTensors(shapes: ModelShapes, make: MakeTensor): Map<string, Tensor> {
+  return tensorsOf(gpuParameterShapes(shapes), make);
 }
 
 /** A tensor for each parameter, in the buffers of {@link sharedBuffers}. */
@@ -212,55 +213,55 @@ function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[]
 }
 
 export function gradientTensors(
-  config: ModelConfig,
+  shapes: ModelShapes,
   extent: ModelExtent,
   make: MakeTensor,
 ): Map<string, Tensor> {
-  const rows = new Map([["address_embed.weight", [numRowSlots(config, extent), config.width]]]);
+  const rows = new Map([["address_embed.weight", [numRowSlots(shapes, extent), shapes.config.width]]]);
   if (extent.freeRows !== undefined) return tensorsOf(rows, make);
-  const shapes = gpuParameterShapes(config);
-  return tensorsOf(shapes.has("address_embed.weight") ? new Map([...shapes, ...rows]) : shapes, make);
+  const whole = gpuParameterShapes(shapes);
+  return tensorsOf(whole.has("address_embed.weight") ? new Map([...whole, ...rows]) : whole, make);
 }
 
 /** Makes {@link ModelTensors.operands}. Embeddings are not operands of products, so they have no copy. */
 function operandTensors(
-  config: ModelConfig,
+  shapes: ModelShapes,
   { parameters, dtype }: { parameters: Map<string, Tensor>; dtype: DType | undefined },
   make: MakeTensor,
 ): Map<string, Tensor> {
   if (dtype !== "f16") return parameters;
-  const shapes = gpuParameterShapes(config);
-  for (const name of ["wte.weight", "address_embed.weight"]) shapes.delete(name);
+  const copied = gpuParameterShapes(shapes);
+  for (const name of ["wte.weight", "address_embed.weight"]) copied.delete(name);
   return new Map([
     ...parameters,
-    ...tensorsOf(shapes, (label, ...rest) => make(`${label} in f16`, ...rest), dtype),
+    ...tensorsOf(copied, (label, ...rest) => make(`${label} in f16`, ...rest), dtype),
   ]);
 }
 
 /** The blocks' activations. For training each block has a set, or its own x only with recomputation; otherwise all share one. */
-function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
+function allLayerTensors(shapes: ModelShapes, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;
-  const first = layerTensors(config, { rows, training, dtype }, labelled(make, "layer 0 "));
-  return Array.from({ length: config.numLayers }, (_, layer) => {
+  const { numLayers, width } = shapes.config;
+  const first = layerTensors(shapes, { rows, training, dtype }, labelled(make, "layer 0 "));
+  return Array.from({ length: numLayers }, (_, layer) => {
     if (layer === 0 || !training) return first;
     const makeLayer = labelled(make, `layer ${layer} `);
     return extent.checkpointActivations
-      ? { ...first, x: makeLayer("x", [rows, config.width]) }
-      : layerTensors(config, { rows, training, dtype }, makeLayer);
+      ? { ...first, x: makeLayer("x", [rows, width]) }
+      : layerTensors(shapes, { rows, training, dtype }, makeLayer);
   });
 }
 
 function layerTensors(
-  config: ModelConfig,
+  shapes: ModelShapes,
   layout: BlockLayout,
   make: MakeTensor,
 ): LayerTensors {
-  const { numHeads } = config;
-  const { headsWidth } = modelShapes(config);
+  const { headsWidth, config: { numHeads } } = shapes;
   const { rows, dtype } = layout;
   return {
-    ...commonTensors(config, layout, make),
+    ...commonTensors(shapes, layout, make),
     ...together(["q", "k", "v"], [rows, headsWidth], make, dtype),
     ...together(["qScale", "kScale"], [rows, numHeads], make),
     ...together(["qRotated", "kRotated"], [rows, headsWidth], make, dtype),
@@ -288,15 +289,15 @@ interface BlockLayout {
 
 /** A block's activations without its keys and values, which decoding keeps in caches. */
 export function blockTensors(
-  config: ModelConfig,
+  shapes: ModelShapes,
   layout: BlockLayout,
   make: MakeTensor,
 ): Omit<LayerTensors, "kRotated" | "kUnshifted" | "v"> {
-  const { numHeads: H } = config;
+  const { headsWidth, config: { numHeads: H } } = shapes;
   const { rows, dtype } = layout;
-  const ofHeads = (label: string) => make(label, [rows, modelShapes(config).headsWidth], dtype);
+  const ofHeads = (label: string) => make(label, [rows, headsWidth], dtype);
   return {
-    ...commonTensors(config, layout, make),
+    ...commonTensors(shapes, layout, make),
     q: ofHeads("q"),
     k: ofHeads("k"),
     qScale: make("qScale", [rows, H]),
@@ -305,13 +306,13 @@ export function blockTensors(
   };
 }
 
-function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayout, make: MakeTensor) {
-  const { width: C, mlpWidth: M, numHeads: H, activation } = config;
+function commonTensors(shapes: ModelShapes, { rows, training, dtype }: BlockLayout, make: MakeTensor) {
+  const { headsWidth, config: { width: C, mlpWidth: M, numHeads: H, activation } } = shapes;
   return {
     x: make("x", [rows, C]),
     xNorm: make("xNorm", [rows, C], dtype),
     xScale: make("xScale", [rows]),
-    attention: make("attention", [rows, modelShapes(config).headsWidth], dtype),
+    attention: make("attention", [rows, headsWidth], dtype),
     logSumExp: make("logSumExp", [rows, H]),
     xMiddle: make("xMiddle", [rows, C]),
     xMiddleNorm: make("xMiddleNorm", [rows, C], dtype),
@@ -322,12 +323,11 @@ function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayo
 }
 
 function backwardTensors(
-  config: ModelConfig,
+  shapes: ModelShapes,
   { rows, dtype }: { rows: number; dtype: DType | undefined },
   make: MakeTensor,
 ): BackwardTensors {
-  const { width: C, mlpWidth: M, numHeads: H } = config;
-  const { headsWidth: HD, paddedVocabSize } = modelShapes(config);
+  const { headsWidth: HD, paddedVocabSize, config: { width: C, mlpWidth: M, numHeads: H } } = shapes;
   return {
     dLogits: make("dLogits", [rows, paddedVocabSize], dtype),
     dx: make("dx", [rows, C]),
@@ -365,20 +365,20 @@ export interface InputTensors {
   lossScale: Tensor | undefined;
 }
 
-function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
+function inputTensors(shapes: ModelShapes, extent: ModelExtent, make: MakeTensor): InputTensors {
   const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
   const shape = [batchSize, sequenceLength];
-  const { vocabSize, numAddressEmbeddings, rowsPerToken } = modelShapes(config);
+  const { vocabSize, numAddressEmbeddings, rowsPerToken } = shapes;
   const hasRows = numAddressEmbeddings > 0;
-  const numSlots = numRowSlots(config, extent);
-  const numRowPlaces = numTokenRows(numRowUses(config, extent), numSlots);
+  const numSlots = numRowSlots(shapes, extent);
+  const numRowPlaces = numTokenRows(numRowUses(shapes.config, extent), numSlots);
   const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize);
   return {
     tokens: make("tokens", shape),
     targets: make("targets", shape),
     lossMask: make("lossMask", shape),
     segmentStart: make("segmentStart", shape),
-    previous: config.keyShift ? make("previous", shape) : undefined,
+    previous: shapes.config.keyShift ? make("previous", shape) : undefined,
     tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
     embeddingRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, rowsPerToken]) : undefined,
     rowPlaces: hasRows && training ? make("tokens of slots", [numRowPlaces]) : undefined,
@@ -397,15 +397,14 @@ export function writeInputs(
   gpu: Gpu,
   inputs: InputTensors,
   args: {
-    config: ModelConfig;
+    vocabSize: number;
     extent: ModelExtent;
     batch: ModelBatch;
     weight: number;
     rows: BatchRows | undefined;
   },
 ): void {
-  const { extent, batch, weight } = args;
-  const limit = modelShapes(args.config).vocabSize;
+  const { extent, batch, weight, vocabSize: limit } = args;
   const { batchSize, sequenceLength } = extent;
   const marked = { ...batch, lossMask: markRttBytes(batch, sequenceLength) };
   for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
@@ -440,16 +439,16 @@ export interface ModelMemory {
 }
 
 /** The GPU memory that a model takes, without allocating any. */
-export function planModelMemory(config: ModelConfig, extent: ModelExtent): ModelMemory {
+export function planModelMemory(shapes: ModelShapes, extent: ModelExtent): ModelMemory {
   const parametersBytes = plannedSizeBytes((make) => {
-    operandTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
+    operandTensors(shapes, { parameters: parameterTensors(shapes, make), dtype: extent.dtype }, make);
   });
   const gradientsBytes = extent.training
-    ? plannedSizeBytes((make) => gradientTensors(config, extent, make))
+    ? plannedSizeBytes((make) => gradientTensors(shapes, extent, make))
     : 0;
   const totalBytes = plannedSizeBytes((make) => {
-    modelTensors(config, extent, make);
-    for (const shape of operationShapes(config, extent)) make("of an operation", shape);
+    modelTensors(shapes, extent, make);
+    for (const shape of operationShapes(shapes.config, extent)) make("of an operation", shape);
   });
   return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
 }
@@ -482,11 +481,11 @@ export function smallerBatchAdvice(fitting: number): string {
  *
  * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
  */
-export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
+export async function allocate(gpu: Gpu, shapes: ModelShapes, extent: ModelExtent): Promise<ModelTensors> {
   const limitBytes = bufferLimitBytes(gpu.device);
   const fits = (batchSize: number) =>
-    largestTensorBytes((make) => modelTensors(config, { ...extent, batchSize }, make)) <= limitBytes;
-  return await allocateTensors(gpu, (make) => modelTensors(config, extent, make), {
+    largestTensorBytes((make) => modelTensors(shapes, { ...extent, batchSize }, make)) <= limitBytes;
+  return await allocateTensors(gpu, (make) => modelTensors(shapes, extent, make), {
     what: "the model",
     remedy: fits(extent.batchSize)
       ? "lower train.microBatchSize or set train.checkpointActivations"
@@ -495,7 +494,7 @@ export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExten
 }
 
 /** Tensors that operations make internally: rotations, the partial sums of the loss, an unused output. */
-function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
+function operationShapes({ headDim }: ModelShapes["config"], extent: ModelExtent): (readonly number[])[] {
   const rotations = [extent.sequenceLength, headDim];
   const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
   return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];

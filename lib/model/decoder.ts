@@ -18,7 +18,7 @@ import { previousRows } from "../tensor/ops/qk_norm_rope.ts";
 import { Program } from "../tensor/program.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
-import { type ModelConfig, modelShapes } from "./model_config.ts";
+import { type ModelConfig, type ModelShapes, modelShapes } from "./model_config.ts";
 import { requireNoOverflow } from "./finite.ts";
 import {
   addPrefill,
@@ -41,6 +41,7 @@ const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
 /** A model that continues prompts. */
 export class Decoder {
+  readonly config: ModelConfig;
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
@@ -50,14 +51,15 @@ export class Decoder {
 
   private constructor(
     readonly registry: KernelRegistry,
-    readonly config: ModelConfig,
+    readonly shapes: ModelShapes,
     readonly extent: DecoderExtent,
     tensors: DecoderTensors,
   ) {
+    this.config = shapes.config;
     this.#tensors = tensors;
     const { embeddingRows } = tensors.inputs;
     this.#tokenRows = embeddingRows &&
-      new DecoderTokenRows(registry.gpu, new AddressEmbeddings(config), embeddingRows);
+      new DecoderTokenRows(registry.gpu, new AddressEmbeddings(this.config), embeddingRows);
     const { rowIndex } = tensors.chosen;
     registry.gpu.write(rowIndex, Uint32Array.from({ length: rowIndex.shape[0] }, (_, i) => i));
   }
@@ -86,11 +88,12 @@ export class Decoder {
       );
     }
     const { gpu } = registry;
-    const tensors = await allocateTensors(gpu, (make) => buildDecoder(config, extent, make), {
+    const shapes = modelShapes(config);
+    const tensors = await allocateTensors(gpu, (make) => buildDecoder(shapes, extent, make), {
       what: "the decoder",
       remedy: REMEDY,
     });
-    const decoder = new Decoder(registry, config, extent, tensors);
+    const decoder = new Decoder(registry, shapes, extent, tensors);
     decoder.load(weights);
     return decoder;
   }
@@ -103,7 +106,7 @@ export class Decoder {
    */
   load(weights: Tensors): void {
     const { parameters } = this.#tensors;
-    writeParameters(this.registry.gpu, this.config, { parameters, weights });
+    writeParameters(this.registry.gpu, this.shapes, { parameters, weights });
     this.#tokenRows?.load(weights);
   }
 
@@ -130,7 +133,6 @@ export class Decoder {
     } = {},
   ): Promise<Float32Array> {
     const { numLast = 1, recents, ends = prompts.map(({ length }) => [length]) } = options;
-    const { config } = this;
     const { gpu } = this.registry;
     const tensors = this.#tensors;
     const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
@@ -179,7 +181,12 @@ export class Decoder {
     const program = this.#program(
       areTiled ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
       (program) =>
-        addPrefill(program, { config, tensors, rows, numWanted: areTiled ? numWanted : undefined }),
+        addPrefill(program, {
+          shapes: this.shapes,
+          tensors,
+          rows,
+          numWanted: areTiled ? numWanted : undefined,
+        }),
     );
     return await this.#logProbabilities(program, chosen.length, areTiled ? undefined : chosen);
   }
@@ -238,14 +245,14 @@ export class Decoder {
     this.#writeTokens(upload, positions);
     this.#tokenRows?.writeStep(tokens, rows);
     this.#writePrevious(() => this.#rows.previousKeys(rows));
-    const { config } = this;
+    const { shapes } = this;
     const tensors = this.#tensors;
     const { rowKeys } = tensors;
     this.#rows.append(step * rowKeys.shape[1]);
     this.registry.gpu.write(rowKeys, this.#rows.rowKeys(rows));
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
-    const add = (program: Program) => addStep(program, { config, tensors, rows, step, numTiles });
+    const add = (program: Program) => addStep(program, { shapes, tensors, rows, step, numTiles });
     return this.#program(name, add);
   }
 
@@ -267,7 +274,7 @@ export class Decoder {
 
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
     const { gpu } = this.registry;
-    const limit = modelShapes(this.config).vocabSize;
+    const limit = this.shapes.vocabSize;
     ensure(tokens.every((token) => token < limit), `there is a token that is not below ${limit}`);
     gpu.write(this.#tensors.inputs.tokens, tokens);
     gpu.write(this.#tensors.positions, positions);
@@ -280,21 +287,21 @@ export class Decoder {
     chosenRows?: readonly number[],
   ): Promise<Float32Array> {
     const { gpu } = this.registry;
-    const { config } = this;
+    const { shapes } = this;
     const rows = programRows(numRows);
     const { chosen: tensors, head, parameters } = this.#tensors;
     const headProgram = this.#program(
       `head of ${rows}, ${chosenRows ? "chosen" : "all"}`,
       (program) =>
         addChosenLogProbabilities(program, {
-          config,
+          shapes,
           hiddenStates: head.xLastNorm,
           operands: parameters,
           tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
           rows,
         }),
     );
-    const written = { ...tensors.logProbabilities, shape: [numRows, modelShapes(config).vocabSize] };
+    const written = { ...tensors.logProbabilities, shape: [numRows, shapes.vocabSize] };
     const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
     // One submission: each leaves objects of the device behind until garbage is collected.
     const encode = (encoder: GPUCommandEncoder) => {
@@ -487,7 +494,7 @@ class DecoderTokenRows {
 
   /** @param tensor The target of uploads, (rows, rowsPerToken) u32. */
   constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
-    this.#perToken = modelShapes(addressEmbeddings.config).rowsPerToken;
+    this.#perToken = addressEmbeddings.shapes.rowsPerToken;
     this.#gpu = gpu;
     this.#addressEmbeddings = addressEmbeddings;
     this.#tensor = tensor;

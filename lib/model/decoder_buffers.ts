@@ -10,7 +10,7 @@
 import type { Tensor } from "../tensor/tensor.ts";
 import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, parameterTensors } from "./buffers.ts";
-import { type ModelConfig, modelShapes } from "./model_config.ts";
+import { type ModelConfig, type ModelShapes, modelShapes } from "./model_config.ts";
 import {
   addHiddenStates,
   type ChosenRowTensors,
@@ -69,8 +69,9 @@ export function programRows(numRows: number): number {
 
 /** The GPU memory that decoding takes in addition to the weights, in bytes, without allocating any. */
 export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): number {
-  return plannedSizeBytes((make) => buildDecoder(config, extent, make)) -
-    plannedSizeBytes((make) => parameterTensors(config, make));
+  const shapes = modelShapes(config);
+  return plannedSizeBytes((make) => buildDecoder(shapes, extent, make)) -
+    plannedSizeBytes((make) => parameterTensors(shapes, make));
 }
 
 export interface DecoderMemory {
@@ -82,19 +83,19 @@ export interface DecoderMemory {
 
 export function decoderFits(config: ModelConfig, extent: DecoderExtent, memory: DecoderMemory): boolean {
   return decoderSizeBytes(config, extent) <= memory.limitBytes &&
-    largestTensorBytes((make) => buildDecoder(config, extent, make)) <= memory.bufferBytes;
+    largestTensorBytes((make) => buildDecoder(modelShapes(config), extent, make)) <= memory.bufferBytes;
 }
 
-export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: MakeTensor): DecoderTensors {
+export function buildDecoder(shapes: ModelShapes, extent: DecoderExtent, make: MakeTensor): DecoderTensors {
+  const { config, vocabSize, paddedVocabSize, numAddressEmbeddings, rowsPerToken } = shapes;
   const { width, numHeads, headDim } = config;
-  const { vocabSize, paddedVocabSize, numAddressEmbeddings, rowsPerToken } = modelShapes(config);
   const maxRows = programRows(extent.maxRows);
   const maxPromptTokens = programRows(extent.maxPromptTokens);
   const rows = Math.max(maxRows, maxPromptTokens);
-  const shared = blockTensors(config, { rows, training: false }, make);
+  const shared = blockTensors(shapes, { rows, training: false }, make);
   const layers = Array.from({ length: config.numLayers }, (_, layer) => labelled(make, `layer ${layer} `));
   return {
-    parameters: parameterTensors(config, make),
+    parameters: parameterTensors(shapes, make),
     inputs: {
       tokens: make("tokens", [rows]),
       segmentStart: make("segmentStart", [maxPromptTokens]),
@@ -137,7 +138,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
 }
 
 interface DecoderPass {
-  readonly config: ModelConfig;
+  readonly shapes: ModelShapes;
   readonly tensors: DecoderTensors;
   /** Rows of the program, padding included. */
   readonly rows: number;
@@ -158,9 +159,9 @@ export function addPrefill(program: Program, args: DecoderPass & { numWanted: nu
 
 /** Adds the pass over the newest token of each row. */
 export function addStep(program: Program, args: DecoderPass & { step: number; numTiles: number }): void {
-  const { config, tensors, rows, step, numTiles } = args;
+  const { shapes, tensors, rows, step, numTiles } = args;
   const { promptLayers, suffixes, rowKeys } = tensors;
-  const { numHeads, headDim } = config;
+  const { numHeads, headDim } = shapes.config;
   const offsetBytes = step * rowKeys.shape[1] * numHeads * headDim * 4;
   const part = (cache: Tensor): Tensor => ({ ...cache, shape: [rows, numHeads, headDim], offsetBytes });
   const layers = promptLayers.map((layer, i) => ({
@@ -184,14 +185,14 @@ export function addStep(program: Program, args: DecoderPass & { step: number; nu
 /** Adds the rotations of the rows' positions. @returns The arguments of {@link addHiddenStates}. */
 function passOf(
   program: Program,
-  { config, tensors, rows }: DecoderPass,
+  { shapes, tensors, rows }: DecoderPass,
   layers: DecoderTensors["promptLayers"],
 ): HiddenPass {
   const { parameters, inputs, head, positions, rotation } = tensors;
-  const table = rotationTable(program, config);
-  addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: config.headDim });
+  const table = rotationTable(program, shapes.config);
+  addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: shapes.config.headDim });
   const extent = { batchSize: 1, sequenceLength: rows, training: false };
-  return { config, extent, tensors: { operands: parameters, inputs, head, layers }, rotation };
+  return { shapes, extent, tensors: { operands: parameters, inputs, head, layers }, rotation };
 }
 
 function wantedRows(args: DecoderPass, rows: number): WantedRows {
@@ -212,7 +213,7 @@ function wantedRows(args: DecoderPass, rows: number): WantedRows {
 /** Adds a block's attention to the prompts' keys and to those that rows appended. */
 function addCachedAttention(
   program: Program,
-  { config, tensors }: DecoderPass,
+  { shapes: { config: { numHeads, headDim } }, tensors }: DecoderPass,
   { layer, ...sizes }: { layer: number; numRows: number; numTiles: number; numSteps: number },
 ): void {
   const { promptLayers, suffixes, rowKeys, tiles } = tensors;
@@ -226,8 +227,8 @@ function addCachedAttention(
     suffixV: suffixes[layer].v,
     rowKeys,
     tiles,
-    numHeads: config.numHeads,
-    headDim: config.headDim,
+    numHeads,
+    headDim,
     ...sizes,
   });
 }

@@ -111,7 +111,8 @@ function eachPiece(config: ModelConfig, update: EmbeddingUpdate, visit: (piece: 
   const { rows, keys, values, history, coordinates: { nodes, ...ofNodes } } = update;
   const { width, coordinates } = config;
   const { firstPair, length } = historyShape(config);
-  ensure(rows.every((row) => row < modelShapes(config).numAddressEmbeddings), "rows of another model");
+  const { numAddressEmbeddings } = modelShapes(config);
+  ensure(rows.every((row) => row < numAddressEmbeddings), "rows of another model");
   rows.forEach((row, i) => {
     visit({ name: EMBEDDING_KEYS, start: row, length: 1, values: keys, at: i });
     visit({ name: EMBEDDING_VALUES, start: width * row, length: width, values, at: width * i });

@@ -20,12 +20,12 @@ import { type ProfileRow, Program } from "../tensor/program.ts";
 import { adjacent, byBuffer, firstElement, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
 import type { HeadTensors, InputTensors, LayerTensors, ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, type ModelShapes } from "./model_config.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 
 export interface HiddenPass {
-  readonly config: ModelConfig;
+  readonly shapes: ModelShapes;
   readonly extent: ModelExtent;
   readonly tensors: HiddenTensors;
   /** (rows, D): the rotation of each row, if it does not follow from the row's position in the batch, as in decoding. */
@@ -101,7 +101,7 @@ export function addOperandCopies(
 
 /** Adds everything from the tokens to `head.xLastNorm`, the normalised output of the last block, for all rows or `wanted`. */
 export function addHiddenStates(program: Program, pass: HiddenPass): void {
-  const { config, extent, tensors, wanted } = pass;
+  const { shapes: { config, rowsPerToken, numAddressEmbeddings: tableRows }, extent, tensors, wanted } = pass;
   const { layers, head, inputs, operands } = tensors;
   const allRows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
@@ -113,8 +113,8 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
       table: named(operands, "address_embed.weight"),
       x: layers[0].x,
       rows: allRows,
-      rowsPerToken: modelShapes(config).rowsPerToken,
-      tableRows: modelShapes(config).numAddressEmbeddings,
+      rowsPerToken,
+      tableRows,
       width,
     });
   }
@@ -133,7 +133,8 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
 
 /** Adds the choice of the wanted rows from the last block's input. @returns The pass over them. */
 function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): HiddenPass {
-  const { config, tensors, rotation } = pass;
+  const { shapes, tensors, rotation } = pass;
+  const { config } = shapes;
   const { rows, index } = wanted;
   const last = tensors.layers[config.numLayers - 1];
   if (!rotation) throw new Error("Internal error: wanted rows need a pass with a rotation");
@@ -145,7 +146,7 @@ function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): 
   pick(rotation, wanted.rotation, config.headDim);
   const layers = tensors.layers.with(-1, { ...last, x: wanted.x, xNorm: wanted.xNorm });
   const extent = { batchSize: 1, sequenceLength: rows, training: false };
-  const rest = { config, extent, tensors: { ...tensors, layers }, addAttention: wanted.addAttention };
+  const rest = { shapes, extent, tensors: { ...tensors, layers }, addAttention: wanted.addAttention };
   const { q: x, qRotated: y, qScale: scale } = last;
   addProducts(program, rest, { layer: config.numLayers - 1, parts: ["q"] });
   addQkNormRope(program, { ...ropeShape(config, extent), rotation: wanted.rotation, x, y, scale });
@@ -178,7 +179,7 @@ function addProjections(
   pass: HiddenPass,
   { layer, withQueries }: { layer: number; withQueries: boolean },
 ): void {
-  const { config, extent, tensors } = pass;
+  const { shapes: { config }, extent, tensors } = pass;
   const saved: LayerTensors = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
   addRmsNorm(program, { x: saved.x, y: saved.xNorm, scale: saved.xScale, rows, width: config.width });
@@ -234,7 +235,7 @@ function addProducts(
 
 /** xMiddle = x + o_proj(attention(q, keys and values)). */
 function addFromAttention(program: Program, pass: HiddenPass, layer: number): void {
-  const { config, extent, tensors } = pass;
+  const { shapes: { config }, extent, tensors } = pass;
   const saved: LayerTensors = tensors.layers[layer];
   if (pass.addAttention) {
     pass.addAttention(program, layer);
@@ -260,7 +261,7 @@ function addFromAttention(program: Program, pass: HiddenPass, layer: number): vo
 
 /** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, if it is kept. */
 function addMlpUp(program: Program, pass: HiddenPass, layer: number): void {
-  const { config: { width, activation }, extent, tensors } = pass;
+  const { shapes: { config: { width, activation } }, extent, tensors } = pass;
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
   addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: xMiddleScale, rows, width });
@@ -287,7 +288,7 @@ function addMlpDown(
 // The part after the last block.
 
 /** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
-export function addLosses(program: Program, { config, extent, tensors, teacher }: Pass): void {
+export function addLosses(program: Program, { shapes, extent, tensors, teacher }: Pass): void {
   const { head, inputs, backward } = tensors;
   const { rttDistanceWeights, rttByteWeight } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
@@ -301,15 +302,14 @@ export function addLosses(program: Program, { config, extent, tensors, teacher }
     lossScale: inputs.lossScale,
     markedWeight: rttByteWeight,
     rows,
-    ...logitsShape(config),
+    ...logitsShape(shapes),
     ...(backward ? { dLogits: backward.dLogits, teacher } : {}),
     ...(rttDistanceWeights ? { ordinal: { firstByte: BYTE_BASE, weights: rttDistanceWeights } } : {}),
   });
 }
 
-function logitsShape(config: ModelConfig): LogitsShape {
-  const { vocabSize, paddedVocabSize: stride } = modelShapes(config);
-  return { vocabSize, stride, softcap: config.softcap };
+function logitsShape({ vocabSize, paddedVocabSize, config: { softcap } }: ModelShapes): LogitsShape {
+  return { vocabSize, stride: paddedVocabSize, softcap };
 }
 
 const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
@@ -336,17 +336,23 @@ export interface ChosenRowTensors {
 export function addChosenLogProbabilities(
   program: Program,
   args: {
-    config: ModelConfig;
+    shapes: ModelShapes;
     hiddenStates: Tensor;
     operands: Map<string, Tensor>;
     tensors: ChosenRowTensors;
     rows: number;
   },
 ): void {
-  const { config, hiddenStates, operands, tensors, rows } = args;
+  const { shapes, hiddenStates, operands, tensors, rows } = args;
   const { positions, picked, logits, rowIndex, logProbabilities } = tensors;
   // An embedding picks rows of a matrix.
-  addEmbedding(program, { tokens: positions, table: hiddenStates, x: picked, rows, width: config.width });
+  addEmbedding(program, {
+    tokens: positions,
+    table: hiddenStates,
+    x: picked,
+    rows,
+    width: shapes.config.width,
+  });
   const extent = { batchSize: 1, sequenceLength: rows, training: false };
   addLinear(program, { extent, tensors: { operands } }, { ...LM_HEAD, x: picked, y: logits });
   addLogProbabilities(program, {
@@ -354,7 +360,7 @@ export function addChosenLogProbabilities(
     rowIndex,
     out: logProbabilities,
     numRows: rows,
-    ...logitsShape(config),
+    ...logitsShape(shapes),
   });
 }
 
@@ -366,14 +372,14 @@ export function addChosenLogProbabilities(
  */
 export async function readLogProbabilities(
   registry: KernelRegistry,
-  { config, logits, positions }: { config: ModelConfig; logits: Tensor; positions: Uint32Array },
+  { shapes, logits, positions }: { shapes: ModelShapes; logits: Tensor; positions: Uint32Array },
 ): Promise<Float32Array> {
   const { gpu } = registry;
   const numRows = positions.length;
   const rowIndex = gpu.tensorFrom("chosen rows", [numRows], positions);
-  const out = gpu.tensor("log-probabilities", [numRows, modelShapes(config).vocabSize]);
+  const out = gpu.tensor("log-probabilities", [numRows, shapes.vocabSize]);
   const program = new Program(registry, "log-probabilities");
-  addLogProbabilities(program, { logits, rowIndex, out, numRows, ...logitsShape(config) });
+  addLogProbabilities(program, { logits, rowIndex, out, numRows, ...logitsShape(shapes) });
   program.run();
   const [values] = await gpu.read(out);
   for (const { buffer } of [rowIndex, out]) buffer.destroy();

@@ -211,8 +211,9 @@ export function rttEncodingChoice(
   return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
-/** Sizes and shapes of a model's parameters, derived from its configuration by {@link modelShapes}. */
+/** Sizes and shapes of a model, which follow from its configuration; see {@link modelShapes}. */
 export interface ModelShapes {
+  readonly config: ModelConfig;
   /** Tokens of the vocabulary, V. */
   readonly vocabSize: number;
   /** Rows of the head's weight on the GPU: V rounded up, since matrix units read 8 columns at a time. */
@@ -236,16 +237,8 @@ export interface ModelShapes {
   readonly numParameters: number;
 }
 
-const shapesOfConfigs = new WeakMap<ModelConfig, ModelShapes>();
-
-/** The shapes of a model, computed once for each configuration object, which must not change. */
+/** Computes the shapes of a model. What needs them often computes them once and keeps them. */
 export function modelShapes(config: ModelConfig): ModelShapes {
-  let shapes = shapesOfConfigs.get(config);
-  if (!shapes) shapesOfConfigs.set(config, shapes = computeShapes(config));
-  return shapes;
-}
-
-function computeShapes(config: ModelConfig): ModelShapes {
   const { prefixVectors, pairVectors, places, coordinates } = config;
   const vocabSize = VOCABULARY_SIZES[config.vocabulary];
   const headsWidth = config.numHeads * config.headDim;
@@ -260,7 +253,8 @@ function computeShapes(config: ModelConfig): ModelShapes {
   for (const [name, shape] of coordinates ? coordinateEntries(coordinates) : []) entries.set(name, shape);
   let numParameters = 0;
   for (const [rows, columns] of parameters.values()) numParameters += rows * columns;
-  return {
+  return Object.freeze({
+    config,
     vocabSize,
     paddedVocabSize: Math.ceil(vocabSize / 8) * 8,
     headsWidth,
@@ -270,7 +264,7 @@ function computeShapes(config: ModelConfig): ModelShapes {
     parameters,
     entries,
     numParameters,
-  };
+  });
 }
 
 function* parameterShapes(

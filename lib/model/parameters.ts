@@ -7,7 +7,7 @@
 import { RandomStream } from "../base/random.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../data/tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../data/tokens/vocab_v2.ts";
-import { entryType, type ModelConfig, modelShapes } from "./model_config.ts";
+import { entryType, type ModelConfig, type ModelShapes, modelShapes } from "./model_config.ts";
 import { byteOfSelectedRow } from "./selected_rows.ts";
 import { UserError } from "../base/errors.ts";
 import { type TensorArray, tensorOf, type Tensors, zeros } from "../base/safetensors_header.ts";
@@ -38,7 +38,8 @@ export function initialParameters(
 ): Map<string, TensorArray> {
   const weights = new Map<string, TensorArray>();
   const isOrdinal = config.byteVectors === "ordinal";
-  for (const [name, [rows, columns]] of modelShapes(config).parameters) {
+  const shapes = modelShapes(config);
+  for (const [name, [rows, columns]] of shapes.parameters) {
     const writesResidual = name.endsWith(".o_proj.weight") || name.endsWith(".down_proj.weight");
     const depthScale = writesResidual ? 1 / Math.sqrt(2 * config.numLayers) : 1;
     const deviation = isOrdinal && name === "wte.weight" ? 1 : INITIAL_DEVIATION * depthScale;
@@ -46,7 +47,7 @@ export function initialParameters(
     const values = new Float32Array(rows * columns);
     weights.set(name, values);
     if (name === "address_embed.weight") {
-      initializeSelectedRows(values, config, seed);
+      initializeSelectedRows(values, shapes, seed);
       continue;
     }
     const numDrawn = Math.min(period, values.length);
@@ -56,16 +57,15 @@ export function initialParameters(
       mixIn(values, byteFeatures(columns, seed), { firstRow: firstByteToken(config), deviation });
     }
   }
-  for (const [name, [rows, columns]] of modelShapes(config).entries) {
+  for (const [name, [rows, columns]] of shapes.entries) {
     if (!weights.has(name)) weights.set(name, zeros(entryType(name), rows * columns));
   }
   return weights;
 }
 
 /** Rows of prefixes and pairs start at zero. Rows that RTT codes select start as the vectors of their bytes. */
-function initializeSelectedRows(values: Float32Array, config: ModelConfig, seed: number): void {
-  const { width } = config;
-  const { numAddressEmbeddings: numRows, numSelectedRows: numSelected } = modelShapes(config);
+function initializeSelectedRows(values: Float32Array, shapes: ModelShapes, seed: number): void {
+  const { numAddressEmbeddings: numRows, numSelectedRows: numSelected, config: { width } } = shapes;
   for (let row = 0; row < numSelected; row++) {
     const found = byteOfSelectedRow(row);
     if (found?.byte !== 0) continue;
@@ -152,14 +152,13 @@ function mixIn(
  */
 export function writeParameters(
   gpu: Gpu,
-  config: ModelConfig,
+  { entries }: ModelShapes,
   { parameters, weights }: { parameters: Map<string, Tensor>; weights: Tensors },
 ): void {
-  const shapes = modelShapes(config).entries;
   for (const name of weights.keys()) {
-    if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
+    if (!entries.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
   }
-  for (const [name, [rows, columns]] of shapes) {
+  for (const [name, [rows, columns]] of entries) {
     const values = weights.get(name);
     if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
     if (values.length !== rows * columns) {
@@ -177,14 +176,13 @@ export function writeParameters(
  */
 export async function readParameterLike(
   gpu: Gpu,
-  config: ModelConfig,
+  { vocabSize, config }: ModelShapes,
   tensors: Map<string, Tensor>,
 ): Promise<Map<string, Float32Array>> {
   const values = await gpu.read(...tensors.values());
-  const V = modelShapes(config).vocabSize;
   return new Map([...tensors].map(([name, tensor], i) => {
     const isHead = name.startsWith("lm_head.weight");
-    const length = isHead ? V * config.width : tensorLength(tensor);
+    const length = isHead ? vocabSize * config.width : tensorLength(tensor);
     return [name, values[i].slice(0, length)];
   }));
 }

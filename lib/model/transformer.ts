@@ -22,7 +22,7 @@ import {
   shareOf,
   shareOfRows,
 } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, type ModelShapes, modelShapes } from "./model_config.ts";
 import {
   addHiddenStates,
   addLosses,
@@ -47,6 +47,7 @@ interface BatchUse {
 
 /** A decoder-only Transformer on one device. */
 export class Transformer {
+  readonly config: ModelConfig;
   readonly #gpu: Gpu;
   readonly #pass: Pass;
   readonly #copies: Program;
@@ -58,19 +59,20 @@ export class Transformer {
 
   private constructor(
     readonly registry: KernelRegistry,
-    readonly config: ModelConfig,
+    readonly shapes: ModelShapes,
     readonly extent: ModelExtent,
     tensors: ModelTensors,
     teacher: Teacher | undefined,
   ) {
+    this.config = shapes.config;
     this.#gpu = registry.gpu;
-    this.#pass = { config, extent, tensors, teacher };
-    if (tensors.inputs.embeddingRows) this.#addressEmbeddings = new AddressEmbeddings(config);
+    this.#pass = { shapes, extent, tensors, teacher };
+    if (tensors.inputs.embeddingRows) this.#addressEmbeddings = new AddressEmbeddings(this.config);
     const isFixed = extent.freeRows !== undefined;
     this.#rowSlots = new RowSlots(
-      numRowSlots(config, extent),
-      numRowUses(config, extent),
-      modelShapes(config).rowsPerToken,
+      numRowSlots(shapes, extent),
+      numRowUses(this.config, extent),
+      shapes.rowsPerToken,
       isFixed,
     );
     const { lossScale } = tensors.inputs;
@@ -99,8 +101,9 @@ export class Transformer {
     const { sequenceLength = config.sequenceLength } = options;
     ensure(sequenceLength <= config.sequenceLength, `sequences of ${sequenceLength} tokens are too long`);
     const extent = { ...options, sequenceLength };
-    const tensors = await allocate(registry.gpu, config, extent);
-    const model = new Transformer(registry, config, extent, tensors, teacher);
+    const shapes = modelShapes(config);
+    const tensors = await allocate(registry.gpu, shapes, extent);
+    const model = new Transformer(registry, shapes, extent, tensors, teacher);
     await registry.ready();
     return model;
   }
@@ -145,7 +148,7 @@ export class Transformer {
    * @throws {UserError} If a weight is missing, unknown or of another size.
    */
   load(weights: Tensors): void {
-    writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
+    writeParameters(this.#gpu, this.shapes, { parameters: this.parameters, weights });
     this.#addressEmbeddings?.load(weights);
     if (this.#copies.length > 0) this.#copies.run();
   }
@@ -157,7 +160,7 @@ export class Transformer {
 
   /** Reads all weights back, of the shapes of `ModelShapes.entries`. */
   async weights(): Promise<Map<string, TensorArray>> {
-    const weights = await readParameterLike(this.#gpu, this.config, this.parameters);
+    const weights = await readParameterLike(this.#gpu, this.shapes, this.parameters);
     this.#addressEmbeddings?.save(weights);
     return weights;
   }
@@ -247,8 +250,8 @@ export class Transformer {
     ensure(positions.every((row) => row < this.#numRows), "a position is outside the batch");
     if (positions.length === 0) return new Float32Array();
     this.#forward(batch);
-    const { config, tensors } = this.#pass;
-    return await readLogProbabilities(this.registry, { config, logits: tensors.head.logits, positions });
+    const { shapes, tensors } = this.#pass;
+    return await readLogProbabilities(this.registry, { shapes, logits: tensors.head.logits, positions });
   }
 
   /** This model as the teacher of another model on this device. @param weight Its share of the other's gradient. */
@@ -282,9 +285,9 @@ export class Transformer {
   }
 
   #write(batch: ModelBatch, weight: number, use: BatchUse = {}): void {
-    const { config, extent } = this;
+    const { shapes: { vocabSize }, extent } = this;
     const rows = this.#rowsOf(batch, use);
-    writeInputs(this.#gpu, this.#pass.tensors.inputs, { config, extent, batch, weight, rows });
+    writeInputs(this.#gpu, this.#pass.tensors.inputs, { vocabSize, extent, batch, weight, rows });
     if (use.isTraining) this.#pass.teacher?.forward(batch);
   }
 

@@ -326,7 +326,7 @@ async function walkContinuations(
   prompts: readonly ContinuedPrompt[],
   visit: VisitRow,
 ): Promise<void> {
-  const V = modelShapes(decoder.config).vocabSize;
+  const V = decoder.shapes.vocabSize;
   const all = prompts.flatMap(({ continuations }) => [...continuations]);
   let rows: Uint32Array = Uint32Array.from(
     prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),

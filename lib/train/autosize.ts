@@ -13,8 +13,8 @@ import { NUM_HISTORY_RTTS } from "../data/tokens/rtt_history.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { NO_ROW } from "../model/embedding_table.ts";
 import type { LocatedNode } from "../model/coordinates/coordinates.ts";
-import { type ModelConfig, modelShapes } from "../model/model_config.ts";
-import { type AutosizeConfig, deriveConfig, type RunConfig } from "./run_config.ts";
+import type { ModelConfig, ModelShapes } from "../model/model_config.ts";
+import { type AutosizeConfig, planRun, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
 
 /** The newest RTTs of a pair, in both directions. */
@@ -235,7 +235,7 @@ export function autosizer(
     return (maxSteps) => ({ ...config, train: { ...train, steps: Math.min(train.steps, maxSteps) } });
   }
   const { numMeasurements } = survey;
-  const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
+  const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / planRun(config).tokensPerStep;
   const { model, perPair } = autosizedTables(config.model, { survey, places, autosize });
   return (maxSteps) => {
     const stepsOf = (passes: number) =>
@@ -275,8 +275,8 @@ function autosizedTables(
     autosize: AutosizeConfig;
   },
 ): { model: ModelConfig; perPair: number } {
-  if (modelShapes(model).numAddressEmbeddings === 0) return { model, perPair: Infinity };
   const rows = new AddressEmbeddings(model);
+  if (rows.shapes.numAddressEmbeddings === 0) return { model, perPair: Infinity };
   if (places) claimMisplaced(rows, places);
   const { typical, placeNodes } = survey.claim(rows);
   const sized = (most: number, numOwned: number, share = 1 + spareRows) =>
@@ -290,8 +290,9 @@ function autosizedTables(
     pairVectors ? sized(pairVectors.rows, numPairs, share) : 0,
   ];
   // The needs of the data come first, spare rows share the rest.
-  const needed = shared(maxRows(model), rowsOf(1));
-  const spare = shared(maxRows(model) - needed[0] - needed[1], rowsOf().map((rows, i) => rows - needed[i]));
+  const room = maxRows(rows.shapes);
+  const needed = shared(room, rowsOf(1));
+  const spare = shared(room - needed[0] - needed[1], rowsOf().map((rows, i) => rows - needed[i]));
   const [prefixRows, pairRows] = needed.map((rows, i) => rows + spare[i]);
   const sizedModel = {
     ...model,
@@ -315,8 +316,8 @@ function autosizedTables(
 const MAX_TABLE_BYTES = 2 ** 27;
 
 /** How many rows of prefixes and pairs fit into a buffer beside those that RTT codes select. */
-function maxRows(model: ModelConfig): number {
-  const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - modelShapes(model).numSelectedRows;
+function maxRows({ config, numSelectedRows }: ModelShapes): number {
+  const rows = Math.floor(MAX_TABLE_BYTES / (4 * config.width)) - numSelectedRows;
   return ROW_STEP * Math.floor(rows / ROW_STEP);
 }
 
@@ -350,8 +351,8 @@ export function claimRows(
   survey: DataSurvey,
   places?: RunPlaces,
 ): void {
-  if (modelShapes(config).numAddressEmbeddings === 0) return;
   const rows = new AddressEmbeddings(config);
+  if (rows.shapes.numAddressEmbeddings === 0) return;
   rows.load(weights);
   if (places) claimMisplaced(rows, places);
   const { typical, placeNodes } = survey.claim(rows);

@@ -21,8 +21,8 @@ import {
   planModelMemory,
   smallerBatchAdvice,
 } from "../model/buffers.ts";
-import { type ModelConfig, modelShapes } from "../model/model_config.ts";
-import { deriveConfig, type RunConfig, teacherExtent, trainingExtent } from "./run_config.ts";
+import type { ModelShapes } from "../model/model_config.ts";
+import { planRun, type RunPlan } from "./run_config.ts";
 
 /** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
 function optimizerTensors(
@@ -52,8 +52,7 @@ function makeStates(
 }
 
 /** The 4-byte numbers of the parameters and the optimizer's state in a checkpoint. */
-function numSavedValues({ model, optim }: RunConfig): number {
-  const { numParameters, parameters } = modelShapes(model);
+function numSavedValues({ config: { optim }, shapes: { numParameters, parameters } }: RunPlan): number {
   const planned = new Map([...parameters].map(([name, shape]) => [name, plannedTensor(name, shape)]));
   return makeStates(planned, optim, plannedTensor).reduce(
     (sum, state) => sum + tensorLength(state),
@@ -85,21 +84,21 @@ interface HostMemoryPlan {
 const BATCH_BYTES_PER_TOKEN = 7;
 
 /** Plans the GPU memory of a run. @param teacher The model of its teacher, if it has one. */
-export function planMemory(config: RunConfig, teacher?: ModelConfig): MemoryPlan {
-  const memory = planModelMemory(config.model, trainingExtent(config));
-  const ofTeacher = teacher && planModelMemory(teacher, teacherExtent(config));
+export function planMemory(run: RunPlan, teacher?: ModelShapes): MemoryPlan {
+  const memory = planModelMemory(run.shapes, run.extent);
+  const ofTeacher = teacher && planModelMemory(teacher, run.teacherExtent);
   const teacherBytes = ofTeacher ? ofTeacher.parametersBytes + ofTeacher.activationsBytes : 0;
-  const optimizerBytes = plannedSizeBytes((make) => makeOptimizer(config, make));
+  const optimizerBytes = plannedSizeBytes((make) => makeOptimizer(run, make));
   const { parametersBytes, gradientsBytes, activationsBytes } = memory;
   const totalBytes = parametersBytes + gradientsBytes + activationsBytes + optimizerBytes + teacherBytes;
   return { ...memory, optimizerBytes, teacherBytes, totalBytes };
 }
 
-export function planHostMemory(config: RunConfig): HostMemoryPlan {
-  const { model, train } = config;
-  const numTokens = 2 * deriveConfig(config).tokensPerStep + train.evalSequences * model.sequenceLength;
+export function planHostMemory(run: RunPlan): HostMemoryPlan {
+  const { config: { model, train }, tokensPerStep } = run;
+  const numTokens = 2 * tokensPerStep + train.evalSequences * model.sequenceLength;
   const batchesBytes = BATCH_BYTES_PER_TOKEN * numTokens;
-  const checkpointBytes = 4 * numSavedValues(config);
+  const checkpointBytes = 4 * numSavedValues(run);
   return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 
@@ -121,8 +120,8 @@ export function describeMemoryPlan(plan: MemoryPlan): string {
  * @param availableBytes Free memory (default: what the machine reports).
  * @throws {ConfigError} If it is too little.
  */
-export function checkHostMemory(config: RunConfig, availableBytes = freeMemoryBytes()): void {
-  const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(config);
+export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()): void {
+  const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(run);
   if (availableBytes === undefined || totalBytes <= availableBytes) return;
   const free = `${gib(availableBytes)} are free on this machine`;
   if (checkpointBytes > availableBytes) {
@@ -147,28 +146,27 @@ export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
  * @throws {ConfigError} With the batch that would fit.
  */
 export function checkMemory(
-  config: RunConfig,
+  run: RunPlan,
   { isSoftware, bufferLimitBytes }: Adapter,
   { availableBytes = freeMemoryBytes(), teacher }: {
     availableBytes?: number;
-    teacher?: ModelConfig | undefined;
+    teacher?: ModelShapes | undefined;
   } = {},
 ): void {
-  const largestBytes = (config: RunConfig) =>
+  const largestBytes = (run: RunPlan) =>
     largestTensorBytes((make) => {
-      modelTensors(config.model, trainingExtent(config), make);
-      if (teacher) modelTensors(teacher, teacherExtent(config), make);
-      makeOptimizer(config, make);
+      modelTensors(run.shapes, run.extent, make);
+      if (teacher) modelTensors(teacher, run.teacherExtent, make);
+      makeOptimizer(run, make);
     });
-  refuse(config, largestBytes, {
+  refuse(run, largestBytes, {
     limitBytes: bufferLimitBytes,
     found: "the largest tensor takes",
     wanted: "are the most that a buffer of this adapter holds",
   });
   if (!isSoftware || availableBytes === undefined) return;
-  const allBytes = (config: RunConfig) =>
-    planMemory(config, teacher).totalBytes + planHostMemory(config).totalBytes;
-  refuse(config, allBytes, {
+  const allBytes = (run: RunPlan) => planMemory(run, teacher).totalBytes + planHostMemory(run).totalBytes;
+  refuse(run, allBytes, {
     limitBytes: availableBytes,
     found: "the run takes",
     wanted: "are free on this machine",
@@ -177,16 +175,17 @@ export function checkMemory(
 
 /** Refuses a configuration for which something takes more than a limit. */
 function refuse(
-  config: RunConfig,
-  sizeBytes: (config: RunConfig) => number,
+  run: RunPlan,
+  sizeBytes: (run: RunPlan) => number,
   { limitBytes, found, wanted }: { limitBytes: number; found: string; wanted: string },
 ): void {
-  const takenBytes = sizeBytes(config);
+  const takenBytes = sizeBytes(run);
   if (takenBytes <= limitBytes) return;
+  const { config } = run;
   const { train } = config;
   const fitting = largestBatchSize(
     train.microBatchSize,
-    (microBatchSize) => sizeBytes({ ...config, train: { ...train, microBatchSize } }) <= limitBytes,
+    (microBatchSize) => sizeBytes(planRun({ ...config, train: { ...train, microBatchSize } })) <= limitBytes,
   );
   throw new ConfigError(
     fitting > 0 ? "train.microBatchSize" : "model",
@@ -195,9 +194,9 @@ function refuse(
   );
 }
 
-function makeOptimizer(config: RunConfig, make: MakeTensor): void {
-  const parameters = parameterTensors(config.model, plannedTensor);
-  const gradients = gradientTensors(config.model, trainingExtent(config), plannedTensor);
+function makeOptimizer({ config, shapes, extent }: RunPlan, make: MakeTensor): void {
+  const parameters = parameterTensors(shapes, plannedTensor);
+  const gradients = gradientTensors(shapes, extent, plannedTensor);
   optimizerTensors({ parameters, gradients }, config.optim, make);
 }
 

@@ -21,7 +21,7 @@ import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
 import type { AddressCounts } from "../data/addresses/known_addresses.ts";
 import { claimRows, type DataSurvey } from "./autosize.ts";
-import { type RunConfig, teacherExtent, trainingExtent } from "./run_config.ts";
+import type { RunPlan } from "./run_config.ts";
 import { innerState } from "./step_work.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
@@ -32,7 +32,7 @@ import { ConfigError, UserError } from "../base/errors.ts";
 import { loadCheckpoint } from "./checkpoint.ts";
 
 interface ModelOptions {
-  config: RunConfig;
+  plan: RunPlan;
   seed: number;
   /** Where addresses are; undefined for a model without places. */
   places?: RunPlaces | undefined;
@@ -71,22 +71,24 @@ export async function openGpu(
  */
 export async function openModel(
   gpu: Gpu,
-  { config, seed, places, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
+  { plan, seed, places, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
   { resumed, initial, survey }: RunStart & { survey: () => DataSurvey },
 ): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
+  const { config, shapes } = plan;
   const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
-  onLog(describeMemoryPlan(planMemory(config, loaded?.config.model)));
-  checkMemory(config, adapter, { teacher: loaded?.config.model });
+  const teacherShapes = loaded && modelShapes(loaded.config.model);
+  onLog(describeMemoryPlan(planMemory(plan, teacherShapes)));
+  checkMemory(plan, adapter, { teacher: teacherShapes });
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const teacher = loaded && await Transformer.create(registry, loaded.config.model, teacherExtent(config));
+  const teacher = loaded && await Transformer.create(registry, loaded.config.model, plan.teacherExtent);
   if (loaded) teacher?.load(loaded.weights);
   const model = await Transformer.create(
     registry,
     config.model,
-    trainingExtent(config),
+    plan.extent,
     teacher?.asTeacher(config.train.teacherWeight),
   );
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
@@ -96,7 +98,7 @@ export async function openModel(
   let counts: AddressCounts | undefined;
   if (!resumed) {
     onLog(
-      modelShapes(config.model).numAddressEmbeddings > 0
+      shapes.numAddressEmbeddings > 0
         ? "assigning embeddings and coordinates to the addresses and pairs of the training data (may take a minute)"
         : "counting the addresses and pairs of the training data",
     );

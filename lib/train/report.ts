@@ -11,7 +11,7 @@ import { type Block, element, pageOf, tableOf } from "../base/report/page.ts";
 import { FULL_WIDTH } from "../base/report/theme.ts";
 import type { EngineName } from "../tensor/engine.ts";
 import { VERSION } from "../base/version.ts";
-import { describeConfig, flattenConfig, type RunConfig } from "./run_config.ts";
+import { describePlan, flattenConfig, planRun, type RunConfig } from "./run_config.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
 /** The run that a report describes. */
@@ -77,7 +77,7 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
   );
   const numSkipped = last?.["train/skipped_steps"] ?? 0;
   return [
-    ...describeConfig(config).map((line): [string, string] => {
+    ...describePlan(planRun(config)).map((line): [string, string] => {
       const colon = line.indexOf(": ");
       return [line.slice(0, colon), line.slice(colon + 2)];
     }),

@@ -25,6 +25,7 @@ import {
   type ModelConfig,
   modelConfigSchema,
   type ModelExtent,
+  type ModelShapes,
   modelShapes,
 } from "../model/model_config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
@@ -245,16 +246,20 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   autosize: autosizeConfigSchema.nullable().default(null),
 });
 
-/** Numbers derived from a run configuration. */
-interface DerivedConfig {
-  /** Parameters of the model. */
-  numParameters: number;
+/** What follows from a run configuration, see {@link planRun}. */
+export interface RunPlan {
+  readonly config: RunConfig;
+  readonly shapes: ModelShapes;
+  /** How the model runs in training. */
+  readonly extent: ModelExtent;
+  /** How a teacher runs: forward only, on the run's micro-batches. It is stored in f32, as for queries. */
+  readonly teacherExtent: ModelExtent;
   /** Positions of one optimizer step, padding included. */
-  tokensPerStep: number;
+  readonly tokensPerStep: number;
   /** Positions of the whole run. */
-  totalTokens: number;
+  readonly totalTokens: number;
   /** Micro-batches that one optimizer step averages over. */
-  microBatchesPerStep: number;
+  readonly microBatchesPerStep: number;
 }
 
 /**
@@ -313,34 +318,29 @@ export function parseRunConfig(value: unknown): RunConfig {
   return config;
 }
 
-/** Computes what follows from a configuration. */
-export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
+/** Computes what follows from a configuration, once where it is read. */
+export function planRun(config: RunConfig): RunPlan {
+  const { model, train } = config;
+  const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
   const tokensPerStep = train.batchSize * model.sequenceLength;
-  return {
-    numParameters: modelShapes(model).numParameters,
+  const passes = { batchSize: train.microBatchSize, sequenceLength: model.sequenceLength };
+  return Object.freeze({
+    config,
+    shapes: modelShapes(model),
+    extent: {
+      ...passes,
+      sequencesPerStep: train.batchSize,
+      training: true,
+      checkpointActivations,
+      dtype,
+      rttByteWeight,
+      ...(rttDistanceWeights && { rttDistanceWeights }),
+    },
+    teacherExtent: { ...passes, training: false },
     tokensPerStep,
     totalTokens: train.steps * tokensPerStep,
     microBatchesPerStep: train.batchSize / train.microBatchSize,
-  };
-}
-
-export function trainingExtent({ model, train }: RunConfig): ModelExtent {
-  const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
-  const extent: ModelExtent = {
-    batchSize: train.microBatchSize,
-    sequencesPerStep: train.batchSize,
-    sequenceLength: model.sequenceLength,
-    training: true,
-    checkpointActivations,
-    dtype,
-    rttByteWeight,
-  };
-  return rttDistanceWeights ? { ...extent, rttDistanceWeights } : extent;
-}
-
-/** How a run's teacher runs: forward only, on the run's micro-batches. It is stored in f32, as for queries. */
-export function teacherExtent({ model, train }: RunConfig): ModelExtent {
-  return { batchSize: train.microBatchSize, sequenceLength: model.sequenceLength, training: false };
+  });
 }
 
 /**
@@ -349,25 +349,22 @@ export function teacherExtent({ model, train }: RunConfig): ModelExtent {
  * @throws {ConfigError} If these are more steps than a run may have.
  */
 export function withTotalTokens(config: RunConfig, totalTokens: number): RunConfig {
-  const steps = Math.ceil(totalTokens / deriveConfig(config).tokensPerStep);
+  const steps = Math.ceil(totalTokens / planRun(config).tokensPerStep);
   return parseRunConfig({ ...config, train: { ...config.train, steps } });
 }
 
 /** Describes for the user what will be trained. @param numRanks How many ranks share a batch. */
-export function describeConfig(config: RunConfig, numRanks = 1): string[] {
-  const { model, train } = config;
-  const derived = deriveConfig(config);
+export function describePlan(plan: RunPlan, numRanks = 1): string[] {
+  const { config: { model, train }, shapes, tokensPerStep, totalTokens, microBatchesPerStep } = plan;
   return [
     `model: ${
-      formatCount(derived.numParameters)
+      formatCount(shapes.numParameters)
     } parameters, ${model.numLayers} layers of width ${model.width}, ` +
     `${model.numHeads} heads of ${model.headDim}, sequences of ${model.sequenceLength} tokens`,
-    `run: ${train.steps} steps of ${train.batchSize} sequences (${
-      formatCount(derived.tokensPerStep)
-    } tokens, ` +
+    `run: ${train.steps} steps of ${train.batchSize} sequences (${formatCount(tokensPerStep)} tokens, ` +
     `${numRanks > 1 ? `${numRanks} ranks x ` : ""}${
-      derived.microBatchesPerStep / numRanks
-    } x ${train.microBatchSize}), ${formatCount(derived.totalTokens)} tokens in all`,
+      microBatchesPerStep / numRanks
+    } x ${train.microBatchSize}), ${formatCount(totalTokens)} tokens in all`,
   ];
 }
 

@@ -9,7 +9,7 @@ import type { TensorArray } from "../base/safetensors_header.ts";
 import { Gpu, type GpuOptions } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
-import { type ModelConfig, modelShapes } from "../model/model_config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { ModelBatch } from "../model/batch_rows.ts";
@@ -19,7 +19,7 @@ import { MAX_MEASUREMENT_TOKENS } from "../data/tokens/contexts.ts";
 import { RandomStream } from "../base/random.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import { QUERY_ORDER, TokenWriter } from "../data/tokens/vocab_v2.ts";
-import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
+import type { RunPlan } from "./run_config.ts";
 
 /** How long steps took, and where the time of one goes. */
 export interface StepTimes {
@@ -34,27 +34,26 @@ export interface StepTimes {
 /**
  * Times optimizer steps on made-up batches, after one to warm up.
  *
- * @param config The run that is to be timed.
+ * @param plan The run that is to be timed.
  * @param options `seconds`: how long to measure; at least one step is measured. `profile`: whether to profile.
  *   `onMicroBatch`: is called after each micro-batch.
  *   `gpu`: how the device is opened.
  * @throws {UserError} If there is no WebGPU adapter or the model does not fit it.
  */
 export async function timeSteps(
-  config: RunConfig,
+  plan: RunPlan,
   options: { seconds: number; profile?: boolean; onMicroBatch?: () => void; gpu?: GpuOptions },
 ): Promise<StepTimes> {
+  const { config, extent, microBatchesPerStep, tokensPerStep } = plan;
   const openMs = performance.now();
   using gpu = await Gpu.open({ dtype: config.train.dtype, ...options.gpu });
   const registry = new KernelRegistry(gpu);
-  const extent = trainingExtent(config);
   const model = await Transformer.create(registry, config.model, extent);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   const weights = timingWeights(config.model);
   const addresses = claimedAddresses(config.model, weights);
   model.load(weights);
-  const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
   const batch = denseBatch(extent.batchSize, extent.sequenceLength, addresses);
   const submitStep = () => {
     model.zeroGradients();
@@ -106,20 +105,20 @@ const MIN_STEPS = 10;
 /**
  * As many steps as fill a time at the speed that is measured now, at least {@link MIN_STEPS}.
  *
- * @param config The run, fitted to its data. @param seconds The time, that of the measurement and of the start included.
+ * @param plan The run, fitted to its data. @param seconds The time, that of the measurement and of the start included.
  * @throws {UserError} As {@link timeSteps}.
  */
 export async function stepsThatFill(
-  config: RunConfig,
+  plan: RunPlan,
   seconds: number,
 ): Promise<{ steps: number; tokensPerSecond: number }> {
   const beginMs = performance.now();
-  const { startS, stepsS } = await timeSteps(config, { seconds: Math.min(TIMING_S, seconds / 10) });
+  const { startS, stepsS } = await timeSteps(plan, { seconds: Math.min(TIMING_S, seconds / 10) });
   const stepS = stepsS.reduce((sum, stepS) => sum + stepS, 0) / stepsS.length;
   // The run starts as the measurement did.
   const leftS = seconds - (performance.now() - beginMs) / 1000 - startS;
   const steps = Math.max(MIN_STEPS, Math.floor(STEPS_SHARE * leftS / stepS));
-  return { steps, tokensPerSecond: deriveConfig(config).tokensPerStep / stepS };
+  return { steps, tokensPerSecond: plan.tokensPerStep / stepS };
 }
 
 /** The share of the time after which the steps are counted again for the first time, and again at each doubling. */
@@ -162,8 +161,8 @@ export function claimedAddresses(config: ModelConfig, weights: Map<string, Tenso
     { length: count },
     () => Uint8Array.from({ length: 4 }, () => random.below(256)),
   );
-  if (modelShapes(config).numAddressEmbeddings === 0) return addresses;
   const rows = new AddressEmbeddings(config);
+  if (rows.shapes.numAddressEmbeddings === 0) return addresses;
   addresses.forEach((address, i) => rows.claim(address, addresses[(i + 1) % count]));
   rows.save(weights);
   return addresses;

@@ -26,7 +26,7 @@ import {
   type ResumableCheckpoint,
 } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
-import { deriveConfig, describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
+import { describePlan, planRun, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
@@ -139,7 +139,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     resumed && (choice ? choice.chosen !== null : resumed.state.step >= ends[0]);
   if (start.resumed && isDone(start)) return await endEarlier(start.resumed, run, options);
   describeStart(start, config).forEach(onLog);
-  describeConfig(rankConfig, ranks?.size).forEach(onLog);
+  describePlan(planRun(rankConfig), ranks?.size).forEach(onLog);
   let last: Trained | undefined;
   let next = start;
   for (const end of ends) {
@@ -286,7 +286,7 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
   if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
-  checkHostMemory(rankConfig);
+  checkHostMemory(planRun(rankConfig));
   return {
     ...given,
     config,
@@ -349,10 +349,11 @@ async function fittedToTime(
   const checkpoints = join(runDir, CHECKPOINTS);
   const resumed = !fresh && hasCheckpoints(checkpoints) ? loadForResume(checkpoints) : undefined;
   if (resumed) return { config: configOf(resumed.state.config.train.steps), replan: undefined };
-  checkHostMemory(config);
+  const run = planRun(config);
+  checkHostMemory(run);
   const beginMs = performance.now();
   onLog("measuring how fast this machine trains");
-  const measured = await stepsThatFill(config, maxTimeS);
+  const measured = await stepsThatFill(run, maxTimeS);
   const { steps: needed, firstSteps } = config.train;
   const time = formatSeconds(maxTimeS);
   const speedText = (perSecond: number) => `${formatCount(Math.round(perSecond))} tokens/s`;
@@ -371,7 +372,7 @@ async function fittedToTime(
     replan: (step, { train: { steps } }) => {
       const found = plan.review(step, steps);
       if (!found) return undefined;
-      const tokensPerSecond = found.stepsPerSecond * deriveConfig(config).tokensPerStep;
+      const tokensPerSecond = found.stepsPerSecond * run.tokensPerStep;
       onLog(
         `training at ${speedText(tokensPerSecond)}: ${found.steps} instead of ${steps} steps fill ${time}`,
       );
@@ -406,7 +407,7 @@ async function trainFrom(
   const { resumed, isOwn } = start;
   // The schedule spans the steps to this end.
   const config = { ...rankConfig, train: { ...rankConfig.train, steps: end } };
-  const ofRank = { ...options, config, survey: undefined };
+  const ofRank = { ...options, config, plan: planRun(config), survey: undefined };
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(config.train.dtype, ranks, onLog);
@@ -437,7 +438,7 @@ async function trainFrom(
   });
   let profile: ProfileRow[] | null = null;
   const loop = new TrainingLoop({
-    config: options.config,
+    plan: planRun(options.config),
     seed,
     identity: { dataFingerprint: identity.data, asked: options.asked, teacher: identity.teacher, engine },
     model,

@@ -23,7 +23,7 @@ import type { RunFolder } from "./run_folder.ts";
 import { stepName } from "../io/files/checkpoint_folder.ts";
 import { saveCheckpoint } from "./checkpoint.ts";
 import type { CheckpointState } from "./checkpoint_files.ts";
-import { deriveConfig, type RunConfig } from "./run_config.ts";
+import { planRun, type RunConfig, type RunPlan } from "./run_config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import type { RunStart } from "./run_start.ts";
 import type { StepJournal } from "./step_journal.ts";
@@ -146,7 +146,8 @@ export interface TrainProgress {
 }
 
 interface LoopParts {
-  config: RunConfig;
+  /** The whole run: of all ranks, to its last end. */
+  plan: RunPlan;
   /** What else the state of every checkpoint has alike. */
   identity: Pick<CheckpointState, "dataFingerprint" | "asked" | "teacher" | "engine">;
   seed: number;
@@ -213,7 +214,11 @@ export class TrainingLoop {
     this.#evalLoss = resumed?.state.evalLoss ?? null;
     this.#checkpoint = isOwn ? resumed?.directory ?? null : null;
     this.#isSaved = this.#checkpoint !== null;
-    this.#batches = new StepBatches(parts.loader, parts.config.train.batchSize, () => this.#yieldToSignals());
+    this.#batches = new StepBatches(
+      parts.loader,
+      parts.plan.config.train.batchSize,
+      () => this.#yieldToSignals(),
+    );
   }
 
   get step(): number {
@@ -243,7 +248,7 @@ export class TrainingLoop {
    * @throws {UserError} If too many steps in a row were not finite.
    */
   async run(): Promise<boolean> {
-    const { config: { train }, journal, work } = this.#parts;
+    const { plan: { config: { train } }, journal, work } = this.#parts;
     journal.restartClock();
     while (this.#step < this.#parts.end) {
       const { stop, isOutOfTime, isDue } = await work.agree(this.#wishes());
@@ -309,13 +314,12 @@ export class TrainingLoop {
   }
 
   async #settle(): Promise<void> {
-    const { journal, config: { train }, optimizer, onProgress } = this.#parts;
+    const { journal, optimizer, onProgress } = this.#parts;
     await journal.settle();
     this.#replan();
-    const { end } = this.#parts;
+    const { end, plan: { tokensPerStep, config: { train } } } = this.#parts;
     const { tokensPerSecond, padding, lastLoss } = journal;
     const stepsLeft = end - this.#step;
-    const tokensPerStep = deriveConfig(this.#parts.config).tokensPerStep;
     onProgress({
       step: this.#step,
       steps: end,
@@ -337,11 +341,11 @@ export class TrainingLoop {
     const { steps } = config.train;
     optimizer.totalSteps = steps;
     model.hidePairs(config.model.pairVectors?.dropShare ?? 0);
-    this.#parts = { ...this.#parts, config, end: steps, ends: [steps] };
+    this.#parts = { ...this.#parts, plan: planRun(config), end: steps, ends: [steps] };
   }
 
   #checkFinite(): void {
-    const { journal, work, config: { train } } = this.#parts;
+    const { journal, work, plan: { config: { train } } } = this.#parts;
     const { numSkippedInRow } = journal.state;
     if (numSkippedInRow < train.maxSkippedSteps) return;
     journal.write();
@@ -389,7 +393,7 @@ export class TrainingLoop {
     run: Pick<RunFolder, "checkpointsDir" | "takePlace">,
     weights: Map<string, TensorArray>,
   ): Promise<void> {
-    const { journal, scalars, optimizer, work, config, loader } = this.#parts;
+    const { journal, scalars, optimizer, work, plan: { config }, loader } = this.#parts;
     scalars.flush();
     saveCheckpoint(run.checkpointsDir, {
       state: {

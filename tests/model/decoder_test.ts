@@ -64,7 +64,8 @@ async function fullPass(
 
 function randomTokens(label: string, length: number): Uint16Array {
   const random = new RandomStream(0, label);
-  return Uint16Array.from({ length }, () => random.below(modelShapes(CONFIG).vocabSize));
+  const { vocabSize } = modelShapes(CONFIG);
+  return Uint16Array.from({ length }, () => random.below(vocabSize));
 }
 
 /** Measurements between documentation addresses, the newest last, as tokens without the last one's end. */

@@ -56,7 +56,7 @@ testOnEachDevice(
     const gradientsOf = async (of: { teacher?: Transformer; share?: number }) => {
       const student = await studentOf(registry, of);
       student.accumulate(rttBatch(1), 0.25);
-      const gradients = await readParameterLike(gpu, STUDENT, student.gradients);
+      const gradients = await readParameterLike(gpu, student.shapes, student.gradients);
       return { gradients, loss: (await gpu.read(student.lossSum))[0] };
     };
     const plain = await gradientsOf({});
@@ -93,7 +93,7 @@ testOnEachDevice("a student that is its teacher learns nothing from it", async (
     for (const [model, lossMask] of [[taught, batch.lossMask], [alone, others]] as const) {
       model.zeroGradients();
       model.accumulate({ ...batch, lossMask }, 0.25);
-      gradients.push(await readParameterLike(gpu, STUDENT, model.gradients));
+      gradients.push(await readParameterLike(gpu, model.shapes, model.gradients));
     }
     const [actual, expected] = gradients;
     for (const [name, values] of expected) {

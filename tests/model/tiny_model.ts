@@ -52,8 +52,9 @@ export function tinyBatch(config: ModelConfig, batchSize: number, seed = 2) {
   const T = config.sequenceLength;
   const length = batchSize * T;
   const random = new RandomStream(seed, "tiny batch");
-  const tokens = Uint16Array.from({ length }, () => random.below(modelShapes(config).vocabSize));
-  const targets = Uint16Array.from({ length }, () => random.below(modelShapes(config).vocabSize));
+  const { vocabSize } = modelShapes(config);
+  const tokens = Uint16Array.from({ length }, () => random.below(vocabSize));
+  const targets = Uint16Array.from({ length }, () => random.below(vocabSize));
   const lossMask = new Uint8Array(length);
   const segmentStart = new Uint16Array(length);
   for (let b = 0; b < batchSize; b++) {
@@ -151,7 +152,7 @@ function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
 /** Gradients by name, that of the address embeddings, if there are any, in the places of its rows. */
 export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
   const { gpu } = model.registry;
-  const gradients = await readParameterLike(gpu, model.config, model.gradients);
+  const gradients = await readParameterLike(gpu, model.shapes, model.gradients);
   if (!model.slotRows) return gradients;
   const [{ buffer, length }] = await gpu.read(model.slotRows);
   const slots = new Uint32Array(buffer, 0, length);

@@ -137,7 +137,10 @@ testOnEachDevice(
     assertSameBits(await training.evaluateLosses(batch), await inference.evaluateLosses(batch), "losses");
     assertEquals(inference.gradients.size, 0);
     const [full, less] = [training, inference].map((model) => {
-      const { parametersBytes, gradientsBytes, activationsBytes } = planModelMemory(config, model.extent);
+      const { parametersBytes, gradientsBytes, activationsBytes } = planModelMemory(
+        model.shapes,
+        model.extent,
+      );
       return parametersBytes + gradientsBytes + activationsBytes;
     });
     assert(less < full / 2, `${less} of ${full} bytes`);
@@ -234,8 +237,8 @@ testOnEachDevice("Transformer of f16 is near the float64 model", async ({ regist
 Deno.test("planModelMemory() of f16 has smaller activations, and copies of the weights", () => {
   for (const checkpointActivations of [false, true]) {
     const extent = { batchSize: 8, sequenceLength: 12, training: true, checkpointActivations };
-    const full = planModelMemory(TINY, extent);
-    const half = planModelMemory(TINY, { ...extent, dtype: "f16" });
+    const full = planModelMemory(modelShapes(TINY), extent);
+    const half = planModelMemory(modelShapes(TINY), { ...extent, dtype: "f16" });
     assert(half.activationsBytes < 0.75 * full.activationsBytes, `${half.activationsBytes} bytes`);
     assertEquals(half.gradientsBytes, full.gradientsBytes);
     assert(half.parametersBytes > full.parametersBytes && half.parametersBytes < 1.5 * full.parametersBytes);
@@ -274,7 +277,7 @@ async function gradientsOf(
   const model = await Transformer.create(registry, config, { batchSize: 2, training: true, ...weights });
   model.load(toFloat32(tinyWeights(config)));
   model.accumulate(batch, 0.25);
-  const gradients = await readParameterLike(registry.gpu, config, model.gradients);
+  const gradients = await readParameterLike(registry.gpu, model.shapes, model.gradients);
   return gradients.set("lossSum", (await registry.gpu.read(model.lossSum))[0]);
 }
 

@@ -10,6 +10,7 @@ import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 import { largestTensorBytes } from "../../lib/model/allocation.ts";
 import { buildDecoder, type DecoderMemory, decoderSizeBytes } from "../../lib/model/decoder_buffers.ts";
+import { modelShapes } from "../../lib/model/model_config.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
@@ -94,7 +95,9 @@ Deno.test("prompts and rows are as many as fit the memory, and each tensor a buf
   const free: DecoderMemory = { limitBytes: Infinity, bufferBytes: Infinity };
   for (const extentOf of [promptExtent, continuationExtent]) {
     const largest = (memory: DecoderMemory) =>
-      largestTensorBytes((make) => buildDecoder(TINY_CONFIG, extentOf(TINY_CONFIG, memory), make));
+      largestTensorBytes((make) =>
+        buildDecoder(modelShapes(TINY_CONFIG), extentOf(TINY_CONFIG, memory), make)
+      );
     const unboundBytes = largest(free);
     for (const part of [1, 2, 5]) {
       const bufferBytes = Math.floor(unboundBytes / part);

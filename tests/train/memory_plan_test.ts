@@ -5,7 +5,8 @@ import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { paddingBatch } from "../../lib/data/loader/batch.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
-import { loadConfig, teacherExtent, trainingExtent } from "../../lib/train/run_config.ts";
+import { modelShapes } from "../../lib/model/model_config.ts";
+import { loadConfig, planRun } from "../../lib/train/run_config.ts";
 import {
   checkHostMemory,
   checkMemory,
@@ -36,38 +37,39 @@ Deno.test("planMemory() counts every byte that model and optimizer allocate", as
     const options = { batchSize, training: true, checkpointActivations, dtype };
     const model = await Transformer.create(registry, config.model, options);
     Optimizer.create(registry, model, config.optim, { totalSteps: 10 });
-    assertEquals(gpu.allocatedBytes, planMemory(config).totalBytes, change);
+    assertEquals(gpu.allocatedBytes, planMemory(planRun(config)).totalBytes, change);
   }
 });
 
 Deno.test("planMemory() counts every byte of a teacher and its forward pass", async () => {
   const config = loadConfig(SMALL_RUN, [...SMALL, "model.sequenceLength=64"]);
-  const ofTeacher = { ...config.model, width: 192, headDim: 64 as const, sequenceLength: 128 };
+  const run = planRun(config);
+  const ofTeacher = modelShapes({ ...config.model, width: 192, headDim: 64 as const, sequenceLength: 128 });
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
-  const teacher = await Transformer.create(registry, ofTeacher, teacherExtent(config));
+  const teacher = await Transformer.create(registry, ofTeacher.config, run.teacherExtent);
   const alone = gpu.allocatedBytes;
-  const plan = planMemory(config, ofTeacher);
+  const plan = planMemory(run, ofTeacher);
   assertEquals(alone, plan.teacherBytes);
-  await Transformer.create(registry, config.model, trainingExtent(config), teacher.asTeacher(0.5));
+  await Transformer.create(registry, config.model, run.extent, teacher.asTeacher(0.5));
   // All models of a GPU share one vec4 that nobody reads.
   assertEquals(gpu.allocatedBytes, plan.totalBytes - plan.optimizerBytes - 16);
-  assertEquals(plan.totalBytes - plan.teacherBytes, planMemory(config).totalBytes);
+  assertEquals(plan.totalBytes - plan.teacherBytes, planMemory(run).totalBytes);
   const message = describeMemoryPlan(plan);
   assertStringIncludes(message, `teacher ${(plan.teacherBytes / 2 ** 30).toFixed(2)} GiB`);
-  const availableBytes = planMemory(config).totalBytes + planHostMemory(config).totalBytes;
+  const availableBytes = planMemory(run).totalBytes + planHostMemory(run).totalBytes;
   const software = { isSoftware: true, bufferLimitBytes: Infinity };
-  checkMemory(config, software, { availableBytes });
-  assertThrows(() => checkMemory(config, software, { availableBytes, teacher: ofTeacher }), ConfigError);
+  checkMemory(run, software, { availableBytes });
+  assertThrows(() => checkMemory(run, software, { availableBytes, teacher: ofTeacher }), ConfigError);
 });
 
 Deno.test("planMemory() of 680m has its 680 M parameters, gradients and states", () => {
   const config = loadConfig("680m");
-  const plan = planMemory(config);
+  const plan = planMemory(planRun(config));
   assert(Math.abs(plan.parametersBytes / 4 - 680e6) < 1e6, `${plan.parametersBytes} bytes`);
   assertEquals(plan.gradientsBytes, plan.parametersBytes);
   assert(plan.optimizerBytes > plan.parametersBytes, "one momentum for each parameter, and more");
-  const less = planMemory({ ...config, train: { ...config.train, checkpointActivations: true } });
+  const less = planMemory(planRun({ ...config, train: { ...config.train, checkpointActivations: true } }));
   assert(
     less.activationsBytes < plan.activationsBytes / 4,
     `${less.activationsBytes} of ${plan.activationsBytes}`,
@@ -78,7 +80,7 @@ Deno.test("planMemory() of 680m has its 680 M parameters, gradients and states",
 Deno.test("planMemory() in f16 has about half the activations, and half the parameters again as copies", () => {
   for (const preset of ["95m", "680m"]) {
     const [full, half] = ["f32", "f16"].map((dtype) =>
-      planMemory(loadConfig(preset, [`train.dtype=${dtype}`]))
+      planMemory(planRun(loadConfig(preset, [`train.dtype=${dtype}`])))
     );
     assert(half.activationsBytes < 0.6 * full.activationsBytes, `${half.activationsBytes} bytes`);
     assertAlmostEquals(half.parametersBytes / full.parametersBytes, 1.5, 0.01);
@@ -92,27 +94,32 @@ Deno.test("checkMemory() refuses what a software adapter has no memory for, and 
     ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=65536`),
   );
   const eightGib = 8 * 2 ** 30;
-  checkMemory(config, { isSoftware: false, bufferLimitBytes: Infinity }, { availableBytes: eightGib });
+  checkMemory(planRun(config), { isSoftware: false, bufferLimitBytes: Infinity }, {
+    availableBytes: eightGib,
+  });
   const software = { isSoftware: true, bufferLimitBytes: Infinity };
   const { message, keyPath } = assertThrows(
-    () => checkMemory(config, software, { availableBytes: eightGib }),
+    () => checkMemory(planRun(config), software, { availableBytes: eightGib }),
     ConfigError,
   );
   const fitting = Number(/set train.microBatchSize to (\d+) or less/.exec(message)?.[1]);
   assert(fitting > 0 && fitting < 65536, message);
   assertEquals(keyPath, "train.microBatchSize");
-  checkMemory({ ...config, train: { ...config.train, microBatchSize: fitting } }, software, {
+  checkMemory(planRun({ ...config, train: { ...config.train, microBatchSize: fitting } }), software, {
     availableBytes: eightGib,
   });
-  assertThrows(() => checkMemory(config, software), ConfigError, "are free on this machine");
-  checkMemory(loadConfig(SMALL_RUN), software);
+  assertThrows(() => checkMemory(planRun(config), software), ConfigError, "are free on this machine");
+  checkMemory(planRun(loadConfig(SMALL_RUN)), software);
 });
 
 Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the model and of the optimizer", () => {
   const refused = (settings: string[], bufferLimitBytes: number) =>
     assertThrows(
       () =>
-        checkMemory(loadConfig(SMALL_RUN, [...SMALL, ...settings]), { isSoftware: false, bufferLimitBytes }),
+        checkMemory(planRun(loadConfig(SMALL_RUN, [...SMALL, ...settings])), {
+          isSoftware: false,
+          bufferLimitBytes,
+        }),
       ConfigError,
       "the largest tensor takes",
     );
@@ -120,25 +127,28 @@ Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the mod
   const hiddenBytes = 2 * 512 * 512 * 4;
   const oneBlock = [ADAMW_MATRICES, "model.numLayers=1", "model.sequenceLength=512"];
   const config = loadConfig(SMALL_RUN, [...SMALL, ...oneBlock]);
-  checkMemory(config, { isSoftware: false, bufferLimitBytes: hiddenBytes });
+  checkMemory(planRun(config), { isSoftware: false, bufferLimitBytes: hiddenBytes });
   assertStringIncludes(refused(oneBlock, hiddenBytes - 1).message, "set train.microBatchSize to 1 or less");
   // The twelve matrices of 128 x 128 of three layers share a buffer with the six of 512 x 128 and 128 x 512, the
   // embedding and the head.
   const short = "model.sequenceLength=16";
   const sharedBytes = (12 * 128 * 128 + 6 * 512 * 128 + (267 + 272) * 128) * 4;
   assertEquals(refused([short], sharedBytes - 1).keyPath, "model");
-  checkMemory(loadConfig(SMALL_RUN, [...SMALL, short]), { isSoftware: false, bufferLimitBytes: sharedBytes });
+  checkMemory(planRun(loadConfig(SMALL_RUN, [...SMALL, short])), {
+    isSoftware: false,
+    bufferLimitBytes: sharedBytes,
+  });
 });
 
 Deno.test("checkHostMemory() refuses batches and models that the processor has no memory for", () => {
   const config = loadConfig(SMALL_RUN, ["batchSize", "evalSequences"].map((key) => `train.${key}=65536`));
-  const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(config);
+  const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(planRun(config));
   const { sequenceLength } = config.model;
   assertEquals(batchesBytes, 3 * 65_536 * sequenceLength * 7);
-  checkHostMemory(config, totalBytes);
-  const ofBatches = assertThrows(() => checkHostMemory(config, totalBytes - 1), ConfigError);
+  checkHostMemory(planRun(config), totalBytes);
+  const ofBatches = assertThrows(() => checkHostMemory(planRun(config), totalBytes - 1), ConfigError);
   assertEquals(ofBatches.keyPath, "train.batchSize");
-  const ofModel = assertThrows(() => checkHostMemory(config, checkpointBytes - 1), ConfigError);
+  const ofModel = assertThrows(() => checkHostMemory(planRun(config), checkpointBytes - 1), ConfigError);
   assertEquals(ofModel.keyPath, "model");
 });
 
@@ -153,7 +163,7 @@ Deno.test("planHostMemory() counts the bytes of batches and of the tensors that 
   const optimizer = Optimizer.create(model.registry, model, config.optim, { totalSteps: 10 });
   const saved = [...(await model.weights()).values(), ...(await optimizer.readState()).values()];
   assertEquals(
-    planHostMemory(config).checkpointBytes,
+    planHostMemory(planRun(config)).checkpointBytes,
     saved.reduce((sum, { byteLength }) => sum + byteLength, 0),
   );
   const { tokens, targets, lossMask, segmentStart } = paddingBatch(2, config.model.sequenceLength);
@@ -161,5 +171,5 @@ Deno.test("planHostMemory() counts the bytes of batches and of the tensors that 
     (sum, each) => sum + each.byteLength,
     0,
   );
-  assertEquals(planHostMemory(config).batchesBytes, 3 * batchBytes);
+  assertEquals(planHostMemory(planRun(config)).batchesBytes, 3 * batchBytes);
 });

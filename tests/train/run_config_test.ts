@@ -2,12 +2,12 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { ConfigError, FormatError, UsageError, UserError } from "../../lib/base/errors.ts";
 import {
-  deriveConfig,
-  describeConfig,
+  describePlan,
   differences,
   flattenConfig,
   loadConfig,
   parseRunConfig,
+  planRun,
   PRESETS,
   withTotalTokens,
 } from "../../lib/train/run_config.ts";
@@ -18,7 +18,7 @@ Deno.test("loadConfig() takes every preset", () => {
   for (const name of PRESETS.keys()) {
     const config = loadConfig(name);
     assertEquals(parseRunConfig(JSON.parse(JSON.stringify(config))), config);
-    assertEquals(describeConfig(config).length, 2);
+    assertEquals(describePlan(planRun(config)).length, 2);
   }
 });
 
@@ -276,9 +276,9 @@ Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
   assertEquals(loadConfig(path, ["train.steps=3"]), loadConfig("demo", ["train.steps=3"]));
 });
 
-Deno.test("deriveConfig() and withTotalTokens() count positions", () => {
+Deno.test("planRun() and withTotalTokens() count positions", () => {
   const config = loadConfig("demo", ["train.batchSize=32", "train.microBatchSize=8", "train.steps=10"]);
-  const derived = deriveConfig(config);
+  const derived = planRun(config);
   assertEquals(derived.microBatchesPerStep, 4);
   assertEquals(derived.tokensPerStep, 32 * 256);
   assertEquals(derived.totalTokens, 10 * 32 * 256);

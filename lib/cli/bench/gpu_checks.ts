@@ -121,7 +121,7 @@ async function checkModel(registry: KernelRegistry, dtype: DType): Promise<Check
   model.load(weights);
   model.zeroGradients();
   model.accumulate(batch, 1 / tokens.length);
-  const gradients = await readParameterLike(registry.gpu, config, model.gradients);
+  const gradients = await readParameterLike(registry.gpu, model.shapes, model.gradients);
   const [[lossScale]] = model.lossScale ? await registry.gpu.read(model.lossScale) : [[1]];
   gradients.forEach((gradient) => gradient.forEach((g, i) => gradient[i] = g / lossScale));
   const squares = gradients.values().reduce((sum, each) => each.reduce((all, g) => all + g * g, sum), 0);

@@ -14,7 +14,7 @@ import { type ProfileRow, Program } from "../../tensor/program.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
 import { planMemory } from "../../train/memory_plan.ts";
-import { deriveConfig, loadConfig, type RunConfig } from "../../train/run_config.ts";
+import { loadConfig, planRun, type RunConfig } from "../../train/run_config.ts";
 import { claimedAddresses, denseBatch, timeSteps, timingWeights } from "../../train/step_timing.ts";
 import { checkKernels, type CheckRow } from "./gpu_checks.ts";
 import {
@@ -337,7 +337,8 @@ async function timeTraining(
   seconds: number,
   gpu: GpuOptions,
 ): Promise<{ row: TrainingRow; profile: ProfileRow[] }> {
-  const { startS, stepsS, profile } = await timeSteps(config, { seconds, profile: true, gpu });
+  const plan = planRun(config);
+  const { startS, stepsS, profile } = await timeSteps(plan, { seconds, profile: true, gpu });
   const stepS = medianOf(stepsS) ?? NaN;
   const flops = profile.reduce((sum, row) => sum + row.flops, 0);
   const row = {
@@ -345,9 +346,9 @@ async function timeTraining(
     steps: stepsS.length,
     startS,
     stepS,
-    tokensPerS: deriveConfig(config).tokensPerStep / stepS,
+    tokensPerS: plan.tokensPerStep / stepS,
     gigaflopsPerS: flops / stepS / 1e9,
-    plannedMemoryBytes: planMemory(config).totalBytes,
+    plannedMemoryBytes: planMemory(plan).totalBytes,
   };
   return { row, profile };
 }

@@ -8,7 +8,7 @@ import type { TrainingData } from "../../data/addresses/known_addresses.ts";
 import { AddressNames } from "../../data/addresses/address_names.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { presentTensors } from "../../model/checkpoint_format.ts";
-import { parseModelConfig } from "../../model/model_config.ts";
+import { modelShapes, parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
 import { parseSite, type Site, SITE_FILE, type WeightFile } from "../api/site_file.ts";
 import { WeightCache } from "./weight_cache.ts";
@@ -248,7 +248,7 @@ async function requireAdapter(): Promise<GPUAdapter> {
 
 /** @throws {UserError} If a tensor of the model is larger than the GPU's largest buffer. */
 function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void {
-  const model = parseModelConfig(config.model);
+  const model = modelShapes(parseModelConfig(config.model));
   const largestBytes = largestTensorBytes((make) => parameterTensors(model, make));
   const limitBytes = bufferLimitBytes(adapter);
   if (largestBytes <= limitBytes) return;

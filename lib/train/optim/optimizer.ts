@@ -14,7 +14,7 @@ import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
 import { type ProfileRow, Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { byBuffer, spanOf, type Tensor, tensorLength } from "../../tensor/tensor.ts";
-import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
+import type { ModelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
 import { readParameterLike } from "../../model/parameters.ts";
 import type { Transformer } from "../../model/transformer.ts";
@@ -34,7 +34,7 @@ export class Optimizer {
   /** The state between steps: checkpoint name -> tensor. */
   readonly state = new Map<string, Tensor>();
   readonly #gpu: Gpu;
-  readonly #modelConfig: ModelConfig;
+  readonly #shapes: ModelShapes;
   readonly #rules: UpdateRule[] = [];
   readonly #program: Program;
   readonly #sumOfSquares: Tensor;
@@ -47,7 +47,7 @@ export class Optimizer {
     public totalSteps: number,
   ) {
     this.#gpu = registry.gpu;
-    this.#modelConfig = model.config;
+    this.#shapes = model.shapes;
     const clip = this.#gpu.tensor("clip factor", [2]);
     this.gradNorm = elementOf(clip, CLIP.norm);
     const { lossScale } = model;
@@ -119,7 +119,7 @@ export class Optimizer {
 
   /** Checkpoint name -> shape of every entry of the state, without the head's padding rows. */
   get stateShapes(): Map<string, number[]> {
-    const head = modelShapes(this.#modelConfig).parameters.get("lm_head.weight");
+    const head = this.#shapes.parameters.get("lm_head.weight");
     return new Map([...this.state].map(([name, tensor]) => {
       return [name, head && name.startsWith("lm_head.weight.") ? head : [...tensor.shape]];
     }));
@@ -127,7 +127,7 @@ export class Optimizer {
 
   /** Reads the whole state, in the shapes of the checkpoint. */
   async readState(): Promise<Map<string, Float32Array>> {
-    return await readParameterLike(this.#gpu, this.#modelConfig, this.state);
+    return await readParameterLike(this.#gpu, this.#shapes, this.state);
   }
 
   /**
@@ -163,7 +163,7 @@ export class Optimizer {
   }
 
   #scaledFactor(stepIndex: number): number {
-    return this.learningRateFactor(stepIndex) * widthFactor(this.#modelConfig.width);
+    return this.learningRateFactor(stepIndex) * widthFactor(this.#shapes.config.width);
   }
 }
 

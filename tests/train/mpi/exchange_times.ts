@@ -16,7 +16,7 @@ import { Communicator } from "../../../lib/train/mpi/communicator.ts";
 import { CompressedSum } from "../../../lib/train/mpi/compressed_sum.ts";
 import { launchOf } from "../../../lib/train/mpi/launch.ts";
 import { claimedAddresses, denseBatch } from "../../../lib/train/step_timing.ts";
-import { loadConfig, trainingExtent } from "../../../lib/train/run_config.ts";
+import { loadConfig, planRun } from "../../../lib/train/run_config.ts";
 import { GradientExchange } from "../../../lib/train/step_work.ts";
 
 /** Between a GPU and the host, as little as PCI Express 4.0 x16 gives in practice. */
@@ -34,7 +34,7 @@ const ranks = Communicator.open(launch);
 const config = loadConfig(values.config, values.set);
 using gpu = await Gpu.open();
 const registry = new KernelRegistry(gpu);
-const extent = { ...trainingExtent(config), sequencesPerStep: config.train.microBatchSize * ranks.size };
+const extent = { ...planRun(config).extent, sequencesPerStep: config.train.microBatchSize * ranks.size };
 const model = await Transformer.create(registry, config.model, extent);
 const weights = initialParameters(config.model, 0);
 const addresses = claimedAddresses(config.model, weights);
