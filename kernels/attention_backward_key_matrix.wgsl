@@ -7,6 +7,7 @@
 // Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; 2^14 p (at most 2^14, up to rounding) and
 //   2^4 ds are rounded to f16, the latter not finite beyond its range; queries ascending, no atomics.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+// #include attention_gradients_matrix.wgsl
 struct Params { sequence_length: u32, num_heads: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4u>;

@@ -7,6 +7,7 @@
 // Grid: x = ceil(T * D / 1024) key tiles, y = H, z = B; one subgroup a tile; key n of lane l is 8 n + l of the tile.
 // Numerics: f32, exponentials of base 2, queries ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+// #include attention_slots_subgroup8.wgsl
 struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
 
 override KEYS: u32 = 32u / SLICES;
@@ -21,8 +22,6 @@ override KEYS: u32 = 32u / SLICES;
 @group(0) @binding(7) var<storage, read_write> dk: array<vec4f>;
 @group(0) @binding(8) var<storage, read_write> dv: array<vec4f>;
 @group(0) @binding(9) var<uniform> params: Params;
-
-const LOG2_E = 1.4426950408889634f;
 
 fn load_query(slice: u32, at: u32, query: ptr<function, Row>, d_query: ptr<function, Row>) {
   if (slice >= SLICES) { return; }

@@ -7,6 +7,7 @@
 // Grid: x = ceil(T * D / 4096) key tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, queries ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+// #include attention_tiles_tiled.wgsl
 struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -52,19 +53,8 @@ fn d_scores(p: mat4x4f, products: mat4x4f, row_delta: vec4f) -> mat4x4f {
     p[2] * (products[2] - row_delta.z), p[3] * (products[3] - row_delta.w));
 }
 
-fn store_dk(at: u32, stride: u32, sums: mat4x4f, row: u32) {
-  let parts = sums * inverseSqrt(f32(HEAD_DIM));
-  if (row < params.sequence_length) { dk[at] = parts[0]; }
-  if (row + 1u < params.sequence_length) { dk[at + stride] = parts[1]; }
-  if (row + 2u < params.sequence_length) { dk[at + 2u * stride] = parts[2]; }
-  if (row + 3u < params.sequence_length) { dk[at + 3u * stride] = parts[3]; }
-}
-
-fn store_dv(at: u32, stride: u32, sums: mat4x4f, row: u32) {
-  if (row < params.sequence_length) { dv[at] = sums[0]; }
-  if (row + 1u < params.sequence_length) { dv[at + stride] = sums[1]; }
-  if (row + 2u < params.sequence_length) { dv[at + 2u * stride] = sums[2]; }
-  if (row + 3u < params.sequence_length) { dv[at + 3u * stride] = sums[3]; }
+fn store(which: u32, at: u32, x: vec4f) {
+  if (which == 0u) { dk[at] = x; } else { dv[at] = x; }
 }
 
 @compute @workgroup_size(64)
@@ -120,7 +110,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   for (var i = 0u; i < times(4u); i++) {
     let block_row = row + i / 2u * 4u;
     let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
-    store_dk(at, head.stride, block_of_sums(d_key, i), block_row);
-    store_dv(at, head.stride, block_of_sums(d_value, i), block_row);
+    store_rows(0u, at, head.stride, block_of_sums(d_key, i) * inverseSqrt(f32(HEAD_DIM)), block_row);
+    store_rows(1u, at, head.stride, block_of_sums(d_value, i), block_row);
   }
 }

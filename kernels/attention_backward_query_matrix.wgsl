@@ -8,6 +8,7 @@
 // Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; 2^4 ds is rounded to f16, not finite
 //   beyond its range; keys ascending, no atomics.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+// #include attention_gradients_matrix.wgsl
 struct Params { sequence_length: u32, num_heads: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4u>;

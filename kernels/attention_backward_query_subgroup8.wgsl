@@ -8,6 +8,7 @@
 // Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l of the tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+// #include attention_slots_subgroup8.wgsl
 struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
 
 override QUERIES: u32 = 32u / SLICES;
@@ -22,8 +23,6 @@ override QUERIES: u32 = 32u / SLICES;
 @group(0) @binding(7) var<storage, read_write> delta: array<f32>;
 @group(0) @binding(8) var<storage, read_write> dq: array<vec4f>;
 @group(0) @binding(9) var<uniform> params: Params;
-
-const LOG2_E = 1.4426950408889634f;
 
 fn load_key(slice: u32, at: u32, key: ptr<function, Row>, value: ptr<function, Row>) {
   if (slice >= SLICES) { return; }

@@ -8,6 +8,7 @@
 // Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+// #include attention_tiles_tiled.wgsl
 struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -74,13 +75,7 @@ fn dots(x: mat4x4f, y: mat4x4f) -> vec4f {
   return vec4f(dot(x[0], y[0]), dot(x[1], y[1]), dot(x[2], y[2]), dot(x[3], y[3]));
 }
 
-fn store_dq(at: u32, stride: u32, sums: mat4x4f, row: u32) {
-  let parts = sums * inverseSqrt(f32(HEAD_DIM));
-  if (row < params.sequence_length) { dq[at] = parts[0]; }
-  if (row + 1u < params.sequence_length) { dq[at + stride] = parts[1]; }
-  if (row + 2u < params.sequence_length) { dq[at + 2u * stride] = parts[2]; }
-  if (row + 3u < params.sequence_length) { dq[at + 3u * stride] = parts[3]; }
-}
+fn store(which: u32, at: u32, x: vec4f) { dq[at] = x; }
 
 fn store_delta(at: u32, value: vec4f, row: u32) {
   if (row < params.sequence_length) { delta[at] = value.x; }
@@ -132,7 +127,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   for (var i = 0u; i < times(4u); i++) {
     let block_row = row + i / 2u * 4u;
     let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
-    store_dq(at, head.stride, block_of_sums(sums, i), block_row);
+    store_rows(0u, at, head.stride, block_of_sums(sums, i) * inverseSqrt(f32(HEAD_DIM)), block_row);
   }
   if (tx > 0u) { return; }
   let delta_at = (row0 + row) * params.num_heads + group.y;

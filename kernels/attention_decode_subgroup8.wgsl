@@ -11,6 +11,8 @@
 // Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and each row sees at least one of its keys; S >= num_steps.
+// #include attention_slots_subgroup8.wgsl
+// #include attention_softmax_subgroup8.wgsl
 struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slot_parts: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;

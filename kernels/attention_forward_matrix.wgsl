@@ -9,6 +9,7 @@
 // stay in registers except in the few tiles where a reference changes. Weights are at most 2^7, so that those of 2^-21 of
 // the largest are normal f16. A segment's bits depend on where it lies in a sequence.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535.
+// #include attention_tiles_matrix.wgsl
 struct Params { sequence_length: u32, num_heads: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4u>;

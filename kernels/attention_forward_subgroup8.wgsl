@@ -9,6 +9,8 @@
 //   of the tile.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
+// #include attention_slots_subgroup8.wgsl
+// #include attention_softmax_subgroup8.wgsl
 struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
 
 override QUERIES: u32 = 32u / SLICES;

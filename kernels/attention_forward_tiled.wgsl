@@ -6,6 +6,7 @@
 // Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, keys ascending (so are the weights' sums), running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
+// #include attention_tiles_tiled.wgsl
 struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -62,14 +63,7 @@ fn scaled(block: mat4x4f, x: vec4f) -> mat4x4f {
   return mat4x4f(block[0] * x.x, block[1] * x.y, block[2] * x.z, block[3] * x.w);
 }
 
-// Four rows, from `row` on, of which those before the sequence's end are stored.
-fn store_out(at: u32, stride: u32, weighted: mat4x4f, sum: vec4f, row: u32) {
-  let parts = scaled(weighted, 1f / sum);
-  if (row < params.sequence_length) { out[at] = parts[0]; }
-  if (row + 1u < params.sequence_length) { out[at + stride] = parts[1]; }
-  if (row + 2u < params.sequence_length) { out[at + 2u * stride] = parts[2]; }
-  if (row + 3u < params.sequence_length) { out[at + 3u * stride] = parts[3]; }
-}
+fn store(which: u32, at: u32, x: vec4f) { out[at] = x; }
 
 fn store_log_sum(at: u32, value: vec4f, row: u32) {
   if (row < params.sequence_length) { log_sum_exp[at] = value.x; }
@@ -145,7 +139,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   for (var i = 0u; i < times(4u); i++) {
     let block_row = row + i / 2u * 4u;
     let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
-    store_out(at, head.stride, block_of_sums(weighted, i), select(sum.low, sum.high, i >= 2u), block_row);
+    let parts = scaled(block_of_sums(weighted, i), 1f / select(sum.low, sum.high, i >= 2u));
+    store_rows(0u, at, head.stride, parts, block_row);
   }
   if (tx > 0u) { return; }
   let sum_at = (row0 + row) * params.num_heads + group.y;

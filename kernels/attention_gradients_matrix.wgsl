@@ -1,5 +1,6 @@
-// The shared part of attention's backward kernels for matrix units; attention_tiles_matrix.wgsl follows. Scores and products
+// The shared part of attention's backward kernels for matrix units. Scores and products
 // of gradients lie in the two halves of a strip, for two matrices of the tile's rows at a time.
+// #include attention_tiles_matrix.wgsl
 
 // Gradients of scores are stored as f16 times 2 to this power. Otherwise small ones would be below its normal range; a
 // larger power would leave less range to the loss scale.

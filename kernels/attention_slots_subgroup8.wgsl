@@ -1,4 +1,4 @@
-// The shared part of the attention kernels for subgroups of 8 lanes; lib/tensor/kernels.ts appends it to each of them.
+// The shared part of the attention kernels for subgroups of 8 lanes.
 // A lane owns whole rows (queries, or keys) in 4 slots of 32 dims: slot i is slice i % SLICES of row i / SLICES, so it
 // owns 4, 2 or 1 rows of D = 32, 64 or 128. The other side is loaded row by row, 4 dims of each slice per lane, and
 // distributed by subgroupBroadcast, about as cheap on lavapipe as one vector fma, while a load costs 40. Everything is
@@ -8,6 +8,7 @@
 // Limits: D is 32, 64 or 128.
 override HEAD_DIM: u32 = 32u;
 override SLICES: u32 = HEAD_DIM / 32u;
+const LOG2_E = 1.4426950408889634f;
 
 // Four slots of 32 dims: vec4 d of slot i at 8 i + d.
 struct Slots { part: array<vec4f, 32> }

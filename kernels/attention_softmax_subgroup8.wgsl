@@ -1,9 +1,7 @@
 // The shared part of the forward attention kernels for subgroups of 8 lanes, besides attention_slots_subgroup8.wgsl:
-// loads of rows of the bindings k and v, and the running softmax of a lane's rows; lib/tensor/kernels.ts appends it to
-// each of them.
+// loads of rows of the bindings k and v, and the running softmax of a lane's rows.
 // Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.
 // Limits: D is 32, 64 or 128.
-const LOG2_E = 1.4426950408889634f;
 // Below every score, and finite, so that the difference of two is not NaN.
 const MASKED = -1e30f;
 

@@ -1,10 +1,10 @@
-// The shared part of the attention kernels for any adapter, except for attention_decode_tiled; products_tiled.wgsl
-// follows. A workgroup of 64 threads owns 4096 / D rows, queries or keys, and processes the other side in tiles of 4
+// The shared part of the attention kernels for any adapter, except for attention_decode_tiled. A workgroup of 64 threads owns 4096 / D rows, queries or keys, and processes the other side in tiles of 4
 // OTHER_PARTS rows. A part is four rows or four dims. Thread (tx, ty) computes the scores of the own rows 8 ty .. 8 ty + 7
 // by the tile's parts tx (forward also tx + OTHER_PARTS / 2), and of the own rows' sums the dims of parts tx and tx + D / 8.
-// A kernel defines OTHER_PARTS, segment_start, and own_rows(which, at) and other_rows(which, at): the vec4 at each of four
-// places of the two matrices of pair `which`, one a column.
+// A kernel defines OTHER_PARTS, segment_start; own_rows(which, at) and other_rows(which, at): the vec4 at each of four
+// places of the two matrices of pair `which`, one a column; and store(which, at, x), which stores to vec4 `at` of a result.
 // Limits: D is 32, 64 or 128; 16 KiB of workgroup memory.
+// #include products_tiled.wgsl
 override HEAD_DIM: u32 = 32u;
 override HEAD_PARTS: u32 = HEAD_DIM / 4u;
 override THREADS_X: u32 = HEAD_DIM / 8u;
@@ -40,6 +40,14 @@ fn four_rows(head: Head, row: u32) -> vec4u {
 
 fn starts_of(rows: vec4u) -> vec4u {
   return vec4u(segment_start[rows.x], segment_start[rows.y], segment_start[rows.z], segment_start[rows.w]);
+}
+
+// Stores a vec4 of each of four rows, from `row` on, that are before the sequence's end.
+fn store_rows(which: u32, at: u32, stride: u32, x: mat4x4f, row: u32) {
+  if (row < params.sequence_length) { store(which, at, x[0]); }
+  if (row + 1u < params.sequence_length) { store(which, at + stride, x[1]); }
+  if (row + 2u < params.sequence_length) { store(which, at + 2u * stride, x[2]); }
+  if (row + 3u < params.sequence_length) { store(which, at + 3u * stride, x[3]); }
 }
 
 // Where parts of the steps are: those of the own rows, then of the tile's.

@@ -12,7 +12,7 @@
 //   their four products are added and divided by the scales, so 20 bits of an operand count instead of 11. In a batch,
 //   matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products
 //   of `terms` matrices of a and of b: step k is one of term k / params.k.
-// Epilogues: see gemm_epilogue.wgsl, which precedes this text.
+// Epilogues: see gemm_epilogue.wgsl.
 // Grid: x = ceil(n / TILE), y = ceil(m / TILE), z = splits of the matrices of the batch, where split s of matrix i is
 //   z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; 8 LANES threads.
 // Numerics: products of f16 are exact in f32; sums in f32, k ascending by matrices, within one as the hardware does.
@@ -22,6 +22,7 @@
 //   of 8 long; m == n if symmetric.
 // No matrix is indexed by a variable, and steps are written out: with loops over arrays of matrices an H100 makes an
 // eighth of the speed, with two stages of workgroup memory half (lib/tensor/RESULTS.md).
+// #include gemm_epilogue.wgsl
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32,
   split_k: u32, symmetric: u32, first_factors: u32, terms: u32, scale_a: f32, scale_b: f32 }
 

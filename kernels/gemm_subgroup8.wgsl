@@ -7,7 +7,7 @@
 //   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
 //   (m, n) write, of ACTIVATE_KEEP. In a batch, matrix z of each starts z times its stride (in vec4) after the first.
 //   With several terms, C is the sum of the products of `terms` matrices of a and of b.
-// Epilogues: see gemm_epilogue.wgsl, which precedes this text.
+// Epilogues: see gemm_epilogue.wgsl.
 // Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes
 //   a tile, lane l owns the columns 4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose
 //   column j is row 4 i + j.
@@ -16,6 +16,7 @@
 //   slower.) If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above
 //   are skipped.
 // Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; m == n if symmetric.
+// #include gemm_epilogue.wgsl
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, symmetric: u32,
   first_factors: u32, terms: u32 }
 

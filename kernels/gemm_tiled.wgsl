@@ -1,12 +1,12 @@
 // C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not; for any adapter.
 // One tile of C per workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of
-// C. Source: see products_tiled.wgsl, which follows.
+// C. Source: see products_tiled.wgsl.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
 //   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
 //   (m, n) write, of ACTIVATE_KEEP. In a batch, matrix z of each starts z times its stride (in vec4) after the first.
 //   With several terms, C is the sum of the products of `terms` matrices of a and of b: step k is one of term
 //   k / params.k.
-// Epilogues: see gemm_epilogue.wgsl, which precedes this text.
+// Epilogues: see gemm_epilogue.wgsl.
 // Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where
 //   split s of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c;
 //   (TILE / 8)^2 threads; thread (tx, ty) owns the rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and
@@ -17,6 +17,8 @@
 //   skipped.
 // Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if
 //   TRANSPOSE_A; not both transposed; TILE is 64 or 128; m == n if symmetric.
+// #include gemm_epilogue.wgsl
+// #include products_tiled.wgsl
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32,
   split_k: u32, symmetric: u32, first_factors: u32, terms: u32, one: u32 }
 

@@ -5,34 +5,10 @@
  *
  * @module
  */
-import lanes_subgroup from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
-import lanes_workgroup from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
-import matrix_types from "../../kernels/matrix_types.wgsl" with { type: "text" };
-import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
-import gemm_epilogue from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
+import { ensure, KernelError } from "../base/errors.ts";
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
 import adamw_rows from "../../kernels/adamw_rows.wgsl" with { type: "text" };
 import add_rows from "../../kernels/add_rows.wgsl" with { type: "text" };
-import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
-import copy from "../../kernels/copy.wgsl" with { type: "text" };
-import embedding_backward from "../../kernels/embedding_backward.wgsl" with { type: "text" };
-import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type: "text" };
-import gemm_matrix from "../../kernels/gemm_matrix.wgsl" with { type: "text" };
-import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
-import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
-import products_tiled from "../../kernels/products_tiled.wgsl" with { type: "text" };
-import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
-import muon_factors from "../../kernels/muon_factors.wgsl" with { type: "text" };
-import muon_scale from "../../kernels/muon_scale.wgsl" with { type: "text" };
-import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
-import limit_rows from "../../kernels/limit_rows.wgsl" with { type: "text" };
-import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
-import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
-import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
-import shift_keys from "../../kernels/shift_keys.wgsl" with { type: "text" };
-import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
-import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
-import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
 import attention_backward_key_matrix from "../../kernels/attention_backward_key_matrix.wgsl" with {
   type: "text",
 };
@@ -51,9 +27,7 @@ import attention_backward_query_subgroup8 from "../../kernels/attention_backward
 import attention_backward_query_tiled from "../../kernels/attention_backward_query_tiled.wgsl" with {
   type: "text",
 };
-import attention_decode_subgroup8 from "../../kernels/attention_decode_subgroup8.wgsl" with {
-  type: "text",
-};
+import attention_decode_subgroup8 from "../../kernels/attention_decode_subgroup8.wgsl" with { type: "text" };
 import attention_decode_tiled from "../../kernels/attention_decode_tiled.wgsl" with { type: "text" };
 import attention_forward_matrix from "../../kernels/attention_forward_matrix.wgsl" with { type: "text" };
 import attention_forward_subgroup8 from "../../kernels/attention_forward_subgroup8.wgsl" with {
@@ -61,13 +35,37 @@ import attention_forward_subgroup8 from "../../kernels/attention_forward_subgrou
 };
 import attention_forward_tiled from "../../kernels/attention_forward_tiled.wgsl" with { type: "text" };
 import attention_gradients_matrix from "../../kernels/attention_gradients_matrix.wgsl" with { type: "text" };
-import attention_tiles_matrix from "../../kernels/attention_tiles_matrix.wgsl" with { type: "text" };
-import attention_tiles_tiled from "../../kernels/attention_tiles_tiled.wgsl" with { type: "text" };
 import attention_slots_subgroup8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
 import attention_softmax_subgroup8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
   type: "text",
 };
-import { ensure, KernelError } from "../base/errors.ts";
+import attention_tiles_matrix from "../../kernels/attention_tiles_matrix.wgsl" with { type: "text" };
+import attention_tiles_tiled from "../../kernels/attention_tiles_tiled.wgsl" with { type: "text" };
+import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
+import copy from "../../kernels/copy.wgsl" with { type: "text" };
+import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
+import embedding_backward from "../../kernels/embedding_backward.wgsl" with { type: "text" };
+import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type: "text" };
+import gemm_epilogue from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
+import gemm_matrix from "../../kernels/gemm_matrix.wgsl" with { type: "text" };
+import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
+import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
+import lanes_subgroup from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
+import lanes_workgroup from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
+import limit_rows from "../../kernels/limit_rows.wgsl" with { type: "text" };
+import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
+import matrix_types from "../../kernels/matrix_types.wgsl" with { type: "text" };
+import muon_factors from "../../kernels/muon_factors.wgsl" with { type: "text" };
+import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
+import muon_scale from "../../kernels/muon_scale.wgsl" with { type: "text" };
+import products_tiled from "../../kernels/products_tiled.wgsl" with { type: "text" };
+import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
+import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
+import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
+import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
+import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
+import shift_keys from "../../kernels/shift_keys.wgsl" with { type: "text" };
+import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
 
 /** One `@group(0) @binding(N) var<…>` of a kernel. */
 export interface Binding {
@@ -227,88 +225,66 @@ export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_wor
 /** The types of matrices. */
 export const MATRIX_TYPES: string = markedSource("matrix_types", matrix_types);
 
-const GEMM_EPILOGUE = markedSource("gemm_epilogue", gemm_epilogue);
-const PRODUCTS_TILED = markedSource("products_tiled", products_tiled);
-const ATTENTION_TILES_MATRIX = markedSource("attention_tiles_matrix", attention_tiles_matrix);
-const ATTENTION_GRADIENTS_MATRIX = markedSource("attention_gradients_matrix", attention_gradients_matrix) +
-  ATTENTION_TILES_MATRIX;
-const ATTENTION_TILES_TILED = markedSource("attention_tiles_tiled", attention_tiles_tiled) + PRODUCTS_TILED;
-const ATTENTION_SLOTS_SUBGROUP8 = markedSource("attention_slots_subgroup8", attention_slots_subgroup8);
-const ATTENTION_SOFTMAX_SUBGROUP8 = markedSource("attention_softmax_subgroup8", attention_softmax_subgroup8);
+/** Texts that kernels include. */
+const PARTS = {
+  attention_gradients_matrix,
+  attention_slots_subgroup8,
+  attention_softmax_subgroup8,
+  attention_tiles_matrix,
+  attention_tiles_tiled,
+  gemm_epilogue,
+  products_tiled,
+};
 
-/** The name of a registered kernel. */
-export type KernelName =
-  | "adamw"
-  | "adamw_rows"
-  | "add_rows"
-  | "attention_backward_key_matrix"
-  | "attention_backward_key_subgroup8"
-  | "attention_backward_key_tiled"
-  | "attention_backward_query_matrix"
-  | "attention_backward_query_subgroup8"
-  | "attention_backward_query_tiled"
-  | "attention_decode_subgroup8"
-  | "attention_decode_tiled"
-  | "attention_forward_matrix"
-  | "attention_forward_subgroup8"
-  | "attention_forward_tiled"
-  | "clip_factor"
-  | "copy"
-  | "cross_entropy"
-  | "embedding_backward"
-  | "embedding_forward"
-  | "gemm_matrix"
-  | "gemm_subgroup8"
-  | "gemm_tiled"
-  | "limit_rows"
-  | "log_probabilities"
-  | "muon_factors"
-  | "muon_momentum"
-  | "muon_scale"
-  | "qk_norm_rope_backward"
-  | "qk_norm_rope_forward"
-  | "reduce_partials"
-  | "rms_norm_backward"
-  | "rms_norm_forward"
-  | "shift_keys"
-  | "sum_splits";
-
-/** Every registered kernel: the file's name without `.wgsl` -> its text. */
-export const KERNEL_SOURCES: Readonly<Record<KernelName, string>> = {
-  cross_entropy,
-  log_probabilities,
-  qk_norm_rope_backward,
-  qk_norm_rope_forward,
-  rms_norm_forward,
+const KERNELS = {
   adamw,
   adamw_rows,
   add_rows,
+  attention_backward_key_matrix,
+  attention_backward_key_subgroup8,
+  attention_backward_key_tiled,
+  attention_backward_query_matrix,
+  attention_backward_query_subgroup8,
+  attention_backward_query_tiled,
+  attention_decode_subgroup8,
+  attention_decode_tiled,
+  attention_forward_matrix,
+  attention_forward_subgroup8,
+  attention_forward_tiled,
   clip_factor,
   copy,
+  cross_entropy,
   embedding_backward,
   embedding_forward,
-  gemm_matrix: GEMM_EPILOGUE + markedSource("gemm_matrix", gemm_matrix),
-  gemm_subgroup8: GEMM_EPILOGUE + markedSource("gemm_subgroup8", gemm_subgroup8),
-  gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled) + PRODUCTS_TILED,
+  gemm_matrix,
+  gemm_subgroup8,
+  gemm_tiled,
   limit_rows,
-  muon_momentum,
+  log_probabilities,
   muon_factors,
+  muon_momentum,
   muon_scale,
+  qk_norm_rope_backward,
+  qk_norm_rope_forward,
   reduce_partials,
+  rms_norm_backward,
+  rms_norm_forward,
   shift_keys,
   sum_splits,
-  rms_norm_backward,
-  attention_backward_key_matrix: attention_backward_key_matrix + ATTENTION_GRADIENTS_MATRIX,
-  attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
-  attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_TILES_TILED,
-  attention_backward_query_matrix: attention_backward_query_matrix + ATTENTION_GRADIENTS_MATRIX,
-  attention_backward_query_subgroup8: attention_backward_query_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
-  attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_TILES_TILED,
-  attention_decode_subgroup8: attention_decode_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
-    ATTENTION_SOFTMAX_SUBGROUP8,
-  attention_decode_tiled,
-  attention_forward_matrix: attention_forward_matrix + ATTENTION_TILES_MATRIX,
-  attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
-    ATTENTION_SOFTMAX_SUBGROUP8,
-  attention_forward_tiled: attention_forward_tiled + ATTENTION_TILES_TILED,
 };
+
+/** The name of a registered kernel: that of its file without `.wgsl`. */
+export type KernelName = keyof typeof KERNELS;
+
+/** Every registered kernel with the parts that it includes. */
+export const KERNEL_SOURCES = Object.fromEntries(
+  Object.entries(KERNELS).map(([name, text]) => [name, text + partsOf(text)]),
+) as Readonly<Record<KernelName, string>>;
+
+/** The parts that a text names in lines such as `// #include gemm_epilogue.wgsl`, each with the parts that it includes. */
+function partsOf(text: string): string {
+  return [...text.matchAll(/^\/\/ #include (\w+)\.wgsl$/gm)].map(([, name]) => {
+    const part = PARTS[name as keyof typeof PARTS];
+    return markedSource(name, part) + partsOf(part);
+  }).join("");
+}

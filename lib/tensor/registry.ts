@@ -9,7 +9,6 @@ import {
   errorAt,
   KERNEL_SOURCES,
   type KernelInterface,
-  type KernelName,
   LANES_SUBGROUP,
   LANES_WORKGROUP,
   markedSource,
@@ -171,7 +170,7 @@ export class KernelRegistry {
    */
   constructor(
     readonly gpu: Gpu,
-    options: { sources?: Partial<Record<KernelName, string>>; rows?: Partial<RowLayout> } = {},
+    options: { sources?: Readonly<Record<string, string>>; rows?: Partial<RowLayout> } = {},
   ) {
     this.#sources = new Map(Object.entries({ ...KERNEL_SOURCES, ...options.sources }));
     const { subgroupSize, isSoftware } = gpu.info;
