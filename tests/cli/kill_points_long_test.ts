@@ -369,7 +369,19 @@ Deno.test("train --fresh, killed at any change", async () => {
   const numRefused = await killEverywhere(folder, {
     args: (out, which) => {
       const seed = which === "old" ? "1" : "2";
-      return runs.arguments(out, settings, "--steps", "2", "--workers", "0", "--seed", seed, "--fresh");
+      const pool = ["--pool-measurements", "2000"];
+      return runs.arguments(
+        out,
+        settings,
+        "--steps",
+        "2",
+        "--workers",
+        "0",
+        "--seed",
+        seed,
+        "--fresh",
+        ...pool,
+      );
     },
     read: readWeights,
     readSteps: (out) =>

@@ -60,7 +60,7 @@ Deno.test("train records its engine, and a resume with another one says so and g
   const run = folder.at("run");
   const train = async (steps: number, ...more: string[]) =>
     await succeeded(runStageProcess(
-      runs.arguments(run, {}, "--steps", String(steps), "--pool-measurements", "0", ...more),
+      runs.arguments(run, {}, "--steps", String(steps), ...more),
       { flags: FLAGS },
     ));
   const engines = () => [

@@ -25,7 +25,7 @@ Deno.test(
       [["f16", "dawn"], ["f32", "deno"]].map(async ([dtype, engine]) => {
         const run = folder.at(dtype);
         const settings = { "train.dtype": dtype };
-        const options = ["--steps", "30", "--pool-measurements", "0", "--engine", engine];
+        const options = ["--steps", "30", "--engine", engine];
         const { stderr } = await succeeded(
           runStageProcess(runs.arguments(run, settings, ...options), process),
         );

@@ -10,7 +10,7 @@ import {
 import { join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
-import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { copyFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
 import {
   checkpointOf,
   eventsOf,
@@ -28,6 +28,7 @@ const runs = new TrainingRuns(folder.path);
 const reference = folder.at("reference");
 const KEEP_ALL = { "train.keepCheckpoints": 10 };
 const LENGTH = ["--steps", "30"];
+const BRANCH = [...LENGTH, "--resume-from", checkpointOf(reference, 14)];
 
 Deno.test.beforeAll(async () => {
   await writeTrainingRows(runs.data);
@@ -42,13 +43,7 @@ function afterStep<T extends { step: number }>(records: T[], step: number): T[] 
 
 Deno.test("train --resume-from goes on from another run's checkpoint, in a folder of its own, bit by bit", async () => {
   const run = folder.at("branch");
-  const { stderr } = await succeeded(runs.train(
-    run,
-    KEEP_ALL,
-    ...LENGTH,
-    "--resume-from",
-    checkpointOf(reference, 14),
-  ));
+  const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...BRANCH));
   assertStringIncludes(stderr, "resuming after step 14 of 30 from");
   assertEquals(metricsOf(run), afterStep(metricsOf(reference), 14));
   assertEquals(eventsOf(run).slice(1), afterStep(eventsOf(reference), 14));
@@ -67,7 +62,7 @@ Deno.test("train --resume-from, killed and repeated, goes on from its own checkp
 
 Deno.test("train --resume-from goes back to a checkpoint of the same run, also with other rates", async () => {
   const run = folder.at("back");
-  await succeeded(runs.train(run, KEEP_ALL, ...LENGTH));
+  copyFolder(reference, run);
   const more = [...LENGTH, "--resume-from", checkpointOf(run, 14)];
   const back = await succeeded(runs.train(run, { ...KEEP_ALL, "optim.finalRatio": 0.5 }, ...more));
   assertStringIncludes(back.stderr, "optim.finalRatio is 0.5 from here on, it was 0\n");
@@ -79,14 +74,12 @@ Deno.test("train --resume-from goes back to a checkpoint of the same run, also w
 });
 
 Deno.test("train passes over a damaged checkpoint, says so in one line and ends as if it had not been", async () => {
-  const run = folder.at("damaged");
-  const more = [...LENGTH, "--resume-from", checkpointOf(reference, 14)];
-  await succeeded(runs.train(run, KEEP_ALL, ...more));
+  const run = folder.at("branch");
   const path = join(checkpointOf(run, 30), "optimizer.safetensors");
   const bytes = Deno.readFileSync(path);
   bytes[bytes.length >> 1] ^= 1;
   Deno.writeFileSync(path, bytes);
-  const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...more));
+  const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...BRANCH));
   assertMatch(
     stderr,
     /^[^\n]*step-00000030\/optimizer.safetensors[^\n]*checksum[^\n]*using [^\n]*step-00000028 instead$/m,
@@ -186,19 +179,13 @@ Deno.test("train --tokens runs the steps that see that many tokens", async () =>
 Deno.test("train --max-time, repeated until it is done, has the losses of one run", async () => {
   const run = folder.at("in turns");
   for (const maxTime of ["0.01", "0.5", "0.6"]) {
-    await succeeded(runs.train(run, KEEP_ALL, ...LENGTH, "--max-time", maxTime));
+    const { stdout } = await succeeded(runs.train(run, KEEP_ALL, ...LENGTH, "--max-time", maxTime, "--json"));
+    if (maxTime === "0.01") assertEquals(JSON.parse(stdout).status, "out of time");
+    assert(exists(join(run, "checkpoints", "latest")));
   }
   await succeeded(runs.train(run, KEEP_ALL, ...LENGTH));
   assertEquals(metricsOf(run), metricsOf(reference));
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
-});
-
-Deno.test("train saves at SIGUSR2 and exits with 75", async () => {
-  const run = folder.at("requeued");
-  const { code, stderr } = await runs.signalAtStep(run, 3, { signals: ["SIGUSR2"], more: LENGTH });
-  assertEquals(code, 75, stderr);
-  assertMatch(stderr, /^error: stopped by SIGUSR2; run the same command again to continue$/m);
-  assert(exists(join(run, "checkpoints", "latest")));
 });
 
 Deno.test("train ends at once at the second signal, without saving", async () => {

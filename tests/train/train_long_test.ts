@@ -31,12 +31,14 @@ Deno.test.beforeAll(() => writeTrainingRows(runs.data));
 
 Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
-/** A run that nothing disturbed, made once. */
+const POOL = ["--pool-measurements", "200"];
+
+/** A run that nothing disturbed, with a pool, made once. */
 let undisturbed: Promise<{ run: string; result: ProcessResult }> | undefined;
 
 function undisturbedRun(): Promise<{ run: string; result: ProcessResult }> {
   const run = join(folder, "undisturbed");
-  undisturbed ??= runs.train(run, {}, "--json").then((result) => ({ run, result }));
+  undisturbed ??= runs.train(run, {}, "--json", ...POOL).then((result) => ({ run, result }));
   return undisturbed;
 }
 
@@ -54,6 +56,7 @@ Deno.test("train trains, evaluates, saves and says so", async () => {
   assertLess(json.padding, 0.3);
   assert(json.tokensPerSecond > 0);
   assertEquals(json.checkpoint, join(run, "checkpoints", "step-00000040"));
+  assert(json.pool.numMeasurements > 0 && exists(join(json.checkpoint, "pool.safetensors")));
   assertEquals(json.report, join(run, "report.html"));
   assertStringIncludes(Deno.readTextFileSync(json.report), "<td>40 of 40</td>");
   assertEquals(listCheckpoints(join(run, "checkpoints")).map(({ step }) => step), [35, 40]);
@@ -101,14 +104,6 @@ Deno.test("train --profile computes the same and writes where the time of a step
   assert(rows.every(({ seconds, bytes }) => seconds > 0 && bytes > 0), stdout);
 });
 
-Deno.test("train run again after the end says that it is done", async () => {
-  const { run } = await undisturbedRun();
-  const before = tensorHashes(run);
-  const { stdout } = await succeeded(runs.train(run));
-  assertStringIncludes(stdout, "the run is complete");
-  assertEquals(tensorHashes(run), before);
-});
-
 Deno.test("train whose sizes follow from the data does not read them again at a resume", async () => {
   const run = join(folder, "sized");
   const copy = new TrainingRuns(join(folder, "copied"));
@@ -127,14 +122,17 @@ Deno.test("train whose sizes follow from the data does not read them again at a 
   assertStringIncludes(other.stderr, file);
 });
 
-Deno.test("train killed between its last checkpoint and its manifest finishes report and manifest", async () => {
+Deno.test("train killed between its last checkpoint and its manifest finishes report and manifest, and says that it is done", async () => {
   const { run } = await undisturbedRun();
   const path = join(run, "manifest.json");
   const whole = Deno.readTextFileSync(path);
   writeJsonAtomic(path, { ...JSON.parse(whole), counts: {}, outputs: [], complete: false });
   const report = Deno.readTextFileSync(join(run, "report.html"));
   Deno.removeSync(join(run, "report.html"));
-  await succeeded(runs.train(run));
+  const before = tensorHashes(run);
+  const { stdout } = await succeeded(runs.train(run, {}, ...POOL));
+  assertStringIncludes(stdout, "the run is complete");
+  assertEquals(tensorHashes(run), before);
   assertEquals(Deno.readTextFileSync(path), whole);
   assertEquals(Deno.readTextFileSync(join(run, "report.html")), report);
 });
@@ -165,7 +163,7 @@ Deno.test("train --workers, killed and gone on with another number, ends as with
   assertEquals(tensorHashes(run), tensorHashes(reference));
 });
 
-Deno.test("train saves at SIGINT and SIGTERM, exits with 130 and 75, and goes on bit by bit", async () => {
+Deno.test("train saves at SIGINT, SIGTERM and SIGUSR2, exits with 130 and 75, and goes on bit by bit", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "interrupted");
   const interrupted = await runs.signalAtStep(run, 5, { signals: ["SIGINT"] });
@@ -174,8 +172,11 @@ Deno.test("train saves at SIGINT and SIGTERM, exits with 130 and 75, and goes on
   const [first] = listCheckpoints(join(run, "checkpoints")).slice(-1);
   assert(first.step >= 5 && first.step < STEPS, `saved step ${first.step}`);
   assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), `<td>${first.step} of ${STEPS}</td>`);
-  const terminated = await runs.signalAtStep(run, first.step + 3, { signals: ["SIGTERM"] });
-  assertEquals(terminated.code, 75, terminated.stderr);
+  for (const [i, signal] of (["SIGTERM", "SIGUSR2"] as const).entries()) {
+    const terminated = await runs.signalAtStep(run, first.step + 3 * (i + 1), { signals: [signal] });
+    assertEquals(terminated.code, 75, terminated.stderr);
+    assertStringIncludes(terminated.stderr, `error: stopped by ${signal}; run the same command again`);
+  }
   const { stderr } = await succeeded(runs.train(run));
   assertStringIncludes(stderr, "resuming after step");
   assertEquals(metricsOf(run), metricsOf(reference));
@@ -193,13 +194,6 @@ Deno.test("train refuses a run of another configuration or seed, naming the key"
   const reseeded = await runs.train(run, {}, "--seed", "5");
   assertEquals(reseeded.code, 2);
   assertStringIncludes(reseeded.stderr, "config key seed");
-});
-
-Deno.test("train --max-time stops early with everything saved", async () => {
-  const run = join(folder, "timed");
-  const { stdout } = await succeeded(runs.train(run, {}, "--max-time", "0.01", "--json"));
-  assertEquals(JSON.parse(stdout).status, "out of time");
-  assert(exists(join(run, "checkpoints", "latest")));
 });
 
 Deno.test("train --max-time without --steps trains as many as fill the time, with a schedule and a validation that end", async () => {

@@ -34,7 +34,7 @@ const SETTINGS: Settings = {
 
 /**
  * Writes probe rows for the runs; without workers they are the same every time.
- * @param numRows Rows to train on. The fit of the pool takes most of a short training, longer with more pairs.
+ * @param numRows Rows to train on.
  */
 export async function writeTrainingRows(folder: string, numRows = 30): Promise<void> {
   await writeRows(folder, "train", syntheticRows(1, numRows, 20));
@@ -69,12 +69,17 @@ export class TrainingRuns {
     this.data = join(folder, "rows");
   }
 
-  /** The arguments of a run's process. @param more Options; `--steps` or `--tokens` replaces the default. */
+  /**
+   * The arguments of a run's process, which fits no pool unless it is told to.
+   *
+   * @param more Options; `--steps` or `--tokens`, and `--pool-measurements`, replace the defaults.
+   */
   arguments(run: string, settings: Settings = {}, ...more: string[]): string[] {
     const sets = smallSettings({ ...SETTINGS, ...settings });
     const hasLength = more.includes("--steps") || more.includes("--tokens");
     const steps = hasLength ? [] : ["--steps", String(STEPS)];
-    return ["train", "--data", this.data, "--run", run, ...steps, ...sets, ...more];
+    const pool = more.includes("--pool-measurements") ? [] : ["--pool-measurements", "0"];
+    return ["train", "--data", this.data, "--run", run, ...steps, ...pool, ...sets, ...more];
   }
 
   /** Trains to the end. */

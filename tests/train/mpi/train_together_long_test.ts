@@ -63,20 +63,23 @@ function assertAlike(run: string, reference: string, tolerance: number): void {
 
 const alone = join(folder, "alone");
 const two = join(folder, "two ranks");
+/** What the run of two ranks says of itself. */
+let ofTwo: { evalLoss: number; sentBytes: number } | undefined;
 
 Deno.test(
   { name: "2 and 4 ranks have the losses of one process, and one report", ignore: !first },
   async () => {
     await succeeded(runs.train(alone, SETTINGS));
     for (
-      const [run, launcher, numRanks] of [[two, first, 2], [
-        join(folder, "four"),
-        FOUND.at(-1) ?? first,
-        4,
-      ]] as const
+      const [run, launcher, numRanks] of [
+        [two, first, 2],
+        [join(folder, "four"), FOUND.at(-1) ?? first, 4],
+      ] as const
     ) {
       const result = await succeeded(trainTogether(run, { launcher, numRanks, more: ["--json"] }));
-      assertEquals(JSON.parse(result.stdout).step, STEPS);
+      const json = JSON.parse(result.stdout);
+      assertEquals(json.step, STEPS);
+      if (run === two) ofTwo = json;
       assertMatch(result.stderr, new RegExp(`^${numRanks} ranks with `, "m"));
       assertEquals(result.stderr.match(/validation loss/g)?.length, STEPS / 2);
       assertAlike(run, alone, 1e-3);
@@ -135,16 +138,10 @@ Deno.test(
   },
 );
 
-Deno.test({
-  name: "gradients that travel as f16 change losses little, and are the same again",
-  ignore: !first,
-}, async () => {
-  const again = [1, 2].map((i) => join(folder, `f16 ${i}`));
-  for (const run of again) {
-    await succeeded(trainTogether(run, { more: ["--exchange-dtype", "f16"] }));
-  }
-  assertAlike(again[0], alone, 2e-2);
-  assertEquals(tensorHashes(again[0]), tensorHashes(again[1]));
+Deno.test({ name: "gradients that travel as f16 change losses little", ignore: !first }, async () => {
+  const run = join(folder, "f16");
+  await succeeded(trainTogether(run, { more: ["--exchange-dtype", "f16"] }));
+  assertAlike(run, alone, 2e-2);
 });
 
 Deno.test({
@@ -230,8 +227,7 @@ Deno.test({
   ignore: !first || isDawnMissing(),
 }, async () => {
   const run = join(folder, "engines");
-  const argumentsOf = (engine: string) =>
-    runs.arguments(run, SETTINGS, "--steps", "4", "--engine", engine, "--pool-measurements", "0");
+  const argumentsOf = (engine: string) => runs.arguments(run, SETTINGS, "--steps", "4", "--engine", engine);
   await succeeded(trainEach([argumentsOf("dawn"), argumentsOf("deno")]));
   assertEquals(loadCheckpoint(run).state.engine, "dawn");
 });
@@ -270,15 +266,15 @@ Deno.test(
 Deno.test(
   { name: "ranks that train by themselves learn as much, and send less", ignore: !first },
   async () => {
-    const sent = (stdout: string): number => JSON.parse(stdout).sentBytes;
-    const summed = await trainTogether(join(folder, "summed"), { more: ["--json"] });
-    const loss: number = JSON.parse(summed.stdout).evalLoss;
+    assert(ofTwo, "the run of two ranks comes first");
+    const { evalLoss: loss, sentBytes } = ofTwo;
     for (const format of ["f32", "i8"]) {
       const run = join(folder, `local ${format}`);
       const more = [...LOCAL, "--exchange-dtype", format, "--json"];
       const { stdout } = await succeeded(trainTogether(run, { more }));
-      assertLess(Math.abs(JSON.parse(stdout).evalLoss - loss), 0.25 * loss);
-      assertLess(sent(stdout), sent(summed.stdout) / (format === "i8" ? 8 : 2));
+      const local = JSON.parse(stdout);
+      assertLess(Math.abs(local.evalLoss - loss), 0.25 * loss);
+      assertLess(local.sentBytes, sentBytes / (format === "i8" ? 8 : 2));
       const evaluated = metricsOf(run).filter((record) => "eval/loss" in record);
       assertEquals(evaluated.map(({ step }) => step), [5, 10, 15, 20, 25, 30, 35, 40]);
     }
