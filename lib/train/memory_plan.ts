@@ -7,7 +7,7 @@ import { numPartialSums } from "../tensor/ops/reduce.ts";
 import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes, plannedTensor } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim/optim_config.ts";
-import { adamWRowsTensors, ruleOf } from "./optim/rules.ts";
+import { ruleOf } from "./optim/rules.ts";
 import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
@@ -41,13 +41,13 @@ function optimizerTensors(
 /** Makes what the rules of all groups allocate; returns the tensors of their states. */
 function makeStates(
   parameters: ReadonlyMap<string, Tensor>,
-  { groups }: OptimConfig,
+  config: OptimConfig,
   make: MakeTensor,
 ): Tensor[] {
   const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));
-  return (Object.keys(groups) as GroupName[]).flatMap((group) => {
-    const tensors = group === "rows" ? adamWRowsTensors : ruleOf(groups[group]).tensors;
-    return [...tensors(members.filter(({ name }) => groupOf(name) === group), make).state.values()];
+  return (Object.keys(config.groups) as GroupName[]).flatMap((group) => {
+    const ofGroup = members.filter(({ name }) => groupOf(name) === group);
+    return [...ruleOf(group, config).tensors(ofGroup, make).state.values()];
   });
 }
 

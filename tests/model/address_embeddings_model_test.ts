@@ -10,7 +10,7 @@ import { type ModelConfig, modelShapes, ROWS_PER_TOKEN } from "../../lib/model/m
 import { Decoder } from "../../lib/model/decoder.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { optimConfigSchema } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
@@ -131,7 +131,7 @@ testOnEachDevice(
   async ({ registry }) => {
     const totalSteps = 12;
     const rule = (learningRate: number) => ({ kind: "adamw", learningRate });
-    const optim = parseOptimConfig({
+    const optim = optimConfigSchema.parse({
       groups: { embedding: rule(0.003), rows: rule(0.01), head: rule(0.001), matrices: rule(0.0005) },
     });
     const model = await modelOf(registry);
@@ -164,7 +164,7 @@ testOnEachDevice(
 testOnEachDevice(
   "Optimizer's state with rows goes through a checkpoint to the last bit",
   async ({ registry }) => {
-    const optim = parseOptimConfig({
+    const optim = optimConfigSchema.parse({
       groups: Object.fromEntries(
         ["embedding", "head", "matrices"].map((group) => [group, { kind: "adamw", learningRate: 0.003 }]),
       ),

@@ -13,7 +13,7 @@ import { presentNames, presentTensors } from "../../lib/model/checkpoint_format.
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { optimConfigSchema } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
 import { readSafetensors, type SafetensorsContent } from "../../lib/io/safetensors.ts";
 import { assertClose, testOnEachDevice } from "../tensor/support.ts";
@@ -143,7 +143,7 @@ async function compareLossesAndGradients(model: Transformer, golden: Golden): Pr
 /** The loss before every step and after the last. */
 async function trainLosses(model: Transformer, golden: Golden): Promise<Float32Array> {
   const totalSteps = Number(golden.metadata.numSteps);
-  const config = parseOptimConfig(JSON.parse(golden.metadata.optim));
+  const config = optimConfigSchema.parse(JSON.parse(golden.metadata.optim));
   const optimizer = Optimizer.create(model.registry, model, config, { totalSteps });
   const losses = new Float32Array(totalSteps + 1);
   for (let step = 0; step <= totalSteps; step++) {

@@ -7,7 +7,7 @@ import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
 import { readParameterLike } from "../../lib/model/parameters.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { optimConfigSchema } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
 import { RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnDevice, testOnEachDevice } from "../tensor/support.ts";
@@ -119,7 +119,7 @@ testOnDevice(
   "a student comes nearer to its teacher than without it, in f32 and f16",
   async ({ registry }) => {
     const adamW = { kind: "adamw", learningRate: 0.01 };
-    const optim = parseOptimConfig({
+    const optim = optimConfigSchema.parse({
       groups: { embedding: adamW, head: adamW, matrices: { kind: "muon", learningRate: 0.01 } },
     });
     const teacher = await teacherOf(registry);

@@ -7,7 +7,6 @@
  * @module
  */
 import * as z from "zod";
-import { parseConfig } from "../../base/config_file.ts";
 import type { ScheduleShape } from "./schedule.ts";
 
 const share = z.number().min(0).max(1);
@@ -98,15 +97,6 @@ export const optimConfigSchema: z.ZodType<OptimConfig> = z.strictObject({
     matrices: z.discriminatedUnion("kind", [adamWSchema, muonSchema]),
   }),
 });
-
-/**
- * Checks the section `optim`.
- *
- * @throws {ConfigError} Naming the key.
- */
-export function parseOptimConfig(value: unknown): OptimConfig {
-  return parseConfig(optimConfigSchema, value, "optim");
-}
 
 export function groupOf(parameterName: string): GroupName {
   if (parameterName.startsWith("wte.")) return "embedding";

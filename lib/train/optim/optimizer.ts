@@ -18,7 +18,7 @@ import type { ModelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
 import { readParameterLike } from "../../model/parameters.ts";
 import type { Transformer } from "../../model/transformer.ts";
-import { AdamWRowsRule, ruleOf, type TrainedParameter, type UpdateRule } from "./rules.ts";
+import { ruleOf, type TrainedParameter, type UpdateRule } from "./rules.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
@@ -65,9 +65,7 @@ export class Optimizer {
     const members = trainedParameters(model);
     for (const group of Object.keys(config.groups) as GroupName[]) {
       const ofGroup = members.filter(({ name }) => groupOf(name) === group);
-      const rule = group === "rows"
-        ? new AdamWRowsRule(this.#gpu, config.groups.rows, ofGroup, model.slotRows)
-        : ruleOf(config.groups[group]).create(this.#gpu, ofGroup);
+      const rule = ruleOf(group, config).create(this.#gpu, ofGroup, model.slotRows);
       rule.add(this.#program, clip, config.maxGradientNorm);
       for (const [name, tensor] of rule.state) this.state.set(name, tensor);
       this.#rules.push(rule);

@@ -11,7 +11,7 @@ import { byBuffer, firstElement, partOf, spanOf, type Tensor, tensorLength } fro
 import { ensure, named } from "../../base/errors.ts";
 import { adamWHyper, addAdamW, addAdamWRows, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
 import type { Gpu } from "../../tensor/device.ts";
-import type { AdamWConfig, GroupConfig, MuonConfig } from "./optim_config.ts";
+import type { AdamWConfig, GroupName, MuonConfig, OptimConfig } from "./optim_config.ts";
 import {
   addMuon,
   makeMuonScratch,
@@ -78,7 +78,7 @@ function adamWTensors(
 }
 
 /** As {@link adamWTensors}, with the updates of each row. */
-export function adamWRowsTensors(
+function adamWRowsTensors(
   members: readonly NamedParameter[],
   make: MakeTensor,
 ): ReturnType<typeof adamWTensors> {
@@ -89,7 +89,7 @@ export function adamWRowsTensors(
   return { hyper, state };
 }
 
-/** The rule `adamw`. */
+/** AdamW for a group of parameters. */
 class AdamWRule implements UpdateRule {
   readonly state: Map<string, Tensor>;
   protected readonly hyper: Tensor;
@@ -239,10 +239,20 @@ class MuonRule implements UpdateRule {
 }
 
 /** The rule of a group: the tensors that it makes, and how it is made. */
-export function ruleOf(config: GroupConfig): {
+interface GroupRule {
   tensors: typeof adamWTensors;
-  create(gpu: Gpu, members: readonly TrainedParameter[]): UpdateRule;
-} {
+  /** @param slotRows See {@link AdamWRowsRule}; only for the group of rows. */
+  create(gpu: Gpu, members: readonly TrainedParameter[], slotRows?: Tensor): UpdateRule;
+}
+
+export function ruleOf(group: GroupName, { groups }: Pick<OptimConfig, "groups">): GroupRule {
+  if (group === "rows") {
+    return {
+      tensors: adamWRowsTensors,
+      create: (gpu, members, slotRows) => new AdamWRowsRule(gpu, groups.rows, members, slotRows),
+    };
+  }
+  const config = groups[group];
   switch (config.kind) {
     case "adamw":
       return { tensors: adamWTensors, create: (gpu, members) => new AdamWRule(gpu, config, members) };
