@@ -213,17 +213,9 @@ function thin(kept: KeptRtts): void {
  * that hide a pair is lowered so that each pair is hidden about once a pass: a pair that is hidden again and again is
  * learned by heart through its addresses, and the model becomes overconfident on pairs that it has not seen.
  *
- * @param survey Of the rows to train on. @param places Where addresses are, if the model has places.
- */
-export function autosized(config: RunConfig, survey: DataSurvey, places?: RunPlaces): RunConfig {
-  return autosizer(config, survey, places)(config.train.steps);
-}
-
-/**
- * As {@link autosized}, for any number of steps.
- *
- * @param survey Only needed if the configuration has the section.
- * @returns Takes the most steps.
+ * @param survey Of the rows to train on; only needed if the configuration has the section.
+ * @param places Where addresses are, if the model has places.
+ * @returns The configuration for a largest number of steps.
  */
 export function autosizer(
   config: RunConfig,

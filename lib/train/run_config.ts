@@ -224,7 +224,7 @@ export interface RunConfig {
   optim: OptimConfig;
   /** How long, in which batches, and when to log, evaluate and save. */
   train: TrainConfig;
-  /** How steps and numbers of rows follow from the data, see `autosized`; null: they do not. */
+  /** How steps and numbers of rows follow from the data, see `autosizer`; null: they do not. */
   autosize: AutosizeConfig | null;
 }
 

@@ -166,10 +166,12 @@ export class GradientExchange {
   }
 }
 
-interface StepParts {
-  model: Transformer;
-  optimizer: Optimizer;
-}
+/** The work of ranks that have the same weights after every step. */
+const SAME_WEIGHTS = {
+  numShared: () => 1,
+  state: new Map<string, Float32Array>(),
+  saveOwn: () => Promise.resolve(),
+};
 
 /**
  * Chooses how steps are worked on.
@@ -178,7 +180,7 @@ interface StepParts {
  */
 export async function openWork(
   gpu: Gpu,
-  { model, optimizer }: StepParts,
+  { model, optimizer }: { model: Transformer; optimizer: Optimizer },
   { config: { train }, ranks, resumed, onLog }: {
     config: RunConfig;
     ranks: Communicator | undefined;
@@ -186,44 +188,31 @@ export async function openWork(
     onLog: (line: string) => void;
   },
 ): Promise<StepWork> {
-  if (!ranks) return workAlone({ model, optimizer });
+  if (!ranks) {
+    return {
+      ...SINGLE_PROCESS,
+      ...SAME_WEIGHTS,
+      add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
+      finish: (stepIndex) => Promise.resolve(optimizer.step(stepIndex)),
+      agree: (own) => Promise.resolve(own),
+      checkWeights: () => Promise.resolve(),
+    };
+  }
   if (train.syncEverySteps > 1) {
     return await LocalSteps.open(ranks, { model, optimizer, config: train, resumed, onLog });
   }
   const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
-  return workTogether(ranks, { optimizer, exchange });
-}
-
-function workAlone({ model, optimizer }: StepParts): StepWork {
-  return {
-    ...SINGLE_PROCESS,
-    add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
-    finish: (stepIndex) => Promise.resolve(optimizer.step(stepIndex)),
-    agree: (own) => Promise.resolve(own),
-    numShared: () => 1,
-    state: new Map(),
-    checkWeights: () => Promise.resolve(),
-    saveOwn: () => Promise.resolve(),
-  };
-}
-
-function workTogether(
-  ranks: Communicator,
-  { optimizer, exchange }: { optimizer: Optimizer; exchange: GradientExchange },
-): StepWork {
   const sums: RankSums = { share: ranks, sum: (values) => ranks.sumOf(...values) };
   return {
     ...sums,
+    ...SAME_WEIGHTS,
     add: (batch, { numTargets, isLastBatch }) => exchange.add(batch, 1 / numTargets, { isLastBatch }),
     async finish(stepIndex) {
       await exchange.finish();
       optimizer.step(stepIndex);
     },
     agree: (own) => allAgree(sums, own),
-    numShared: () => 1,
-    state: new Map(),
     checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),
-    saveOwn: () => Promise.resolve(),
   };
 }
 
@@ -288,9 +277,6 @@ function readWhole(path: string): State | undefined {
 
 /** Ends the checkpoint name of a parameter's outer momentum. */
 const STATE = ".outer_momentum";
-
-/** The names of the rounding errors that a rank keeps, see {@link CompressedSum}. */
-const ERRORS = { own: "exchange.own_errors", ofSums: "exchange.errors_of_sums" } as const;
 
 /** A checkpoint's optimizer state without what {@link LocalSteps} adds. */
 export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
@@ -402,7 +388,7 @@ class LocalSteps implements StepWork {
     return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
   }
 
-  /** Saves this rank's optimizer state and rounding errors, unless it is rank 0, whose state is in the checkpoint. */
+  /** Saves this rank's optimizer state, unless it is rank 0, whose state is in the checkpoint, and its rounding errors. */
   async saveOwn(checkpoint: string | null): Promise<void> {
     const own = this.share.rank === 0 ? new Map() : await this.#optimizer.readState();
     for (const [key, errors] of this.#errors) own.set(key, errors);
@@ -418,9 +404,10 @@ class LocalSteps implements StepWork {
     if (this.share.rank > 0) this.#optimizer.loadState(inner);
   }
 
+  /** The rounding errors that this rank keeps, see {@link CompressedSum}, by their names in its file. */
   get #errors(): [name: string, errors: Float32Array][] {
     const { errors } = this.#sum;
-    return errors ? [[ERRORS.own, errors.own], [ERRORS.ofSums, errors.ofSums]] : [];
+    return errors ? [["exchange.own_errors", errors.own], ["exchange.errors_of_sums", errors.ofSums]] : [];
   }
 
   /** Moves the weights of the last exchange along the mean change of the ranks; all ranks continue from there. */

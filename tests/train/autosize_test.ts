@@ -2,8 +2,8 @@ import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } f
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { autosized, claimRows, DataSurvey, TypicalRtts } from "../../lib/train/autosize.ts";
-import { parseRunConfig } from "../../lib/train/run_config.ts";
+import { autosizer, claimRows, DataSurvey, TypicalRtts } from "../../lib/train/autosize.ts";
+import { parseRunConfig, type RunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
@@ -25,6 +25,8 @@ function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000, spa
   });
 }
 
+const autosized = (config: RunConfig, survey: DataSurvey) => autosizer(config, survey)(config.train.steps);
+
 const TABLES = {
   prefixVectors: { rows: 4096, seed: 0, dropShare: 0.1 },
   pairVectors: { rows: 4096, seed: 0, dropShare: 0.1, history: true },
@@ -43,7 +45,7 @@ function numAddressesOf({ rows }: MemoryRowSource): number {
   return new Set(rows.flatMap(({ srcAddrs, dstAddrs }) => [...srcAddrs, ...dstAddrs])).size;
 }
 
-Deno.test("autosized() makes as many rows as the data need, and as many steps as passes say", () => {
+Deno.test("autosizer() makes as many rows as the data need, and as many steps as passes say", () => {
   const config = configOf(TABLES, 2);
   const sized = autosized(config, SURVEY);
   const numPairs = pairsOf(SOURCE).size;
@@ -57,7 +59,7 @@ Deno.test("autosized() makes as many rows as the data need, and as many steps as
   assertEquals(autosized(sized, SURVEY), sized);
 });
 
-Deno.test("autosized() lets a run end after its passes, and go on to as many as may follow", () => {
+Deno.test("autosizer() lets a run end after its passes, and go on to as many as may follow", () => {
   const config = configOf(TABLES, 2);
   const sized = (maxPasses: number, steps = 50_000) =>
     autosized({
@@ -76,7 +78,7 @@ Deno.test("autosized() lets a run end after its passes, and go on to as many as 
   assertEquals(sized(1).train, { ...train, steps: once.train.steps, firstSteps: null });
 });
 
-Deno.test("autosized() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
+Deno.test("autosizer() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
   const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
   const sized = autosized(configOf(small, 3, 700), SURVEY);
   assertEquals([sized.train.steps, sized.model.prefixVectors?.rows], [700, 32]);
@@ -85,7 +87,7 @@ Deno.test("autosized() keeps a configuration's own steps and rows where these ar
   assertEquals(autosized(unchanged, SURVEY), unchanged);
 });
 
-Deno.test("autosized() lets a pair be unknown as often as there are passes", () => {
+Deno.test("autosizer() lets a pair be unknown as often as there are passes", () => {
   const often = { ...TABLES, pairVectors: { ...TABLES.pairVectors, dropShare: 0.9 } };
   const perPair = NUM_MEASUREMENTS / pairsOf(SOURCE).size;
   for (const steps of [3000, 6000]) {
@@ -98,7 +100,7 @@ Deno.test("autosized() lets a pair be unknown as often as there are passes", () 
   assertEquals(autosized(configOf(often, 4, 100), SURVEY).model.pairVectors?.dropShare, 0.9);
 });
 
-Deno.test("autosized() makes no more rows than fit a buffer of any adapter", () => {
+Deno.test("autosizer() makes no more rows than fit a buffer of any adapter", () => {
   const rowsOf = (width: number) => {
     const { prefixVectors, pairVectors } = autosized(
       configOf({
@@ -120,7 +122,7 @@ Deno.test("autosized() makes no more rows than fit a buffer of any adapter", () 
   assertEquals(rowsOf(4 * Math.floor(2 ** 23 / (prefixes + pairs))), [prefixes, pairs], "as many as fit");
 });
 
-Deno.test("autosized() gives pairs no rows where they are measured seldom", () => {
+Deno.test("autosizer() gives pairs no rows where they are measured seldom", () => {
   const seldom = new MemoryRowSource(syntheticRows(1, 200, 5));
   assertEquals(autosized(configOf(TABLES, 3), DataSurvey.of(seldom)).model.pairVectors, null);
 });
@@ -146,7 +148,7 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   assertEquals(weights.get(EMBEDDING_KEYS), keys);
 });
 
-Deno.test("autosized() lowers the rank of coordinates where nodes are many", () => {
+Deno.test("autosizer() lowers the rank of coordinates where nodes are many", () => {
   const ranks = [2, 40, 400].map((numSources) => {
     const source = new MemoryRowSource(syntheticRows(1, numSources, 60));
     const coordinates = { nodes: 2 ** 20, rank: 64, folds: 4, dropShare: 0 };
@@ -167,7 +169,7 @@ Deno.test("claimRows() leaves a full table full", () => {
   assertEquals(rows.numPairs, 16);
 });
 
-Deno.test("autosized() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
+Deno.test("autosizer() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
   const [none, default1, three] = [0, undefined, 3].map((spareRows) =>
     autosized(parseRunConfig({ ...configOf(TABLES, 2), autosize: { passes: 2, spareRows } }), SURVEY).model
   );
@@ -187,7 +189,7 @@ Deno.test("autosized() leaves as many rows and nodes again for addresses of adap
   }
 });
 
-Deno.test("autosized() gives spare rows only what the data leave of a buffer", () => {
+Deno.test("autosizer() gives spare rows only what the data leave of a buffer", () => {
   const model = {
     ...TABLES,
     width: 2 ** 15,

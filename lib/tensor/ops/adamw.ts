@@ -45,7 +45,6 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
  * @param args `parameter`, `expAvg`, `expAvgSq` (updated) and `gradient`: `length` f32, a multiple of 4, each
  *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (2) f32 of addClipFactor, whose
  *   factor scales the gradient, and if 0 nothing is changed.
- * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
  */
 export function addAdamW(
   program: Program,
@@ -80,7 +79,6 @@ export function addAdamW(
  *   `gradient`: (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates`
  *   (updated): (R) f32;
  *   `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addAdamWRows(
   program: Program,

@@ -59,7 +59,6 @@ const DECODE_DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
  *   {@link addAttentionBackward}; `segmentStart`: (B, T) u32, the position in the sequence at which the
  *   segment of each token begins, at most its own position, never decreasing along the sequence. `variant`: by
  *   default {@link attentionVariant}.
- * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttention(
   program: Program,
@@ -82,7 +81,6 @@ export function addAttention(
  *   (B, T, H, D); `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
  *   No tensor that is written shares its buffer with one that is read. `variant`: by default
  *   {@link attentionVariant}.
- * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttentionBackward(
   program: Program,
@@ -245,7 +243,6 @@ export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): D
  *   end of the prompt's keys that it sees, at least one, then the index of its own key at each step, below M; `tiles`:
  *   (numTiles, 4) u32, the fields of {@link DecodeTile} in order, at most P and N; tiles without rows (zeros) are
  *   skipped. `out` shares no buffer with the others; rows in no tile are unchanged.
- * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttentionDecode(
   program: Program,

@@ -1,6 +1,7 @@
 /**
- * What operations share: the checks of arguments, which each makes before it adds a dispatch, the loops of products, and
- * the grid of the elementwise kernels, with the simplest of these, the copy.
+ * What operations share: checks of arguments, the loops of products, and the grid of the elementwise kernels, with the
+ * simplest of these, the copy. Each `add…` function checks its arguments before it adds a dispatch and throws a
+ * `KernelError` that names the tensor that is too small or the size that does not fit.
  *
  * @module
  */
@@ -72,7 +73,6 @@ export function elementwiseGrid(length: number): [number, number] {
  * Adds y = x to a program; their dtypes may differ; an f16 y has NaN where x is beyond its range.
  *
  * @param args `x`, `y`: `length` elements, a multiple of 4, in different buffers.
- * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
  */
 export function addCopy(program: Program, args: { x: Tensor; y: Tensor; length: number }): void {
   const { x, y, length } = args;

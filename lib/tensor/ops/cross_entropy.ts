@@ -51,7 +51,6 @@ export interface SoftTargets {
  *   one, where `lossMask` is 2 or 3 (1); `ordinal`: adds the gradient of the Wasserstein-1 distance, in units of 255
  *   bytes, between the distribution over bytes and the target byte; `teacher`: mixes in the gradient of the cross-entropy to
  *   another model's distributions; the loss contains neither.
- * @throws {KernelError} If a tensor is too small or the shape is invalid.
  */
 export function addCrossEntropy(
   program: Program,
@@ -118,7 +117,6 @@ export function addCrossEntropy(
  * Adds out[i, :] = log softmax(z[rowIndex[i], :]) to a program.
  *
  * @param args `logits`: (rows, stride) f32; `rowIndex`: (numRows) u32 below rows; `out`: (numRows, V) f32, nats.
- * @throws {KernelError} If a tensor is too small or the shape is invalid.
  */
 export function addLogProbabilities(
   program: Program,

@@ -14,7 +14,6 @@ import { requireLength, requireMultiple } from "./common.ts";
  *
  * @param args `tokens`: (rows) u32, each within the table; `table`: (V, width) f32; `x`: (rows, width) f32;
  *   `width` is a multiple of 4.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addEmbedding(
   program: Program,
@@ -68,7 +67,6 @@ export function tokenRows(
  *
  * @param args `tokenRows`: (vocabSize + 1 + rows) u32 from {@link tokenRows}, or other lists of rows with `numUses`
  *   entries together; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addEmbeddingBackward(
   program: Program,
@@ -106,7 +104,6 @@ export function addEmbeddingBackward(
  *
  * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more stands for no row; `table`: (tableRows, width)
  *   f32; `x`: (rows, width) f32; `width` is a multiple of 4.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addRows(
   program: Program,
@@ -140,7 +137,6 @@ export function addRows(
  *
  * @param args `table` (updated) and `anchors`: (rows or more, width) f32; `limits`: (rows) f32, the largest Euclidean
  *   distance of each row; `width` is a multiple of 4.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addLimitRows(
   program: Program,

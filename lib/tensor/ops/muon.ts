@@ -146,7 +146,6 @@ export function makeMuonScratch(
  * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (2) f32 of addClipFactor, whose factor
  *   scales the gradient, and if 0 nothing is changed; `maxNorm`: the largest norm of the gradient after that, and so the
  *   largest entry of a momentum; `scratch`: of {@link makeMuonScratch} for these parameters.
- * @throws {KernelError} If a tensor is too small or an extent is not a multiple of 4.
  */
 export function addMuon(
   program: Program,

@@ -26,6 +26,7 @@ export interface HeadsShape {
   readonly norm: boolean;
 }
 
+/** Keys whose 2nd and 4th quarter come from another row; heads are then a multiple of 16 wide. */
 interface KeyShift {
   /** (n) u32: the row whose shifted quarters each of the last n rows has: itself or the one before it. */
   readonly previous: Tensor;
@@ -41,7 +42,6 @@ const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
  * @param args `x`, `y`: (rows, H, D) f32, different buffers; `scale`: (rows, H) f32, written for
  *   {@link addQkNormRopeBackward} if `norm`; `rotation`: (T, D) f32 that replaces {@link rotationTable}, read
  *   at row % T; `shift`: shifts the last rows after the rotation.
- * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8, or of 16 with `shift`.
  */
 export function addQkNormRope(
   program: Program,
@@ -65,7 +65,6 @@ export function addQkNormRope(
  * Adds dx = d(loss)/dx of y = rope(norm(x)), given dy, to a program.
  *
  * @param args `scale` as {@link addQkNormRope} wrote it; `shift` as there; `dx` shares no buffer with `x` and `dy`.
- * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8, or of 16 with `shift`.
  */
 export function addQkNormRopeBackward(
   program: Program,
@@ -168,7 +167,6 @@ function rotations(sequenceLength: number, headDim: number): Float32Array {
  *
  * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`: (rows)
  *   u32, the row of `earlier` from which each row takes them.
- * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
  */
 export function addShiftKeys(
   program: Program,

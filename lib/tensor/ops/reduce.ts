@@ -24,7 +24,6 @@ export function numPartialSums(length: number): number {
  *
  * @param args `inputs`: f32 of any shapes; `out`: 1 f32; `partials`: scratch memory of
  *   {@link numPartialSums} f32 per input together, made here if absent.
- * @throws {KernelError} If `partials` is too small.
  */
 export function addSumOfSquares(
   program: Program,
@@ -48,7 +47,6 @@ export function addSumOfSquares(
  * Adds out[0] (+)= sum of the first `length` elements of x to a program.
  *
  * @param args `x`: f32; `out`: 1 f32; `accumulate`: whether to add to the value in `out` (default: no).
- * @throws {KernelError} If `x` is too small.
  */
 export function addSum(
   program: Program,

@@ -19,7 +19,6 @@ function keptOf({ registry: { lanes, rows } }: Program, width: number): { NUM_KE
  *
  * @param args `x` and `y`: (rows, width) f32, different buffers; `scale`: (rows) f32, written for
  *   {@link addRmsNormBackward}; `width` is a multiple of 4.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addRmsNorm(
   program: Program,
@@ -44,7 +43,6 @@ export function addRmsNorm(
  *
  * @param args `scale` as {@link addRmsNorm} wrote it; `accumulate`: whether to add to `dx`; `dx` shares no
  *   buffer with `x` and `dy`.
- * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addRmsNormBackward(
   program: Program,

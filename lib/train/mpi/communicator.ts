@@ -26,7 +26,9 @@ const NAMES: Record<MpiAbi, string[]> = {
 const THREAD_MULTIPLE = 3;
 const MAX_VERSION_BYTES = 8192;
 
-type Handle = Deno.PointerValue | number;
+/** A pointer of Open MPI, or a number of MPICH, whose functions have otherwise the same types. */
+type Handle = Deno.PointerValue;
+type Symbols = Deno.DynamicLibrary<ReturnType<typeof functions<"pointer">>>["symbols"];
 
 /** The library's handles: all ranks, data types, the sum. */
 interface Handles {
@@ -112,19 +114,19 @@ function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
   if (abi === "MPICH") {
     const { symbols } = Deno.dlopen(name, functions("i32"));
     // mpi.h of MPICH: fixed numbers.
-    const handles = {
+    const numbers = {
       world: 0x44000000,
       bytes: 0x4c00010d,
       float32: 0x4c00040a,
       float64: 0x4c00080b,
       sum: 0x58000003,
     };
-    return { version, handles, symbols: symbols as unknown as Symbols };
+    return { version, handles: numbers as unknown as Handles, symbols: symbols as unknown as Symbols };
   }
   const { symbols } = Deno.dlopen(name, functions("pointer"));
   const address = (variable: string) => {
     const found = Deno.dlopen(name, { [variable]: { type: "pointer" } }).symbols as Record<string, unknown>;
-    return found[variable] as Deno.PointerValue;
+    return found[variable] as Handle;
   };
   const handles = {
     world: address("ompi_mpi_comm_world"),
@@ -133,33 +135,8 @@ function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
     float64: address("ompi_mpi_double"),
     sum: address("ompi_mpi_op_sum"),
   };
-  return { version, handles, symbols: symbols as unknown as Symbols };
+  return { version, handles, symbols };
 }
-
-/** The functions of either interface. */
-interface Symbols {
-  MPI_Init_thread(argc: null, argv: null, wanted: number, given: BufferSource): number;
-  MPI_Comm_size(comm: Handle, out: BufferSource): number;
-  MPI_Comm_rank(comm: Handle, out: BufferSource): number;
-  MPI_Allreduce(
-    from: BufferSource,
-    to: BufferSource,
-    count: number,
-    type: Handle,
-    op: Handle,
-    comm: Handle,
-  ): Promise<number>;
-  MPI_Alltoall: Exchange;
-  MPI_Allgather: Exchange;
-  MPI_Bcast(buffer: BufferSource, count: number, type: Handle, root: number, comm: Handle): Promise<number>;
-  MPI_Barrier(comm: Handle): Promise<number>;
-  MPI_Abort(comm: Handle, exitCode: number): number;
-  MPI_Finalize(): number;
-}
-
-type Exchange = (
-  ...args: [BufferSource, number, Handle, BufferSource, number, Handle, Handle]
-) => Promise<number>;
 
 /** Initialises the library. @returns The rank of this process, and the number of ranks. */
 function init({ version, symbols, handles: { world } }: MpiLibrary): { rank: number; size: number } {
