@@ -33,7 +33,7 @@ interface TfRecord {
 }
 
 /** Puts data into its frame. */
-export function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
+function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
   const record = new Uint8Array(HEADER_BYTES + data.length + FOOTER_BYTES);
   const view = new DataView(record.buffer);
   view.setBigUint64(0, BigInt(data.length), true);
@@ -64,7 +64,7 @@ function maskedCrc32c(bytes: Uint8Array): number {
 }
 
 /** CRC-32C: RFC 3720, appendix B.4. */
-export function crc32c(bytes: Uint8Array): number {
+function crc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = TABLE[(crc ^ byte) & 255] ^ (crc >>> 8);
   return ~crc >>> 0;

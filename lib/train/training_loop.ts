@@ -35,7 +35,7 @@ import type { StepJournal } from "./step_journal.ts";
 // resident memory grew from 252 to 275 MB (lavapipe, Mesa 25.0, 2 cores, 2026-11-21).
 
 /** Collects all garbage if V8 exposes `gc()` (`--v8-flags=--expose-gc`, as in the tasks); else does nothing. */
-export function collectGarbage(): void {
+function collectGarbage(): void {
   (globalThis as { gc?: () => void }).gc?.();
 }
 

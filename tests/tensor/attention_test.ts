@@ -359,7 +359,20 @@ function decodeProblemOf({ numHeads, headDim, numSteps, prompts }: Case) {
   return { shape, inputs };
 }
 
-/** Adds a problem's dispatch, with a tile of no rows at the end; returns what it writes. */
+/** Computes a problem as often as `times` says, with a tile of no rows at the end; reads what was written. */
+async function decoded(
+  bench: KernelBench,
+  problem: Parameters<typeof addProblem>[2],
+  times = 1,
+): Promise<Float32Array[]> {
+  const outs: Tensor[] = [];
+  await bench.run((program) => {
+    for (let i = 0; i < times; i++) outs.push(addProblem(bench, program, problem));
+  });
+  return await bench.read(...outs);
+}
+
+/** Adds a problem's dispatch; returns what it writes. */
 function addProblem(
   bench: KernelBench,
   program: Program,
@@ -407,11 +420,7 @@ testOnEachDevice(
     for (const item of CASES) {
       const tiles = tilesOf(item);
       const { shape, inputs } = decodeProblemOf(item);
-      let outs: ReturnType<typeof addProblem>[] = [];
-      await bench.run((program) => {
-        outs = [0, 1].map(() => addProblem(bench, program, { shape, inputs, tiles }));
-      });
-      const [out, again] = await bench.read(...outs);
+      const [out, again] = await decoded(bench, { shape, inputs, tiles }, 2);
       const expected = attentionDecode(shape, inputs, tiles);
       assertClose(out, expected, toleranceOf(item, shape, inputs), `out of ${JSON.stringify(item)}`);
       assertSameBits(out, again, "out");
@@ -427,12 +436,7 @@ testOnEachDevice(
     const tiles = tilesOf(item);
     const { shape, inputs } = decodeProblemOf(item);
     inputs.q = inputs.q.map((value) => value * 1024);
-    let written: ReturnType<typeof addProblem> | undefined;
-    await bench.run((program) => {
-      written = addProblem(bench, program, { shape, inputs, tiles });
-    });
-    assert(written);
-    const [out] = await bench.read(written);
+    const [out] = await decoded(bench, { shape, inputs, tiles });
     assertClose(out, attentionDecode(shape, inputs, tiles), toleranceOf(item, shape, inputs), "out");
   },
 );
@@ -441,12 +445,7 @@ testOnEachDevice("addAttentionDecode() leaves rows of no tile as they are", asyn
   const item: Case = { numHeads: 1, headDim: 32, numSteps: 1, prompts: [[5, 40]] };
   const tiles = [{ ...tilesOf(item)[0], firstRow: 3, endRow: 37 }];
   const { shape, inputs } = decodeProblemOf(item);
-  let written: ReturnType<typeof addProblem> | undefined;
-  await bench.run((program) => {
-    written = addProblem(bench, program, { shape, inputs, tiles });
-  });
-  assert(written);
-  const [out] = await bench.read(written);
+  const [out] = await decoded(bench, { shape, inputs, tiles });
   for (const row of [0, 1, 2, 37, 38, 39]) assert(out.subarray(row * 32, row * 32 + 32).every(Number.isNaN));
   assert(!out.subarray(3 * 32, 37 * 32).some(Number.isNaN));
 });

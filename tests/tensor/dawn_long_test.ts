@@ -1,5 +1,5 @@
 /** Stages that run with Dawn, in real processes: in a stage's thread and in the one file. */
-import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { readManifest } from "../../lib/io/files/manifest.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
@@ -38,17 +38,6 @@ Deno.test(
         runStageProcess([...queryOf(checkpoint), "--engine", "deno"]),
       );
     }, { scale: 3 }),
-);
-
-Deno.test(
-  "--engine dawn without ffi is refused in one line that says what to do",
-  { ignore: isMissing },
-  () =>
-    withCheckpoint(async (_, checkpoint) => {
-      const { code, stderr } = await runStageProcess([...queryOf(checkpoint), "--engine", "dawn"]);
-      assertEquals(code, 1);
-      assertMatch(stderr, /^error: Cannot use the engine dawn: [^\n]*; start Deno with --allow-ffi\n$/);
-    }),
 );
 
 Deno.test("train records its engine, and a resume with another one says so and goes on", {

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { type EngineChoice, matrixUnits, requestAdapter } from "../../lib/tensor/engine.ts";
-import { runDeno, runStageProcess } from "../cli/process.ts";
+import { runDeno } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 const ENGINE = new URL("../../lib/tensor/engine.ts", import.meta.url);
@@ -47,12 +47,6 @@ Deno.test("one line says which engine runs and why, where there was a choice", a
   assertEquals(lines, ["engine: Deno's WebGPU, since the model is stored in f32"]);
   assertEquals([await engineOf("deno"), await engineOf("deno")], ["deno", "deno"]);
   assertEquals(lines.slice(1), ["engine: Deno's WebGPU, as chosen"]);
-});
-
-Deno.test("--engine takes only the names of engines", async () => {
-  const args = ["train", "--data", "x", "--run", "y", "--engine", "metal"];
-  const { code, stderr } = await runStageProcess(args);
-  assertEquals([code, stderr], [2, "error: Cannot use --engine metal: expected auto | deno | dawn\n"]);
 });
 
 /** A checkout with nothing but the engine; `index`: the main module of its package. */

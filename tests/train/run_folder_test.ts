@@ -164,17 +164,6 @@ Deno.test("RunFolder.open() refuses a folder that is being trained in", () => {
   });
 });
 
-Deno.test("RunFolder.finish() marks the manifest complete", () => {
-  inFolder((folder) => {
-    using run = RunFolder.open(folder);
-    const manifest = run.begin({ inputs: [], options: { seed: 1 } });
-    assertEquals(readManifest(run.at("manifest"))?.complete, false);
-    run.finish(manifest, { counts: { steps: 3 }, outputs: [] });
-    assertEquals(readManifest(run.at("manifest"))?.complete, true);
-    assertEquals(readManifest(run.at("manifest"))?.options, { seed: 1 });
-  });
-});
-
 const FILE = "train/train-00000-of-00001.arrayrecord";
 
 Deno.test("dataFingerprint() is of names, sizes and the checksums of manifests, not of times or places", async () => {

@@ -88,32 +88,35 @@ Deno.test("train refuses a teacher that does not fit, in one line", async () => 
   const old = folder.at("v1");
   const V1 = ["--config", "v1-100m"];
   await succeeded(runs.train(old, {}, ...V1, "--steps", "1"));
-  const refused = async (settings: Settings, ...more: string[]) => {
-    const { code, stderr } = await runs.train(folder.at("refused"), settings, ...more);
-    const lines = stderr.split("\n").filter((line) => line.startsWith("error: "));
-    assertEquals(lines.length, 1, stderr);
-    return { code, line: lines[0] };
-  };
-  const longer = await refused({ "model.sequenceLength": 128 }, "--teacher", teacher);
-  assertEquals(longer.code, 1);
-  assertMatch(
-    longer.line,
-    /^error: Cannot learn from the teacher .*: it reads sequences of 96 tokens, expected at least the student's 128; set model.sequenceLength to 96 or less/,
-  );
-  const teacherV1 = await refused({}, "--teacher", old);
-  assertEquals(teacherV1.code, 1);
-  assertMatch(teacherV1.line, /: its vocabulary is v1, expected v2; choose another --teacher$/);
-  const studentV1 = await refused({}, ...V1, "--teacher", teacher);
-  assertEquals(studentV1.code, 2);
-  assertMatch(
-    studentV1.line,
-    /config key model.vocabulary: found v1, expected v2 to learn from a teacher; leave/,
-  );
-  const missing = await refused({}, "--teacher", folder.at("nowhere"));
-  assertEquals(missing.code, 1);
-  assertMatch(missing.line, /^error: Cannot read a checkpoint from .*nowhere: no such file/);
-  const share = await refused({ "train.teacherWeight": 1.5 }, "--teacher", teacher);
-  assertEquals(share.code, 2);
+  const of = ["--teacher", teacher];
+  const cases: [Settings, string[], number, RegExp][] = [
+    [
+      { "model.sequenceLength": 128 },
+      of,
+      1,
+      /^error: Cannot learn from the teacher .*: it reads sequences of 96 tokens, expected at least the student's 128; set model.sequenceLength to 96 or less/,
+    ],
+    [{}, ["--teacher", old], 1, /: its vocabulary is v1, expected v2; choose another --teacher$/],
+    [
+      {},
+      [...V1, ...of],
+      2,
+      /config key model.vocabulary: found v1, expected v2 to learn from a teacher; leave/,
+    ],
+    [
+      {},
+      ["--teacher", folder.at("nowhere")],
+      1,
+      /^error: Cannot read a checkpoint from .*nowhere: no such file/,
+    ],
+    [{ "train.teacherWeight": 1.5 }, of, 2, /train.teacherWeight/],
+  ];
+  for (const [settings, more, code, message] of cases) {
+    const result = await runs.train(folder.at("refused"), settings, ...more);
+    const lines = result.stderr.split("\n").filter((line) => line.startsWith("error: "));
+    assertEquals([result.code, lines.length], [code, 1], result.stderr);
+    assertMatch(lines[0], message);
+  }
   const within = await runs.train(teacher, OF_TEACHER, "--teacher", teacher, "--fresh");
   assertMatch(within.stderr, /^error: Cannot start over from .*, which --fresh deletes; .*\n$/);
 });

@@ -23,6 +23,7 @@ import {
   TrainingRuns,
   writeTrainingRows,
 } from "../training_runs.ts";
+import type { Settings } from "../small_run.ts";
 import { type Launcher, launchers } from "./launchers.ts";
 
 const folder = Deno.makeTempDirSync();
@@ -39,7 +40,7 @@ Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 interface Together {
   launcher?: Launcher;
   numRanks?: number;
-  settings?: Record<string, number | string>;
+  settings?: Settings;
   more?: string[];
 }
 
@@ -163,31 +164,28 @@ Deno.test({
 });
 
 Deno.test({ name: "ranks that cannot train together are refused in one line", ignore: !first }, async () => {
-  const refused = async (more: string[], settings = {}) => {
+  const odd = { "train.batchSize": 3, "train.microBatchSize": 1, "train.evalSequences": 3 };
+  const cases: [Settings, string[], number, RegExp][] = [
+    [odd, [], 2, /train.batchSize.*found 3, expected a multiple of the number of ranks \(2\)/],
+    [
+      {},
+      ["--mpi-library", "/nowhere/libmpi.so"],
+      1,
+      /^error: Cannot load an MPI library: \/nowhere\/libmpi.so: .*; correct --mpi-library$/,
+    ],
+    [
+      {},
+      ["--exchange-dtype", "i8"],
+      2,
+      /train.exchangeDtype.*found i8 for gradients, expected f32 or f16/,
+    ],
+    [{}, ["--profile"], 2, /Cannot use --profile with several ranks/],
+  ];
+  for (const [settings, more, wanted, message] of cases) {
     const { code, stderr } = await trainTogether(join(folder, "refused"), { settings, more });
-    return { code, lines: stderr.split("\n").filter((line) => line.startsWith("error: ")) };
-  };
-  const shared = await refused([], {
-    "train.batchSize": 3,
-    "train.microBatchSize": 1,
-    "train.evalSequences": 3,
-  });
-  assertEquals(shared.code, 2);
-  assertMatch(
-    shared.lines[0],
-    /train.batchSize.*found 3, expected a multiple of the number of ranks \(2\)/,
-  );
-  const missing = await refused(["--mpi-library", "/nowhere/libmpi.so"]);
-  assertEquals(missing.code, 1);
-  assertMatch(
-    missing.lines[0],
-    /^error: Cannot load an MPI library: \/nowhere\/libmpi.so: .*; correct --mpi-library$/,
-  );
-  const bytes = await refused(["--exchange-dtype", "i8"]);
-  assertEquals(bytes.code, 2);
-  assertMatch(bytes.lines[0], /train.exchangeDtype.*found i8 for gradients, expected f32 or f16/);
-  const profiled = await refused(["--profile"]);
-  assertEquals(profiled.code, 2);
+    assertEquals(code, wanted, stderr);
+    assertMatch(stderr.split("\n").find((line) => line.startsWith("error: ")) ?? "", message);
+  }
 });
 
 /** Trains with ranks that have each its own arguments. */
