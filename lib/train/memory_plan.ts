@@ -1,5 +1,5 @@
 /**
- * The GPU memory of an optimizer, computed without allocating any.
+ * The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
  *
  * @module
  */
@@ -23,44 +23,6 @@ import {
 } from "../model/buffers.ts";
 import type { ModelShapes } from "../model/model_config.ts";
 import { planRun, type RunPlan } from "./run_config.ts";
-
-/** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
-function optimizerTensors(
-  { parameters, gradients }: Pick<ModelTensors, "parameters" | "gradients">,
-  config: OptimConfig,
-  make: MakeTensor,
-): void {
-  const numPartials = wholeBuffers(gradients).map((whole) => numPartialSums(tensorLength(whole)));
-  // For the gradient's norm: clip factor, sum of squares, partial sums.
-  for (const length of [2, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
-    make("of the norm", [length]);
-  }
-  makeStates(parameters, config, make);
-}
-
-/** Makes what the rules of all groups allocate; returns the tensors of their states. */
-function makeStates(
-  parameters: ReadonlyMap<string, Tensor>,
-  config: OptimConfig,
-  make: MakeTensor,
-): Tensor[] {
-  const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));
-  return (Object.keys(config.groups) as GroupName[]).flatMap((group) => {
-    const ofGroup = members.filter(({ name }) => groupOf(name) === group);
-    return [...ruleOf(group, config).tensors(ofGroup, make).state.values()];
-  });
-}
-
-/** The 4-byte numbers of the parameters and the optimizer's state in a checkpoint. */
-function numSavedValues({ config: { optim }, shapes: { numParameters, parameters } }: RunPlan): number {
-  const planned = new Map([...parameters].map(([name, shape]) => [name, plannedTensor(name, shape)]));
-  return makeStates(planned, optim, plannedTensor).reduce(
-    (sum, state) => sum + tensorLength(state),
-    numParameters,
-  );
-}
-
-// The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
 
 /** Bytes of GPU memory by purpose. All is allocated at the start and kept, so the sum is the peak. */
 interface MemoryPlan extends ModelMemory {
@@ -198,6 +160,42 @@ function makeOptimizer({ config, shapes, extent }: RunPlan, make: MakeTensor): v
   const parameters = parameterTensors(shapes, plannedTensor);
   const gradients = gradientTensors(shapes, extent, plannedTensor);
   optimizerTensors({ parameters, gradients }, config.optim, make);
+}
+
+/** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
+function optimizerTensors(
+  { parameters, gradients }: Pick<ModelTensors, "parameters" | "gradients">,
+  config: OptimConfig,
+  make: MakeTensor,
+): void {
+  const numPartials = wholeBuffers(gradients).map((whole) => numPartialSums(tensorLength(whole)));
+  // For the gradient's norm: clip factor, sum of squares, partial sums.
+  for (const length of [2, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
+    make("of the norm", [length]);
+  }
+  makeStates(parameters, config, make);
+}
+
+/** Makes what the rules of all groups allocate; returns the tensors of their states. */
+function makeStates(
+  parameters: ReadonlyMap<string, Tensor>,
+  config: OptimConfig,
+  make: MakeTensor,
+): Tensor[] {
+  const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));
+  return (Object.keys(config.groups) as GroupName[]).flatMap((group) => {
+    const ofGroup = members.filter(({ name }) => groupOf(name) === group);
+    return [...ruleOf(group, config).tensors(ofGroup, make).state.values()];
+  });
+}
+
+/** The 4-byte numbers of the parameters and the optimizer's state in a checkpoint. */
+function numSavedValues({ config: { optim }, shapes: { numParameters, parameters } }: RunPlan): number {
+  const planned = new Map([...parameters].map(([name, shape]) => [name, plannedTensor(name, shape)]));
+  return makeStates(planned, optim, plannedTensor).reduce(
+    (sum, state) => sum + tensorLength(state),
+    numParameters,
+  );
 }
 
 /** Free memory of the machine; undefined without the permission to ask. */

@@ -23,6 +23,56 @@ import { floatsOf, tensorOf, type Tensors } from "../base/safetensors_header.ts"
 import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 
+/** The work of ranks that have the same weights after every step. */
+const SAME_WEIGHTS = {
+  numShared: () => 1,
+  state: new Map<string, Float32Array>(),
+  saveOwn: () => Promise.resolve(),
+};
+
+/**
+ * Chooses how steps are worked on.
+ *
+ * @param run `ranks`: undefined for one process; `resumed`: the checkpoint that the run continues from.
+ */
+export async function openWork(
+  gpu: Gpu,
+  { model, optimizer }: { model: Transformer; optimizer: Optimizer },
+  { config: { train }, ranks, resumed, onLog }: {
+    config: RunConfig;
+    ranks: Communicator | undefined;
+    resumed: ResumableCheckpoint | undefined;
+    onLog: (line: string) => void;
+  },
+): Promise<StepWork> {
+  if (!ranks) {
+    return {
+      ...SINGLE_PROCESS,
+      ...SAME_WEIGHTS,
+      add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
+      finish: (stepIndex) => Promise.resolve(optimizer.step(stepIndex)),
+      agree: (own) => Promise.resolve(own),
+      checkWeights: () => Promise.resolve(),
+    };
+  }
+  if (train.syncEverySteps > 1) {
+    return await LocalSteps.open(ranks, { model, optimizer, config: train, resumed, onLog });
+  }
+  const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
+  const sums: RankSums = { share: ranks, sum: (values) => ranks.sumOf(...values) };
+  return {
+    ...sums,
+    ...SAME_WEIGHTS,
+    add: (batch, { numTargets, isLastBatch }) => exchange.add(batch, 1 / numTargets, { isLastBatch }),
+    async finish(stepIndex) {
+      await exchange.finish();
+      optimizer.step(stepIndex);
+    },
+    agree: (own) => allAgree(sums, own),
+    checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),
+  };
+}
+
 // Sums gradients over the ranks, in buckets that are sent while the backward pass still runs (Li et al., PyTorch
 // Distributed, VLDB 2020, section 3.2.3).
 
@@ -164,56 +214,6 @@ export class GradientExchange {
       start = end;
     }
   }
-}
-
-/** The work of ranks that have the same weights after every step. */
-const SAME_WEIGHTS = {
-  numShared: () => 1,
-  state: new Map<string, Float32Array>(),
-  saveOwn: () => Promise.resolve(),
-};
-
-/**
- * Chooses how steps are worked on.
- *
- * @param run `ranks`: undefined for one process; `resumed`: the checkpoint that the run continues from.
- */
-export async function openWork(
-  gpu: Gpu,
-  { model, optimizer }: { model: Transformer; optimizer: Optimizer },
-  { config: { train }, ranks, resumed, onLog }: {
-    config: RunConfig;
-    ranks: Communicator | undefined;
-    resumed: ResumableCheckpoint | undefined;
-    onLog: (line: string) => void;
-  },
-): Promise<StepWork> {
-  if (!ranks) {
-    return {
-      ...SINGLE_PROCESS,
-      ...SAME_WEIGHTS,
-      add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
-      finish: (stepIndex) => Promise.resolve(optimizer.step(stepIndex)),
-      agree: (own) => Promise.resolve(own),
-      checkWeights: () => Promise.resolve(),
-    };
-  }
-  if (train.syncEverySteps > 1) {
-    return await LocalSteps.open(ranks, { model, optimizer, config: train, resumed, onLog });
-  }
-  const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
-  const sums: RankSums = { share: ranks, sum: (values) => ranks.sumOf(...values) };
-  return {
-    ...sums,
-    ...SAME_WEIGHTS,
-    add: (batch, { numTargets, isLastBatch }) => exchange.add(batch, 1 / numTargets, { isLastBatch }),
-    async finish(stepIndex) {
-      await exchange.finish();
-      optimizer.step(stepIndex);
-    },
-    agree: (own) => allAgree(sums, own),
-    checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),
-  };
 }
 
 // Local steps: each rank trains by itself, and all exchange their weights every few steps. This is for networks that are

@@ -28,105 +28,6 @@ import type { ScalarLog } from "./metrics.ts";
 import type { RunStart } from "./run_start.ts";
 import type { StepJournal } from "./step_journal.ts";
 
-// Garbage collections at moments that a training run chooses.
-//
-// A step leaves wrappers of commands and buffers behind. They are small to V8, but each holds memory of the GPU's
-// driver, which V8 does not count, so V8 by itself collects too seldom: over 2,000 steps of the demo model the
-// resident memory grew from 252 to 275 MB (lavapipe, Mesa 25.0, 2 cores, 2026-11-21).
-
-/** Collects all garbage if V8 exposes `gc()` (`--v8-flags=--expose-gc`, as in the tasks); else does nothing. */
-function collectGarbage(): void {
-  (globalThis as { gc?: () => void }).gc?.();
-}
-
-// The micro-batches of each step, made one step ahead.
-
-/** Gives the batches of one step after the other. */
-class StepBatches {
-  readonly #loader: BatchLoader;
-  readonly #batchSize: number;
-  readonly #afterBatch: () => Promise<void>;
-  #next: Batch[] = [];
-  #position: DataPosition;
-
-  /** @param batchSize Sequences of a step. @param afterBatch Called after each batch. */
-  constructor(loader: BatchLoader, batchSize: number, afterBatch: () => Promise<void>) {
-    this.#loader = loader;
-    this.#batchSize = batchSize;
-    this.#afterBatch = afterBatch;
-    this.#position = loader.position;
-  }
-
-  /** Where the batches of the next step start, for checkpoints. */
-  get position(): DataPosition {
-    return this.#position;
-  }
-
-  /** Takes the batches of the next step. */
-  async take(): Promise<Batch[]> {
-    if (this.#next.length === 0) await this.prepare();
-    const batches = this.#next;
-    this.#next = [];
-    this.#position = this.#loader.position;
-    return batches;
-  }
-
-  /** Makes the batches of the next step ahead. */
-  async prepare(): Promise<void> {
-    let numSequences = 0;
-    while (numSequences < this.#batchSize) {
-      const batch = await this.#loader.next();
-      this.#next.push(batch);
-      numSequences += batch.batchSize;
-      await this.#afterBatch();
-    }
-  }
-}
-
-// The loss on the fixed validation batches.
-
-/** How well a model predicts the validation batches. */
-interface ValidationResult {
-  /** Mean over the unmasked targets, nats per token. */
-  loss: number;
-  /** Mean over the RTT codes, bits per code of two bytes; null in vocabulary v1 or without codes. */
-  rttBits: number | null;
-}
-
-/**
- * Evaluates a model.
- *
- * @param model The model; its batch size is that of the batches.
- * @param batches Fixed batches, at least one unmasked target among them.
- * @param ranks The ranks that share the batches.
- * @returns Means, summed in float64.
- */
-async function validate(
-  model: Transformer,
-  batches: readonly Batch[],
-  ranks: RankSums = SINGLE_PROCESS,
-): Promise<ValidationResult> {
-  const { rank, size } = ranks.share;
-  let ownSum = 0;
-  let ownTargets = 0;
-  let ownRttSum = 0;
-  let ownCodes = 0;
-  for (let i = rank; i < batches.length; i += size) {
-    const batch = batches[i];
-    const losses = await model.evaluateLosses(batch);
-    const marks = markRttBytes(batch, model.extent.sequenceLength);
-    losses.forEach((loss, row) => {
-      ownSum += loss;
-      if (marks[row] >= 2) ownRttSum += loss;
-      if (marks[row] === 2) ownCodes++;
-    });
-    ownTargets += batch.numTargets;
-  }
-  const [sum, numTargets, rttSum, numCodes] = await ranks.sum([ownSum, ownTargets, ownRttSum, ownCodes]);
-  const hasCodes = model.config.vocabulary === "v2" && numCodes > 0;
-  return { loss: sum / numTargets, rttBits: hasCodes ? rttSum / numCodes / Math.LN2 : null };
-}
-
 /** Progress of a run. */
 export interface TrainProgress {
   /** Steps done. */
@@ -144,6 +45,20 @@ export interface TrainProgress {
   /** Estimated time left, at the present rate. */
   secondsLeft: number | null;
 }
+
+/** Where the time of a step goes. */
+export interface StepProfile {
+  /** Number of the step, from 1. */
+  step: number;
+  /** Slowest first. */
+  rows: ProfileRow[];
+}
+
+/** Steps before the one that is profiled. */
+const WARM_UP_STEPS = 3;
+
+/** A turn of the event loop takes about a millisecond. */
+const YIELD_MS = 20;
 
 interface LoopParts {
   /** The whole run: of all ranks, to its last end. */
@@ -179,17 +94,6 @@ interface LoopParts {
   /** If given, one of the first steps is profiled, with the same result but slower, and this is called with its profile. */
   onProfile?: ((profile: StepProfile) => void) | undefined;
 }
-
-/** Where the time of a step goes. */
-export interface StepProfile {
-  /** Number of the step, from 1. */
-  step: number;
-  /** Slowest first. */
-  rows: ProfileRow[];
-}
-
-/** Steps before the one that is profiled. */
-const WARM_UP_STEPS = 3;
 
 /** Runs steps until the run is done or must stop. */
 export class TrainingLoop {
@@ -422,8 +326,100 @@ export class TrainingLoop {
   }
 }
 
-/** A turn of the event loop takes about a millisecond. */
-const YIELD_MS = 20;
+/** Gives the micro-batches of one step after the other, which are made one step ahead. */
+class StepBatches {
+  readonly #loader: BatchLoader;
+  readonly #batchSize: number;
+  readonly #afterBatch: () => Promise<void>;
+  #next: Batch[] = [];
+  #position: DataPosition;
+
+  /** @param batchSize Sequences of a step. @param afterBatch Called after each batch. */
+  constructor(loader: BatchLoader, batchSize: number, afterBatch: () => Promise<void>) {
+    this.#loader = loader;
+    this.#batchSize = batchSize;
+    this.#afterBatch = afterBatch;
+    this.#position = loader.position;
+  }
+
+  /** Where the batches of the next step start, for checkpoints. */
+  get position(): DataPosition {
+    return this.#position;
+  }
+
+  /** Takes the batches of the next step. */
+  async take(): Promise<Batch[]> {
+    if (this.#next.length === 0) await this.prepare();
+    const batches = this.#next;
+    this.#next = [];
+    this.#position = this.#loader.position;
+    return batches;
+  }
+
+  /** Makes the batches of the next step ahead. */
+  async prepare(): Promise<void> {
+    let numSequences = 0;
+    while (numSequences < this.#batchSize) {
+      const batch = await this.#loader.next();
+      this.#next.push(batch);
+      numSequences += batch.batchSize;
+      await this.#afterBatch();
+    }
+  }
+}
+
+/** How well a model predicts the validation batches. */
+interface ValidationResult {
+  /** Mean over the unmasked targets, nats per token. */
+  loss: number;
+  /** Mean over the RTT codes, bits per code of two bytes; null in vocabulary v1 or without codes. */
+  rttBits: number | null;
+}
+
+/**
+ * Evaluates a model on the fixed validation batches.
+ *
+ * @param model The model; its batch size is that of the batches.
+ * @param batches Fixed batches, at least one unmasked target among them.
+ * @param ranks The ranks that share the batches.
+ * @returns Means, summed in float64.
+ */
+async function validate(
+  model: Transformer,
+  batches: readonly Batch[],
+  ranks: RankSums = SINGLE_PROCESS,
+): Promise<ValidationResult> {
+  const { rank, size } = ranks.share;
+  let ownSum = 0;
+  let ownTargets = 0;
+  let ownRttSum = 0;
+  let ownCodes = 0;
+  for (let i = rank; i < batches.length; i += size) {
+    const batch = batches[i];
+    const losses = await model.evaluateLosses(batch);
+    const marks = markRttBytes(batch, model.extent.sequenceLength);
+    losses.forEach((loss, row) => {
+      ownSum += loss;
+      if (marks[row] >= 2) ownRttSum += loss;
+      if (marks[row] === 2) ownCodes++;
+    });
+    ownTargets += batch.numTargets;
+  }
+  const [sum, numTargets, rttSum, numCodes] = await ranks.sum([ownSum, ownTargets, ownRttSum, ownCodes]);
+  const hasCodes = model.config.vocabulary === "v2" && numCodes > 0;
+  return { loss: sum / numTargets, rttBits: hasCodes ? rttSum / numCodes / Math.LN2 : null };
+}
+
+/**
+ * Collects all garbage if V8 exposes `gc()` (`--v8-flags=--expose-gc`, as in the tasks); else does nothing.
+ *
+ * A step leaves wrappers of commands and buffers behind. They are small to V8, but each holds memory of the GPU's
+ * driver, which V8 does not count, so V8 by itself collects too seldom: over 2,000 steps of the demo model the
+ * resident memory grew from 252 to 275 MB (lavapipe, Mesa 25.0, 2 cores, 2026-11-21).
+ */
+function collectGarbage(): void {
+  (globalThis as { gc?: () => void }).gc?.();
+}
 
 function sum<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((total, item) => total + value(item), 0);

@@ -8,156 +8,6 @@
 import { UserError } from "../../base/errors.ts";
 import type { Launch } from "./launch.ts";
 
-// Finds and loads the machine's MPI library, and declares its functions.
-//
-// There are two binary interfaces. Open MPI's handles are addresses of its variables. MPICH's handles, which Intel MPI,
-// MVAPICH and Cray MPICH share, are 32-bit numbers (MPICH ABI Compatibility Initiative, 2013). The functions are those of
-// the MPI standard 3.1. By MPI's default, errors end the process with a message of the library.
-
-/** The two interfaces. */
-type MpiAbi = "Open MPI" | "MPICH";
-
-const NAMES: Record<MpiAbi, string[]> = {
-  "Open MPI": ["libmpi.so.40", "libmpi.so.80", "libmpi.40.dylib"],
-  "MPICH": ["libmpich.so.12", "libmpi.so.12", "libmpi.12.dylib"],
-};
-
-/** `MPI_THREAD_MULTIPLE`: several threads may call. It is the same number in both interfaces. */
-const THREAD_MULTIPLE = 3;
-const MAX_VERSION_BYTES = 8192;
-
-/** A pointer of Open MPI, or a number of MPICH, whose functions have otherwise the same types. */
-type Handle = Deno.PointerValue;
-type Symbols = Deno.DynamicLibrary<ReturnType<typeof functions<"pointer">>>["symbols"];
-
-/** The library's handles: all ranks, data types, the sum. */
-interface Handles {
-  world: Handle;
-  bytes: Handle;
-  float32: Handle;
-  float64: Handle;
-  sum: Handle;
-}
-
-/** The machine's library. Buffers must not change until a promise settles. */
-interface MpiLibrary {
-  readonly version: string;
-  readonly handles: Handles;
-  readonly symbols: Symbols;
-}
-
-/**
- * Loads the library.
- *
- * @param path Its file (default: the usual names of the launcher's MPI).
- * @throws {UserError} If there is no such file, or it is not an MPI library.
- */
-function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
-  const order: MpiAbi[] = mpi === "MPICH" ? ["MPICH", "Open MPI"] : ["Open MPI", "MPICH"];
-  const names = path === undefined ? order.flatMap((abi) => NAMES[abi]) : [path];
-  let reason = "";
-  for (const name of names) {
-    try {
-      const version = versionOf(name);
-      return bind(name, version.startsWith("Open MPI") ? "Open MPI" : "MPICH", version);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      reason ||= (error as Error).message.replace(
-        /^Could not open library: (?:Could not open library: )?/,
-        "",
-      );
-    }
-  }
-  throw new UserError(
-    `Cannot load an MPI library: ${reason}; ` +
-      (path === undefined
-        ? `expected ${mpi ?? "Open MPI or MPICH"}; load its module or give its file as --mpi-library`
-        : "expected a file such as libmpi.so.40 or libmpich.so.12; correct --mpi-library"),
-  );
-}
-
-function versionOf(name: string): string {
-  const library = Deno.dlopen(name, {
-    MPI_Get_library_version: { parameters: ["buffer", "buffer"], result: "i32" },
-  });
-  const text = new Uint8Array(MAX_VERSION_BYTES);
-  const length = new Int32Array(1);
-  library.symbols.MPI_Get_library_version(text, length);
-  return new TextDecoder().decode(text.subarray(0, text.indexOf(0))).split(/[\n,]/)[0].replace(/\s+/g, " ")
-    .trim();
-}
-
-/** Declares the functions. @param handle The type of the interface's handles. */
-function functions<T extends "pointer" | "i32">(handle: T) {
-  const result = "i32";
-  const blocking = <P extends readonly Deno.NativeType[]>(
-    ...parameters: P
-  ) => ({ parameters, result } as const);
-  const waiting = <P extends readonly Deno.NativeType[]>(
-    ...parameters: P
-  ) => ({ parameters, result, nonblocking: true } as const);
-  return {
-    MPI_Init_thread: blocking("pointer", "pointer", "i32", "buffer"),
-    MPI_Comm_size: blocking(handle, "buffer"),
-    MPI_Comm_rank: blocking(handle, "buffer"),
-    MPI_Allreduce: waiting("buffer", "buffer", "i32", handle, handle, handle),
-    MPI_Alltoall: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
-    MPI_Allgather: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
-    MPI_Bcast: waiting("buffer", "i32", handle, "i32", handle),
-    MPI_Barrier: waiting(handle),
-    MPI_Abort: blocking(handle, "i32"),
-    MPI_Finalize: blocking(),
-  } as const;
-}
-
-function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
-  if (abi === "MPICH") {
-    const { symbols } = Deno.dlopen(name, functions("i32"));
-    // mpi.h of MPICH: fixed numbers.
-    const numbers = {
-      world: 0x44000000,
-      bytes: 0x4c00010d,
-      float32: 0x4c00040a,
-      float64: 0x4c00080b,
-      sum: 0x58000003,
-    };
-    return { version, handles: numbers as unknown as Handles, symbols: symbols as unknown as Symbols };
-  }
-  const { symbols } = Deno.dlopen(name, functions("pointer"));
-  const address = (variable: string) => {
-    const found = Deno.dlopen(name, { [variable]: { type: "pointer" } }).symbols as Record<string, unknown>;
-    return found[variable] as Handle;
-  };
-  const handles = {
-    world: address("ompi_mpi_comm_world"),
-    bytes: address("ompi_mpi_byte"),
-    float32: address("ompi_mpi_float"),
-    float64: address("ompi_mpi_double"),
-    sum: address("ompi_mpi_op_sum"),
-  };
-  return { version, handles, symbols };
-}
-
-/** Initialises the library. @returns The rank of this process, and the number of ranks. */
-function init({ version, symbols, handles: { world } }: MpiLibrary): { rank: number; size: number } {
-  const numbers = new Int32Array(3);
-  check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, numbers.subarray(0, 1)));
-  if (numbers[0] !== THREAD_MULTIPLE) {
-    throw new UserError(
-      `Cannot use ${version}: it was built without MPI_THREAD_MULTIPLE; give another library as --mpi-library`,
-    );
-  }
-  check(symbols.MPI_Comm_size(world, numbers.subarray(1, 2)));
-  check(symbols.MPI_Comm_rank(world, numbers.subarray(2)));
-  return { rank: numbers[2], size: numbers[1] };
-}
-
-function check(code: number): void {
-  if (code !== 0) {
-    throw new UserError(`Cannot continue: MPI returned error ${code}; run the same command again`);
-  }
-}
-
 const WITH_SRUN =
   "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list shows what is available";
 
@@ -308,4 +158,154 @@ export class Communicator {
 
 function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}
+
+// Finds and loads the machine's MPI library, and declares its functions.
+//
+// There are two binary interfaces. Open MPI's handles are addresses of its variables. MPICH's handles, which Intel MPI,
+// MVAPICH and Cray MPICH share, are 32-bit numbers (MPICH ABI Compatibility Initiative, 2013). The functions are those of
+// the MPI standard 3.1. By MPI's default, errors end the process with a message of the library.
+
+/** The two interfaces. */
+type MpiAbi = "Open MPI" | "MPICH";
+
+const NAMES: Record<MpiAbi, string[]> = {
+  "Open MPI": ["libmpi.so.40", "libmpi.so.80", "libmpi.40.dylib"],
+  "MPICH": ["libmpich.so.12", "libmpi.so.12", "libmpi.12.dylib"],
+};
+
+/** `MPI_THREAD_MULTIPLE`: several threads may call. It is the same number in both interfaces. */
+const THREAD_MULTIPLE = 3;
+const MAX_VERSION_BYTES = 8192;
+
+/** A pointer of Open MPI, or a number of MPICH, whose functions have otherwise the same types. */
+type Handle = Deno.PointerValue;
+type Symbols = Deno.DynamicLibrary<ReturnType<typeof functions<"pointer">>>["symbols"];
+
+/** The library's handles: all ranks, data types, the sum. */
+interface Handles {
+  world: Handle;
+  bytes: Handle;
+  float32: Handle;
+  float64: Handle;
+  sum: Handle;
+}
+
+/** The machine's library. Buffers must not change until a promise settles. */
+interface MpiLibrary {
+  readonly version: string;
+  readonly handles: Handles;
+  readonly symbols: Symbols;
+}
+
+/**
+ * Loads the library.
+ *
+ * @param path Its file (default: the usual names of the launcher's MPI).
+ * @throws {UserError} If there is no such file, or it is not an MPI library.
+ */
+function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
+  const order: MpiAbi[] = mpi === "MPICH" ? ["MPICH", "Open MPI"] : ["Open MPI", "MPICH"];
+  const names = path === undefined ? order.flatMap((abi) => NAMES[abi]) : [path];
+  let reason = "";
+  for (const name of names) {
+    try {
+      const version = versionOf(name);
+      return bind(name, version.startsWith("Open MPI") ? "Open MPI" : "MPICH", version);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      reason ||= (error as Error).message.replace(
+        /^Could not open library: (?:Could not open library: )?/,
+        "",
+      );
+    }
+  }
+  throw new UserError(
+    `Cannot load an MPI library: ${reason}; ` +
+      (path === undefined
+        ? `expected ${mpi ?? "Open MPI or MPICH"}; load its module or give its file as --mpi-library`
+        : "expected a file such as libmpi.so.40 or libmpich.so.12; correct --mpi-library"),
+  );
+}
+
+function versionOf(name: string): string {
+  const library = Deno.dlopen(name, {
+    MPI_Get_library_version: { parameters: ["buffer", "buffer"], result: "i32" },
+  });
+  const text = new Uint8Array(MAX_VERSION_BYTES);
+  const length = new Int32Array(1);
+  library.symbols.MPI_Get_library_version(text, length);
+  return new TextDecoder().decode(text.subarray(0, text.indexOf(0))).split(/[\n,]/)[0].replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Declares the functions. @param handle The type of the interface's handles. */
+function functions<T extends "pointer" | "i32">(handle: T) {
+  const result = "i32";
+  const blocking = <P extends readonly Deno.NativeType[]>(
+    ...parameters: P
+  ) => ({ parameters, result } as const);
+  const waiting = <P extends readonly Deno.NativeType[]>(
+    ...parameters: P
+  ) => ({ parameters, result, nonblocking: true } as const);
+  return {
+    MPI_Init_thread: blocking("pointer", "pointer", "i32", "buffer"),
+    MPI_Comm_size: blocking(handle, "buffer"),
+    MPI_Comm_rank: blocking(handle, "buffer"),
+    MPI_Allreduce: waiting("buffer", "buffer", "i32", handle, handle, handle),
+    MPI_Alltoall: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
+    MPI_Allgather: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
+    MPI_Bcast: waiting("buffer", "i32", handle, "i32", handle),
+    MPI_Barrier: waiting(handle),
+    MPI_Abort: blocking(handle, "i32"),
+    MPI_Finalize: blocking(),
+  } as const;
+}
+
+function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
+  if (abi === "MPICH") {
+    const { symbols } = Deno.dlopen(name, functions("i32"));
+    // mpi.h of MPICH: fixed numbers.
+    const numbers = {
+      world: 0x44000000,
+      bytes: 0x4c00010d,
+      float32: 0x4c00040a,
+      float64: 0x4c00080b,
+      sum: 0x58000003,
+    };
+    return { version, handles: numbers as unknown as Handles, symbols: symbols as unknown as Symbols };
+  }
+  const { symbols } = Deno.dlopen(name, functions("pointer"));
+  const address = (variable: string) => {
+    const found = Deno.dlopen(name, { [variable]: { type: "pointer" } }).symbols as Record<string, unknown>;
+    return found[variable] as Handle;
+  };
+  const handles = {
+    world: address("ompi_mpi_comm_world"),
+    bytes: address("ompi_mpi_byte"),
+    float32: address("ompi_mpi_float"),
+    float64: address("ompi_mpi_double"),
+    sum: address("ompi_mpi_op_sum"),
+  };
+  return { version, handles, symbols };
+}
+
+/** Initialises the library. @returns The rank of this process, and the number of ranks. */
+function init({ version, symbols, handles: { world } }: MpiLibrary): { rank: number; size: number } {
+  const numbers = new Int32Array(3);
+  check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, numbers.subarray(0, 1)));
+  if (numbers[0] !== THREAD_MULTIPLE) {
+    throw new UserError(
+      `Cannot use ${version}: it was built without MPI_THREAD_MULTIPLE; give another library as --mpi-library`,
+    );
+  }
+  check(symbols.MPI_Comm_size(world, numbers.subarray(1, 2)));
+  check(symbols.MPI_Comm_rank(world, numbers.subarray(2)));
+  return { rank: numbers[2], size: numbers[1] };
+}
+
+function check(code: number): void {
+  if (code !== 0) {
+    throw new UserError(`Cannot continue: MPI returned error ${code}; run the same command again`);
+  }
 }
