@@ -17,9 +17,9 @@ interface Dispatch {
   /** Its name in profiles; the kernel's name if absent. */
   readonly label?: string;
   readonly overrides?: Record<string, number>;
-  /** A tensor for every binding but `params`, by the WGSL variable's name; f16 tensors for arrays of vec4f only. */
+  /** A tensor for every binding but `params`: `logSumExp` is for `log_sum_exp`; f16 tensors for arrays of vec4f only. */
   readonly bindings: Record<string, Tensor>;
-  /** A value for each field of `Params`. */
+  /** A value for each field of `Params`, named likewise. */
   readonly params?: Record<string, number>;
   /** Number of workgroups in x, y, z. */
   readonly grid: readonly [number, number?, number?];
@@ -78,15 +78,16 @@ export class Program {
    * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype does not fit its binding,
    *   or the grid is empty or too large.
    */
-  add(dispatch: Dispatch): this {
+  add({ bindings, params = {}, ...others }: Dispatch): void {
     ensure(!this.#built, `program ${this.label} is already built`);
-    const kernel = this.#kernelOf(dispatch);
+    const dispatch = { ...others, bindings: byWgslName(bindings), params: byWgslName(params) };
+    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides, halfBindings(dispatch));
+    checkDispatch(kernel, dispatch);
     this.#steps.push({ dispatch, kernel, paramsOffsetBytes: this.#paramsSizeBytes });
     if (kernel.interface.params.length > 0) {
       const sizeBytes = kernel.interface.params.length * 4;
       this.#paramsSizeBytes += Math.ceil(sizeBytes / UNIFORM_ALIGNMENT_BYTES) * UNIFORM_ALIGNMENT_BYTES;
     }
-    return this;
   }
 
   /** Ends a part of the program, for {@link runInParts}; the last one need not be ended. */
@@ -229,12 +230,6 @@ export class Program {
     return Array.from({ length: end - start }, (_, i) => Number(ticks[2 * i + 1] - ticks[2 * i]) / ticksPerS);
   }
 
-  #kernelOf(dispatch: Dispatch): Kernel {
-    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides, halfBindings(dispatch));
-    checkDispatch(kernel, dispatch);
-    return kernel;
-  }
-
   #build(): { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } {
     if (this.#built) return this.#built;
     const { device } = this.#gpu;
@@ -249,6 +244,15 @@ export class Program {
     this.#built = { uniforms, bindGroups: this.#steps.map((step) => bindGroup(device, step, uniforms)) };
     return this.#built;
   }
+}
+
+/** The values by the names in WGSL: `log_sum_exp` for `logSumExp`. */
+function byWgslName<T>(values: Record<string, T>): Record<string, T> {
+  const entries = Object.entries(values).map(([name, value]): [string, T] => [
+    name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`),
+    value,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function dispatchStep(pass: GPUComputePassEncoder, { kernel, dispatch }: Step, bindings: GPUBindGroup): void {

@@ -66,7 +66,7 @@ export function addAdamW(
   requireLength(kernel, 1, { clip });
   program.add({
     kernel,
-    bindings: { gradient, hyper, clip, parameter, exp_avg: expAvg, exp_avg_sq: expAvgSq },
+    bindings: { gradient, hyper, clip, parameter, expAvg, expAvgSq },
     params: { length },
     grid: elementwiseGrid(length),
   });
@@ -105,16 +105,7 @@ export function addAdamWRows(
   requireLength(kernel, 1, { clip });
   program.add({
     kernel,
-    bindings: {
-      slot_rows: slotRows,
-      gradient,
-      hyper,
-      clip,
-      parameter,
-      exp_avg: expAvg,
-      exp_avg_sq: expAvgSq,
-      num_updates: numUpdates,
-    },
+    bindings: { slotRows, gradient, hyper, clip, parameter, expAvg, expAvgSq, numUpdates },
     params: { width, slots },
     grid: gridOf(slots),
   });

@@ -69,7 +69,7 @@ export function addAttention(
   requireShape(`attention_forward_${variant}`, args, { q, k, v, out }, { logSumExp }, segmentStart);
   program.add({
     kernel: `attention_forward_${variant}`,
-    bindings: { q, k, v, segment_start: segmentStart, out, log_sum_exp: logSumExp },
+    bindings: { q, k, v, segmentStart, out, logSumExp },
     ...launch(program.registry.gpu.info, variant, args),
   });
 }
@@ -103,7 +103,7 @@ export function addAttentionBackward(
     { logSumExp, delta },
     segmentStart,
   );
-  const inputs = { q, k, v, d_out: dOut, log_sum_exp: logSumExp, segment_start: segmentStart, delta };
+  const inputs = { q, k, v, dOut, logSumExp, segmentStart, delta };
   program.add({
     kernel: `attention_backward_query_${variant}`,
     bindings: { ...inputs, out, dq },
@@ -151,7 +151,7 @@ function launch(
 ): { overrides: Record<string, number>; params: Record<string, number>; grid: [number, number, number] } {
   const { overrides, params } = {
     matrix: { overrides: { SUBGROUPS }, params: {} },
-    subgroup8: { overrides: {}, params: { slot_parts: 32 } },
+    subgroup8: { overrides: {}, params: { slotParts: 32 } },
     tiled: productLoops(info),
   }[variant];
   const ownRows = variant === "matrix"
@@ -159,7 +159,7 @@ function launch(
     : DIMS_PER_GROUP[variant] / headDim;
   return {
     overrides: { HEAD_DIM: headDim, ...overrides },
-    params: { sequence_length: sequenceLength, num_heads: numHeads, ...params },
+    params: { sequenceLength, numHeads, ...params },
     grid: [Math.ceil(sequenceLength / ownRows), numHeads, batchSize],
   };
 }
@@ -268,21 +268,12 @@ export function addAttentionDecode(
   requireLength(kernel, numRows * rowLength, { q, out });
   requireLength(kernel, (1 + numSteps) * numRows, { rowKeys });
   requireLength(kernel, numTiles * 4, { tiles });
-  const sizes = { num_rows: numRows, num_heads: numHeads, num_steps: numSteps };
+  const sizes = { numRows, numHeads, numSteps };
   program.add({
     kernel,
     overrides: { HEAD_DIM: headDim },
-    bindings: {
-      q,
-      k: promptK,
-      v: promptV,
-      suffix_k: suffixK,
-      suffix_v: suffixV,
-      row_keys: rowKeys,
-      tiles,
-      out,
-    },
-    params: variant === "subgroup8" ? { ...sizes, slot_parts: 32 } : { ...sizes, tile_rows: 512 / headDim },
+    bindings: { q, k: promptK, v: promptV, suffixK, suffixV, rowKeys, tiles, out },
+    params: variant === "subgroup8" ? { ...sizes, slotParts: 32 } : { ...sizes, tileRows: 512 / headDim },
     grid: [numTiles, numHeads],
   });
 }

@@ -71,17 +71,8 @@ export function addClipFactor(
   program.add({
     kernel,
     overrides: { SCALED: Number(lossScale !== undefined) },
-    bindings: {
-      sum_of_squares: sumOfSquares,
-      out,
-      loss_scale: lossScale ?? program.registry.unusedOutput,
-    },
-    params: {
-      max_norm: maxNorm,
-      min_scale: range.min,
-      max_scale: range.max,
-      growth_steps: range.growthSteps,
-    },
+    bindings: { sumOfSquares, out, lossScale: lossScale ?? program.registry.unusedOutput },
+    params: { maxNorm, minScale: range.min, maxScale: range.max, growthSteps: range.growthSteps },
     grid: [1],
   });
 }

@@ -92,7 +92,7 @@ export function addEmbeddingBackward(
   program.add({
     kernel,
     overrides: { COLUMNS: columns, LOADS: loads * columns },
-    bindings: { token_rows: tokenRows, dx, d_table: dTable },
+    bindings: { tokenRows, dx, dTable },
     params: { width },
     grid: [vocabSize, Math.ceil(width / (4 * columns * lanes))],
   });
@@ -127,7 +127,7 @@ export function addRows(
     kernel,
     overrides: { ROWS_PER_TOKEN: rowsPerToken },
     bindings: { indexes, table, x },
-    params: { rows, width, table_rows: tableRows },
+    params: { rows, width, tableRows },
     grid: gridOf(rows),
   });
 }

@@ -226,13 +226,13 @@ export function addGemm(
   }
   const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
-  const divided = { splits, split_k: splitK };
+  const divided = { splits, splitK };
   const isF32 = ({ dtype }: Tensor) => Number(dtype !== "f16");
   const loops = productLoops(info);
   const own: { overrides: Record<string, number>; params: Record<string, number> } = {
     gemm_matrix: {
       overrides: { A_F32: isF32(a), B_F32: isF32(b) },
-      params: { ...divided, scale_a: 2 ** exponents.a, scale_b: 2 ** exponents.b },
+      params: { ...divided, scaleA: 2 ** exponents.a, scaleB: 2 ** exponents.b },
     },
     gemm_subgroup8: { overrides: {}, params: {} },
     gemm_tiled: { overrides: loops.overrides, params: { ...divided, ...loops.params } },
@@ -261,10 +261,10 @@ export function addGemm(
       n,
       k,
       epilogue: splits > 1 ? STORE : code,
-      stride_a: strides.a / 4,
-      stride_b: strides.b / 4,
-      stride_c: (splits > 1 ? m * n : strides.c) / 4,
-      first_factors: firstFactors ?? 0,
+      strideA: strides.a / 4,
+      strideB: strides.b / 4,
+      strideC: (splits > 1 ? m * n : strides.c) / 4,
+      firstFactors: firstFactors ?? 0,
       terms,
       symmetric: Number(symmetric),
       ...own.params,
@@ -278,7 +278,7 @@ export function addGemm(
     overrides: elementwiseLoads(program),
     label: `${label}, sum of splits`,
     bindings: { partials: product, c },
-    params: { length: m * n, splits, stride_c: strides.c / 4, accumulate: Number(epilogue === "accumulate") },
+    params: { length: m * n, splits, strideC: strides.c / 4, accumulate: Number(epilogue === "accumulate") },
     grid: [...elementwiseGrid(m * n), batch],
   });
 }

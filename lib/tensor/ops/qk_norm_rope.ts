@@ -79,7 +79,7 @@ export function addQkNormRopeBackward(
     kernel,
     overrides,
     bindings: { x, scale, rotation, dy, dx, ...bindings },
-    params: { ...params, num_rows: args.shift?.rows ?? 0 },
+    params: { ...params, numRows: args.shift?.rows ?? 0 },
     grid,
   });
 }
@@ -116,11 +116,11 @@ function launch(program: Program, kernel: string, args: HeadsShape & { shift?: K
     // Not read without a shift.
     bindings: { previous: shift?.previous ?? rotationTable(program, args) },
     params: {
-      num_heads_total: rows * numHeads,
-      num_heads: numHeads,
-      head_dim: headDim,
-      sequence_length: sequenceLength,
-      first_shifted: (rows - (shift?.rows ?? 0)) * numHeads,
+      numHeadsTotal: rows * numHeads,
+      numHeads,
+      headDim,
+      sequenceLength,
+      firstShifted: (rows - (shift?.rows ?? 0)) * numHeads,
     },
     grid: gridOf(Math.ceil(rows * numHeads * headLanes / groupSize)),
   };
@@ -186,7 +186,7 @@ export function addShiftKeys(
   program.add({
     kernel,
     bindings: { x, earlier, previous, y },
-    params: { num_vec4: rows * rowVec4, row_vec4: rowVec4, quarter_vec4: headDim / 16 },
+    params: { numVec4: rows * rowVec4, rowVec4, quarterVec4: headDim / 16 },
     grid: elementwiseGrid(rows * rowVec4 * 4),
   });
 }

@@ -93,7 +93,7 @@ function addPass(
     label,
     overrides: { SQUARE: Number(!isSum), LOADS: program.registry.rows.loads },
     bindings: { x, partials: out },
-    params: { length, first, num_partials: numPartials, accumulate: Number(accumulate) },
+    params: { length, first, numPartials, accumulate: Number(accumulate) },
     grid: gridOf(numPartials),
   });
 }
