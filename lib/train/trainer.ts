@@ -26,7 +26,7 @@ import {
   type ResumableCheckpoint,
 } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
-import { describePlan, planRun, type RunConfig, type RunIdentity } from "./run_config.ts";
+import { describePlan, planRun, type RunConfig, type RunIdentity, type RunPlan } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
@@ -127,7 +127,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   const fitsTime = given.fitsTime && !given.ranks && given.resumeFrom === undefined;
   const deadlineMs = performance.now() + 1000 * (fitsTime ? Infinity : given.maxTimeS ?? Infinity);
   const options = await checkedOptions({ ...given, fitsTime: fitsTime ?? false });
-  const { config, rankConfig, identity, ranks, onLog } = options;
+  const { config, plan, identity, ranks, onLog } = options;
   using run = await openRun(options.runDir, ranks);
   const start = await allAgreeOnStart(run, identity, options);
   const ends = options.validate && !ranks ? endsOf(config.train) : endsOf(config.train).slice(0, 1);
@@ -139,7 +139,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     resumed && (choice ? choice.chosen !== null : resumed.state.step >= ends[0]);
   if (start.resumed && isDone(start)) return await endEarlier(start.resumed, run, options);
   describeStart(start, config).forEach(onLog);
-  describePlan(planRun(rankConfig), ranks?.size).forEach(onLog);
+  describePlan(plan, ranks?.size).forEach(onLog);
   let last: Trained | undefined;
   let next = start;
   for (const end of ends) {
@@ -238,8 +238,8 @@ function endOf(
 interface CheckedOptions extends TrainOptions {
   checked: CheckedOutputs;
   identity: RunIdentity;
-  /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
-  rankConfig: RunConfig;
+  /** The run as this rank trains it, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
+  plan: RunPlan;
   /** As in `CheckpointState`. */
   asked: string | undefined;
   /** The survey of the training rows, if sizes follow from it; dropped once the model has its rows. */
@@ -285,12 +285,12 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const loadedTeacher = loadTeacher(given.teacher, config.model, onLog);
   const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
   if (ranks) await checkSameRun(ranks, identity);
-  const rankConfig = shareConfig(config, ranks?.size ?? 1);
-  checkHostMemory(planRun(rankConfig));
+  const plan = planRun(shareConfig(config, ranks?.size ?? 1));
+  checkHostMemory(plan);
   return {
     ...given,
     config,
-    rankConfig,
+    plan,
     identity,
     checked,
     asked,
@@ -403,10 +403,11 @@ async function trainFrom(
     ends: readonly number[];
   },
 ): Promise<Trained> {
-  const { rankConfig, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
+  const { identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
   const { resumed, isOwn } = start;
   // The schedule spans the steps to this end.
-  const config = { ...rankConfig, train: { ...rankConfig.train, steps: end } };
+  const { config: ofAllEnds } = options.plan;
+  const config = { ...ofAllEnds, train: { ...ofAllEnds.train, steps: end } };
   const ofRank = { ...options, config, plan: planRun(config), survey: undefined };
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });

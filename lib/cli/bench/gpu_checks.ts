@@ -14,7 +14,7 @@ import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { type DType, type Tensor, tensorLength } from "../../tensor/tensor.ts";
 import { Program } from "../../tensor/program.ts";
-import { modelShapes, parseModelConfig } from "../../model/model_config.ts";
+import { parseModelConfig } from "../../model/model_config.ts";
 import { Decoder } from "../../model/decoder.ts";
 import { initialParameters, readParameterLike } from "../../model/parameters.ts";
 import { Transformer } from "../../model/transformer.ts";
@@ -144,7 +144,7 @@ async function checkModel(registry: KernelRegistry, dtype: DType): Promise<Check
   decoder.fork([1]);
   const last = await decoder.step(tokens.subarray(-1));
   const decoded = Float32Array.from(
-    { length: tokens.length * modelShapes(config).vocabSize },
+    { length: tokens.length * decoder.shapes.vocabSize },
     (_, i) => i < read.length ? read[i] : last[i - read.length],
   );
   const error = largestDifference(decoded, whole);
