@@ -8,8 +8,7 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 import { advance, NO_ROW } from "../../lib/model/embedding_table.ts";
-import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
-import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { CITIES, CITY_TABLE, rowOf } from "./cities.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
 const SURVEY = DataSurvey.of(SOURCE);
@@ -237,26 +236,11 @@ Deno.test("TypicalRtts keeps RTTs of all times of a pair, however many there are
   }
 });
 
-const CITIES: Record<string, Place> = {
-  "10.1.0": { latitude: 52.5, longitude: 13.5, countryCode: "DE", region: "Berlin" },
-  "10.2.0": { latitude: 40.5, longitude: -74, countryCode: "US", region: "New York" },
-  "10.3.0": { latitude: 35.5, longitude: 139.5, countryCode: "JP", region: "Tokyo" },
-};
 /** RTTs between cities, ms, by the second bytes of their addresses. */
 const RTTS_MS: Record<string, number> = { "12": 90, "13": 240, "23": 160, "11": 5, "22": 6, "33": 4 };
 const NUM_HOSTS = 6;
 
-const TABLE = PlaceTable.of({
-  locate: (address) => CITIES[address.slice(0, 3).join(".")],
-  visitBounds: (length, visit) => {
-    if (length === 16) return;
-    for (const city of Object.keys(CITIES)) {
-      const first = addressNumber(addressBytes(`${city}.0`));
-      visit(first);
-      visit(first + 256);
-    }
-  },
-}).encode();
+const TABLE = CITY_TABLE.encode();
 
 const HOSTS = Object.keys(CITIES).flatMap((city) =>
   Array.from({ length: NUM_HOSTS }, (_, i) => `${city}.${i + 1}`)
@@ -267,14 +251,7 @@ const rttMs = (a: string, b: string) => RTTS_MS[[cityOf(a), cityOf(b)].sort().jo
 /** Every host measures every other one. */
 const CITY_ROWS = HOSTS.map((source) => {
   const others = HOSTS.filter((host) => host !== source);
-  return {
-    srcAddrs: [source],
-    dstAddrs: others,
-    srcIndex: others.map(() => 0),
-    dstIndex: others.map((_, i) => i),
-    rttMs: Float32Array.from(others, (other) => rttMs(source, other)),
-    eventTimeUs: Float64Array.from(others, (_, i) => 1e6 * i),
-  } as unknown as ProbeRow;
+  return rowOf(source, others.map((other) => [other, rttMs(source, other)] as const));
 });
 
 function placedModel(places: ModelConfig["places"]): AddressEmbeddings {
