@@ -42,13 +42,13 @@ export interface GpuOptions extends EngineOptions {
   subgroups?: boolean;
 }
 
-/** Memory of these sizes is kept for later reads, bytes. */
+/** Memory between these sizes is kept for later reads, bytes. */
 const [LEAST_KEPT_BYTES, MOST_KEPT_BYTES] = [2 ** 16, 2 ** 24];
-/** How much is kept of a kind, bytes. */
+/** The most that is kept of each kind, bytes. */
 const KEPT_BYTES = 2 ** 26;
 
 /**
- * Memory in sizes of powers of two, of which what nobody uses is kept. A buffer of several megabytes for each read of the
+ * Memory in sizes of powers of two, kept for reuse. A buffer of several megabytes for each read of the
  * device, freed when garbage is collected, leaves glibc's heap in pieces: a server held twice the memory that it used.
  */
 class KeptBuffers<T> {
@@ -57,7 +57,7 @@ class KeptBuffers<T> {
 
   constructor(readonly make: (sizeBytes: number) => T, readonly drop: (buffer: T) => void) {}
 
-  /** One of at least this size. */
+  /** Takes one of at least this size. */
   take(sizeBytes: number): T {
     const madeBytes = sizeBytes < LEAST_KEPT_BYTES || sizeBytes > MOST_KEPT_BYTES
       ? sizeBytes
@@ -117,7 +117,7 @@ export class Gpu {
   /**
    * Opens the default adapter.
    *
-   * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL, or Dawn is chosen and not there.
+   * @throws {UserError} If there is no WebGPU adapter, only Mesa's software OpenGL, or Dawn is chosen and not installed.
    */
   static async open(options: GpuOptions = {}): Promise<Gpu> {
     const { adapter, engine } = await requestAdapter(options);

@@ -273,7 +273,7 @@ const KERNELS = {
   sum_splits,
 };
 
-/** The name of a registered kernel: that of its file without `.wgsl`. */
+/** The name of a registered kernel: its file's without `.wgsl`. */
 export type KernelName = keyof typeof KERNELS;
 
 /** Every registered kernel with the parts that it includes. */

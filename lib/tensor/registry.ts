@@ -108,7 +108,7 @@ export class KernelRegistry {
   /**
    * The kernel with the given override values, compiled at the first call.
    *
-   * @param name A registered name: that of a file of kernels/, without its ending.
+   * @param name The name of a file of kernels/ without `.wgsl`.
    * @param overrides Values of override constants instead of their defaults; a `bool`'s is 0 or 1.
    * @param halfBindings Names of the bindings whose tensors are f16.
    * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or

@@ -27,14 +27,13 @@ interface NewestRtts {
   timeS: number;
 }
 
-/** An address has a number below it. */
+/** Addresses are numbered from 0 to below this. */
 const MAX_ADDRESSES = 2 ** 24;
 
-/** Addresses and pairs of training rows; some 0.6 kB a pair. */
+/** The addresses and pairs of training rows, about 0.6 kB a pair. */
 export class DataSurvey {
-  /** How often addresses and pairs were measured. */
+  /** How often each address and pair was measured. */
   readonly counts: AddressCounts = new AddressCounts();
-  /** Measurements of all rows. */
   numMeasurements = 0;
   /** By number, in the order of their appearance. */
   readonly #addresses: Uint8Array[] = [];
@@ -136,13 +135,13 @@ interface TypicalPairs {
 /** The result of {@link DataSurvey.claim}. */
 interface ClaimedNodes {
   typical: TypicalPairs;
-  /** For each node those of its places. */
+  /** Node of an address -> nodes of its places. */
   placeNodes: ReadonlyMap<number, readonly number[]>;
 }
 
-/** The most pairs, some 0.2 kB each; further ones are left out. */
+/** At most this many pairs are kept, about 0.2 kB each. */
 const MAX_PAIRS = 2 ** 22;
-/** How many of a pair's RTTs, spread evenly over all of them, give its typical RTT, their median. */
+/** A pair's typical RTT is the median of this many of its RTTs, spread evenly over all. */
 const NUM_KEPT = 15;
 
 /** Some RTTs of a pair. */
@@ -249,7 +248,7 @@ export function autosizer(
 
 /** Tokens of an IPv4 measurement with a time gap, padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
-/** Fewer steps teach a model nothing, however often they pass over the data. */
+/** A model learns nothing in fewer steps, however small the data. */
 const MIN_STEPS = 50;
 /**
  * Pairs have no rows if they are measured less often than this on average: there is little to remember of each, and the
@@ -293,7 +292,7 @@ function autosizedTables(
     coordinates: coordinates && {
       ...coordinates,
       nodes: sized(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
-      // Places are not fitted.
+      // Only addresses are fitted.
       rank: affordableRank(
         coordinates.rank,
         placeNodes.size || (rows.coordinates?.numNodes ?? 0),
@@ -313,7 +312,7 @@ function maxRows({ config, numSelectedRows }: ModelShapes): number {
   return ROW_STEP * Math.floor(rows / ROW_STEP);
 }
 
-/** Divides room between two kinds: each gets what it wants, or at least half of the room if both do not fit. */
+/** Divides room between two kinds: each gets what it wants, or if both do not fit at least half of the room. */
 function shared(room: number, [first, second]: number[]): [number, number] {
   const half = ROW_STEP * Math.floor(room / 2 / ROW_STEP);
   const ofFirst = Math.min(first, Math.max(half, room - second));
@@ -334,7 +333,7 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
  * Gives rows to all addresses and pairs of the data, in their order, as long as there are free ones. Also remembers the
  * newest RTTs of the pairs and fits coordinates.
  *
- * @param weights Keys and histories are updated: those of an earlier run stay. Coordinates are those of these data alone.
+ * @param weights Keys and histories are added to what an earlier run left; coordinates are fitted to these data alone.
  * @param places Where addresses are, if the model has places.
  */
 export function claimRows(
@@ -353,10 +352,10 @@ export function claimRows(
   rows.save(weights);
 }
 
-/** The fewest addresses of a place: with fewer its coordinates would be those of a single host. */
+/** A place with fewer addresses gets no coordinates, since they would be a single host's. */
 const MIN_MEMBERS = 3;
 
-/** Gives places coordinates: those of a node whose RTTs are the medians of its addresses'. */
+/** Places a node at each place, with the median RTTs of the place's addresses. */
 function locatePlaces(
   { coordinates }: AddressEmbeddings,
   pairs: TypicalPairs,

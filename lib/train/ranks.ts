@@ -1,7 +1,7 @@
 /**
  * How ranks that train together agree on the run, its start and when to stop.
  *
- * The first rank opens and writes the run. If it finds an error, it reports it for all.
+ * Rank 0 opens and writes the run, and reports its errors for all.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export const SINGLE_PROCESS: RankSums = {
   sum: (values) => Promise.resolve(values),
 };
 
-/** An error of all ranks that one of them reports. The others have its exit code and an empty message. */
+/** An error of all ranks, reported by one of them. The others have its exit code and an empty message. */
 export class AgreedError extends UserError {
   override name = "AgreedError";
 
@@ -35,7 +35,7 @@ export class AgreedError extends UserError {
   }
 }
 
-/** Makes an error that all ranks meet in the same place one that only the first rank reports. */
+/** Turns an error that all ranks meet in the same place into one that only rank 0 reports. */
 export function agreedError({ share: { rank, size } }: RankSums, error: UserError): UserError {
   return size === 1 ? error : new AgreedError(rank === 0 ? error.message : "", error.exitCode);
 }
@@ -62,7 +62,7 @@ export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<
 }
 
 /**
- * Refuses ranks that would train something else than the first.
+ * Refuses ranks that would train something other than the first.
  *
  * @throws {AgreedError} On all ranks; the first rank that differs reports in what.
  */
@@ -95,7 +95,7 @@ function differenceOf(own: Identity, wanted: Identity): string | undefined {
 
 /**
  * The configuration for one of several ranks. Its micro-batches have the largest size, up to the configured one, that
- * divides its share of a batch. The batch, and so what is learned, is that of all ranks together.
+ * divides its share of a batch. All ranks together see the configured batch, so they learn the same.
  *
  * @param numRanks 1 leaves the configuration as it is.
  * @throws {ConfigError} If the ranks cannot share a batch.
@@ -149,12 +149,12 @@ export interface StepWork extends RankSums {
   /**
    * Saves what each rank keeps for itself.
    *
-   * @param checkpoint The folder of the checkpoint that the first rank has just written; of no meaning on the others.
+   * @param checkpoint The folder of the checkpoint that rank 0 has just written; ignored on the others.
    */
   saveOwn(checkpoint: string | null): Promise<void>;
 }
 
-/** Joins the wishes of all ranks: what one wishes, all do. */
+/** Joins the wishes of all ranks: what one of them wishes, all do. */
 export async function allAgree(
   ranks: RankSums,
   { stop, isOutOfTime, isDue }: StepWishes<InterruptedError>,

@@ -1,5 +1,5 @@
 /**
- * `report.html` of a run: what was trained on what, how the losses went, in one file that needs nothing else.
+ * `report.html` of a run: what was trained on which data and how the losses went, in one self-contained file.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface RunDescription {
   engine: EngineName;
 }
 
-/** Rows of the table of steps at most, beside the first and the last step. */
+/** The most rows of the table of steps, in addition to the first and the last step. */
 const MAX_ROWS = 24;
 /** The columns of the table of steps: heading, scalar, text of a value. */
 const COLUMNS: [string, string, (value: number) => string][] = [
@@ -105,7 +105,7 @@ function placesFact({ model: { places } }: RunConfig): [string, string][] {
   ]];
 }
 
-/** The steps with an evaluation, or all where there is none; the last and others evenly before it. */
+/** Evenly spaced steps, among them the first and the last: those with an evaluation, or all if there is none. */
 function shownSteps(records: readonly MetricsRecord[]): MetricsRecord[] {
   if (records.length === 0) return [];
   const evaluated = records.filter((record) => "eval/loss" in record);
@@ -142,7 +142,7 @@ const SMALL: readonly [name: string, title: string, format: string][] = [
 ];
 
 /**
- * The values of a scalar, averaged over as many neighbouring logged steps as there are too many.
+ * The values of a scalar. If there are too many, neighbouring logged steps are averaged.
  *
  * @param records The log, in order.
  * @param name The scalar.

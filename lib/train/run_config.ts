@@ -31,7 +31,7 @@ import {
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 
-/** The section `train` of the run configuration. Counts are at least 1, and at most 1,000,000,000 unless they say less. */
+/** The section `train` of the run configuration. Counts are 1 to 1,000,000,000 unless said otherwise. */
 export interface TrainConfig {
   /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
   steps: number;
@@ -44,7 +44,7 @@ export interface TrainConfig {
   batchSize: number;
   /** Sequences that pass through the model at a time; divides `batchSize`. */
   microBatchSize: number;
-  /** Keep the activations of one block only and recompute the others in the backward pass: less memory, a third more work. */
+  /** Keep only one block's activations and recompute the others in the backward pass: less memory, a third more work. */
   checkpointActivations: boolean;
   /**
    * How activations, their gradients and the operands of matrix products are stored. Sums, weights and the optimizer's
@@ -63,8 +63,7 @@ export interface TrainConfig {
    */
   rttByteWeight: number;
   /**
-   * With a teacher, the share of its distributions in the gradient at the two bytes of an RTT code, 0 to 1; the data has the
-   * rest.
+   * With a teacher, its share of the gradient at the two bytes of an RTT code, 0 to 1; the rest comes from the data.
    */
   teacherWeight: number;
   /** Number format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` above 1). */
@@ -83,7 +82,7 @@ export interface TrainConfig {
   evalSequences: number;
   /** Steps between two checkpoints. */
   checkpointEverySteps: number;
-  /** How many of the last checkpoints are kept, beside the best one by validation loss. */
+  /** How many of the last checkpoints are kept, in addition to the one with the best validation loss. */
   keepCheckpoints: number;
   /** Steps in a row with a non-finite loss or gradient after which the run stops. */
   maxSkippedSteps: number;
@@ -129,15 +128,15 @@ export interface AutosizeConfig {
    */
   passes: number;
   /**
-   * How many passes may follow as long as validation gets better, 0.01 to 10,000; null for none. It lowers `train.steps`,
-   * and `passes` then sets `train.firstSteps`.
+   * The most passes, 0.01 to 10,000, while validation gets better; null: `passes` are all. It lowers `train.steps`, and
+   * `passes` then sets `train.firstSteps`.
    */
   maxPasses: number | null;
   /** Table rows for each prefix and each pair of the data, 1 to 8. It lowers the numbers of rows of the section `model`. */
   rowsPerKey: number;
   /**
-   * Further rows for addresses and pairs that the model is adapted to later, 0 to 64 times as many as the data need, as
-   * far as the section `model` and a buffer of any adapter allow.
+   * Spare rows for addresses and pairs that the model is adapted to later, 0 to 64 times the number that the data need,
+   * as far as the section `model` and a buffer of any adapter allow.
    */
   spareRows: number;
 }

@@ -102,7 +102,7 @@ export async function openLoader(
   return await BatchLoader.openWithWorkers(rows.train, { ...loaderOptions, numWorkers });
 }
 
-/** Makes the batches of the validation loss; none if there are no rows for it. */
+/** Makes the batches of the validation loss; none without validation rows. */
 export async function openValidation({ val }: OpenRows, options: DataOptions): Promise<Batch[]> {
   if (!val?.numRows) return [];
   return await validationBatches(val, {
@@ -125,7 +125,7 @@ const MAX_CHUNKS = 4096;
  * @param folder A folder as `probe-rows` writes it.
  * @returns 16 hexadecimal digits.
  * @throws {UserError} If it holds no probe rows.
- * @throws {FormatError} If a file without checksum is no ArrayRecord file.
+ * @throws {FormatError} If a file without checksum is not an ArrayRecord file.
  */
 export async function dataFingerprint(folder: string): Promise<string> {
   const outputs = readManifests(folder).flatMap(({ manifest }) => manifest.outputs);

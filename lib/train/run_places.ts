@@ -19,7 +19,7 @@ import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 const MAX_TABLE_BYTES = 12 * 2 ** 20;
 /** The most pairs that are looked at. */
 const MAX_PAIRS = 2 ** 22;
-/** The number of an address's fastest pairs of which every two are compared. */
+/** How many of an address's fastest pairs are compared with each other. */
 const MAX_COMPARED = 64;
 
 /** An address that is not where the databases say. */
@@ -30,10 +30,10 @@ export interface MisplacedAddress {
   /** Degrees, as the databases say. */
   readonly latitude: number;
   readonly longitude: number;
-  /** How many of its pairs have an RTT that is too short, of how many whose ends both have a place. */
+  /** How many of its pairs have an RTT that is too short, of those whose two ends have a place. */
   readonly tooFast: number;
   readonly pairs: number;
-  /** The pair that is the most too fast. */
+  /** The pair whose RTT is too short by the most. */
   readonly worst: { readonly other: string; readonly rttMs: number; readonly distanceKm: number };
 }
 
@@ -92,7 +92,7 @@ async function readPlaceTable(
 /**
  * A checkpoint that knows of places what files say, in place of what it knew.
  *
- * @param paths Of `--geo`; none change nothing.
+ * @param paths The files of `--geo`; without any nothing changes.
  * @throws {UserError} If it was trained without places, or a file cannot be read.
  * @throws {FormatError} If one is damaged or of an unknown format.
  */

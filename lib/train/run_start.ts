@@ -1,6 +1,6 @@
 /**
- * The start of a run: from its own latest checkpoint, a given one with all its state, another run's weights, or
- * nothing. Only rank 0 opens the folder and chooses.
+ * Where a run starts: at its own latest checkpoint, at a given one with all its state, with another run's weights, or
+ * anew. Only rank 0 opens the folder and chooses.
  *
  * A command that is repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
  * where a run begins, and are not read again once it has begun.
@@ -23,7 +23,7 @@ import { RunFolder } from "./run_folder.ts";
 export interface StartOptions {
   /** A checkpoint, or a run with one, to continue from with all its state; one of this run: to go back to. */
   resumeFrom?: string | undefined;
-  /** A checkpoint, or a run with one, that gives a new run its weights; all else is new. */
+  /** A checkpoint, or a run with one, whose weights a new run starts with; all else is new. */
   initFrom?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface RunStart {
   isOwn: boolean;
   /** Whether the run goes back to `resumed` by request, so that what was found later does not count. */
   goesBack?: boolean;
-  /** The checkpoint that gives a new run its weights; undefined: they are random. */
+  /** The checkpoint whose weights a new run starts with; undefined for random ones. */
   initial: LoadedCheckpoint | undefined;
 }
 
@@ -87,7 +87,7 @@ export async function allAgreeOnStart(
  * @param wanted The run as it is requested now.
  * @param options `fresh`: as if the run had no checkpoints; `onLog` is called with lines for the user.
  * @throws {ConfigError} If the checkpoint's run cannot be continued with what is wanted.
- * @throws {UserError} If there is no checkpoint where one was given, or it does not fit.
+ * @throws {UserError} If the given checkpoint does not exist or does not fit.
  */
 function chooseStart(
   folder: RunFolder,

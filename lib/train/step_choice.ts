@@ -15,7 +15,7 @@ import { writeJsonAtomic } from "../io/files/atomic.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 import type { TrainConfig } from "./run_config.ts";
 
-/** The steps at which a run may end, ascending; the last is that of the configuration. */
+/** The steps at which a run may end, ascending; the last is the configured number. */
 export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "firstSteps">): number[] {
   const ends: number[] = [];
   for (let end = firstSteps ?? steps; end < steps; end *= 2) ends.push(end);

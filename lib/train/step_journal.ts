@@ -142,7 +142,7 @@ export class StepJournal {
     this.restartClock();
   }
 
-  /** Leaves the time since the last settled step out of the rates, such as that of an evaluation. */
+  /** Excludes the time since the last settled step, such as an evaluation's, from the rates. */
   restartClock(): void {
     this.#clockMs = performance.now();
   }

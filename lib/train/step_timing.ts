@@ -105,7 +105,7 @@ const MIN_STEPS = 10;
 /**
  * As many steps as fill a time at the speed that is measured now, at least {@link MIN_STEPS}.
  *
- * @param plan The run, fitted to its data. @param seconds The time, that of the measurement and of the start included.
+ * @param plan The run, fitted to its data. @param seconds The time, including the measurement and the start.
  * @throws {UserError} As {@link timeSteps}.
  */
 export async function stepsThatFill(

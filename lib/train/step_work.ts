@@ -226,8 +226,8 @@ export class GradientExchange {
 type State = ReadonlyMap<string, Float32Array>;
 
 /**
- * Writes the state of every rank, into a file of its own; as many ranks continue from it bit by bit. Returns when all have
- * written theirs.
+ * Writes the state of every rank into a file of its own, from which the same number of ranks continues bit by bit. Returns
+ * when all are written.
  *
  * @param folder The checkpoint's folder, as the first rank has it.
  * @param own The state of this rank.
@@ -275,7 +275,7 @@ function readWhole(path: string): State | undefined {
   }
 }
 
-/** Ends the checkpoint name of a parameter's outer momentum. */
+/** The suffix of a parameter's outer momentum in checkpoints. */
 const STATE = ".outer_momentum";
 
 /** A checkpoint's optimizer state without what {@link LocalSteps} adds. */
@@ -291,7 +291,7 @@ interface Followed {
   readonly velocity: Float32Array;
 }
 
-/** Works on steps by itself and exchanges weights. */
+/** Trains by itself and exchanges weights every few steps. */
 class LocalSteps implements StepWork {
   readonly share: RankSums["share"];
   readonly #ranks: Communicator;

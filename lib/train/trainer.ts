@@ -59,8 +59,8 @@ export interface TrainOptions extends DataOptions, StartOptions {
   /** When to stop, seconds after the start, with everything saved; see `fitsTime`. */
   maxTimeS?: number | undefined;
   /**
-   * Instead of stopping at `maxTimeS`, lower the steps to as many as fill that time, so that the schedule ends (false). The
-   * run's own speed corrects their number; of a run that has a checkpoint it stays. Several ranks stop at `maxTimeS` in
+   * Instead of stopping at `maxTimeS`, lower the number of steps so that they fill that time and the schedule ends (false).
+   * The run's own speed corrects the number, which stays once there is a checkpoint. Several ranks stop at `maxTimeS` in
    * any case.
    */
   fitsTime?: boolean;
@@ -249,7 +249,7 @@ interface CheckedOptions extends TrainOptions {
   /** The model that `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
-  /** Says after a step whether the run gets another number of steps; undefined if it keeps its own. */
+  /** Returns, after a step, the configuration with another number of steps; undefined to keep it. */
   replan: ((step: number, config: RunConfig) => RunConfig | undefined) | undefined;
   onLog: (line: string) => void;
 }
@@ -338,7 +338,7 @@ function withPlaces(config: RunConfig, { table }: RunPlaces, files: readonly str
 }
 
 /**
- * Lowers the steps of a run whose time is given: to those that it began with, or to as many as fill the time at this
+ * Lowers the steps of a run whose time is given: to the number that it began with, or to what fills the time at this
  * machine's speed, which the run's own speed then corrects.
  */
 async function fittedToTime(

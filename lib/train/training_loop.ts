@@ -68,7 +68,7 @@ interface LoopParts {
   seed: number;
   model: Transformer;
   optimizer: Optimizer;
-  /** Gives micro-batches, each that of all ranks together. */
+  /** Makes micro-batches, each for all ranks together. */
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
@@ -88,7 +88,7 @@ interface LoopParts {
   /** When to stop, by `performance.now()`. */
   deadlineMs: number;
   onProgress: (progress: TrainProgress) => void;
-  /** Says after steps, of which the last is given, whether the run gets another number of them; then its configuration. */
+  /** Returns, after a step, the configuration with another number of steps; undefined to keep it. */
   replan?: ((step: number) => RunConfig | undefined) | undefined;
   onLog: (line: string) => void;
   /** If given, one of the first steps is profiled, with the same result but slower, and this is called with its profile. */
@@ -379,7 +379,6 @@ interface ValidationResult {
 /**
  * Evaluates a model on the fixed validation batches.
  *
- * @param model The model; its batch size is that of the batches.
  * @param batches Fixed batches, at least one unmasked target among them.
  * @param ranks The ranks that share the batches.
  * @returns Means, summed in float64.

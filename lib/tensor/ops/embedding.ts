@@ -1,5 +1,5 @@
 /**
- * Rows of a table by token, and the gradient of the table; address embeddings, a large table of which a step uses few
+ * Rows of a table by token, and the gradient of the table. Address embeddings are a large table of which a step uses few
  * rows: only these are added to the vectors of tokens and updated.
  *
  * @module
@@ -87,7 +87,7 @@ export function addEmbeddingBackward(
   requireLength(kernel, rows * width, { dx });
   requireLength(kernel, vocabSize * width, { dTable });
   const { lanes, rows: { loads } } = program.registry;
-  // With several loads at once these are of as many rows, since a frequent token has thousands.
+  // Several loads at once are of different rows, since a frequent token has thousands.
   const columns = loads === 1 ? 4 : 1;
   program.add({
     kernel,
@@ -102,7 +102,7 @@ export function addEmbeddingBackward(
  * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. `addEmbeddingBackward` computes the gradient of
  * the rows, gathered in slots.
  *
- * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more stands for no row; `table`: (tableRows, width)
+ * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more means no row; `table`: (tableRows, width)
  *   f32; `x`: (rows, width) f32; `width` is a multiple of 4.
  */
 export function addRows(

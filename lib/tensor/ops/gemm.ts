@@ -134,7 +134,7 @@ export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 2048, minSplitK: 64, ma
  * they have few tiles and a long k. It depends on the shape only, never on a measurement, since another number of splits
  * rounds differently.
  *
- * @param shape The product's extents, of a batch those of its products together.
+ * @param shape The product's extents; for a batch those of all its products together.
  * @param tileK The steps of k that the kernel computes at a time.
  */
 export function gemmSplits(

@@ -22,7 +22,7 @@ export const NEWTON_SCHULZ_STEPS = 5;
 // Powers of two that bring operands into f16's range for matrix units, which multiply sums of two f16. Entries are at most
 // the largest eigenvalue.
 
-/** Of Gram matrices, at most 1.5, and polynomials, at most 3.4445. */
+/** For Gram matrices, at most 1.5, and polynomials, at most 3.4445. */
 const POLYNOMIAL_EXPONENT = 13;
 /** Bound on the products of all polynomials: 3.4445^5 = 485. */
 const PRODUCT_EXPONENT = 6;

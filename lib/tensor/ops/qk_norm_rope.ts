@@ -192,7 +192,7 @@ export function addShiftKeys(
 }
 
 /**
- * The row before each row within its segment; the first row of a segment stands for itself.
+ * The row before each row within its segment; for the first row of a segment the row itself.
  *
  * @param segmentStart (B, T): the first position of the segment of each position.
  * @param sequenceLength T.
