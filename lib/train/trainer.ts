@@ -135,9 +135,8 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   const choice = run && ends.length > 1
     ? new StepChoice(run.at("choice"), resumedStep, !start.goesBack)
     : undefined;
-  const isDone = ({ resumed }: RunStart) =>
-    resumed && (choice ? choice.chosen !== null : resumed.state.step >= ends[0]);
-  if (start.resumed && isDone(start)) return await endEarlier(start.resumed, run, options);
+  const isDone = choice ? choice.chosen !== null : start.resumed && start.resumed.state.step >= ends[0];
+  if (start.resumed && isDone) return await endEarlier(start.resumed, run, options);
   describeStart(start, config).forEach(onLog);
   describePlan(plan, ranks?.size).forEach(onLog);
   let last: Trained | undefined;
@@ -182,13 +181,22 @@ async function endEarlier(
   run: RunFolder | undefined,
   options: CheckedOptions,
 ): Promise<TrainResult> {
-  const last = { step: resumed.state.step, checkpoint: resumed.directory };
+  const last = endOf(resumed);
   if (run && !exists(run.at("report"))) {
     await report(run, options, { ...resumed, engine: engineOf(resumed.state) });
   }
-  const isChanged = run && await options.afterLastStep?.(last.checkpoint);
+  const isChanged = run && await options.afterLastStep?.(resumed.directory);
   await run?.finishEarlier(() => describeRun(run, last), isChanged);
-  return alreadyDone(resumed, join(options.runDir, RUN_FILES.report));
+  return {
+    ...last,
+    status: "already done",
+    tokensPerSecond: null,
+    padding: null,
+    numSkippedSteps: resumed.state.numSkippedSteps,
+    sentBytes: null,
+    report: join(options.runDir, RUN_FILES.report),
+    profile: null,
+  };
 }
 
 /** Validates an end of the run. @returns Whether a kind of question got better. */
@@ -224,7 +232,7 @@ function choose(
 
 /** The fields of a result that come from its last checkpoint. */
 function endOf(
-  { state, directory }: Pick<ResumableCheckpoint, "state" | "directory">,
+  { state, directory }: ResumableCheckpoint,
 ): Pick<TrainResult, "step" | "steps" | "trainLoss" | "evalLoss" | "checkpoint"> {
   return {
     step: state.step,
@@ -499,22 +507,6 @@ async function trainFrom(
 
 /** The log of a rank that writes none. */
 const NO_LOG: ScalarLog = { append() {}, flush() {}, [Symbol.dispose]() {} };
-
-function alreadyDone(
-  { state, directory }: Pick<ResumableCheckpoint, "state" | "directory">,
-  reportPath: string,
-): TrainResult {
-  return {
-    ...endOf({ state, directory }),
-    status: "already done",
-    tokensPerSecond: null,
-    padding: null,
-    numSkippedSteps: state.numSkippedSteps,
-    sentBytes: null,
-    report: reportPath,
-    profile: null,
-  };
-}
 
 /** Writes the profile of a step. @returns Lines for the user. */
 function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: GpuInfo): string[] {
