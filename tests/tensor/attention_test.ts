@@ -58,24 +58,6 @@ const SHAPES = [
   [1, 140, 1, 128],
 ];
 
-testOnEachDevice("addAttention() equals the float64 reference", async (bench) => {
-  for (const shape of SHAPES) {
-    for (const maxLength of [1, 6, 1000]) {
-      const problem = problemOf(shape, maxLength);
-      const inputs = inputsOf(problem);
-      const tensors = tensorsOf(bench, problem, inputs);
-      await bench.run((program) => addAttention(program, tensors));
-      const [out, logSumExp] = await bench.read(tensors.out, tensors.logSumExp);
-      const expected = attention(problem, inputs);
-      const bound = maxScore(problem, inputs);
-      const what = `of [${shape}], segments to ${maxLength}`;
-      assertClose(out, expected.out, attentionTolerance(problem, bound, largestOf(inputs.v)), `out ${what}`);
-      assertClose(logSumExp, expected.logSumExp, attentionTolerance(problem, bound, 1), `logSumExp ${what}`);
-      bench.clear();
-    }
-  }
-});
-
 testOnEachDevice(
   "addAttention() neither overflows nor forgets where scores are in the thousands",
   async (bench) => {
@@ -127,7 +109,7 @@ function addBoth(bench: KernelBench, program: Program, tensors: ReturnType<typeo
 }
 
 testOnEachDevice(
-  "addAttentionBackward() equals the float64 reference, the same at each run",
+  "addAttention() and its backward equal the float64 reference, the same at each run",
   async (bench) => {
     for (const shape of SHAPES) {
       for (const maxLength of [1, 6, 1000]) {
@@ -143,20 +125,19 @@ testOnEachDevice(
             written.push(dq, dk, dv);
           }
         });
-        const actual = await bench.read(...written);
+        const [out, logSumExp, ...actual] = await bench.read(tensors.out, tensors.logSumExp, ...written);
+        const forward = attention(problem, inputs);
         const expected = attentionBackward(problem, inputs, dOut);
         const bound = maxScore(problem, inputs);
+        const what = `of [${shape}], segments to ${maxLength}`;
+        assertClose(out, forward.out, attentionTolerance(problem, bound, largestOf(inputs.v)), `out ${what}`);
+        assertClose(logSumExp, forward.logSumExp, attentionTolerance(problem, bound, 1), `logSumExp ${what}`);
         // The gradients of probabilities are dot products, of magnitude |dOut| |v|, which cancel within a row.
         const inner = largestNorm(dOut, problem.headDim) * largestNorm(inputs.v, problem.headDim);
         for (const [i, name] of (["q", "k", "v"] as const).entries()) {
           const magnitude = name === "v" ? largestOf(expected.v) : inner / Math.sqrt(problem.headDim);
           const tolerance = attentionTolerance(problem, bound, magnitude);
-          assertClose(
-            actual[i],
-            expected[name],
-            tolerance,
-            `d${name} of [${shape}], segments to ${maxLength}`,
-          );
+          assertClose(actual[i], expected[name], tolerance, `d${name} ${what}`);
           assertSameBits(actual[i], actual[i + 3], `d${name}`);
         }
         bench.clear();
