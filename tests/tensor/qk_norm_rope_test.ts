@@ -50,23 +50,40 @@ const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
     sumTolerance(headDim, magnitude),
   );
 
-testOnEachLayout("addQkNormRope() equals the float64 reference", async (bench) => {
-  for (const { dtype, ...shape } of shapesOf()) {
-    const { rows, numHeads, headDim, norm } = shape;
-    const data = randomIn(dtype, "x", rows * numHeads * headDim);
-    const x = bench.input("x", [rows, numHeads, headDim], data, dtype);
-    const y = bench.output("y", x.shape, undefined, dtype);
-    const scale = bench.output("scale", [rows, numHeads]);
-    await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
-    const [actualY, actualScale] = await bench.read(y, scale);
-    const expected = qkNormRope(shape, data);
-    const what = `${dtype} ${JSON.stringify(shape)}`;
-    const ofY = storedIn(dtype, tolerance(shape, largestOf(expected.y)));
-    assertClose(actualY, expected.y, ofY, `y of ${what}`);
-    if (norm) assertClose(actualScale, expected.scale, tolerance(shape, 1), `scale of ${what}`);
-    bench.clear();
-  }
-});
+testOnEachLayout(
+  "addQkNormRope() and its backward equal the float64 reference, the same at each run",
+  async (bench) => {
+    for (const { dtype, ...shape } of shapesOf()) {
+      const { rows, numHeads, headDim, norm } = shape;
+      const [x, dy] = ["x", "dy"].map((label) => randomIn(dtype, label, rows * numHeads * headDim));
+      const extents = [rows, numHeads, headDim];
+      const expected = qkNormRope(shape, x);
+      const gradient = qkNormRopeBackward(shape, x, dy);
+      const inputs = {
+        x: bench.input("x", extents, x, dtype),
+        dy: bench.input("dy", extents, dy, dtype),
+        scale: bench.input("known scale", [rows, numHeads], expected.scale),
+      };
+      const [y, dx, again] = ["y", "dx", "again"].map((label) =>
+        bench.output(label, extents, undefined, dtype)
+      );
+      const scale = bench.output("scale", [rows, numHeads]);
+      await bench.run((program) => {
+        addQkNormRope(program, { ...shape, x: inputs.x, y, scale });
+        addQkNormRopeBackward(program, { ...shape, ...inputs, dx });
+        addQkNormRopeBackward(program, { ...shape, ...inputs, dx: again });
+      });
+      const [actualY, actualScale, actualDx, repeated] = await bench.read(y, scale, dx, again);
+      const what = `${dtype} ${JSON.stringify(shape)}`;
+      const within = (magnitude: number) => storedIn(dtype, tolerance(shape, magnitude));
+      assertClose(actualY, expected.y, within(largestOf(expected.y)), `y of ${what}`);
+      if (norm) assertClose(actualScale, expected.scale, tolerance(shape, 1), `scale of ${what}`);
+      assertClose(actualDx, gradient, within(2 * largestOf(gradient)), `dx of ${what}`);
+      assertSameBits(actualDx, repeated, "dx");
+      bench.clear();
+    }
+  },
+);
 
 testOnEachLayout("addQkNormRope() maps zeros to zeros", async (bench) => {
   const shape = { rows: 2, numHeads: 2, headDim: 8, sequenceLength: 2, norm: true };
@@ -86,37 +103,6 @@ testOnEachLayout("addQkNormRope() turns the last of 1024 positions by exact angl
   const [actual] = await bench.read(y);
   assertClose(actual, qkNormRope(shape, data).y, expressionTolerance(2, 1), "y");
 });
-
-testOnEachLayout(
-  "addQkNormRopeBackward() equals the float64 reference, the same at each run",
-  async (bench) => {
-    for (const { dtype, ...shape } of shapesOf()) {
-      const { rows, numHeads, headDim } = shape;
-      const [x, dy] = ["x", "dy"].map((label) => randomIn(dtype, label, rows * numHeads * headDim));
-      const extents = [rows, numHeads, headDim];
-      const inputs = {
-        x: bench.input("x", extents, x, dtype),
-        dy: bench.input("dy", extents, dy, dtype),
-        scale: bench.input("scale", [rows, numHeads], qkNormRope(shape, x).scale),
-      };
-      const [dx, again] = ["dx", "again"].map((label) => bench.output(label, extents, undefined, dtype));
-      await bench.run((program) => {
-        addQkNormRopeBackward(program, { ...shape, ...inputs, dx });
-        addQkNormRopeBackward(program, { ...shape, ...inputs, dx: again });
-      });
-      const [actual, repeated] = await bench.read(dx, again);
-      const expected = qkNormRopeBackward(shape, x, dy);
-      assertClose(
-        actual,
-        expected,
-        storedIn(dtype, tolerance(shape, 2 * largestOf(expected))),
-        `dx of ${dtype} ${JSON.stringify(shape)}`,
-      );
-      assertSameBits(actual, repeated, "dx");
-      bench.clear();
-    }
-  },
-);
 
 testOnEachLayout(
   "addQkNormRope() and its backward shift the last rows, and equal the float64 reference",

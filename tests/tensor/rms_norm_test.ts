@@ -27,22 +27,49 @@ const tolerance = (width: number) =>
     { relative: sumTolerance(width, 1).absolute, absolute: 0 },
   );
 
-testOnEachLayout("addRmsNorm() equals the float64 reference, stored in any dtype", async (bench) => {
-  for (const [rows, width] of SIZES) {
-    const data = randomNormal("x", rows * width);
-    const x = bench.input("x", [rows, width], data);
-    const expected = rmsNorm(data, width);
-    for (const dtype of DTYPES) {
-      const y = bench.output("y", [rows, width], undefined, dtype);
-      const scale = bench.output("scale", [rows]);
-      await bench.run((program) => addRmsNorm(program, { x, y, scale, rows, width }));
-      const [actualY, actualScale] = await bench.read(y, scale);
-      assertClose(actualY, expected.y, storedIn(dtype, tolerance(width)), `y ${rows} x ${width} ${dtype}`);
-      assertClose(actualScale, expected.scale, tolerance(width), `scale ${rows} x ${width}`);
+testOnEachLayout(
+  "addRmsNorm() and its backward, stored or accumulated, equal the float64 reference",
+  async (bench) => {
+    for (const [rows, width, dtype] of SIZES.flatMap(([m, n]) => DTYPES.map((of) => [m, n, of] as const))) {
+      const [data, before] = ["x", "before"].map((label) => randomNormal(label, rows * width));
+      const dData = randomIn(dtype, "dy", rows * width);
+      const expected = rmsNorm(data, width);
+      const gradient = rmsNormBackward(data, dData, width);
+      const shape = [rows, width];
+      const x = bench.input("x", shape, data);
+      const inputs = {
+        x,
+        dy: bench.input("dy", shape, dData, dtype),
+        scale: bench.input("known scale", [rows], expected.scale),
+      };
+      const [y, scale] = [bench.output("y", shape, undefined, dtype), bench.output("scale", [rows])];
+      const [stored, again] = ["stored", "again"].map((label) => bench.output(label, shape));
+      const accumulated = bench.output("accumulated", shape, before);
+      await bench.run((program) => {
+        addRmsNorm(program, { x, y, scale, rows, width });
+        addRmsNormBackward(program, { ...inputs, dx: stored, rows, width, accumulate: false });
+        addRmsNormBackward(program, { ...inputs, dx: accumulated, rows, width, accumulate: true });
+        addRmsNormBackward(program, { ...inputs, dx: again, rows, width, accumulate: false });
+      });
+      const [actualY, actualScale, dx, sum, repeated] = await bench.read(
+        y,
+        scale,
+        stored,
+        accumulated,
+        again,
+      );
+      const what = `${rows} x ${width} ${dtype}`;
+      assertClose(actualY, expected.y, storedIn(dtype, tolerance(width)), `y ${what}`);
+      assertClose(actualScale, expected.scale, tolerance(width), `scale ${what}`);
+      // |x| and |dy| are below 5, the row's factor is below 5 except for the shortest rows.
+      const allowed = addTolerances(expressionTolerance(8, 10), sumTolerance(width, 10));
+      assertClose(dx, gradient, allowed, `dx ${what}`);
+      assertClose(sum, gradient.map((value, i) => value + before[i]), allowed, `accumulated ${what}`);
+      assertSameBits(dx, repeated, "dx");
+      bench.clear();
     }
-    bench.clear();
-  }
-});
+  },
+);
 
 testOnEachLayout(
   "addRmsNorm() maps zeros to zeros and keeps a row that is not finite to itself",
@@ -54,44 +81,6 @@ testOnEachLayout(
     await bench.run((program) => addRmsNorm(program, { x, y, scale, rows: 3, width: 8 }));
     const [actual] = await bench.read(y);
     assertClose(actual, data, { relative: 0, absolute: 0 }, "y");
-  },
-);
-
-testOnEachLayout(
-  "addRmsNormBackward() equals the float64 reference, stored or accumulated",
-  async (bench) => {
-    for (const [rows, width, dtype] of SIZES.flatMap(([m, n]) => DTYPES.map((of) => [m, n, of] as const))) {
-      const [x, before] = ["x", "before"].map((label) => randomNormal(label, rows * width));
-      const dy = randomIn(dtype, "dy", rows * width);
-      const { scale } = rmsNorm(x, width);
-      const shape = [rows, width];
-      const inputs = {
-        x: bench.input("x", shape, x),
-        dy: bench.input("dy", shape, dy, dtype),
-        scale: bench.input("scale", [rows], scale),
-      };
-      const stored = bench.output("stored", shape);
-      const accumulated = bench.output("accumulated", shape, before);
-      const again = bench.output("again", shape);
-      await bench.run((program) => {
-        addRmsNormBackward(program, { ...inputs, dx: stored, rows, width, accumulate: false });
-        addRmsNormBackward(program, { ...inputs, dx: accumulated, rows, width, accumulate: true });
-        addRmsNormBackward(program, { ...inputs, dx: again, rows, width, accumulate: false });
-      });
-      const [actual, sum, repeated] = await bench.read(stored, accumulated, again);
-      const expected = rmsNormBackward(x, dy, width);
-      // |x| and |dy| are below 5, the row's factor is below 5 except for the shortest rows.
-      const allowed = addTolerances(expressionTolerance(8, 10), sumTolerance(width, 10));
-      assertClose(actual, expected, allowed, `dx ${rows} x ${width}`);
-      assertClose(
-        sum,
-        expected.map((value, i) => value + before[i]),
-        allowed,
-        `accumulated ${rows} x ${width}`,
-      );
-      assertSameBits(actual, repeated, "dx");
-      bench.clear();
-    }
   },
 );
 
