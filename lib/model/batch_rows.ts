@@ -7,7 +7,7 @@
 import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
 import { type AddressEmbeddings, EmbeddingCursor } from "./address_embeddings.ts";
-import { type ModelConfig, type ModelExtent, type ModelShapes } from "./model_config.ts";
+import type { ModelConfig, ModelExtent, ModelShapes } from "./model_config.ts";
 import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
 import { NO_ROW } from "./embedding_table.ts";

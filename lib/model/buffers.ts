@@ -19,7 +19,7 @@ import {
   plannedSizeBytes,
 } from "./allocation.ts";
 import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelExtent, type ModelShapes } from "./model_config.ts";
+import type { ModelConfig, ModelExtent, ModelShapes } from "./model_config.ts";
 import type { Gpu } from "../tensor/device.ts";
 import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
 import { previousRows } from "../tensor/ops/qk_norm_rope.ts";
@@ -494,7 +494,7 @@ export async function allocate(gpu: Gpu, shapes: ModelShapes, extent: ModelExten
 }
 
 /** Tensors that operations make internally: rotations, the partial sums of the loss, an unused output. */
-function operationShapes({ headDim }: ModelShapes["config"], extent: ModelExtent): (readonly number[])[] {
+function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
   const rotations = [extent.sequenceLength, headDim];
   const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
   return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];

@@ -41,7 +41,6 @@ const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
 /** A model that continues prompts. */
 export class Decoder {
-  readonly config: ModelConfig;
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
@@ -55,13 +54,16 @@ export class Decoder {
     readonly extent: DecoderExtent,
     tensors: DecoderTensors,
   ) {
-    this.config = shapes.config;
     this.#tensors = tensors;
     const { embeddingRows } = tensors.inputs;
     this.#tokenRows = embeddingRows &&
-      new DecoderTokenRows(registry.gpu, new AddressEmbeddings(this.config), embeddingRows);
+      new DecoderTokenRows(registry.gpu, new AddressEmbeddings(shapes.config), embeddingRows);
     const { rowIndex } = tensors.chosen;
     registry.gpu.write(rowIndex, Uint32Array.from({ length: rowIndex.shape[0] }, (_, i) => i));
+  }
+
+  get config(): ModelConfig {
+    return this.shapes.config;
   }
 
   /**

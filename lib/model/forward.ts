@@ -20,7 +20,7 @@ import { type ProfileRow, Program } from "../tensor/program.ts";
 import { adjacent, byBuffer, firstElement, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
 import type { HeadTensors, InputTensors, LayerTensors, ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, type ModelShapes } from "./model_config.ts";
+import type { ModelConfig, ModelExtent, ModelShapes } from "./model_config.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 

@@ -47,7 +47,6 @@ interface BatchUse {
 
 /** A decoder-only Transformer on one device. */
 export class Transformer {
-  readonly config: ModelConfig;
   readonly #gpu: Gpu;
   readonly #pass: Pass;
   readonly #copies: Program;
@@ -64,14 +63,13 @@ export class Transformer {
     tensors: ModelTensors,
     teacher: Teacher | undefined,
   ) {
-    this.config = shapes.config;
     this.#gpu = registry.gpu;
     this.#pass = { shapes, extent, tensors, teacher };
-    if (tensors.inputs.embeddingRows) this.#addressEmbeddings = new AddressEmbeddings(this.config);
+    if (tensors.inputs.embeddingRows) this.#addressEmbeddings = new AddressEmbeddings(shapes.config);
     const isFixed = extent.freeRows !== undefined;
     this.#rowSlots = new RowSlots(
       numRowSlots(shapes, extent),
-      numRowUses(this.config, extent),
+      numRowUses(shapes.config, extent),
       shapes.rowsPerToken,
       isFixed,
     );
@@ -106,6 +104,10 @@ export class Transformer {
     const model = new Transformer(registry, shapes, extent, tensors, teacher);
     await registry.ready();
     return model;
+  }
+
+  get config(): ModelConfig {
+    return this.shapes.config;
   }
 
   /** Parameter name -> weights on the GPU; the head has rows of zeros added up to a multiple of 4. */

@@ -284,7 +284,8 @@ export const KERNEL_SOURCES = Object.fromEntries(
 /** The parts that a text names in lines such as `// #include gemm_epilogue.wgsl`, each with the parts that it includes. */
 function partsOf(text: string): string {
   return [...text.matchAll(/^\/\/ #include (\w+)\.wgsl$/gm)].map(([, name]) => {
-    const part = PARTS[name as keyof typeof PARTS];
+    const part: string | undefined = PARTS[name as keyof typeof PARTS];
+    ensure(part, `${name}.wgsl is included and not among the parts`);
     return markedSource(name, part) + partsOf(part);
   }).join("");
 }

@@ -317,7 +317,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   return config;
 }
 
-/** Computes what follows from a configuration, once where it is read. */
+/** Computes what follows from a configuration; done once where a configuration is read, and passed on. */
 export function planRun(config: RunConfig): RunPlan {
   const { model, train } = config;
   const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
