@@ -1,5 +1,5 @@
 /**
- * ping-llm as a library: everything that a stage does can be done from a program.
+ * The library behind ping-llm: programs can do everything that its stages do.
  *
  * ```ts ignore
  * import { loadModel, plotRttDistribution, rttBetweenPrefixes } from "@ping-llm/ping-llm";
@@ -10,18 +10,19 @@
  * const rtt = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", time: "2025-11-01T12:00Z" });
  * console.log(rtt.quantileMs(0.5), rtt.pFailed, rtt.cdf(100), rtt.probabilityOf(12.5));
  *
- * // After measurements that were made before.
+ * // Given earlier measurements.
  * const context = [{ src: "192.0.2.1", dst: "198.51.100.9", time: "2025-11-01T11:00Z", rtt: 12.5 }];
  * const known = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", context });
  * await plotRttDistribution(known, { title: "192.0.2.1 -> 198.51.100.7", quantiles: [0.05, 0.5, 0.95] });
  *
- * // Between prefixes of any length: a mixture, and its standard errors.
+ * // Between prefixes of any length: a mixture with standard errors.
  * const question = { src: "192.0.2.1", dst: "198.51.100.0/22" };
  * const { mixture, destinationProbability } = await rttBetweenPrefixes(model, question, { numDraws: 64, seed: 0 });
  * console.log(mixture.distribution.quantileMs(0.5), mixture.quantileErrorMs(0.5), destinationProbability);
  * ```
  *
- * Other questions: the destinations that fit an RTT, the bits of a measurement, measurements that the model draws.
+ * Other questions: which destinations fit an RTT, how many bits a measurement takes, and measurements drawn
+ * from the model.
  *
  * ```ts ignore
  * import { formatAddress, formatPrefix, parsePrefix, parseQuestion } from "@ping-llm/ping-llm";
@@ -45,7 +46,7 @@
  * }
  * ```
  *
- * Many questions, as `query rtt --queries` answers them, corrected by an evaluation's calibration.
+ * Many questions at once, as `query rtt --queries` answers them, corrected by the calibration of an evaluation.
  *
  * ```ts ignore
  * import { answerQueries, loadModel, readCalibration, readQueries } from "@ping-llm/ping-llm";
@@ -63,8 +64,8 @@
  * }
  * ```
  *
- * Which of some servers is nearest, all pairs of them, how surprising a measurement is, and alarms. Maps need a model that
- * was trained with `--geo`, advice one with coordinates, as `demo` trains it.
+ * The nearest of several servers, the RTTs between all of them, how surprising a measurement is, and alarms.
+ * Maps need a model trained with `--geo`, and advice needs one with coordinates, as `demo` trains it.
  *
  * ```ts ignore
  * import { adviseOn, DEFAULT_WATCH_OPTIONS, encodeRttCode, loadModel, matrixNodes } from "@ping-llm/ping-llm";
@@ -108,7 +109,7 @@
  * }
  * ```
  *
- * Measurements as Parquet: of a synthetic Internet, of RIPE Atlas, and of one's own.
+ * Measurements as Parquet: from a synthetic Internet, from RIPE Atlas, and your own.
  *
  * ```ts ignore
  * import { FAILED_RTT_MS, importMeasurements, MeasurementParquetWriter, parseAddress } from "@ping-llm/ping-llm";
@@ -130,7 +131,7 @@
  * writer.close();
  * ```
  *
- * How good a model is, beside simple methods, on measurements that `probe-rows` held out.
+ * How a model compares with baselines on measurements that `probe-rows` held out.
  *
  * ```ts ignore
  * import { evaluateModel } from "@ping-llm/ping-llm";
@@ -142,7 +143,7 @@
  * console.log(lines.length, answers.length);
  * ```
  *
- * A training, on the output of `probe-rows`. A mistake of the caller is a `UserError`, whose message is one line.
+ * Training on the output of `probe-rows`. Mistakes of the caller throw a `UserError` with a one-line message.
  *
  * ```ts ignore
  * import { ConfigError, FormatError, loadConfig, train, UserError, VERSION } from "@ping-llm/ping-llm";

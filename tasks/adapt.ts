@@ -1,6 +1,6 @@
 /**
- * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else
- * frozen; with `--follow` again and again to the measurements on standard input.
+ * `adapt`: fits the embeddings of addresses that a model does not know to a few measurements, with everything
+ * else frozen; with `--follow`, repeatedly to the measurements on standard input.
  *
  * @module
  */
@@ -42,9 +42,9 @@ import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
 
-/** The most addresses that are named in a line. */
+/** The most addresses named in a log line. */
 const MAX_NAMED = 3;
-/** Approximate measurements per second of a step on two cores. */
+/** Approximate speed of a fit step on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
 
 export const adaptStage = defineStage(adaptCommand, async (options, stage): Promise<StageResult> => {
@@ -184,7 +184,7 @@ interface FollowOptions {
  * Follows standard input to its end. A killed run loses the measurements after the last published checkpoint,
  * from which the same command continues.
  *
- * @throws {InterruptedError} The signal's reason, with everything saved.
+ * @throws {InterruptedError} On a signal, after everything is saved.
  */
 async function followLines(
   model: AdaptedModel,
@@ -240,7 +240,6 @@ class Arrivals {
     this.#arriving = new ArrivingMeasurements([STANDARD_INPUT], { isFollowing: true, reading, signal, log });
   }
 
-  /** How many lines were unusable. */
   get numBad(): number {
     return this.#arriving.numBad;
   }
@@ -334,7 +333,7 @@ function describeCounts(
   return `${addresses} addresses fitted to ${measurements} measurements, ${rows} embeddings differ from the base${loss}`;
 }
 
-/** Logs which addresses could not be fitted, and if there were none to fit. */
+/** Logs which addresses could not be fitted, or that there were none to fit. */
 export function noteAdaptation(
   { addresses, withoutRow, numFailed }: Adaptation,
   log: (line: string) => void,

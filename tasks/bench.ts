@@ -125,7 +125,7 @@ const JSON_NAME = "gpu.json";
 const PAGE_NAME = "gpu.html";
 /** The number of orders in which the fields of a measurement can be written. */
 const NUM_ORDERS = 24;
-/** The most unmeasured steps in the notes; the page lists all. */
+/** The most unmeasured steps listed in the notes; the page lists all. */
 const MAX_SHOWN = 5;
 
 const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
@@ -154,7 +154,7 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
     options: settings,
     overwrite: options.overwrite,
   });
-  // Speeds are measured again each time.
+  // A repeated command measures again.
   if (output.isComplete) output.begin();
   context.log(`adapter: ${adapter.name}; scale ${scale}`);
   const quick = options.quick ? quickPlanOf(preset, options.set, isSmall) : undefined;
@@ -175,7 +175,7 @@ export const gpuBench = defineStage(benchGpuCommand, async (options, context) =>
     leftS: () => maxS - elapsedS(),
     onStep: (index, name) => progress.update(index, name),
     onEnd(ends) {
-      // What was measured is there even if the machine is gone before the end.
+      // Saved after each step, in case the machine is gone before the end.
       writeJsonAtomic(join(output.folder, JSON_NAME), jsonOf(ends));
       const { name, seconds, reason = "measured" } = ends[ends.length - 1];
       context.log(`${name}: ${reason}, ${seconds.toFixed(1)} s`);

@@ -78,7 +78,7 @@ async function validate(
   const f2: number[][] = [];
   for (let number = 0; number < settings; number++) {
     progress.update(number);
-    // Lets signals in.
+    // Lets signals be handled.
     await new Promise((resolve) => setTimeout(resolve, 0));
     stage.signal.throwIfAborted();
     const setting = { ...drawSetting(seed, number), ...(delay !== undefined && { delay }) };

@@ -59,7 +59,7 @@ export const benchLoaderCommand = command({
   module: "bench_data",
 });
 
-// The kernel's peak memory can only be read with all permissions.
+// Reading the peak memory from the kernel needs all permissions.
 export const benchChildCommand = command({
   name: "bench child",
   summary: "one part of the others, in a separate process (for internal use)",

@@ -1,5 +1,5 @@
 /**
- * `bench preprocess` and `bench loader`: the speed of the stages that pass over data. `bench child` runs one
+ * `bench preprocess` and `bench loader`: the speed of the stages that process data. `bench child` runs one
  * part of them in a separate process, which prints its result and usage.
  *
  * @module
@@ -37,7 +37,7 @@ import { measureUsage } from "../lib/cli/bench/usage.ts";
 const MIN_ROWS = 1000;
 const MAX_ROWS = 2 ** 40;
 const MAX_LOADER_WORKERS = 64;
-/** The share of rows that are imported: results as text are large, and slower to make than to import. */
+/** The share of rows that are imported: results as text are large and slower to make than to import. */
 const IMPORT_SHARE = 0.1;
 
 type PreprocessOptions = OptionsOf<typeof benchPreprocessCommand>;

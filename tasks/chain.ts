@@ -1,6 +1,6 @@
 /**
- * A chain of stages that one command runs and, when repeated, continues: each stage manages its own folder,
- * and a file stores the chain's options and choices.
+ * A chain of stages that one command runs and, if repeated, continues. Each stage manages its own folder; a
+ * file stores the chain's options and choices.
  *
  * @module
  */
@@ -15,7 +15,6 @@ import { hasCheckpoints } from "../lib/train/checkpoint.ts";
 import { trainStage } from "./train.ts";
 
 interface ChainState<Options> {
-  /** The options that its results depend on. */
   options: Options;
   tokensPerSecond?: number;
   /** Whether it replaces the output of an earlier chain. */
@@ -27,7 +26,7 @@ interface ChainState<Options> {
 
 export interface ChainFolder {
   output: string;
-  /** The name of the state file in the folder. */
+  /** Name of the state file in the folder. */
   fileName: string;
   /** What the chain makes, such as `a demo`. */
   what: string;
@@ -36,9 +35,9 @@ export interface ChainFolder {
 }
 
 /**
- * Opens the folder of a chain, which is empty or has the same chain, which is then continued.
+ * Opens the folder of a chain, which must be empty or contain the same chain, which is then continued.
  *
- * @param overwrite Whether the results of other options, or of a finished chain, are replaced.
+ * @param overwrite Whether to replace results of other options or of a finished chain.
  * @throws {UserError} If it contains other files, or a chain with other options.
  */
 export function openChain<Options extends object>(
@@ -81,7 +80,7 @@ function namesOfDifferent(earlier: object, options: object): string {
   return names.filter((name) => before.get(name) !== now.get(name)).map(kebab).join(", ");
 }
 
-/** The entries of a folder except the chain's own state. */
+/** The entries of a folder, except the chain's own state. */
 function namesIn({ output, fileName }: ChainFolder): string[] {
   return [...Deno.readDirSync(output)].map(({ name }) => name).filter((name) =>
     name !== WORK && name !== fileName
@@ -101,7 +100,7 @@ function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): vo
   writeJsonAtomic(statePath(folder), state);
 }
 
-/** Records that the chain is done: from now on other options are refused. */
+/** Records that the chain is done. From then on other options are refused. */
 export function finishChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
   delete state.replaces;
   state.isDone = true;

@@ -1,4 +1,3 @@
-/** The command `compile`. @module */
 import { command } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";

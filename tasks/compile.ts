@@ -1,5 +1,5 @@
 /**
- * `compile`: the program as one executable file.
+ * `compile`: the program as a single executable file.
  *
  * @module
  */
@@ -77,7 +77,7 @@ export const compileStage = defineStage(
   },
 );
 
-/** Makes the file in the first requested form that is available. */
+/** Makes the file in the first of the requested forms that is available. */
 async function make(
   path: string,
   { form, dawn, work, context }: {

@@ -1,4 +1,3 @@
-/** The command `completion`. @module */
 import { command } from "../lib/cli/command.ts";
 import type { Shell } from "../lib/cli/completion/completion.ts";
 

@@ -1,6 +1,6 @@
 /**
- * `demo`: the whole chain, small, end to end: measurements -> shard -> probe-rows -> train -> eval -> query.
- * Each step is the stage of that name, called like by a user.
+ * `demo`: the whole chain on a small scale: measurements -> shard -> probe-rows -> train -> eval -> query.
+ * Each step runs the stage of that name as a user would.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import { synthStage } from "./synth.ts";
 const CONFIG = "demo";
 const FETCHED = "fetched";
 const IMPORTED = "imported.parquet";
-/** Predicted measurements: enough to estimate the median error to a few tenths of a millisecond. */
+/** Enough predicted measurements to estimate the median error to a few tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
 
 /** A synthetic Internet small enough to learn in minutes on two cores. */
@@ -136,7 +136,7 @@ async function makeMeasurements(
     : [await fetchResults(options, fetch, replacing, context)];
   if (input.length === 0 && !synthetic) return [pathOf(DEMO_CAMPAIGN.measurements)];
   if (inputs.length > 0 && inputs.every((file) => file.endsWith(".parquet"))) return input;
-  // Two names, since no stage replaces another stage's output.
+  // Two names, since stages do not replace each other's outputs.
   const [parquet, stage, args] = synthetic
     ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]
     : [join(output, IMPORTED), importStage, ["--input", ...input]];
@@ -170,7 +170,7 @@ async function fetchResults(
   return join(folder, "results");
 }
 
-/** The pair with the most replies in the held-out measurements; a loss weighs as much as nine replies. */
+/** The pair with the most replies in the held-out measurements; each loss cancels nine replies. */
 async function pairOf(rowsDir: string): Promise<{ src: string; dst: string }> {
   using heldOut = await openProbeRows(rowsDir, "test");
   const pairs = new Map<string, { src: string; dst: string; weight: number }>();

@@ -1,6 +1,6 @@
 /**
- * `eval`: how well a model predicts held-out measurements, compared with methods without a model; and the
- * same for several splits of them (`--all-splits`).
+ * `eval`: how well a model predicts held-out measurements, compared with baselines. `--all-splits` does this
+ * for several splits.
  *
  * @module
  */
@@ -48,15 +48,13 @@ import { dataFingerprint } from "../lib/train/run_data.ts";
 import { type ChainFolder, finishChain, openChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
 
-/** The value of `--adapt` for no adaptation. */
 const NO_ADAPT = "none";
 /** The default of `--adapt` if addresses are held out. */
 const DEFAULT_ADAPT = "0,2,8,24";
-/** Few files per split, because the next split reads all of them. */
+/** Few files per split, because making the next split reads all of them. */
 const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
-/** Options of the training. */
 const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than fits a sequence, and more measurements per address than a fit needs. */
 const MAX_COUNT = 10_000;
@@ -193,17 +191,17 @@ interface Chain {
   context: StageContext;
   folder: ChainFolder;
   state: ReturnType<typeof openChain>;
-  /** Whether results with other options are replaced. */
+  /** Whether to replace results with other options. */
   isReplacing: boolean;
   /** `--seed` and possibly `--verify`, which every stage takes. */
   common: string[];
-  /** Additionally `--workers` and possibly `--overwrite`, which all stages except train take. */
+  /** Also `--workers` and possibly `--overwrite`, which all stages except train take. */
   shared: string[];
 }
 
 /**
- * `--all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a page of all,
- * or the part of this that remains. Each step runs a stage as a user would.
+ * `--all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a summary
+ * page, or does what remains of this. Each step runs a stage as a user would.
  */
 async function evaluateAllSplits(options: EvalOptions, context: StageContext): Promise<StageResult> {
   const { allSplits, output, maxTime, adapt } = options;
@@ -296,7 +294,7 @@ async function lookAt(inputs: readonly string[], context: StageContext): Promise
   return await surveyMeasurements(inputs, { signal: context.signal, onProgress: progress.update });
 }
 
-/** Holds out one split after the other, each from the measurements that the previous ones left. */
+/** Holds out one split after the other, each from the measurements that the previous splits left. */
 async function makeSplits(
   { options, context, shared }: Chain,
   splits: readonly PlannedSplit[],

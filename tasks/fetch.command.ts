@@ -4,7 +4,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { outputFolder, overwriteFolder } from "./shared_options.ts";
 
-/** The environment variables with keys for the APIs. */
+/** Environment variables with keys for the APIs. */
 export const ATLAS_KEY = "RIPE_ATLAS_KEY";
 export const GLOBALPING_KEY = "GLOBALPING_TOKEN";
 export const PROMETHEUS_KEY = "PROMETHEUS_TOKEN";

@@ -1,11 +1,11 @@
 /**
- * `fetch atlas`: ping results of RIPE Atlas, and where its probes are. `fetch globalping`: ping measurements
- * of Globalping, created or read by their ids, and where their probes are. `fetch prometheus`: values of a
- * query.
+ * `fetch atlas`: ping results of RIPE Atlas and the places of its probes. `fetch globalping`: ping
+ * measurements of Globalping, created or read by their ids, and the places of their probes. `fetch
+ * prometheus`: values of a query.
  *
- * For RIPE Atlas and Prometheus each window of time becomes a file. The manifest lists the files that are
- * complete, so a run that was stopped or killed continues where it was, and a later run without `--stop`
- * fetches newer measurements.
+ * For RIPE Atlas and Prometheus each time window becomes a file. The manifest lists the complete files, so a
+ * run that was stopped or killed continues where it was, and a later run without `--stop` fetches newer
+ * measurements.
  *
  * @module
  */
@@ -47,7 +47,7 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 type Options = OptionsOf<typeof fetchAtlasCommand>;
 
 const PROBES = "probes.json";
-/** The count of a file with the time when it was fetched, by the server's clock, Unix seconds. */
+/** The manifest count that records when a file was fetched: Unix seconds by the server's clock. */
 const FETCHED_S = "fetchedAtS";
 
 export const fetchAtlasStage = defineStage(fetchAtlasCommand, async (options, context) => {
@@ -105,19 +105,20 @@ export const fetchAtlasStage = defineStage(fetchAtlasCommand, async (options, co
 /** A time span that is fetched window by window, each into a file of the output folder. */
 interface SpanFetch<W extends FileWindow> {
   stage: string;
-  /** The identity of the output, besides the URL. */
+  /** What identifies the output, in addition to the URL. */
   asked: Manifest["options"];
   client: ApiClient;
   /** The end of the span, Unix seconds; Infinity for none. */
   stopS: number;
-  /** How late measurements of a window can still arrive. */
+  /** How late measurements of a window can arrive. */
   settleS: number;
   /** The windows that begin before a time. @throws {UsageError} If there are too many. */
   windowsUntil(nowS: number): W[];
-  /** Called before the missing windows are fetched, with the others. */
+  /** Called with the windows that exist, before the missing ones are fetched. */
   begin?(output: Output, present: readonly W[]): Promise<void>;
   /**
-   * Writes a window to `path`. @param show Shows a text beside the progress. @returns The counts of the file.
+   * Writes a window to `path`. @param show Shows a text next to the progress. @returns The counts of the
+   * file.
    */
   fetch(window: W, path: string, nowS: number, show: (text: string) => void): Promise<Record<string, number>>;
   /** Called before the output is published. */
@@ -139,7 +140,7 @@ async function fetchSpan<W extends FileWindow>(
   using output = Output.openFolder(folder, { stage, inputs: [], options: { ...asked, url }, overwrite });
   const fetchedS = new Map(output.manifest.outputs.map(({ path, counts }) => [path, counts?.[FETCHED_S]]));
   const isFetched = ({ name, stopS }: W) => (fetchedS.get(name) ?? -Infinity) >= stopS + settleS;
-  // Now is the server's time; it is asked unless everything is there.
+  // Now is the server's time, which is requested unless everything is there.
   const isOver = ownNowS >= stopS && windowsUntil(ownNowS).every(isFetched);
   const windows = windowsUntil(isOver ? ownNowS : await client.nowS());
   const missing = windows.filter((window) => !isFetched(window));
@@ -269,7 +270,8 @@ export const fetchGlobalpingStage = defineStage(
     const { manifest } = output;
     const isDone = output.isComplete;
     if (!isDone) {
-      // The ids of what was created are kept before their results are: a continued run creates nothing twice.
+      // The ids of created measurements are saved before their results, so a continued run creates none
+      // twice.
       const createdPath = output.workPath("created.json");
       const created: Record<string, string> = exists(createdPath)
         ? JSON.parse(readText(createdPath))
@@ -350,7 +352,7 @@ export const fetchPrometheusStage = defineStage(fetchPrometheusCommand, async (o
     advice: "check --query and --url",
     hasPath: true,
   });
-  // Multiples of the step, so that each run asks for the values of the same times.
+  // Multiples of the step, so that every run asks for values at the same times.
   const span = { startS: stepS * Math.ceil(startS / stepS), stopS, windowS };
   const logged = new Set<string>();
   let numPoints = 0;

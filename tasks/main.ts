@@ -29,8 +29,8 @@ function help(): string {
  * Starts the stage that the arguments name.
  *
  * @param commit The commit that an executable was compiled from.
- * @returns The text that the arguments ask for instead.
- * @throws {UsageError} If they are wrong.
+ * @returns The text that the arguments ask for, such as help, instead of a stage.
+ * @throws {UsageError} If the arguments are wrong.
  */
 function start(
   words: readonly string[],

@@ -6,7 +6,7 @@
  */
 import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.ts";
 
-/** Options by name, with the pattern that the beginning of their file matches. */
+/** Options by name, with a pattern for the beginning of their files. */
 const OWN = {
   "inspect --plot": signOf("inspect"),
   "query rtt --output": anyOf(
@@ -33,7 +33,7 @@ const OWN = {
 export type OwnOutput = keyof typeof OWN;
 export const OWN_OUTPUTS = Object.keys(OWN) as readonly OwnOutput[];
 
-/** @param overwrite Whether any other file may be replaced. */
+/** @param overwrite Whether to replace any other file too. */
 export function ownOutput(name: OwnOutput, overwrite: boolean): OutputFileOptions {
   return { stage: name.replace(/ --.*/, ""), own: OWN[name], overwrite };
 }

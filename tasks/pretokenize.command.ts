@@ -1,4 +1,3 @@
-/** The command `pretokenize`. @module */
 import { command } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
@@ -57,7 +56,7 @@ export const pretokenizeCommand = command({
     }),
     verify,
     overwrite: overwriteFolder,
-    // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest
+    // A row group of tokens, and a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest
     // limit is kept.
     memoryLimitGb: option.number(`${memoryLimitGb.help}; about 0.4 are used whatever the input`, {
       default: 2,

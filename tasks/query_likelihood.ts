@@ -20,7 +20,7 @@ import { askModel, givenQuestion } from "./query_questions.ts";
 import { checkInputs } from "./stage_files.ts";
 import { queryLikelihoodCommand } from "./query_likelihood.command.ts";
 
-/** Measurements computed at once: 6,144 sequences in all orders. */
+/** Measurements computed at once; 6,144 sequences in all orders. */
 const ROWS_PER_PART = 256;
 
 interface Row {
@@ -45,7 +45,7 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   }
   const given = await givenQuestion(likelihood, options, stage);
   using model = await askedModel(options, stage);
-  // Without --rtt, there was no reply.
+  // Without --rtt there was no reply.
   const asked = { ...given, fields: { ...given.fields, rtt: options.rtt ?? null } };
   const answer = await askModel(likelihood, asked, model, stage);
   return { text: likelihood.text(answer), json: answer };

@@ -1,5 +1,5 @@
 /**
- * `query matrix`: the RTTs between all of some nodes, or from them to others, as CSV, Parquet, JSON or as a
+ * `query matrix`: the RTTs between all of some nodes, or from them to others, as CSV, Parquet, JSON or a
  * graph for a simulator.
  *
  * @module
@@ -29,7 +29,7 @@ import { askModel, givenQuestion } from "./query_questions.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { queryMatrixCommand } from "./query_matrix.command.ts";
 
-/** Memory that the GPU may not use: for the runtime, the checkpoint and one block of the matrix. */
+/** Memory reserved for the runtime, the checkpoint and one block of the matrix. */
 const BESIDES_GPU_GB = 0.7;
 
 type Options = OptionsOf<typeof queryMatrixCommand>;

@@ -1,5 +1,5 @@
 /**
- * Options that the kinds of `query` share, and their output as JSON lines.
+ * Options that the kinds of `query` share, and their JSON lines output.
  *
  * @module
  */
@@ -91,7 +91,7 @@ export function logContext(stage: StageContext, numUsed: number, context: readon
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
 }
 
-/** Writes values as JSON lines, if there is a file. */
+/** Writes values as JSON lines if there is a file. */
 export function writeLines(file: OutputFile | undefined, values: readonly unknown[]): void {
   file?.finish(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 }

@@ -27,7 +27,6 @@ import {
   querySampleCommand,
 } from "./query_questions.command.ts";
 
-/** Options that all kinds have. */
 type CommonOptions = Pick<
   OptionsOf<typeof queryNearestCommand>,
   "checkpoint" | "geo" | "names" | "seed"
@@ -36,7 +35,7 @@ type CommonOptions = Pick<
 /** A question as given by options. */
 export interface GivenQuestion {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** For each list its file, and the line number of each item. */
+  /** The file of each list, and the line number of each of its items. */
   readonly files: ReadonlyMap<string, { readonly path: string; readonly lines: readonly number[] }>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The options of stages that read measurements of any format, as the readers take them.
+ * The options of stages that read measurements of any format, as the readers expect them.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The program as `deno run` and `deno install` start it from a registry of packages, without the flags that
- * stages need: starts it again with these.
+ * Entry point for `deno run` and `deno install` from a package registry, which lack the flags that stages
+ * need. It starts the program again with these flags.
  *
  * @module
  */

@@ -92,7 +92,7 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
     using pingModel = await PingModel.from(checkpoint, { noPool });
     const imported: string[] = [];
     for (const [i, input] of inputs.entries()) {
-      // Rows of other formats are sorted and scored as those of Parquet.
+      // Rows of other formats are converted to Parquet, then sorted and scored alike.
       const parquet = isParquet(input) ? input : workPath(`imported-${i}.parquet`);
       imported.push(parquet);
       if (parquet === input) continue;

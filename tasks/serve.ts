@@ -29,7 +29,7 @@ import { serveCommand } from "./serve.command.ts";
 
 type Options = OptionsOf<typeof serveCommand>;
 
-/** How many watched pairs have metrics of their own. */
+/** How many watched pairs have their own metrics. */
 const MAX_METRIC_PAIRS = 100;
 
 export const serverStage = defineStage(serveCommand, (options, stage) => serve(options, stage, options.json));
@@ -140,7 +140,7 @@ async function loadServed(
 }
 
 /**
- * Refuses options of the port that --mcp does not open, and --json, which would share standard output with
+ * Refuses options of the port, which --mcp does not open, and --json, which would share standard output with
  * answers.
  */
 function requireNoPort({ host, port, allowOrigin, json }: Options): void {

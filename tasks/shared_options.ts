@@ -1,5 +1,5 @@
 /**
- * Options of several commands. A new option of one command belongs into its `*.command.ts`.
+ * Options of several commands. An option of a single command belongs in its `*.command.ts`.
  *
  * The `*.command.ts` files and this one are loaded at every start of the program, so they import only small
  * modules.

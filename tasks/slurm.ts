@@ -1,5 +1,5 @@
 /**
- * `slurm`: the chain as jobs of a cluster.
+ * `slurm`: the chain as cluster jobs.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The stages that divide measurements into splits: `shard`, measurements Parquet to Parquet shards per split,
- * and `probe-rows`, to ArrayRecord files of probe rows.
+ * The stages that divide measurements into splits: `shard` (measurements Parquet to Parquet shards per split)
+ * and `probe-rows` (to ArrayRecord files of probe rows).
  *
  * @module
  */
@@ -20,7 +20,7 @@ import { probeRowsCommand, shardCommand } from "./split_stages.command.ts";
 import { neededParts } from "../lib/data/probe_rows/shard_layout.ts";
 import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
 
-/** The options as lib/ takes them. @param largestRecordBytes The largest record that a thread makes. */
+/** The options as lib/ expects them. @param largestRecordBytes The largest record that a thread makes. */
 function limitsOf(
   { task, memoryLimitGb, workers }: { task: string; memoryLimitGb: number; workers: number },
   largestRecordBytes?: number,

@@ -1,5 +1,5 @@
 /**
- * The files of several stages: checks of inputs that other stages wrote, and an output that is one file.
+ * The files of several stages: checks of inputs that other stages wrote, and outputs that are a single file.
  *
  * @module
  */
@@ -79,9 +79,9 @@ export interface FileRun {
 /**
  * Makes an output file and its manifest, unless they exist from a run with the same inputs and options.
  *
- * @param start `besides`: further files that the stage may write beside the output.
- * @param make Writes the file to `path` and further ones beside it; temporary files go to `workPath`.
- * @throws {UserError} If one of the files is another run's, or another process writes them.
+ * @param start `besides`: further files that the stage may write next to the output.
+ * @param make Writes the file to `path` and further ones next to it; temporary files go to `workPath`.
+ * @throws {UserError} If one of the files belongs to another run, or another process is writing them.
  */
 export async function makeOutputFile(
   output: string,
@@ -105,7 +105,7 @@ export async function makeOutputFile(
   return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };
 }
 
-/** The beginning of a result's text. @param run How long the work took, if that is known. */
+/** The beginning of a result's text. `seconds` is how long the work took, if that is known. */
 export function madeText(output: string, { isDone, seconds }: { isDone: boolean; seconds?: number }): string {
   if (isDone) return `${output} is already complete, from the same inputs and options`;
   return `Wrote ${output}${seconds === undefined ? "" : ` in ${formatSeconds(seconds)}`}`;

@@ -1,6 +1,7 @@
 /**
- * All stages as commands, in the order of the chain. A command is declared in `tasks/*.command.ts`, beside
- * the module that runs it, which is loaded in a thread with only the permissions that the command needs.
+ * All stages as commands, in the order of the chain. A command is declared in `tasks/*.command.ts`. The
+ * module that runs it is next to that, and is loaded in a thread with only the permissions that the command
+ * needs.
  *
  * @module
  */
@@ -109,7 +110,6 @@ export const STAGES = {
   "completion": completionCommand,
 };
 
-/** The URL of the module that runs a command, beside this one. */
 export function moduleOf(
   { name, module = name.replace(/[ -]/g, "_") }: { name: string; module?: string },
 ): URL {

@@ -1,4 +1,3 @@
-/** The command `status`. @module */
 import { command } from "../lib/cli/command.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 

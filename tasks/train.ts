@@ -28,7 +28,7 @@ export const trainStage = defineStage(trainCommand, async (options, context) => 
     throw new UsageError("Cannot use --profile with several ranks: expected one process; leave it out");
   }
   const { rank, numRanks } = launch;
-  // The first rank logs for all.
+  // Only the first rank logs.
   const heard = rank === 0 ? context : silent(context);
   const ranks = Communicator.open(launch, options.mpiLibrary);
   try {

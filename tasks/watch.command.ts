@@ -1,4 +1,3 @@
-/** The command `watch`. @module */
 import { command } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
@@ -6,7 +5,7 @@ import type { RttChoice } from "../lib/data/formats/format.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import { names, overwriteOther, readingOptions } from "./shared_options.ts";
 
-/** The environment variable with the key that signs posted alarms. */
+/** Environment variable with the key that signs posted alarms. */
 export const WEBHOOK_KEY = "PING_LLM_WEBHOOK_KEY";
 
 export const watchCommand = command({

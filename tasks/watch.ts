@@ -43,7 +43,7 @@ type Options = OptionsOf<typeof watchCommand>;
 
 const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
 const METRICS_MS = 10_000;
-/** How long the webhook may take at the end of the input and after a signal. */
+/** How long posting to the webhook may take at the end of the input and after a signal. */
 const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** The largest share of an input that may be left out. */
 const MAX_LEFT_OUT = 0.05;
@@ -96,7 +96,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const writeMetrics = async (path: string) => {
     await refresh();
     writeOutputFile(path, exposition(watchMetrics(watched)), metricsOutput);
-    // A file that appears there later is not replaced.
+    // Files that appear there later are not replaced.
     metricsOutput = ownOutput("watch --metrics", false);
   };
   using metricsFile = metrics === undefined
@@ -178,7 +178,7 @@ function parsedAlarm(text: string): AlarmLine | undefined {
   }
 }
 
-/** The final counts, also as a line. */
+/** The final counts, as JSON and as a line. */
 function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements) {
   const counts = {
     measurements: watch.numMeasurements,
@@ -298,7 +298,7 @@ function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageCon
 
 const GEO_FIELDS = { countryCode: "country", asNumber: "AS" };
 
-/** Places of addresses from files, otherwise from a model. */
+/** Places of addresses from files, or else from a model. */
 async function placesOf(
   paths: readonly string[],
   model: PingModel | undefined,
@@ -317,15 +317,12 @@ async function placesOf(
   return places && ((address) => places.describe(address));
 }
 
-/**
- * Repeats work at intervals from now on, and once at the end. A file that cannot be written may become
- * writable.
- */
+/** Repeats work at intervals and once at the end. A file that cannot be written may become writable again. */
 class Repeated implements Disposable {
   readonly #timer: ReturnType<typeof setInterval>;
   #running: Promise<void> | undefined;
   #error: unknown;
-  /** The system error that currently makes it fail. */
+  /** The system error with which the work currently fails. */
   #failure: Error | undefined;
 
   /** @param log Called when the work first fails and when it succeeds again. */
@@ -350,7 +347,7 @@ class Repeated implements Disposable {
     }
   }
 
-  /** Does it once more. @throws The error of the work; a system error only if it must succeed. */
+  /** Does the work once more. @throws The error of the work; a system error only if it must succeed. */
   async run({ mustSucceed }: { mustSucceed: boolean }): Promise<void> {
     await this.#running;
     await this.#once();
@@ -373,7 +370,7 @@ function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && /\(os error \d+\)/.test(`${error.message} ${error.cause}`);
 }
 
-/** What the evidence of alarms is compared with, if not with the input itself. */
+/** The calibration of the evidence of alarms, unless it is the input itself. */
 async function calibrated(
   { calibration, falseAlarms }: Options,
   watching: WatchOptions,
@@ -392,7 +389,7 @@ async function calibrated(
     watch.add(measurement);
   }
   stage.signal.throwIfAborted();
-  // A measurement that is held may have any time.
+  // Taken before finish(), since measurements that are still held may have any time.
   const { spanS } = watch;
   watch.finish();
   requireUsed(watch, arriving);
