@@ -1,9 +1,10 @@
 /**
- * `bench changes`: how well the change detector agrees with people who marked the changes of series of RTTs.
+ * `bench changes`: how well the change detector agrees with people who marked changes in RTT series.
  *
- * A series is a text file, perhaps compressed: a line `epoch;rtt;cp`, then a row a line: a time, the RTT in
- * ms with a point or a comma (0 or less, or nothing, for a loss), and 1 where people saw a change. This is
- * the format of Shao et al. (see `lib/eval/metrics/change_points.ts`). A file without `cp` is searched too.
+ * A series is a text file, possibly compressed. After the header `epoch;rtt;cp`, each row has a time, the RTT
+ * in ms with a decimal point or comma (0 or less, or empty, for a loss), and 1 if people saw a change. This
+ * is the format of Shao et al. (see `lib/eval/metrics/change_points.ts`). Files without `cp` are searched
+ * too.
  *
  * @module
  */
@@ -78,7 +79,7 @@ export async function readSeries(path: string): Promise<Series> {
   };
 }
 
-/** Finds the changes of a series online, then compares them with its marks. */
+/** Finds the changes of a series online, then compares them with the marks. */
 export function changesOf({ file, rttsMs, marks }: Series, options: Partial<ChangeOptions>): SeriesChanges {
   const detector = new ChangeDetector(options);
   const detections: number[] = [];
@@ -96,7 +97,7 @@ export function changesOf({ file, rttsMs, marks }: Series, options: Partial<Chan
   return { file, numRows: rttsMs.length, detections, delays, agreement };
 }
 
-/** A table of the agreement with the marks by file, with the medians over the files. */
+/** A table of the agreement with the marks by file, with medians over the files. */
 export function describeChanges(changes: readonly SeriesChanges[]): string {
   const marked = changes.flatMap(({ file, detections, agreement }) =>
     agreement ? [{ file, numDetections: detections.length, ...agreement }] : []
@@ -140,7 +141,6 @@ const RANGES: Record<keyof Searched, readonly [number, number]> = {
 /** How often the series are divided into folds: one division of some 25 series is not representative. */
 const NUM_DIVISIONS = 20;
 
-/** @param number The index of the setting to draw. */
 export function drawSetting(seed: number, number: number): Searched {
   const random = new RandomStream(seed, "bench/changes/setting", number);
   const drawn = Object.entries(RANGES).map(([name, [low, high]]) => [

@@ -6,12 +6,12 @@
 import { UserError } from "../../base/errors.ts";
 import { ownProgram } from "../own_program.ts";
 
-/** How long a process may take to end after SIGTERM, s. */
+/** How long a process may take to end after SIGTERM. */
 const ENDING_S = 5;
 
 /**
- * Runs a part of a bench in a process of its own, with its own peak memory and cold caches as in a user's
- * run. It can be stopped, and a fault of a driver ends nothing else.
+ * Runs a part of a bench in a separate process, with its own peak memory and cold caches, as in a user's run.
+ * It can be stopped, and a driver crash in it affects nothing else.
  *
  * @param options `label`: names the work in errors; `limitS`: the longest run time.
  * @returns The JSON of its last line.
@@ -22,7 +22,7 @@ export async function runChild(
   { label, signal, limitS }: { label: string; signal: AbortSignal; limitS?: number },
 ): Promise<unknown> {
   signal.throwIfAborted();
-  // The kernel's peak memory can only be read with all permissions.
+  // Reading the peak memory from the kernel needs all permissions.
   const child = new Deno.Command(Deno.execPath(), {
     args: [...ownProgram(["--allow-all"]), "bench", "child", ...args],
     env: { NO_COLOR: "1" },

@@ -1,5 +1,5 @@
 /**
- * Times the stages that pass over data, each in a separate process.
+ * Times the stages that process data, each in a separate process.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const PACKETS = 3;
 const NO_REPLY = { x: "*" };
 const RTT_DECIMALS = 6;
 const MEAN_DECIMALS = 10;
-/** The RTTs of a result differ by up to a tenth. */
+/** Divides 1 to 97: consecutive RTTs of a result are up to a tenth of their mean apart. */
 const MOST_APART = 1000;
 
 /**
@@ -126,7 +126,7 @@ interface DataBenchOptions {
 export class DataBench {
   readonly rows: Throughput[] = [];
   readonly parquet: string;
-  /** Probe rows of these, once {@link probeRows} has made them. */
+  /** Folder of the probe rows, once {@link probeRows} has made them. */
   readonly probeRowsFolder: string;
   readonly #options: DataBenchOptions;
 
@@ -166,7 +166,7 @@ export class DataBench {
     await this.#stage("probe-rows", this.probeRowsFolder, this.#inputArgs());
   }
 
-  /** Measures a stage. @param numRows The number of rows that it processes. */
+  /** Measures a stage. @param numRows Rows that the stage processes. */
   async #stage(
     stage: string,
     output: string,

@@ -40,11 +40,11 @@ export async function checkKernels(registry: KernelRegistry, dtype: DType): Prom
     try {
       rows.push(...await check(registry, dtype));
     } catch (error) {
-      // A kernel that does not compile, or a loss that is not a number, does not hide other results.
+      // A kernel that does not compile, or a loss that is not a number, must not hide other results.
       rows.push({ name: `${name}() in ${dtype}: ${error}`, error: Infinity, allowedError: 0 });
     }
   }
-  // JSON would make null of NaN and Infinity, which is at most any number.
+  // JSON would turn NaN and Infinity into null, and null is below every tolerance.
   return rows.map((row) => ({ ...row, error: Number.isFinite(row.error) ? row.error : Number.MAX_VALUE }));
 }
 
@@ -71,7 +71,9 @@ async function checkProducts(registry: KernelRegistry, dtype: DType): Promise<Ch
   return rows;
 }
 
-/** The error of a product in a variant, or of f32 that matrix units multiply as sums of two f16. */
+/**
+ * The error of a product in a variant, or of an f32 product that matrix units compute from sums of two f16.
+ */
 async function productError(
   registry: KernelRegistry,
   [m, n, k]: number[],
@@ -172,7 +174,7 @@ class RandomTensors {
 
   constructor(readonly registry: KernelRegistry, readonly memory: BenchMemory) {}
 
-  /** Random numbers within `range` around 0. */
+  /** Random numbers in `range` around 0. */
   make(shape: readonly number[], dtype: DType, range = 1): [Tensor, Float32Array] {
     const tensor = this.memory.floats("random", shape, dtype);
     const values = Float32Array.from(
@@ -184,7 +186,7 @@ class RandomTensors {
     return [tensor, Float32Array.from(stored)];
   }
 
-  /** Runs operations. @returns What they wrote to `written`. */
+  /** Runs operations. @returns The contents of `written`. */
   async run(add: (program: Program) => void, ...written: Tensor[]): Promise<Float32Array[]> {
     const program = new Program(this.registry, "check");
     add(program);
@@ -209,7 +211,7 @@ async function checkAttention(registry: KernelRegistry, dtype: DType): Promise<C
     const tokens = [2, 150];
     const ofHeads = [...tokens, 2, headDim];
     const starts = Uint32Array.from({ length: 300 }, (_, i) => i % 150 < 70 ? 0 : 70);
-    // Queries of this size make some weights large.
+    // Queries in this range make some weights large.
     const [q, qValues] = tensors.make(ofHeads, dtype, 4);
     const [[k, kValues], [v, vValues], [dOut, dOutValues]] = [
       tensors.make(ofHeads, dtype),
@@ -395,7 +397,7 @@ async function checkLoss(tensors: RandomTensors, dtype: DType, compare: Compare)
   );
   const wantedLosses = new Float64Array(rows);
   const gradient = new Float64Array(rows * stride);
-  // Rows as BenchMemory.uint32() makes targets and mask.
+  // Rows as BenchMemory.uint32() makes targets and masks.
   for (let row = 0; row < rows; row++) {
     if (7 * row % 2 === 0) continue;
     const z = Float64Array.from(
@@ -422,7 +424,7 @@ async function checkAdamW(tensors: RandomTensors, compare: Compare): Promise<voi
     tensors.make([length], "f32"),
     tensors.make([length], "f32"),
   ];
-  // Averages of squares.
+  // Averages of squares are not negative.
   v.forEach((value, i) => v[i] = Math.abs(value));
   const { gpu } = tensors.registry;
   gpu.write(expAvgSq, v as Float32Array<ArrayBuffer>);

@@ -1,5 +1,5 @@
 /**
- * `bench gpu`: the parts of a survey, each of which `bench child` measures in a process of its own.
+ * `bench gpu`: the parts of a survey, each of which `bench child` measures in a separate process.
  *
  * @module
  */
@@ -40,7 +40,6 @@ export interface NamedConfig {
   set: readonly string[];
 }
 
-/** The products of a group. */
 interface ProductScale {
   /** Configurations whose layers are multiplied, with at most `maxRows` rows. */
   configs: readonly NamedConfig[];
@@ -53,7 +52,7 @@ interface ProductScale {
   dtypes: readonly DType[];
 }
 
-/** What to measure. `seconds` is the time of each measurement, `maxS` the time of all. */
+/** What to measure. `seconds` is the time of each measurement, `maxS` of all together. */
 export type GpuPart =
   | PartOptions & { kind: "adapter" }
   | PartOptions & { kind: "checks" }
@@ -90,7 +89,7 @@ export interface PartResults {
 export interface SubmitRow {
   /** Median seconds until the call returns, for one small product. */
   submitS: number;
-  /** Seconds until the call returns and until its promise settles, for much work. */
+  /** For a lot of work: seconds until the call returns, and until its promise settles. */
   callS: number;
   settledS: number;
 }
@@ -107,7 +106,7 @@ export interface ProductRow {
   n: number;
   k: number;
   dtype: DType;
-  /** The kernel, or {@link CHOSEN}, which stands for the kernel, tile and splits that the program chooses. */
+  /** The kernel, or {@link CHOSEN} if the program chooses kernel, tile and splits. */
   kernel: string;
   tile: number;
   splits: number;
@@ -204,7 +203,7 @@ async function measureKernels(
   return rows;
 }
 
-/** Measures the products of a group, as many as fit in `maxS`. */
+/** Measures as many products of a group as fit in `maxS`. */
 async function measureProducts(
   registry: KernelRegistry,
   part: GpuPart & { kind: "products" },
@@ -219,7 +218,7 @@ async function measureProducts(
       const { median } = await measureCase(registry, gemmCase(kind, m, n, k, special), part);
       rows.push({ ...row, gigaflopsPerS: median });
     } catch (error) {
-      // Not every kernel can divide k.
+      // Not every kernel can split k.
       if (!(error instanceof KernelError && how && splits > 1)) throw error;
     }
   }
@@ -235,7 +234,6 @@ export function wayOf({ kernel, tile, splits }: Pick<ProductRow, "kernel" | "til
   return kernel === CHOSEN ? CHOSEN : `${kernel} ${tile}, ${splits} splits`;
 }
 
-/** The products of a group. */
 function* productsOf(
   info: GpuInfo,
   { group, scale }: { group: ProductGroup; scale: ProductScale },
@@ -301,7 +299,7 @@ function layersOf({ model, train }: RunConfig, maxRows: number): Shape[] {
   ]);
 }
 
-/** The least duration of the large work. */
+/** The least duration of a lot of work. */
 const LONG_S = 0.1;
 
 async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> {
@@ -353,7 +351,7 @@ async function timeTraining(
   return { row, profile };
 }
 
-/** The least number of repetitions and their total time. */
+/** The least number of repetitions, and the least total time. */
 const MIN_REPETITIONS = 3;
 const TIMED_S = 0.5;
 

@@ -1,6 +1,6 @@
 /**
- * `bench gpu --quick`: a survey for a GPU that is available for minutes. The most important steps come first: wrong
- * results, peers, a training step by kernel, open choices, other models.
+ * `bench gpu --quick`: a survey for a GPU that is available for minutes only. The most important steps come
+ * first: wrong results, peers, a training step by kernel, open choices, other models.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export interface QuickPlan {
   /** The configurations of most steps and of the large model, with one micro-batch per step. */
   usual: NamedConfig;
   large: NamedConfig;
-  /** The usual one with all of its micro-batches. */
+  /** The usual configuration with all of its micro-batches. */
   whole: NamedConfig;
   queries: readonly [DecodedQuery, DecodedQuery];
 }
@@ -62,7 +62,7 @@ function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
     ],
   };
   return [
-    // Mesa's compiler then unrolls loops, for a minute and more.
+    // Mesa's compiler then unrolls loops, which takes a minute or more.
     ...(isSoftware ? [] : [boundsChecks]),
     {
       name: "dtype on Deno",
@@ -81,7 +81,7 @@ function partsOf({ isSoftware, usual, queries }: QuickPlan) {
     ? { trainS: 0.001, caseS: 0.001, maxRows: 256, maxS: 5, rows: [[132], [24]] }
     : { trainS: 4, caseS: 0.05, maxRows: 2 ** 14, maxS: 40, rows: [[132, 1056, 8448], [24, 384]] };
   const { trainS, caseS, maxRows, maxS } = scale;
-  // Dawn tells the end of a submit some 3 ms late, and a case is timed in 7 submits.
+  // Dawn reports the end of a submit some 3 ms late, and a case is timed in 7 submits.
   const secondsOn = (engine: EngineName) => engine === "dawn" ? 5 * caseS : caseS;
   return {
     usual,
@@ -134,7 +134,7 @@ export function quickSteps(plan: QuickPlan): GpuStep[] {
   const parts = partsOf(plan);
   const steps: GpuStep[] = [];
   const add = (name: string, limitS: number, part: GpuPart) => {
-    // Choices share their present values.
+    // Choices share their current values.
     const isKnown = steps.some((step) => JSON.stringify(step.part) === JSON.stringify(part));
     if (!isKnown) steps.push({ name, limitS, part });
   };
@@ -231,7 +231,7 @@ function describeTraining(ends: readonly StepEnd[]): string {
   return lines.length > 0 ? formatTable([head, ...lines], { left: [0] }) : "";
 }
 
-/** The time of each kernel in a training step of the usual model, with a column per engine and dtype. */
+/** Time of each kernel in a training step of the usual model, with a column per engine and dtype. */
 function describeKernels(ends: readonly StepEnd[]): string {
   const runs = resultsOf(ends, "training").filter(({ step }) => step.name.startsWith("train in"));
   if (runs.length === 0) return "";
@@ -268,7 +268,7 @@ function describeCases(ends: readonly StepEnd[], of: "attention" | "rows"): stri
   return formatTable([["kernel", "", ...runs.map(({ step }) => step.name)], ...cases], { left: [0, 1] });
 }
 
-/** The speed of each value of a choice, and the advice. */
+/** Speed of each value of a choice, and the advice. */
 function describeChoices(ends: readonly StepEnd[], plan: QuickPlan): string {
   const lines = choicesOf(partsOf(plan)).map(({ name, ways }) => {
     const speeds = ways.map(([, part]) => speedOf(ends, part));

@@ -1,5 +1,5 @@
 /**
- * `bench gpu`: the advice of a full survey for each constant that was chosen without a GPU, and its page.
+ * `bench gpu`: the page of a full survey, with advice on each constant that was chosen without a GPU.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface Finding {
   why: string;
 }
 
-/** Limits of lib/query, which this folder may not import. */
+/** Limits of lib/query, which this folder cannot import. */
 interface QueryConstants {
   MAX_ROWS: number;
   MAX_CONTINUATIONS: number;
@@ -109,7 +109,7 @@ function judgeTiles(products: readonly ProductRow[]): Judgement {
     return small && large ? [{ tiles, ratio: large / small }] : [];
   });
   if (sizes.length === 0) return undefined;
-  // The time with the chosen tiles by the time with the best ones.
+  // Time with the chosen tiles, relative to the best.
   const costOf = (enough: number) =>
     geometricMean(sizes.map(({ tiles, ratio }) => Math.max(1, tiles >= enough ? 1 / ratio : ratio)));
   const ratios = sizes.map(({ tiles, ratio }) => `${ratio.toFixed(2)} x at ${tiles}`);
@@ -119,7 +119,9 @@ function judgeTiles(products: readonly ProductRow[]): Judgement {
   };
 }
 
-/** The split rule with the fastest gradients of the presets; ties go to the fewest changes. */
+/**
+ * The split rule with the fastest gradients for the presets; of equal ones the rule with the fewest changes.
+ */
 function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: string } | undefined {
   const rows = products.filter(({ part }) => part === "splits");
   const shapes = [...Map.groupBy(rows, ({ m, n, k }) => `${m} x ${n} x ${k}`).values()];
@@ -138,7 +140,7 @@ function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: s
   return { best, why };
 }
 
-/** The rate at a number of splits, interpolated over its logarithm. */
+/** The rate at a number of splits, interpolated on a logarithmic scale. */
 function rateAt(rows: readonly ProductRow[], splits: number): number {
   const above = rows.findIndex((row) => row.splits >= splits);
   const a = rows[Math.max(0, above - 1)];
@@ -173,8 +175,8 @@ function judgeLanes(kernels: SurveyRows["kernels"], present: string, fallback: s
 }
 
 /**
- * The least number of rows that is about as fast as any other. Limits above all measured numbers count as the
- * largest.
+ * The smallest number of rows that is about as fast as any other. Limits above all measured numbers count as
+ * the largest.
  */
 function judgeRows(measured: readonly DecodingRow[], present: number): Judgement {
   if (measured.length === 0) return undefined;
@@ -239,7 +241,7 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
 const textOf = (value: unknown) =>
   typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
 
-/** A table of rows with equal fields, whose names end in their units. */
+/** A table of rows with the same fields, whose names end in their units. */
 function tableOfRows(rows: readonly object[]): string {
   if (rows.length === 0) return "<p>None.</p>";
   return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));

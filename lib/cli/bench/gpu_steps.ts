@@ -1,6 +1,6 @@
 /**
- * `bench gpu`: runs the steps of a survey, each in a process of its own with a time limit, so that a step that fails or
- * hangs does not stop the others.
+ * `bench gpu`: runs the steps of a survey, each in a separate process with a time limit, so that a step that
+ * fails or hangs does not stop the others.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export interface StepEnd extends GpuStep {
 }
 
 /**
- * @param options `leftS`: the remaining time; `onEnd`: called after each step with all that ended.
+ * @param options `leftS`: the remaining time; `onEnd`: called after each step with all finished steps.
  * @throws {InterruptedError} If the signal is aborted.
  */
 export async function runSteps(

@@ -30,7 +30,6 @@ export interface SurveyRows {
   decoding: DecodingRow[];
 }
 
-/** What the steps of a survey measured. */
 export function surveyRows(ends: readonly StepEnd[]): SurveyRows {
   const kernels = resultsOf(ends, "kernels").flatMap(({ part, result }) =>
     result.map((row) => ({ ...row, subgroups: part.gpu.subgroups ?? true }))
@@ -54,7 +53,7 @@ export interface AdapterRow extends GpuInfo {
 export async function describeAdapter({ device, info }: Gpu): Promise<AdapterRow> {
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
   const limits: Record<string, number> = {};
-  // Getters of the prototype, which Object.entries() does not see.
+  // Getters of the prototype, which Object.entries() skips.
   for (const name in device.limits) limits[name] = Number(device.limits[name as keyof GPUSupportedLimits]);
   return { ...info, features: [...adapter?.features ?? []].sort(), limits };
 }
@@ -110,7 +109,7 @@ interface SurveyPlan {
   queries: readonly [DecodedQuery, DecodedQuery];
 }
 
-/** The most time that a step may take, and that the products of a step may take together, s. */
+/** The most time for a step, and for all products of a step. */
 const LIMIT_S = 180;
 const PRODUCTS_S = 120;
 
@@ -132,7 +131,7 @@ export function surveySteps({ scale, engine, named, queries }: SurveyPlan): GpuS
       seconds,
       maxS: PRODUCTS_S,
     });
-  /** A step for each preset, so that the failure of a large one leaves the others. */
+  /** A step per preset, so that a large one that fails does not affect the others. */
   const productsOfLayers = (part: "splits" | "layers", dtypes: DType[]) =>
     presets.map((preset) => products(`${part} of ${preset.config}`, { part, configs: [preset], dtypes }));
   return [

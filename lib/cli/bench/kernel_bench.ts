@@ -1,9 +1,9 @@
 /**
- * `bench kernels`: times programs of dispatches, the speed of a kernel on this adapter, and its spread.
+ * `bench kernels`: the speed of each kernel on this adapter, and its spread.
  *
- * A case is repeated in batches of one submit each. The median of the batches is reported with the slowest
- * and the fastest one. A software adapter shares the processor with other programs: there the speed by
- * processor time is more reliable, and fewer busy cores than the machine has show that other programs run.
+ * A case is repeated in batches of one submit each. The report has the median batch, the slowest and the
+ * fastest one. A software adapter shares the processor with other programs. Its speed by processor time is
+ * more reliable, and fewer busy cores than the machine has indicate that other programs are running.
  *
  * @module
  */
@@ -23,10 +23,10 @@ import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
 
 export interface BenchCase {
   readonly name: string;
-  /** `GFLOP/s`: work is floating-point operations, more is better; `ns/element`: work is elements. */
+  /** `GFLOP/s`: work is floating-point operations; more is better. `ns/element`: work is elements. */
   readonly unit: "GFLOP/s" | "ns/element";
   readonly work: number;
-  /** Makes the tensors. @returns A function that appends one repetition to a program. */
+  /** Makes the tensors. @returns A function that adds one repetition to a program. */
   prepare(memory: BenchMemory): (program: Program) => void;
 }
 
@@ -45,7 +45,7 @@ export interface BenchRow {
   readonly perCore: number;
 }
 
-/** Values repeat after this many elements: computing each would take longer than timing the kernels. */
+/** Values repeat after this many elements: computing each one would take longer than timing the kernels. */
 const PATTERN_LENGTH = 2 ** 16;
 
 export class BenchMemory {
@@ -139,8 +139,8 @@ export async function measureCase(
 /**
  * Makes a program that runs for about a given time, and compiles its kernels.
  *
- * @param add Appends one repetition.
- * @returns `once`: one repetition; `program`: as many as take `seconds`, at most `maxRepetitions`.
+ * @param add Adds one repetition.
+ * @returns `once`: one repetition; `program`: repetitions for about `seconds`, at most `maxRepetitions`.
  */
 async function repeatedProgram(
   registry: KernelRegistry,
@@ -283,7 +283,7 @@ export function attentionCases(shape: AttentionShape, dtype: DType = "f32"): Ben
 }
 
 /**
- * @param add Appends the kernel to a program.
+ * @param add Adds the kernel to a program.
  * @param prepare Makes the kernel's arguments; `tensor` makes tensors of `length` elements.
  */
 function elementCase<Args>(

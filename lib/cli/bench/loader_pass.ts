@@ -1,5 +1,5 @@
 /**
- * Times the loader: the first pass over probe rows, which decodes them, and the passes after it.
+ * Times the loader: the first pass over probe rows, which decodes them, and later passes.
  *
  * @module
  */
@@ -17,9 +17,9 @@ export interface LoaderPassOptions {
   seed: number;
   sequenceLength: number;
   batchSize: number;
-  /** Threads that make batches, or 0. */
+  /** Threads that make batches; 0 for none. */
   numWorkers: number;
-  /** The least duration of the passes after the first, which ends with its epoch. */
+  /** The least duration of the later passes. The first pass takes one epoch. */
   seconds: number;
 }
 
@@ -30,7 +30,7 @@ export interface LoaderPass {
 }
 
 /**
- * @returns The first epoch, including opening the files, and the passes after it.
+ * @returns The first epoch, including opening the files, and the later passes.
  * @throws {UserError} If there are no probe rows.
  */
 export async function passLoader(
@@ -62,7 +62,9 @@ export async function passLoader(
   return { numRows: source.numRows, first, later: { usage, ...counts } };
 }
 
-/** Exponential short rows; or half rows of 1 to 5, half short ones, and four with most of the data. */
+/**
+ * Short rows with exponential sizes; or half rows of 1 to 5, half short ones, and four with most of the data.
+ */
 type RowMix = "short rows" | "mixed rows";
 
 /**
@@ -76,7 +78,7 @@ const NUM_ADDRESSES = 8;
 const FIRST_TIME_S = 1_750_000_000;
 
 /**
- * Writes a train split of rows whose sizes are difficult for a loader; those of `synth` are all similar.
+ * Writes a train split of rows whose sizes are difficult for a loader; rows of `synth` have similar sizes.
  *
  * @param options `numMeasurements`: the approximate total.
  * @returns The number of rows.

@@ -1,6 +1,6 @@
 /**
  * Compares this program with a peer, see {@link PeerName}: both train the same model from the same weights on
- * the same batch, in turns within one run, with the dtypes closest to each other.
+ * the same batch, taking turns in one run, with the most similar dtypes.
  *
  * Both first train a few untimed steps, and their losses must agree.
  *
@@ -33,10 +33,10 @@ import { fromFileUrl } from "@std/path";
 const NUM_CHECKED_STEPS = 3;
 /** The largest relative difference of losses; f16 is compared with bf16, which rounds to 2^-9. */
 const MAX_LOSS_DIFFERENCE: Record<DType, number> = { f32: 1e-3, f16: 2e-2 };
-/** Steps of a turn on a GPU, submitted together as in a training run. */
+/** Steps per turn on a GPU, submitted together as in a training run. */
 const STEPS_TOGETHER = 8;
 
-/** The training speeds of both programs, in tokens/s. */
+/** Training speeds of both programs, tokens/s. */
 export interface TrainingComparison {
   readonly peer: PeerName;
   readonly device: string;
@@ -162,7 +162,7 @@ async function startTraining(registry: KernelRegistry, peer: Peer, config: RunCo
     return { seconds, cpuSeconds };
   };
   const loss = async () => (await gpu.read(model.lossSum))[0][0] / numTokens;
-  /** The hyperparameters of a step as the optimizer applies them. */
+  /** Hyperparameters of a step as the optimizer applies them. */
   const numbersOf = (stepIndex: number) => {
     const rateFactor = optimizer.learningRateFactor(stepIndex) * widthFactor(modelConfig.width);
     const decayFactor = weightDecayFactor(stepIndex, totalSteps);
@@ -263,7 +263,7 @@ export interface Peer {
 /** jax-js on the same adapter, or PyTorch on the processor or a CUDA GPU. */
 export type PeerName = "jax-js" | `${"PyTorch" | "torch.compile"} ${"f32" | "bf16"}`;
 
-/** The peers for an adapter, each with the dtype that this program uses beside it; the fastest is last. */
+/** The peers for an adapter, each with the dtype that this program uses against it; the fastest is last. */
 export function peersOn({ isSoftware }: Pick<GpuInfo, "isSoftware">): [PeerName, DType][] {
   if (isSoftware) return [["jax-js", "f32"], ["PyTorch f32", "f32"], ["torch.compile f32", "f32"]];
   return [["PyTorch f32", "f32"], ["PyTorch bf16", "f16"], ["torch.compile bf16", "f16"]];
@@ -324,7 +324,7 @@ export class PeerProcess implements Peer, Disposable {
 
   /** Sends a request and waits for the reply. @throws {UserError} If the process ended, with the reason. */
   async ask(request: PeerRequest): Promise<PeerReply> {
-    // If the process has ended, the missing reply is reported.
+    // If the process has ended, the missing reply is reported below.
     await this.#requests.write(new TextEncoder().encode(JSON.stringify(request) + "\n")).catch(() => {});
     while (!this.#received.includes("\n")) {
       const { value, done } = await this.#replies.read();

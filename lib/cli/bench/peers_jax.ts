@@ -1,11 +1,11 @@
 /**
  * A separate program, which {@link file://./peers.ts} starts: jax-js (npm `@jax-js/jax`, https://jax-js.com)
  * trains the model of lib/model/README.md with the optimizer step of lib/train/optim, for comparison.
- * Standard input has a {@link PeerRequest} as JSON per line; each is answered with one line of JSON.
+ * Standard input has one {@link PeerRequest} as JSON per line; each is answered with one line of JSON.
  *
- * Nothing else needs jax-js. The name of the package is built at run time, so that neither `deno install` nor
- * `deno check` fetches it; the part of it that is used here is declared as types. `peers.lock` fixes its
- * version.
+ * Nothing else needs jax-js. The package name is built at run time, so that neither `deno install` nor `deno
+ * check` fetches the package; the part of its API that is used here is declared as types. `peers.lock` fixes
+ * its version.
  *
  * Every function of jax-js consumes its arguments: an array that is used again is passed as `x.ref`.
  *
@@ -16,7 +16,6 @@
  */
 import { timed } from "./usage.ts";
 
-/** An array on the device of jax-js. */
 interface JaxArray {
   /** The same array, for one more use. */
   readonly ref: JaxArray;
@@ -105,8 +104,8 @@ function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
 }
 
 /**
- * The mean loss over all positions, each of which attends to all before it, as a function of
- * (parameters, tokens (B * T), targets (B * T), constants), in nats.
+ * The mean loss over all positions in nats, as a function of (parameters, tokens (B * T), targets (B * T),
+ * constants). Each position attends to itself and all earlier ones.
  */
 function jaxLoss(
   jax: Jax,
@@ -288,7 +287,7 @@ export interface PeerModel {
   maxGradientNorm: number;
   /** A file of all weights as native f32, in the order of `rules`. */
   weightsPath: string;
-  /** The batch, (B * T), which is also its targets. */
+  /** The batch, (B * T), which also provides the targets. */
   tokens: number[];
 }
 
@@ -297,7 +296,7 @@ export type PeerRequest =
   | { kind: "model"; model: PeerModel }
   | { kind: "steps"; numbers: StepNumbers[] };
 
-/** The times of all `steps`; for `start` the device, or why the package is not available. */
+/** `seconds` has the times of all steps; for `start`, the device or why the package is not available. */
 export interface PeerReply {
   unavailable?: string;
   device?: string;
@@ -307,7 +306,7 @@ export interface PeerReply {
   loss?: number;
 }
 
-/** Trains by a jitted step that updates parameters and state. */
+/** Trains with a jitted step that updates parameters and state. */
 function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers[]) => Promise<PeerReply> {
   const { config, rules, maxGradientNorm } = model;
   const { numpy: np, tree } = jax;

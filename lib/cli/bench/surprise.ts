@@ -1,6 +1,6 @@
 /**
- * `bench surprise`: the share of planted outages, level shifts and spikes that p-values of a model find in a
- * campaign, at a bounded rate of false alarms, beside simple rules.
+ * `bench surprise`: the share of planted outages, level shifts and spikes in a campaign that a model's
+ * p-values find at a bounded rate of false alarms, compared with simple rules.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { RandomStream } from "../../base/random.ts";
 
 /** An event counts as found if one of its first rows is. */
 const EVENT_ROWS = 5;
-/** How many rows an outage or shift lasts at most. */
+/** How many rows an outage or shift lasts, at most. */
 const LASTING_ROWS = 20;
 /** At most one event per this many consecutive rows of a pair. */
 const BLOCK_ROWS = 100;
@@ -30,13 +30,13 @@ const BLOCK_ROWS = 100;
 const PLANTED_SHARE = 0.25;
 /** Replies that the history of a pair needs for a median and a spread. */
 const LEAST_REPLIES = 10;
-/** A lower bound on the spread, ms, because tools round. */
+/** Lower bound on the spread, because tools round. */
 const LEAST_SPREAD_MS = 0.1;
 const CHUNK_ROWS = 2048;
 /** Limits for which the share of normal rows with a lower p-value is reported. */
 const P_LIMITS = [0.0001, 0.001, 0.01, 0.1, 0.5];
 
-/** What is planted: losses, or RTTs that are longer by `spreads` interquartile ranges of the pair. */
+/** What is planted: losses, or RTTs increased by `spreads` interquartile ranges of the pair. */
 const EVENTS: readonly { name: string; spreads?: number; isSpike?: boolean }[] = [
   { name: "outage" },
   { name: "shift of 3", spreads: 3 },
@@ -55,7 +55,7 @@ interface CampaignRow {
   readonly isHistory: boolean;
 }
 
-/** Of the replies of a pair in the history. */
+/** The median and spread of a pair's replies in the history. */
 interface Usual {
   readonly medianMs: number;
   readonly spreadMs: number;
@@ -75,7 +75,7 @@ interface PlantedEvent {
   readonly rows: readonly number[];
 }
 
-/** How unusual the row of an index is; only the order matters. */
+/** How unusual the row at an index is; only the order matters. */
 type Unusual = (index: number) => number;
 
 interface Found {
@@ -93,7 +93,7 @@ export interface SurpriseComparison {
   readonly numEvents: readonly number[];
   /** By rate of false alarms, one in `oneIn` normal rows. */
   readonly rates: readonly { readonly oneIn: number; readonly found: readonly Found[] }[];
-  /** The share of normal rows whose p-value is below a limit; `corrected` by the other half of the pairs. */
+  /** The share of normal rows with p-values below a limit; `corrected` with the other half of the pairs. */
   readonly below: readonly { readonly limit: number; readonly share: number; readonly corrected: number }[];
 }
 
@@ -290,7 +290,7 @@ export async function compareSurprise(
   };
 }
 
-/** Corrects the p-values of each half of the pairs by the normal rows of the other half. */
+/** Corrects the p-values of each half of the pairs with the normal rows of the other half. */
 function correctorOf(
   { rows, normal }: Campaign,
   pOf: (index: number) => number,

@@ -15,19 +15,19 @@ export interface Throughput {
   /** Measurements in the data set, if a stage is measured with several. A stage may read fewer. */
   readonly dataRows?: number;
   readonly unit: "rows/s" | "tokens/s";
-  /** Median and extremes of the speed over the repetitions. */
+  /** Median and range of the speed over the repetitions. */
   readonly median: number;
   readonly slowest: number;
   readonly fastest: number;
   readonly repetitions: number;
-  /** Median speed per processor second, that is, of one core. */
+  /** Median speed per processor second, that is, per core. */
   readonly perCore: number;
   /** Rows or tokens per repetition. */
   readonly work: number;
-  /** Medians of the time and processor time of a repetition. */
+  /** Medians over the repetitions. */
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** The largest of all repetitions. */
+  /** The largest over the repetitions. */
   readonly peakMemoryBytes: number;
   /** Total size of the output files of a repetition, if there are any. */
   readonly bytesWritten?: number;

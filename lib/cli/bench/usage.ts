@@ -1,9 +1,9 @@
 /**
  * The time, processor time and memory that work takes in this process.
  *
- * Processor time includes the threads of workers and native libraries and does not depend on other programs,
- * so it compares on a shared machine. The largest resident memory is that of the whole process: measure one
- * piece of work per process.
+ * Processor time includes the threads of workers and native libraries. It does not depend on other programs,
+ * so it can be compared on a shared machine. Peak resident memory is that of the whole process, so measure
+ * one piece of work per process.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface Times {
 }
 
 export interface Usage extends Times {
-  /** Largest resident memory of the process so far. */
+  /** Peak resident memory of the process so far. */
   peakMemoryBytes: number;
 }
 

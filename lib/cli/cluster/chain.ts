@@ -1,6 +1,6 @@
 /**
  * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation; their scripts,
- * and how they are submitted. Each way of splitting has a separate chain with its own folders.
+ * and how they are submitted. Each way of splitting has its own chain and folders.
  *
  * @module
  */
@@ -31,14 +31,14 @@ export interface ChainJob {
 interface ChainOptions {
   /** The input of `shard`. */
   inputs: readonly string[];
-  /** The absolute path of the output folder. Each of several ways of splitting has a subfolder. */
+  /** Absolute path of the output folder. With several ways of splitting, each has a subfolder. */
   output: string;
   /** See lib/data/probe_rows/splits.ts. */
   splitBy: readonly string[];
   ratios: string;
   seed: number;
   program: readonly string[];
-  /** The folder that relative paths refer to. */
+  /** The folder that relative paths start from. */
   folder: string;
 }
 
@@ -55,7 +55,7 @@ const MEMORY_SHARE = 0.75;
 /** Options that connect the jobs of a chain. */
 const LINKS = ["--input", "--output", "--split-by", "--task", "--data", "--run", "--checkpoint"];
 
-/** The jobs of all chains, each after those that it waits for. */
+/** The jobs of all chains, each after the jobs that it waits for. */
 export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJob[] {
   return options.splitBy.flatMap((splitBy) => {
     const isOnly = options.splitBy.length === 1;
@@ -125,7 +125,7 @@ interface Job {
   /** The name of the script that has to finish first, if any. */
   after: string | undefined;
   demands: JobDemands;
-  /** First the program and stage, then the words of each option. */
+  /** The program and stage first, then the words of each option. */
   command: readonly (readonly string[])[];
   folder: string;
 }
@@ -182,7 +182,7 @@ function directives({ name, path, demands }: Job): string[] {
     ...(time === undefined ? [] : [`--time=${time}`]),
     `--ntasks=${ranks}`,
     `--cpus-per-task=${cpus}`,
-    // --mem is per node, and the number of ranks on a node is unknown.
+    // --mem is per node, and the number of ranks per node is unknown.
     ranks === 1 ? `--mem=${memoryGb}G` : `--mem-per-cpu=${Math.ceil(memoryGb * 1024 / cpus)}M`,
     ...(gpus === 0 ? [] : [ranks === 1 ? `--gres=gpu:${gpus}` : `--gpus-per-task=${gpus}`]),
     ...options,

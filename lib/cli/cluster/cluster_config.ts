@@ -1,5 +1,5 @@
 /**
- * A cluster's configuration: the resources of the chain's jobs, from a small JSON file or from single keys.
+ * Configuration of a cluster: the resources of the chain's jobs, from a small JSON file or from single keys.
  *
  * @module
  */
@@ -35,11 +35,11 @@ const demands = {
 };
 const args = z.array(line).default([]);
 const stage = z.strictObject({ ...demands, args }).prefault({});
-/** The names of `srun --mpi=list`. */
+/** One of the names in `srun --mpi=list`. */
 const mpi = word.default("pmix");
 const trainStage = z.strictObject({ ...demands, args, ranks: count(1).max(100_000).default(1), mpi })
   .prefault({});
-/** SLURM's default limit is 1,000 tasks of a job array. */
+/** By default SLURM limits a job array to 1,000 tasks. */
 const arrayStage = z.strictObject({ ...demands, args, tasks: count(1).max(1000).default(4) }).prefault({});
 
 const schema = z.strictObject({
@@ -110,7 +110,7 @@ export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands 
     time: own.time ?? cluster.time,
     memoryGb: own.memoryGb ?? cluster.memoryGb ?? byDefault.memoryGb,
     cpus: own.cpus ?? cluster.cpus ?? byDefault.cpus,
-    // A stage without a GPU by default gets one only by its own key.
+    // A stage that needs no GPU by default gets one only by its own key.
     gpus: own.gpus ?? (byDefault.gpus === 0 ? 0 : cluster.gpus ?? byDefault.gpus),
     options: [...cluster.options ?? [], ...own.options ?? []],
     args: own.args,

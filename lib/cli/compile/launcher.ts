@@ -1,5 +1,5 @@
 /**
- * Makes the one file as a launcher: a shell script followed by an archive, which it unpacks once and runs.
+ * Makes the executable as a launcher: a shell script followed by an archive, which it unpacks once and runs.
  *
  * The archive is compressed by gzip, which every Linux distribution can read. With zstd it would have 39 MB
  * instead of 47 and unpack 1.1 s sooner, with xz 38 MB and 3 s later (Deno 2.9.6, two busy cores).
@@ -18,7 +18,7 @@ export interface LauncherParts {
   /** Deno's flags by stage. */
   flags: ReadonlyMap<string, readonly string[]>;
   version: string;
-  /** What `uname -sm` prints on machines that can run it. */
+  /** Output of `uname -sm` on machines that can run it. */
   system: string;
 }
 
@@ -80,7 +80,7 @@ function launcherScript(
     SYSTEM: system,
     HASH: hash,
     UNPACKED_MB: String(Math.ceil(unpackedBytes / 1e6)),
-    // An additional file marks that the whole archive is unpacked.
+    // One more file marks that the whole archive is unpacked.
     NUM_FILES: String(entries.length + 1),
     FLAGS: cases.join("\n"),
   };
@@ -91,7 +91,7 @@ function launcherScript(
 }
 
 export interface TarEntry {
-  /** Its path in the archive, with `/`. */
+  /** Path in the archive, with `/`. */
   name: string;
   path: string;
   isExecutable?: boolean;

@@ -1,6 +1,6 @@
 /**
- * The content of the one file: the code and the packages that it imports. `deno compile` makes the file of
- * it: a runtime stub, which Deno fetches, followed by the content.
+ * The content of the executable: the code and the packages that it imports. `deno compile` makes the
+ * executable: a runtime stub, which Deno fetches, followed by the content.
  *
  * @module
  */
@@ -18,15 +18,15 @@ import type { TarEntry } from "./launcher.ts";
 export interface Program {
   root: string;
   main: string;
-  /** The modules of the stages, from the root, each loaded when its stage runs. */
+  /** Modules of the stages, relative to the root, each loaded when its stage runs. */
   stages: readonly string[];
-  /** Further files that stages read, from the root. */
+  /** Further files that stages read, relative to the root. */
   data: readonly string[];
   /** Deno's flags by stage, such as `-R`. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The files and folders of a checkout that are part of the program. */
+/** Files and folders of a checkout that are part of the program. */
 const CODE = ["configs", "kernels", "lib", "tasks"];
 const LICENSE = "LICENSE";
 /** Entry modules of threads. */
@@ -80,7 +80,7 @@ export async function collectProgram(
   // A hoisted layout needs no links and has fewer files.
   const layout = ["--node-modules-dir=manual", "--node-modules-linker=hoisted"];
   await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
-  // Its own workspace, so that a deno.json above the cache folder has no effect.
+  // A separate workspace, so that a deno.json above the cache folder has no effect.
   const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
   const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own, commit: programCommit() };
   Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
@@ -113,7 +113,7 @@ async function namesOfPackages({ root, main, stages }: Program, signal: AbortSig
   const { stdout } = await requireDeno(["info", "--json", module], { cwd: root, signal });
   const { modules, npmPackages } = graphSchema.parse(JSON.parse(stdout));
   const reached = new Set(modules.flatMap(({ npmPackage }) => npmPackage ?? []));
-  // The iteration of a set includes elements added meanwhile.
+  // Iterating over a set includes elements added meanwhile.
   for (const id of reached) npmPackages[id].dependencies.forEach((next) => reached.add(next));
   return new Set([...reached].map((id) => npmPackages[id].name));
 }
@@ -136,7 +136,7 @@ async function requireDeno(
   );
 }
 
-/** All files in a folder and below, sorted, from the root. */
+/** All files in a folder and its subfolders, sorted, relative to the root. */
 function filesIn(root: string, folder: string): string[] {
   const found = [...Deno.readDirSync(join(root, folder))].flatMap(({ name, isDirectory, isFile }) => {
     const path = `${folder}/${name}`;
@@ -173,8 +173,8 @@ export async function runDeno(
 const NO_STUB = /denort|base binary/;
 
 /**
- * Runs `deno compile`. The one process that runs all stages has the permissions of all of them; each stage's
- * are reduced in its thread, as in a checkout.
+ * Runs `deno compile`. The process that runs all stages has the permissions of all of them; each stage's are
+ * reduced in its thread, as in a checkout.
  *
  * @returns False if Deno's runtime stub cannot be fetched.
  * @throws {UserError} If it fails for any other reason.

@@ -1,6 +1,6 @@
 /**
  * Scripts with which shells complete the program's command line, made from the declarations of its commands.
- * Each is a template with two tables: what follows an option, and what follows a command.
+ * Each script is a template with two tables: what can follow an option, and what can follow a command.
  *
  * @module
  */
@@ -18,7 +18,7 @@ type Word = readonly [name: string, help: string];
 /** What can be typed at a position. */
 interface Candidates {
   words: readonly Word[];
-  /** Whether paths are candidates too; or only the options of the command. */
+  /** Whether paths are candidates too, or only the options of the command. */
   kind: "" | "files" | "folders" | "options";
 }
 
@@ -82,7 +82,7 @@ const NOTATIONS: Record<Shell, Notation> = {
   },
 };
 
-/** @param presets Names that options for a configuration take besides files. */
+/** @param presets Names that configuration options accept in addition to files. */
 export function completionScript(
   shell: Shell,
   commands: Record<string, Command | Group>,
@@ -98,7 +98,7 @@ export function completionScript(
   return notation.template.replace(/@([A-Z]+)@/g, (_, name: string) => tables[name]).trimEnd();
 }
 
-/** What follows each option with values. Commands whose option takes the same share a row. */
+/** What follows each option with values. Commands whose option takes the same values share a row. */
 function optionRows(notation: Notation, commands: readonly Command[], presets: readonly string[]): string[] {
   const found = new Map<string, { name: string; commands: string[] }[]>();
   const numOf = new Map<string, number>();

@@ -1,13 +1,13 @@
 /**
- * Requests to a public HTTP API that answers slowly, in pieces, not at all, or "later": a request is tried
- * again, whole, with growing waits, until it succeeds or is hopeless.
+ * Requests to a public HTTP API that may answer slowly, in pieces, not at all, or with "later". A failed
+ * request is repeated from the start, with growing waits, until it succeeds or there is no hope.
  *
- * - 429 and 5xx, lost connections, bodies cut short and silence for longer than the time limit are tried
- *   again. The wait is that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds;
- *   Globalping), at least 1 s, else 1, 2, 4, … 60 s.
- * - An answer is one with status 200, or 202 to a POST: others have no body, or a part of it.
- * - All requests go to one host: links to further pages are followed by their path, redirections not at all.
- * - The key is in a header only, and is printed nowhere, also where the server repeats it.
+ * - 429 and 5xx, lost connections, truncated bodies and silence for longer than the time limit are retried.
+ *   The wait is that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds;
+ *   Globalping), at least 1 s, or else 1, 2, 4, … 60 s.
+ * - Only status 200 counts as an answer, or 202 to a POST: others have no body, or part of one.
+ * - All requests go to one host: links to further pages are followed by path only, redirects not at all.
+ * - The key is sent in a header only and never printed, even if the server repeats it.
  * - Now is the server's time: the clock of this machine may be wrong.
  *
  * @module
@@ -26,7 +26,7 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 /** The client gives up if a server asks for a longer wait. */
 const LONGEST_ASKED_S = 900;
-/** Limits for answers that are errors, and for answers read as a whole. */
+/** Size limits for errors, and for answers that are read whole. */
 const MAX_ERROR_BYTES = 1 << 16;
 const MAX_JSON_BYTES = 1 << 26;
 
@@ -42,12 +42,12 @@ export interface ApiOptions {
   /** Scheme, host, port and possibly a path that precedes the paths of requests. */
   base: URL;
   authorization?: string | undefined;
-  /** The longest silence of the server. */
+  /** How long the server may be silent. */
   timeoutMs: number;
   signal: AbortSignal;
   /** Called with a line for the user before each wait. */
   log: (line: string) => void;
-  /** What the error of a refused request advises. */
+  /** Advice in the error for a refused request. */
   advice: string;
   /** The wait after the first failure. */
   firstWaitMs?: number;
@@ -70,8 +70,8 @@ export class ApiClient {
   }
 
   /**
-   * The server's time, Unix seconds, from its last answer, or requested if there was none. If its answers
-   * have no date, this machine's time, which is logged once.
+   * The server's time, Unix seconds: from its last answer, or requested if there was none. If its answers
+   * have no date, the time of this machine, which is logged once.
    *
    * @throws {UserError} If the server does not answer.
    */
@@ -93,8 +93,8 @@ export class ApiClient {
   }
 
   /**
-   * @param path From the base, such as `/api/v2/probes/?page_size=500`.
-   * @throws {UserError} If the server refuses the request, or does not answer any attempt.
+   * @param path Relative to the base, such as `/api/v2/probes/?page_size=500`.
+   * @throws {UserError} If the server refuses the request, or no attempt is answered.
    * @throws The reason of the signal, once it is aborted.
    */
   async get<T>(path: string, read: BodyReader<T>): Promise<T> {
@@ -190,7 +190,7 @@ export class ApiClient {
     const headers = new Headers({
       "User-Agent": `ping-llm/${VERSION}`,
       Accept: "application/json, text/plain",
-      // Else Deno (2.9.6) decodes the answer, and only the first member of gzip; this value alone prevents
+      // Otherwise Deno (2.9.6) decodes the answer, but only its first gzip member; only this value prevents
       // that.
       "Accept-Encoding": "identity",
     });
@@ -272,7 +272,7 @@ async function* chunksOf(response: Response, silence: SilenceTimer): AsyncGenera
   }
 }
 
-/** A failed connection as a retryable error, except for missing permissions. */
+/** Makes a failed connection a retryable error, except for missing permissions. */
 function connectionError(error: unknown, silence: SilenceTimer): unknown {
   if (error instanceof Deno.errors.NotCapable) return error;
   const message = silence.signal.aborted
@@ -281,14 +281,14 @@ function connectionError(error: unknown, silence: SilenceTimer): unknown {
   return new RetryableError(message, undefined, { cause: error });
 }
 
-/** The message of the system, without the URL. */
+/** The system's message, without the URL. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return messageOf(error.cause);
   return error.message.replace(/^error sending request for url \([^)]*\): /, "");
 }
 
-/** The decoded body: servers may send gzip of several members unasked. */
+/** The decoded body: servers may send several gzip members without being asked. */
 async function* decoded(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* (await openInput("the answer", { raw: chunks })).chunks;
@@ -346,7 +346,7 @@ function dateMsOf(headers: Headers): number | undefined {
 }
 
 /**
- * Reads a key for an API from a file, or else from an environment variable.
+ * Reads an API key from a file, or else from an environment variable.
  *
  * @returns Undefined if neither is given.
  * @throws {UserError} If the text cannot be a key.

@@ -1,13 +1,12 @@
 /**
- * Ping results of RIPE Atlas by its API: the results of measurements in windows of time, each a file, and
- * where the probes and the anchors are.
+ * Ping results of RIPE Atlas from its API: results of measurements in time windows, with a file for each
+ * window, and the places of probes and anchors.
  *
- * - `GET /api/v2/measurements/{id}/results/?start=&stop=&probe_ids=&format=txt` answers with a JSON object a
- *   line, without pages, and streams it:
- *   https://atlas.ripe.net/docs/apis/rest-api-manual/measurements/results-and-latest/ .
+ * - `GET /api/v2/measurements/{id}/results/?start=&stop=&probe_ids=&format=txt` streams one JSON object per
+ *   line, without pages: https://atlas.ripe.net/docs/apis/rest-api-manual/measurements/results-and-latest/ .
  * - `GET /api/v2/probes/?id__in=` and `GET /api/v2/anchors/` answer in pages of at most 500 objects with a
  *   link `next`: https://atlas.ripe.net/docs/apis/rest-api-manual/core-concepts/pagination .
- * - A key is the header `Authorization: Key …`:
+ * - A key is sent as the header `Authorization: Key …`:
  *   https://atlas.ripe.net/docs/apis/rest-api-manual/authentication/api-keys/ .
  *
  * @module
@@ -23,7 +22,7 @@ import { AtomicFile, writeFileAtomic } from "../../io/files/atomic.ts";
 import { type ApiClient, RetryableError } from "./api_client.ts";
 import { divideTime, type FileWindow, formatWindow } from "./windows.ts";
 
-/** How long after their time results can arrive: probes send them in batches. */
+/** How long after its time a result can arrive: probes send results in batches. */
 export const SETTLE_S = 3600;
 /** Longer lines are not results. */
 const MAX_LINE_BYTES = 1 << 22;
@@ -32,7 +31,7 @@ const RESULTS_PER_CALL = 1000;
 /** Ids per request for probes: at 8 characters each, the URL stays well below usual limits. */
 const IDS_PER_REQUEST = 200;
 const PAGE_SIZE = 500;
-/** RIPE Atlas has about 1500 anchors and more that are retired. */
+/** RIPE Atlas has about 1,500 anchors, and more that are retired. */
 const MAX_ANCHORS = 100_000;
 /** Addresses remembered per probe; some change daily. */
 const MAX_ADDRESSES = 64;
@@ -102,22 +101,23 @@ export class SeenHosts {
 }
 
 /**
- * Fetches a window into a file, keeping the lines as received. The API does not document whether the ends of
- * a span are included, so one more second is requested, and results outside the window are left out.
+ * Fetches a window into a file, keeping the lines as received. The API does not document whether the
+ * endpoints of a span are included, so one more second is requested, and results outside the window are left
+ * out.
  *
  * @param path The file, which appears once it is complete.
  * @returns The number of results.
- * @throws {UserError} If the API refuses, or the results are not those of pings.
+ * @throws {UserError} If the API refuses, or the results are not ping results.
  */
 export async function fetchWindow(
   client: ApiClient,
   { window, probes, path, seen, onResults }: {
     window: AtlasWindow;
-    /** Ids and ranges as the API takes them; all if undefined. */
+    /** Ids and ranges in the API's notation; undefined for all probes. */
     probes: string | undefined;
     path: string;
     seen: SeenHosts;
-    /** Called now and then with the number of results so far. */
+    /** Called occasionally with the number of results so far. */
     onResults: (numResults: number) => void;
   },
 ): Promise<number> {
@@ -168,7 +168,7 @@ class ZstdFrames {
   }
 }
 
-/** The lines of a text including their ends, without blank ones. */
+/** The non-blank lines of a text, including their line ends. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {
@@ -193,7 +193,7 @@ const NEWLINE = 0x0a;
 const SPACE = 0x20;
 const decoder = new TextDecoder();
 
-/** @throws {RetryableError} If it is not a JSON object: the answer was cut or contains an error. */
+/** @throws {RetryableError} If it is not a JSON object: the answer was truncated or contains an error. */
 function parseResult(line: Uint8Array): Record<string, unknown> {
   const text = decoder.decode(line);
   try {
@@ -227,8 +227,8 @@ function requirePing({ type, msm_id }: Record<string, unknown>, measurement: num
 }
 
 /**
- * Fetches where probes and anchors are, and writes a list of them for `train --geo`: each probe as the API
- * describes it, followed by addresses in its results that the API does not list, then the anchors among
+ * Fetches the places of probes and anchors, and writes a list of them for `train --geo`: each probe as the
+ * API describes it, followed by addresses in its results that the API does not list, then the anchors among
  * probes and destinations, whose places are more exact.
  *
  * @returns The number of probes and anchors.
@@ -297,7 +297,7 @@ async function* pagesOf(
     if (!results.every(isObject)) return refuse("found a result that is not an object, expected only these");
     numObjects += results.length;
     yield* results as Record<string, unknown>[];
-    // Only its path: whatever host it names, no other is asked.
+    // Only the path is used, so that no other host is asked, whichever the link names.
     const url: URL | null = typeof link === "string" ? URL.parse(link) : null;
     next = url ? url.pathname + url.search : undefined;
     if (next === undefined) return;

@@ -1,10 +1,10 @@
 /**
- * Ping measurements of Globalping by its API: created, or read by their ids.
+ * Ping measurements of Globalping from its API: created, or read by their ids.
  *
- * - `POST /v1/measurements` answers 202 with the id; it costs one test of the hourly limit for each probe.
- * - `GET /v1/measurements/{id}` answers with all results, `status: "in-progress"` until the last one has
- *   come.
- * - 429 has `X-RateLimit-Reset`, in seconds. A token is the header `Authorization: Bearer …`.
+ * - `POST /v1/measurements` answers 202 with the id; it costs one test of the hourly limit per probe.
+ * - `GET /v1/measurements/{id}` answers with all results, and `status: "in-progress"` until the last one has
+ *   arrived.
+ * - 429 has `X-RateLimit-Reset`, in seconds. A token is sent as the header `Authorization: Bearer …`.
  *
  * Source: https://globalping.io/docs/api.globalping.io .
  *
@@ -16,7 +16,7 @@ import { globalpingProbes, isGlobalping, placeholderAddress } from "../../data/f
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import type { ApiClient } from "./api_client.ts";
 
-/** The API asks for half a second between two polls of a measurement. */
+/** The API asks clients to wait half a second between two polls of a measurement. */
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 8000;
 
@@ -95,7 +95,7 @@ export async function endedPing(
 /** Prefix bytes of the blocks in a table of places: /24 for IPv4, /40 for IPv6 (`place_table.ts`). */
 const BLOCK_BYTES = { 4: 3, 16: 5 } as const;
 
-/** The places of networks and cities, for `train --geo`: two files in the format of ip-location-db. */
+/** Places by network and city for `train --geo`: two files in the format of ip-location-db. */
 export class GlobalpingPlaces {
   /** By the first and last address of a block. */
   readonly #places = new Map<string, string>();

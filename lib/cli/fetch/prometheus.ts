@@ -1,12 +1,12 @@
 /**
- * Range queries by the HTTP API of Prometheus, which Thanos, Mimir and VictoriaMetrics serve too.
+ * Range queries to the HTTP API of Prometheus, which Thanos, Mimir and VictoriaMetrics serve too.
  *
  * - `GET /api/v1/query_range?query=&start=&end=&step=` evaluates a query at `start`, `start + step`, … up to
- *   `end`; more than 11,000 points a series are refused.
+ *   `end`; more than 11,000 points per series are refused.
  * - An answer is `{"status": "success", "data": {"resultType": "matrix", "result": [{"metric", "values"},
- *   …]}}`, perhaps with `warnings`; series of native histograms have `histograms`.
+ *   …]}}`, possibly with `warnings`; series of native histograms have `histograms`.
  * - A refusal has an HTTP status of 4xx or 5xx and `{"status": "error", "errorType", "error"}`.
- * - A token is the header `Authorization: Bearer …`, which proxies before Prometheus ask for.
+ * - A token is sent as the header `Authorization: Bearer …`, which proxies in front of Prometheus ask for.
  *
  * Source: https://prometheus.io/docs/prometheus/latest/querying/api/ .
  *
@@ -22,7 +22,7 @@ import type { TimeWindow } from "./windows.ts";
 
 export const MAX_POINTS = 11_000;
 
-/** How long after their time pushed samples (remote write) can arrive. */
+/** How long after its time a pushed sample (remote write) can arrive. */
 export const LATENESS_S = 300;
 
 /** Asks for the values of a query at all multiples of the step in a window. */
@@ -38,7 +38,7 @@ export interface RangeAnswer {
   bytes: Uint8Array;
   numSeries: number;
   numPoints: number;
-  /** For example that one of several stores did not answer. */
+  /** For example, that one of several stores did not answer. */
   warnings: string[];
 }
 

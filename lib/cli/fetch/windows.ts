@@ -11,7 +11,7 @@ export interface TimeWindow {
   stopS: number;
 }
 
-/** A time span with the name of its file within the output folder. */
+/** A time span and the name of its file in the output folder. */
 export interface FileWindow extends TimeWindow {
   name: string;
 }

@@ -33,7 +33,7 @@ import {
 } from "./report.ts";
 
 const SHOWN_LOSSES = 5;
-/** How many addresses are listed that are not where databases place them. */
+/** Addresses to list, at most, that are not where databases place them. */
 const SHOWN_MISPLACED = 5;
 
 /** @throws {FormatError} If a file is damaged, or its size differs from the state. */
@@ -61,7 +61,7 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   return { kind: "checkpoint", path, facts, sections: [tensorSection(shapes)] };
 }
 
-/** The data that the checkpoint was trained on and adapted to. */
+/** The data that the checkpoint was trained on, and adapted to. */
 function dataFact(folder: string): Fact {
   const data = readTrainingData(folder);
   if (!data) return ["training data", "not recorded", { data: null }];
@@ -73,7 +73,7 @@ function dataFact(folder: string): Fact {
   return ["training data", text, { data: json }];
 }
 
-/** The places in the checkpoint, and which training addresses are not where it places them. */
+/** The places in the checkpoint, and the training addresses that are not where it places them. */
 function placesFact(folder: string): Fact[] {
   const { config: { model } } = readState(folder);
   if (!model.places) return [];

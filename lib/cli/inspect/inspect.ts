@@ -1,5 +1,5 @@
 /**
- * Inspects any file or folder that the chain writes.
+ * Inspects every kind of file or folder that the chain writes.
  *
  * @module
  */
@@ -49,7 +49,7 @@ const JSON_KINDS = {
 
 type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
 
-/** Whether files of a kind are summarised together; a folder may contain many of these. */
+/** Whether files of a kind are summarised together, because a folder may contain many of them. */
 function isSummed(kind: Kind | undefined): boolean {
   return kind === "parquet" || kind === "arrayRecord";
 }

@@ -1,5 +1,5 @@
 /**
- * Counts of measurements, for files of any kind.
+ * Counts of measurements in files of any kind.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const MAX_DISTINCT = 1_000_000;
 export class DistinctCount {
   readonly #seen = new Set<string | bigint>();
 
-  /** @param maxDistinct The largest number of values that are stored. */
+  /** @param maxDistinct How many values to store, at most. */
   constructor(readonly maxDistinct: number = MAX_DISTINCT) {}
 
   /** @returns Whether the value is known to have been added before. */
@@ -65,7 +65,7 @@ export class MeasurementTally {
   #firstUs = Infinity;
   #lastUs = -Infinity;
 
-  /** Adds a measurement except for its addresses, which the caller adds to `sources` and `destinations`. */
+  /** Adds a measurement except its addresses, which the caller adds to `sources` and `destinations`. */
   add(timeUs: number, rttMs: number, ipVersion: number): void {
     this.count++;
     this.#times.add(timeUs);

@@ -140,7 +140,7 @@ function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** The most rows that are compared, which takes 50 MB. */
+/** How many rows to compare, at most; this many take 50 MB. */
 const MAX_COMPARED_ROWS = 1 << 21;
 
 /** Counts duplicates among the first rows. */
@@ -230,7 +230,7 @@ function metadataOf(file: ParquetFile): Record<string, string> {
   );
 }
 
-/** The first sequences as token names. */
+/** The first sequences, as token names. */
 async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string): Promise<string[]> {
   const { source } = file;
   const rows = await parquetReadObjects({

@@ -209,7 +209,7 @@ class ProbeRowTally {
   }
 }
 
-/** Enough to determine the padding to a tenth of a percent. */
+/** Enough to determine the padding to within a tenth of a percent. */
 const MAX_SEQUENCES = 256;
 
 interface PackingTrial {

@@ -1,5 +1,5 @@
 /**
- * The results of an inspection, as text and as JSON, and histograms in fixed memory for them.
+ * The results of an inspection, as text and as JSON, with histograms in fixed memory.
  *
  * @module
  */
@@ -133,7 +133,7 @@ const MAX_BINS_PER_DECADE = 32;
  * A histogram of nonnegative values with exact minimum, maximum and mean.
  *
  * Buckets are float32 values without the last 13 bits of the mantissa: ordered like the values and 0.1 %
- * wide, so that quantiles have an error of at most 0.05 %.
+ * wide, so that the error of a quantile is at most 0.05 %.
  */
 export class ValueHistogram {
   readonly #counts = new Float64Array(NUM_BUCKETS);
@@ -165,7 +165,7 @@ export class ValueHistogram {
   }
 
   /**
-   * Bins of equal width on a logarithmic axis, from the least positive to the largest value. Powers of ten
+   * Bins of equal width on a logarithmic axis, from the smallest positive value to the largest. Powers of ten
    * bound bins, unless there are more of them than bins.
    *
    * @returns Nothing if all values are 0; otherwise zeros (below 1e-41) are in the first bin.
@@ -213,7 +213,7 @@ export class ValueHistogram {
 const MAX_TIME_BINS = 96;
 
 /**
- * Counts times of an unknown range in bins of equal width.
+ * Counts times of unknown range in bins of equal width.
  *
  * The width is a power of two of seconds, and bins begin at its multiples. When there are too many, pairs of
  * bins are joined, so the result does not depend on the order of the times.

@@ -1,5 +1,5 @@
 /**
- * The progress of runs and outputs, for a person and for a script that waits for them. Nothing is written or
+ * The progress of runs and outputs, for people and for scripts that wait for them. Nothing is written or
  * locked.
  *
  * @module
@@ -45,7 +45,7 @@ function statusReport(
   return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
-/** Up to this many reports are shown with all facts, more with one line each. */
+/** Up to this many reports are shown with all facts, more in one line each. */
 const SHOWN_WHOLE = 5;
 const SHOWN_LINES = 40;
 const MAX_PATH = 60;
@@ -81,7 +81,7 @@ export function exitCodeOf(reports: readonly StatusReport[]): number {
   return reports.every(({ state }) => state === "done") ? 0 : 3;
 }
 
-/** All facts of a few reports; of more reports one line each, up to a limit. */
+/** All facts of a few reports; one line each if there are more, up to a limit. */
 export function describeStatus(reports: readonly StatusReport[]): string {
   if (reports.length <= SHOWN_WHOLE) return describeReports(reports);
   const sorted = reports.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
@@ -105,7 +105,7 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
 function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
   try {
     const own = readStatus(path, nowMs);
-    // A folder with a lock alone is that of a chain such as `demo`, whose outputs are in it.
+    // A folder with only a lock belongs to a chain such as `demo`, whose outputs are in it.
     if (levels === 0 || own && own.kind !== NO_STAGE) return own ? [own] : [];
     return [
       ...own ? [own] : [],
@@ -140,7 +140,7 @@ function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
     return runStatus(path, nowMs);
   }
-  // Beside a manifest of another program there may still be a run or outputs.
+  // Next to the manifest of another program there may still be a run or outputs.
   const isForeign = !manifest && exists(manifestPath);
   return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
 }
@@ -170,16 +170,16 @@ function isFolder(path: string): boolean {
   return infoOf(path)?.isDirectory ?? false;
 }
 
-/** A process without a sign of life for this long, several renewals of its lock, counts as stopped. */
+/** A process without a sign of life for this long (several renewals of its lock) counts as stopped. */
 export const PATIENCE_MS = 60_000;
 
 /**
- * Decides whether a process works, only by signs: trying the lock would take it and stop others.
+ * Infers from files whether a process is working: trying the lock would take it and stop others.
  *
- * @param work The folder of the lock's file.
+ * @param work The folder with the lock file.
  * @param sign `what`: the file that grows during the work; `changedMs`: when it last did; `patienceMs`: the
  *   longest pause.
- * @throws {UserError} If the lock's file cannot be read.
+ * @throws {UserError} If the lock file cannot be read.
  */
 function stateOfWork(
   work: string,
@@ -259,7 +259,7 @@ function faultsOfSizes(
 
 const SHOWN_FAULTS = 3;
 
-/** The longest list of tasks that is shown; JSON has the whole list. */
+/** The longest list of tasks to show, in characters; JSON has the whole list. */
 const SHOWN_LIST = 400;
 
 /** Stands for outputs that are not in a subfolder. */
@@ -288,7 +288,7 @@ function folderStatus(folder: string, nowMs: number): StatusReport {
   return describe(folder, parts);
 }
 
-/** {@link folderStatus} for an output file, whose manifest is beside it. */
+/** {@link folderStatus} of an output file, whose manifest is next to it. */
 function fileStatus(file: string, nowMs: number): StatusReport {
   const { path, work } = placeOfFile(file);
   const part = stateOfPart(dirname(path), { manifestPath: manifestPathBeside(path), work }, nowMs);
@@ -301,13 +301,13 @@ function isOutputFile(file: string): boolean {
   return infoOf(manifestPathBeside(path)) !== undefined || infoOf(work) !== undefined;
 }
 
-/** @param root The folder that the paths in the manifest are relative to. */
+/** @param root The folder that paths in the manifest are relative to. */
 function stateOfPart(
   root: string,
   { manifestPath, work }: { manifestPath: string; work: string },
   nowMs: number,
 ): Omit<Part, "index"> {
-  // In this order, because a run that ends moves its manifest from the one path to the other.
+  // In this order, because a run that ends moves its manifest from the first path to the second.
   const manifest = readBegun(work) ?? readManifest(manifestPath);
   if (manifest?.complete) {
     const faults = faultsOfSizes(root, manifest.outputs);

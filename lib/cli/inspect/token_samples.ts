@@ -1,5 +1,5 @@
 /**
- * Measurements as lines of text, and their tokens beside the decoded measurements.
+ * Measurements as lines of text, and their tokens next to the decoded measurements.
  *
  * @module
  */
