@@ -1,6 +1,6 @@
 /**
- * Loaded before every test file: a property that fails, and whose counterexample shrinks slowly, ends after a minute
- * with what was found so far, where it would keep the whole suite waiting without a word.
+ * Loaded before every test file. A failing property whose counterexample shrinks slowly stops after a minute
+ * with what was found so far; otherwise it would silently block the whole suite.
  *
  * @module
  */

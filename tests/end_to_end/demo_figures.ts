@@ -1,6 +1,6 @@
 /**
- * README.md's figures of the demo, taken from the demo's own result. As a program it writes `tests/golden/demo/`, see
- * PROVENANCE.md there.
+ * The demo's figures in README.md, taken from the demo's own result. Run as a program, it writes
+ * `tests/golden/demo/`; see PROVENANCE.md there.
  *
  * @module
  */
@@ -11,33 +11,40 @@ import { loadConfig } from "../../lib/train/run_config.ts";
 import { openRows, openValidation } from "../../lib/train/run_data.ts";
 import { runStageProcess, succeeded } from "../cli/process.ts";
 
-/** The runs with figures: README.md's, and a shorter one for a test. Their time limit is never reached, even on a busy machine. */
+/**
+ * The runs with figures: the one of README.md, and a shorter one for a test. Neither reaches its time limit,
+ * even on a busy machine.
+ */
 export const FIGURE_RUNS = {
   demo: ["--minutes", "30"],
   short: ["--minutes", "30", "--steps", "100"],
 } as const;
 
-/** Where the figures of {@link FIGURE_RUNS} lie, and the answer of `query rtt` that README.md shows. */
+/** Folder with the figures of {@link FIGURE_RUNS} and the answer of `query rtt` that README.md shows. */
 export const GOLDEN = new URL("../golden/demo/", import.meta.url);
 
-/** Numbers of one run of the demo. */
+/** Figures of one run of the demo. */
 export interface DemoFigures {
   steps: number;
   adapter: string;
-  /** Mean over the tokens of the validation sequences, and the entropy of these tokens taken one by one; bits. */
+  /**
+   * Bits per token of the validation sequences: the model's mean, and the entropy of the tokens' frequencies.
+   */
   validationBits: number;
   unigramBits: number;
   numMeasurements: number;
-  /** Median absolute error of the RTTs that the model predicts, with its 95 % interval; ms. */
+  /** Median absolute error of the predicted RTTs, and its 95 % interval. */
   medianErrorMs: number;
   medianErrorIntervalMs: [number, number];
-  /** The same of the best method without a model, what the comparison says, and that of each source's median. */
+  /**
+   * The same error of the best baseline, the verdict of the comparison, and the error of the source median.
+   */
   bestErrorMs: number;
   verdict: string;
   sourceErrorMs: number;
 }
 
-/** The figures of a demo by the JSON that it printed and the rows in its folder. */
+/** The figures of a demo, from the JSON that it printed and the rows in its folder. */
 export async function figuresOf(demo: string, result: DemoResult): Promise<DemoFigures> {
   const { rtt, run } = JSON.parse(Deno.readTextFileSync(join(demo, "eval", "report.json")));
   const { medianAbsoluteMs, intervals } = rtt.model.overall;
@@ -64,7 +71,10 @@ interface DemoResult {
   evalLoss: number;
 }
 
-/** The entropy of the tokens that the validation loss is of: the loss of who knows how often each occurs and no more. */
+/**
+ * Entropy of the tokens in the validation loss: the loss of a model that knows only how often each token
+ * occurs.
+ */
 async function unigramBits(dataDir: string): Promise<number> {
   const options = {
     config: loadConfig("demo"),

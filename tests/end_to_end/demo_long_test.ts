@@ -14,7 +14,7 @@ const demo = join(folder, "demo");
 
 Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
-/** Runs the demo in its folder; what it reports and prints. */
+/** Runs the demo in its folder. @returns What it reports and prints. */
 async function runDemo() {
   const args = ["--output", demo, ...FIGURE_RUNS.short, "--json"];
   const { stdout, stderr } = await succeeded(runStageProcess(["demo", ...args]));
@@ -29,16 +29,17 @@ Deno.test("demo runs the chain, learns, and writes the report of eval", async ()
   const { baselines } = result.evaluation.rtt;
   const figures = await figuresOf(demo, result);
   assertEquals(figures.steps, wanted.short.steps);
-  // The figures that do not depend on training are those of README.md.
+  // Figures that do not depend on training are the same as in README.md.
   for (const key of ["numMeasurements", "bestErrorMs", "sourceErrorMs", "unigramBits"] as const) {
     assertAlmostEquals(figures[key], wanted.demo[key], 1e-9, key);
   }
   assertLess(figures.validationBits, figures.unigramBits);
-  // Another adapter rounds otherwise, which moves the error less than another choice of measurements would.
+  // Other adapters round differently, which changes the error less than another choice of measurements would.
   const [low, high] = wanted.short.medianErrorIntervalMs;
   const error = figures.medianErrorMs;
   assert(low <= error && error <= high, `median error ${error} ms, expected ${low} to ${high} ms`);
-  // The interval tells a model that learned: a fifth of the steps of README.md's, and far from what knows no pairs.
+  // The interval shows that the model learned: with a fifth of README.md's steps it is far from a method that
+  // knows no pairs.
   assertLess(high, wanted.demo.sourceErrorMs);
   const errorOf = (name: string) =>
     baselines.find((each: { name: string }) => each.name === name).overall.medianAbsoluteMs;

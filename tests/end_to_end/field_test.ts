@@ -1,6 +1,6 @@
 /**
- * Data as people have them: six pings, the third one lost, in the forms in which tools, spreadsheets and databases write
- * them. Each way into the program reads the same measurements.
+ * Data as people have them: six pings, the third one lost, in the forms that tools, spreadsheets and
+ * databases write. All ways into the program must read the same measurements.
  *
  * @module
  */
@@ -20,20 +20,19 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 const SRC = "192.0.2.10";
 const DST = "198.51.100.7";
 const START_S = 1_767_225_600;
-/** The RTTs of pings a minute apart, ms; null for no reply. */
+/** RTTs of pings one minute apart; null for no reply. */
 const RTTS_MS = [34.1, 34.3, null, 34.2, 1035.5, 33.9];
 const WANTED = RTTS_MS.map((rttMs, i) => [SRC, DST, START_S + 60 * i, rttMs]);
 
-/** `2026-01-01 00:0N:00`. */
 const clock = (i: number, separator = " ") => `2026-01-01${separator}00:0${i}:00`;
 const timeS = (i: number) => START_S + 60 * i;
 
-/** A table of the pings. @param row The fields of one. */
+/** A table of the pings. @param row The fields of a row. */
 function table(header: string, row: (i: number, rttMs: number | null) => unknown[], separator = ","): string {
   return [header, ...RTTS_MS.map((rttMs, i) => row(i, rttMs).join(separator))].join("\n") + "\n";
 }
 
-/** The output of `ping`, with something before each line. */
+/** The output of `ping`, with text before each line. */
 function pingOutput(before: (i: number) => string): string {
   const replies = RTTS_MS.map((rttMs, i) =>
     before(i) +
@@ -54,7 +53,7 @@ const atlas = RTTS_MS.map((rttMs, i) => ({
 const lines = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
 const plain = table("src,dst,time,rtt", (i, rttMs) => [SRC, DST, timeS(i), rttMs]);
 
-/** Each form: its content, and the options that it needs. */
+/** The content of each form, and the options that it needs. */
 const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> = {
   "pandas, with the index and NaN": [
     table(",src,dst,time,rtt", (i, rttMs) => [i, SRC, DST, `${clock(i)}+00:00`, rttMs ?? "NaN"]),
@@ -148,13 +147,13 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
   "RIPE Atlas' API": [JSON.stringify({ count: 6, results: atlas })],
 };
 
-/** The options of reading, as on the command line. */
+/** Reading options, as on the command line. */
 function readingFor(options: readonly string[]) {
   const args = ["--input", "-", "--output", "out.parquet", ...options];
   return readingOf(convertArguments(splitArguments(args, STAGES.import.options), STAGES.import.options));
 }
 
-/** The rows of a measurements Parquet. */
+/** The rows of a measurements Parquet file. */
 async function rowsOf(path: string): Promise<unknown[][]> {
   const { eventTimeUs, srcAddr, dstAddr, rttMs } = joinBatches((await readAll([path])).batches);
   return Array.from(rttMs, (ms, i) => [
@@ -175,7 +174,7 @@ for (const [name, [content, options = []]] of Object.entries(FORMS)) {
   });
 }
 
-/** The forms that need no options but the source, which all ways into the program take. */
+/** Forms that need only --src, which all ways into the program take. */
 const ANYWHERE = Object.entries(FORMS).flatMap(([name, [content, options = ["--src", SRC]]]) =>
   typeof content === "string" && options.join() === `--src,${SRC}` ? [{ name, content }] : []
 );

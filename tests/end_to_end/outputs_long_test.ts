@@ -1,4 +1,4 @@
-/** Commands must never delete or replace these, whatever their flags: tried on everything in one folder. */
+/** Files that commands must never delete or replace, whatever the flags. All cases share one folder. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess, succeed, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
@@ -79,7 +79,7 @@ Deno.test("--overwrite replaces what the same stage wrote, and nothing else", as
   await refused(["probe-rows", ...input, "--output", at("shards"), "--overwrite"], 1, "shard wrote to it");
   await refused(["synth", "--output", at("in.parquet"), "--overwrite"], 1, "no manifest says who wrote it");
   await refused(["demo", "--output", at("raw"), "--overwrite"], 1, "it holds other files");
-  // An error leaves what is to be replaced as it was.
+  // An error leaves the file to be replaced as it was.
   writeParquet(at("bad.parquet"), sampleBatch({ numRows: 100, numBad: 50 }));
   const bad = ["shard", "--input", at("bad.parquet"), "--output", at("shards"), "--overwrite"];
   const before = folderHashes(at("shards"));
@@ -88,7 +88,7 @@ Deno.test("--overwrite replaces what the same stage wrote, and nothing else", as
     at("shards"),
   );
   assertEquals(after, before);
-  // The result that is there is still that of its own command.
+  // The existing result is still the result of its own command.
   await succeed("shard", ...input, "--output", at("shards"), ...SHARDS);
   await succeed("shard", ...input, "--output", at("shards"), ...SHARDS, "--seed", "1", "--overwrite");
   const replaced = folderHashes(at("shards"));

@@ -1,6 +1,6 @@
 /**
- * The simple forecasts of the first two days of a campaign, asked about later weeks: without a network, whose answers do not
- * widen with age, so that no model must be trained.
+ * Simple forecasts from the first two days of a campaign, asked about later weeks. There is no network, since
+ * its answers do not widen with age, so no model has to be trained.
  *
  * @module
  */
@@ -56,7 +56,7 @@ function questionOf({ src, dst, timeS }: Result) {
   return { source: addressBytes(src), destination: addressBytes(dst), timeS, context: [] };
 }
 
-/** The distribution of a pool whose model gives all codes the same mass. */
+/** The forecast of a pool whose model gives all codes the same probability. */
 function forecastOf(pool: Pool, result: Result): RttDistribution {
   const forecast = pool.forecast(questionOf(result));
   const probabilities = new Float64Array(NUM_CODES).fill(forecast.modelShare / forecast.end, 0, forecast.end);

@@ -24,7 +24,7 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-/** The arguments of an evaluation of all splits that is over soon. */
+/** Arguments of a quick evaluation of all splits. */
 function allOf(to: string, ...more: string[]): string[] {
   const few = ["--max-measurements", "8", "--contexts", "0,2", "--baselines", "global median"];
   return ["eval", "--all-splits", data, "--output", to, ...few, ...more];
@@ -34,12 +34,11 @@ function readReport(of: string): AllSplitsReport {
   return JSON.parse(Deno.readTextFileSync(join(of, "report.json")));
 }
 
-/** The report of one split. */
 function readEval(of: string): EvalReport {
   return JSON.parse(Deno.readTextFileSync(join(output, of, "report.json")));
 }
 
-/** Starts a command and kills it as soon as a file is there. */
+/** Starts a command and kills it as soon as a file exists. */
 async function killAt(path: string, args: string[]): Promise<void> {
   const child = spawnStage(args);
   const ended = outputOf(child);
@@ -65,7 +64,7 @@ Deno.test("eval --all-splits, killed in each part and given again, makes what on
   const { stage, report: path, ...told } = JSON.parse(stdout);
   assertEquals([stage, path], ["eval", join(output, "report.json")]);
   assertEquals(told.splits, report.splits);
-  // The same model gives the same elsewhere, where all is split anew.
+  // The same model gives the same results elsewhere, with newly made splits.
   const other = folder.at("other");
   await succeed(...allOf(other, "--checkpoint", join(output, "train")));
   assertEquals(readReport(other).splits, report.splits);

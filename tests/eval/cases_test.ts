@@ -10,7 +10,7 @@ import type { TokenMeasurement } from "../../lib/data/tokens/vocab_v2.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
-/** A row of a source with one address: [seconds, last byte of the destination, ms or -1] each. */
+/** A row of a source with one address. Measurements are [seconds, last byte of the destination, ms or -1]. */
 function rowOf(srcId: bigint, measurements: [timeS: number, destination: number, rttMs: number][]): ProbeRow {
   const dstAddrs = [...new Set(measurements.map(([, destination]) => `192.0.2.${destination}`))];
   return {

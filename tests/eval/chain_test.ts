@@ -1,4 +1,3 @@
-/** Tests of the folders in which a chain of stages goes on. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
@@ -46,7 +45,7 @@ Deno.test("openChain() goes on with a chain until it is done; then --overwrite b
   finishChain(folder, state);
   assertEquals(openChain(folder, OPTIONS, false).isDone, true);
   assertEquals(openChain(folder, OPTIONS, true), { options: OPTIONS, replaces: true });
-  // A call that goes on says nothing of --overwrite.
+  // Continuing does not need --overwrite.
   assertEquals(openChain(folder, OPTIONS, false), { options: OPTIONS, replaces: true });
 });
 

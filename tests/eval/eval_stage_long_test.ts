@@ -17,7 +17,7 @@ const SETTINGS = smallSettings({
   "train.evalSequences": 4,
 });
 
-/** A folder with probe rows (`rows`) and a model of them (`run`), made by the stages themselves. */
+/** A folder with probe rows (`rows`) and a model trained on them (`run`), made by the stages themselves. */
 const folder = new TemporaryFolder();
 const [rows, run] = [folder.at("rows"), folder.at("run")];
 /** An evaluation that tests share. */
@@ -32,16 +32,16 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-/** The arguments of an evaluation of few measurements. */
+/** Arguments of an evaluation of few measurements. */
 function evalOf(output: string, ...more: string[]): string[] {
   const few = more.includes("--max-measurements") ? [] : ["--max-measurements", "60"];
   return ["eval", "--checkpoint", run, "--data", rows, "--output", output, ...few, ...more];
 }
 
-/** Options of an evaluation that is over soon. */
+/** Options of a quick evaluation. */
 const SHORT = ["--max-measurements", "12", "--baselines", "none"];
 
-/** The folder of the evaluation that tests share; made by the first of them. */
+/** The folder of the shared evaluation, which the first test makes. */
 async function sharedReport(): Promise<string> {
   if (!exists(shared)) await succeed(...evalOf(shared));
   return shared;
@@ -144,7 +144,7 @@ Deno.test("eval of the same again does no work, another is refused without --ove
   const again = await succeed(...evalOf(output));
   assertStringIncludes(again.stderr, "is complete");
   assertEquals(Deno.readTextFileSync(join(output, "report.json")), first);
-  // The results of the same evaluation depend neither on when it runs nor on its threads.
+  // The results of an evaluation depend neither on when it runs nor on its threads.
   const elsewhere = folder.at("elsewhere");
   await succeed(...evalOf(elsewhere, "--workers", "1"));
   const untimed = (text: string) => text.replace(/"seconds": [\d.]+/g, "");

@@ -51,7 +51,7 @@ Deno.test("fitPoolOf() says the bits that the model and the pool assign, of RTTs
   withCheckpoint(async (folder, run) => {
     const rows = join(folder, "rows");
     await writeRows(rows, "train", syntheticRows(1, 60, 20));
-    // Sources that were not trained on, with one measurement each: RTTs like those of training, and 100 s.
+    // Untrained sources with one measurement each: RTTs like those in training, and 100 s.
     const measured = [20, 35, 100_000, 30, 100_000].map((rttMs, i) => ({
       src: `10.77.0.${i}`,
       rttMs,
@@ -102,7 +102,7 @@ Deno.test("fitPoolOf() makes no pool where there is no validation split, or noth
     assertEquals(loadCheckpoint(run).pool, undefined);
   }));
 
-/** Three cities with six hosts each, every one in a block of its own, and RTTs between cities, ms. */
+/** Three cities with six hosts each, every host in its own block, and RTTs between cities, ms. */
 const CITIES: Record<string, Place> = {
   "10.1": { latitude: 52.5, longitude: 13.5, countryCode: "DE", region: "Berlin", asNumber: 64500 },
   "10.2": { latitude: 40.5, longitude: -74, countryCode: "US", region: "New York", asNumber: 64501 },
@@ -114,7 +114,7 @@ const BLOCKS = Object.keys(CITIES).flatMap((city) =>
 );
 const UNMEASURED = "10.2.7.1";
 
-/** Every host measures every other one; the hours begin with the given one. */
+/** Every host measures every other one, in `hours` hours from hour `first`. */
 function rowsBetweenCities(hours: number, first: number): ProbeRow[] {
   const cityOf = (address: string) => address.split(".")[1];
   const hosts = BLOCKS.map((block) => `${block}.1`);
@@ -177,7 +177,7 @@ Deno.test("fitPoolOf() asks about unknown addresses at the places of known ones,
     using model = await PingModel.from(loadCheckpoint(directory));
     const rtt = await model.rttDistribution({ src: "10.1.10.1", dst: UNMEASURED });
     assertAlmostEquals(rtt.quantileMs(0.5), RTTS_MS["12"], 5);
-    // Nothing is known of where this one is.
+    // The location of this address is unknown.
     const nowhere = await model.rttDistribution({ src: "10.1.10.1", dst: "10.2.9.1" });
     assert(nowhere.cdf(100) - nowhere.cdf(80) < rtt.cdf(100) - rtt.cdf(80) - 0.2);
     const errors = Object.values(await validationErrors({ ...options, maxMeasurements: 50 }));

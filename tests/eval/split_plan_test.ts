@@ -21,7 +21,7 @@ const SURVEY: MeasurementSurvey = {
   groupBy: "prb_id",
 };
 
-/** The splits of a survey that differs so, as `--splits` takes them. */
+/** The splits planned for a survey with these changes, as `--splits` takes them. */
 function splitsOf(survey: Partial<MeasurementSurvey>): string {
   return splitsFor({ ...SURVEY, ...survey }).map(({ mode, heldOutPercent }) => `${mode}=${heldOutPercent}`)
     .join(",");

@@ -15,7 +15,7 @@ import { exists } from "../../../lib/io/files/inputs.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../../../lib/query/changes/change_detector.ts";
 
 const MARKED = "tests/data/changes/17783.csv.gz";
-/** The half of the marked series that is shown, beside the repository. */
+/** The visible half of the marked series, next to the repository. */
 const SHOWN = "../shared/data/changes";
 const isShown = exists(SHOWN);
 if (!isShown) console.warn(`${SHOWN} is missing: the agreement with people is not tested on all series`);
@@ -101,7 +101,8 @@ Deno.test("crossValidate() gives the best setting's F2 if one is best everywhere
 });
 
 Deno.test("crossValidate() does not choose by the series that it holds out", () => {
-  // Each setting is right on one series only: on the series that is held out the chosen one is wrong.
+  // Each setting is right on one series only, so the setting chosen on the others is wrong on a held-out
+  // series.
   const f2 = Array.from({ length: 5 }, (_, i) => Array.from({ length: 5 }, (_, j) => i === j ? 1 : 0));
   const { range: [least, most] } = crossValidate(f2, 5, 0);
   assertEquals([least, most], [0, 0]);

@@ -15,7 +15,7 @@ const PLAN: QuickPlan = {
 };
 const RUN = { signal: new AbortController().signal, leftS: () => 60, onStep() {}, onEnd() {} };
 
-/** The steps of a plan as if they had ended, with results of some. */
+/** The steps of a plan as if they had finished, with results for some. */
 function endsOf(resultOf: (part: GpuPart, name: string) => unknown): StepEnd[] {
   return quickSteps(PLAN).map((step) => {
     const result = resultOf(step.part, step.name);

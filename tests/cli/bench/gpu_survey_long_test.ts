@@ -118,7 +118,7 @@ Deno.test("the checks of an adapter find kernels that compute something else", a
     const registry = new KernelRegistry(gpu, sources);
     const rows: CheckRow[] = [];
     for (const dtype of dtypes) rows.push(...await checkKernels(registry, dtype));
-    // As a child sends them.
+    // As if sent by a child.
     const received: CheckRow[] = JSON.parse(JSON.stringify(rows));
     return received.filter((row) => !isRight(row)).map(({ name }) => name);
   };
@@ -175,7 +175,7 @@ Deno.test("bench gpu writes what it measured and a line for each constant, and m
       assertStringIncludes(page, text);
     }
     await assertRejects(() => run("--max-time", "0.001s"), UserError, "--overwrite");
-    // The leftovers of a killed run.
+    // Leftovers of a killed run.
     Deno.mkdirSync(join(output, ".work/next"), { recursive: true });
     Deno.writeTextFileSync(join(output, ".work/next/gpu.json"), "{");
     const short = await run("--max-time", "0.001s", "--overwrite");

@@ -51,7 +51,7 @@ Deno.test("measureCase() gives a median between the slowest and the fastest batc
     const secondsPerRepetition = row.unit === "GFLOP/s"
       ? length / row.median / 1e9
       : length * row.median / 1e9;
-    // rmsNorm reads x, writes y and one scale a row.
+    // rmsNorm reads x and writes y and one scale per row.
     const bytes = 4 * (2 * length + length / 128);
     assertAlmostEquals(row.gigabytesPerSecond, bytes / secondsPerRepetition / 1e9, 1e-9);
   }

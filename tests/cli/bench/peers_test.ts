@@ -24,7 +24,7 @@ function tinyRun(model: Record<string, unknown> = {}, matrices: unknown = ADAMW)
   });
 }
 
-/** A peer, jax-js as it was fetched before: a test fetches nothing. */
+/** Starts a peer, jax-js only if it is cached: tests fetch nothing. */
 async function startedPeer(name: PeerName): Promise<PeerProcess | undefined> {
   try {
     return await PeerProcess.start(name, { cachedOnly: true });

@@ -5,7 +5,7 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { writeRows } from "../../query/score/sample_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 
-/** Rows of three calm pairs, every minute. */
+/** Rows of three calm pairs, one per minute. */
 function calmRows(firstMinute: number, numRows: number) {
   const random = new RandomStream(firstMinute, "tests/bench surprise");
   const rows = Array.from(

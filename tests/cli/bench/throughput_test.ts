@@ -44,7 +44,7 @@ Deno.test("describeThroughputs() gives a line a measure, with the ratio to an ea
       assert(lines[1].includes(cell), `${cell} in ${lines[1]}`);
     }
     assert(lines[2].includes("0.17 %") && !lines[2].includes(" x"), lines[2]);
-    // Each size is compared with its own.
+    // Each size is compared with the same size.
     const sized = (dataRows: number, seconds: number) =>
       throughputOf({ name: "shard", dataRows, unit: "rows/s", work: dataRows }, [
         usage(seconds, seconds, 1e8),
@@ -59,7 +59,7 @@ Deno.test("describeThroughputs() gives a line a measure, with the ratio to an ea
   }));
 
 Deno.test("measureUsage() counts processor time apart from waiting, and hands on what the work gave", async () => {
-  // In a process of its own: the processor time is that of all threads, also of those that run other tests.
+  // In a separate process: processor time counts all threads, including those that run other tests.
   const child = await succeeded(runProgram([fromFileUrl(new URL("usage_child.ts", import.meta.url))]));
   const { result, waiting, busy } = JSON.parse(child.stdout);
   assertEquals(result, 7);

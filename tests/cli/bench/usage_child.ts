@@ -1,4 +1,4 @@
-/** Prints the usage of waiting and of computing, each for some time, as measured in this process alone. @module */
+/** Prints the usage of waiting and of computing for some time, as measured in this process alone. @module */
 import process from "node:process";
 import { measureUsage } from "../../../lib/cli/bench/usage.ts";
 
@@ -9,7 +9,7 @@ const waiting = await measureUsage(async () => {
 const busy = await measureUsage(() => {
   const [startMs, before] = [performance.now(), process.cpuUsage()];
   let sum = 0;
-  // On a busy machine 200 ms may be a few of the processor's.
+  // On a busy machine 200 ms may be only a few ms of processor time.
   while (performance.now() - startMs < 200 || process.cpuUsage(before).user < 50_000) {
     sum += Math.sqrt(sum + 1);
   }

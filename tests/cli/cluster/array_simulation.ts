@@ -1,11 +1,12 @@
 /**
- * Simulates job arrays of `shard` and `probe-rows` on a shared file system, with nodes that fail. Runs both under
- * strace on a small input, fits how their operations grow, and simulates large arrays.
+ * Simulates job arrays of `shard` and `probe-rows` on a shared file system, with nodes that fail. Runs both
+ * stages under strace on a small input, fits how the number of file operations grows, and simulates large
+ * arrays.
  *
  *     deno run -A tests/cli/cluster/array_simulation.ts
  *
- * For a division that was not fitted (32 tasks, 26 shards) it predicts 610 and 1,554 operations a task (counted: 610 and
- * 1,647), and 9.4 and 4.9 s (measured: 9.2 and 4.7).
+ * For a division that was not fitted (32 tasks, 26 shards) it predicts 610 and 1,554 operations per task
+ * (counted: 610 and 1,647), and 9.4 and 4.9 s (measured: 9.2 and 4.7).
  *
  * @module
  */
@@ -19,27 +20,36 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
-/** Rows of the small input: enough bytes that it is not compared by SHA-256, as a large one is not. */
+/** Rows of the small input: large enough not to be hashed whole, as large inputs are not. */
 const SMALL_ROWS = 1_600_000;
-/** Rows per second of a task with two cores, by the table in README.md. */
+/** Rows per second of a task on two cores, from the table in README.md. */
 const RATES = { "shard": 1.8e6, "probe-rows": 3.8e6 };
-/** Operations of a task for each other one that runs at the same time: three looks for its manifest. */
+/**
+ * Operations per task for each other task that runs at the same time: it looks for that task's manifest three
+ * times.
+ */
 const SIBLING_OPERATIONS = 3;
-/** Cost of a task of `probe-rows` for each part of all shards: three listings of the folders, 510 names at a time. */
+/**
+ * Operations of a `probe-rows` task for each part of all shards: it lists the folders three times, 510 names
+ * at a time.
+ */
 const NAME_OPERATIONS = 3 / 510;
-/** Of an operation without load; of the logarithm of run times; of tasks that take longer; between two starts. */
+/**
+ * Latency of an operation without load; sigma of the logarithm of run times; the share of stragglers and
+ * their slowdown; time between two starts of a task.
+ */
 const [LATENCY_S, SIGMA, STRAGGLERS, STRAGGLERS_TAKE, RESTART_S] = [3e-4, 0.2, 0.02, 4, 60];
 
-/** A chain: files of the input, tasks and shards (of all splits) of `shard`, tasks of `probe-rows`. */
+/** Sizes of a chain: input files, tasks and shards (of all splits) of `shard`, tasks of `probe-rows`. */
 type Plan = [files: number, tasks: number, shards: number, rowTasks: number];
 const FITTED: Plan[] = [[4, 4, 6, 4], [16, 4, 6, 4], [4, 64, 6, 4], [4, 4, 50, 4], [4, 16, 50, 16]];
 const CHECKED: Plan = [8, 32, 26, 8];
 const LARGE: Plan[] = [[1e3, 1e3, 1e3, 1e3], [1e3, 1e3, 250, 1e3], [1e3, 64, 256, 16], [1e3, 250, 64, 64]];
 
-/** Shards of val, and of test. */
+/** Shards of val; test has as many. */
 const heldOutOf = (shards: number) => Math.ceil(shards / 10);
 
-/** Parts that a task of `probe-rows` reads on average, if it makes one file of train. */
+/** The average number of parts that a task of `probe-rows` reads for one file of train. */
 function partsReadOf([, n, shards, rowTasks]: Plan): number {
   const train = shards - 2 * heldOutOf(shards);
   let divisor = train;
@@ -51,13 +61,13 @@ function partsReadOf([, n, shards, rowTasks]: Plan): number {
 /** The quantities that the operations of a task grow with. */
 const GROWTH = {
   "shard": ([files, , shards]: Plan) => [1, files, shards],
-  // Manifests of `shard`, the parts that the task reads.
+  // Manifests of `shard`, and the parts that the task reads.
   "probe-rows": (plan: Plan) => [1, plan[1], partsReadOf(plan)],
 };
 type StageName = keyof typeof GROWTH;
 const STAGES = ["shard", "probe-rows"] as const;
 
-/** Runs a stage; with a file for its trace under strace. */
+/** Runs a stage, under strace if `trace` names a file for the output. */
 async function run(args: string[], trace?: string): Promise<void> {
   const calls = "trace=%file,fsync,fdatasync,getdents64,flock";
   const strace = trace === undefined ? [] : ["strace", "-f", "-y", "-qq", "-e", calls, "-o", trace];
@@ -66,7 +76,7 @@ async function run(args: string[], trace?: string): Promise<void> {
   assertEquals(code, 0, `${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }
 
-/** The arguments of an array's tasks, the first task last. */
+/** Arguments of an array's tasks, the first task last. */
 function tasksOf(stage: StageName, [, tasks, shards, rowTasks]: Plan, input: string, output: string) {
   const held = heldOutOf(shards);
   const sizes = stage === "shard"
@@ -77,7 +87,7 @@ function tasksOf(stage: StageName, [, tasks, shards, rowTasks]: Plan, input: str
   return Array.from({ length: count }, (_, i) => [...args, "--task", `${count - i}/${count}`]);
 }
 
-/** Runs tasks two at a time. @returns Seconds of all together, and of one on average. */
+/** Runs tasks two at a time. @returns Seconds for all of them, and per task on average. */
 async function runTwoAtATime(tasks: string[][]): Promise<{ arrayS: number; taskS: number }> {
   const [queue, startMs] = [[...tasks], performance.now()];
   let sumMs = 0;
@@ -91,7 +101,10 @@ async function runTwoAtATime(tasks: string[][]): Promise<{ arrayS: number; taskS
   return { arrayS: (performance.now() - startMs) / 1000, taskS: sumMs / 1000 / tasks.length };
 }
 
-/** The requests of the first task of each array, after all others. It makes and reads shards of train. */
+/**
+ * Counts the requests of the first task of each array, which runs after all others and handles shards of
+ * train.
+ */
 async function measure(plan: Plan) {
   using folder = new TemporaryFolder();
   const [input, shards, rows, trace] = ["input", "shards", "rows", "trace"].map((name) => folder.at(name));
@@ -104,7 +117,7 @@ async function measure(plan: Plan) {
     const times = await runTwoAtATime(tasks.slice(0, -1));
     await run(tasks[tasks.length - 1], trace);
     const lines = Deno.readTextFileSync(trace).split("\n").filter((line) => line.includes(folder.path));
-    // A client looks up links, and what is open already, by itself.
+    // A network file system's client resolves links and open files locally.
     const isOne = /^\d+ +(?!execve|readlink)\w+\((?!.*AT_EMPTY_PATH)/;
     return { ...times, operations: lines.filter((line) => isOne.test(line)).length };
   };
@@ -113,7 +126,7 @@ async function measure(plan: Plan) {
   return { arrays, manifestBytes: Deno.statSync(manifest).size };
 }
 
-/** Operations for each thing that they grow with, by least squares of relative errors. */
+/** Operations per unit of each quantity in {@link GROWTH}, by least squares of relative errors. */
 function fit(stage: StageName, operations: number[]): Float64Array {
   const sum = new RidgeSum(GROWTH[stage](CHECKED).length);
   const shares = FITTED.map((plan, i) => GROWTH[stage](plan).map((value) => value / operations[i]));
@@ -121,12 +134,12 @@ function fit(stage: StageName, operations: number[]): Float64Array {
   return sum.solve(1e-12);
 }
 
-/** `before`, `after`: operations of a task before and after it computes. */
+/** `before`, `after`: operations of a task before and after its computation. */
 type Load = Record<"tasks" | "before" | "after" | "computeS", number>;
-/** Tasks at a time, operations per second that they share, failures of a node per hour. */
+/** Concurrent tasks, operations per second that they share, failures of a node per hour. */
 type Cluster = Record<"slots" | "limit" | "failures" | "sigma", number>;
 
-/** An array on a cluster, from event to event. A task whose node fails begins anew. */
+/** Simulates an array on a cluster, event by event. A task whose node fails starts over. */
 function simulate({ tasks, before, after, computeS }: Load, cluster: Cluster, random: RandomStream) {
   const { slots, limit, failures, sigma } = cluster;
   const waiting: number[] = Array(tasks).fill(0);
@@ -204,11 +217,11 @@ const arraySimulation = defineStage(
       log(`${STAGES[i]}: ${growth}; of ${CHECKED} ${told}, found ${operations} and ${arrayS.toFixed(1)} s`);
     }
     const lines = LARGE.flatMap((plan) => {
-      // The files that a task reads, and the manifests of all.
+      // The files that a task reads, and the manifests of all tasks.
       const [entries, checked] = [plan, CHECKED].map((each) => partsReadOf(each) + each[1]);
       const manifestsGb = plan[3] * entries * manifestBytes / checked / 1e9;
       const head = `${plan}: ${plan[1] * plan[2]} files, ${manifestsGb.toFixed(2)} GB of manifests`;
-      // `shard` writes its files in the end.
+      // `shard` writes its files at the end.
       const loads = toldOf(plan).map((told, i) => {
         const tasks = plan[i === 0 ? 1 : 3];
         const after = i === 0 ? weights[0][2] * plan[2] : 0;

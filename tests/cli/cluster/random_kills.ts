@@ -1,6 +1,7 @@
 /**
- * The one file makes measurements to an evaluated model with one `slurm --submit` on a real SLURM, while jobs are
- * signalled, killed and lose their node of two at random. The files must be those of a chain that nothing disturbs.
+ * Runs the executable from measurements to an evaluated model with one `slurm --submit` on a real SLURM,
+ * while jobs are signalled or killed or lose their node, one of two, at random. The files must be the same as
+ * those of an undisturbed chain.
  *
  *     deno run -A tests/cli/cluster/random_kills.ts --runs 20
  *
@@ -19,7 +20,7 @@ import { smallSettings } from "../../train/small_run.ts";
 
 const ATLAS = fromFileUrl(new URL("../../fuzz/atlas.jsonl.bz2", import.meta.url));
 const CHECKOUT = fromFileUrl(new URL("../../../", import.meta.url));
-/** The stages in order, and within how many seconds of its start one of their jobs is killed. */
+/** The stages in order. A job of a stage is killed within this many seconds of its start. */
 const STAGES = { "shard": 1, "probe-rows": 1, "train": 6, "eval": 6 };
 const SETTINGS = smallSettings({
   "train.evalSequences": 4,
@@ -53,14 +54,17 @@ const KILLS: Record<string, (slurm: SlurmCluster, job: number) => unknown> = {
     slurm.kill(job, "daemon", "shell", "stage");
     return slurm.loseNode(job);
   },
-  // The stage goes on, unseen, while SLURM starts it again.
+  // The stage keeps running, unnoticed, while SLURM starts it again.
   "kill -9 of the job's daemon, node down and up": (slurm, job) => {
     slurm.kill(job, "daemon");
     return slurm.loseNode(job);
   },
 };
 
-/** Kills running jobs, each of the stage that was drawn for it or of a later one. @returns The ways that were used. */
+/**
+ * Kills running jobs, each of the stage that was drawn for it or of a later one. @returns How they were
+ * killed.
+ */
 async function killJobs(slurm: SlurmCluster, random: RandomStream, signal: AbortSignal): Promise<string[]> {
   const numKills = 2 + random.below(3);
   const drawn = Array.from({ length: numKills }, () => random.below(Object.keys(STAGES).length)).sort();
@@ -86,7 +90,7 @@ async function killJobs(slurm: SlurmCluster, random: RandomStream, signal: Abort
     const before = restarts();
     await KILLS[kind](slurm, Number(job));
     await until(`the end of job ${job}`, () => restarts() > before || !/RUNNING|COMPLETING/.test(state()));
-    // Else it came too late.
+    // Otherwise the kill came too late.
     if (restarts() > before || state() !== "COMPLETED") {
       done.push(`${name.replace("ping-llm-", "")}: ${kind}`);
     }
@@ -94,7 +98,7 @@ async function killJobs(slurm: SlurmCluster, random: RandomStream, signal: Abort
   return done;
 }
 
-/** A chain under SLURM, submitted until it is done. */
+/** Runs a chain under SLURM, submitting it until it is done. */
 async function runChain(program: string, folder: string, output: string, random?: RandomStream) {
   await using slurm = await SlurmCluster.start();
   const ended = new AbortController();
@@ -122,7 +126,7 @@ function run(program: string, args: string[], env: Record<string, string> = {}):
   return text.decode(stdout);
 }
 
-/** The chain's outputs without scripts, logs and manifests, and reports without their places and times. */
+/** The chain's outputs without scripts, logs and manifests, and reports without paths and times. */
 function madeFiles(output: string): Record<string, unknown> {
   const { run: _, ...report } = JSON.parse(Deno.readTextFileSync(join(output, "eval/report.json")));
   const files = Object.entries(comparableFiles(output)).filter(([path]) =>

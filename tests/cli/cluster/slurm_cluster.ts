@@ -1,6 +1,6 @@
 /**
- * A real SLURM on this machine, for a test: its daemons, one of each virtual node, run in a folder of the test and end
- * with it.
+ * A real SLURM on this machine, for tests. Its daemons, one per virtual node, run in a folder of the test and
+ * end with it.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import { succeed } from "../process.ts";
 import { folderHashes } from "../../data/probe_rows/stage_fixtures.ts";
 import { smallSettings } from "../../train/small_run.ts";
 
-/** Daemons that a killed test leaves behind end by themselves after so long. */
+/** Daemons that a killed test leaves behind exit after this time. */
 const LIFE_S = 240;
 const HOST = Deno.hostname().split(".")[0];
 const PROGRAMS = ["sbatch", "slurmctld", "slurmd", "munged"];
 
-/** Why no SLURM can be started here, which it prints; undefined where one can. */
+/** Why SLURM cannot be started here, which it also prints; undefined if it can. */
 export function slurmIsMissing(): string | undefined {
   const reason = missingOfSlurm();
   if (reason !== undefined) console.log(`tests of a real SLURM are left out: ${reason}`);
@@ -34,7 +34,7 @@ function missingOfSlurm(): string | undefined {
   return Deno.uid() === 0 ? undefined : "only root can start its daemons";
 }
 
-/** Each has one processor; none is held to its memory. */
+/** Each has one processor; memory is not limited. */
 const NODES = ["n1", "n2"];
 
 function configOf(folder: string): string {
@@ -73,7 +73,7 @@ PartitionName=test Nodes=${NODES.join(",")} Default=YES MaxTime=INFINITE State=U
 export class SlurmCluster implements AsyncDisposable {
   readonly #folder: TemporaryFolder;
   readonly #daemons: Deno.ChildProcess[] = [];
-  /** The environment of its commands. */
+  /** Environment of its commands. */
   readonly env: Record<string, string>;
 
   private constructor(folder: TemporaryFolder) {
@@ -84,7 +84,7 @@ export class SlurmCluster implements AsyncDisposable {
   static async start(): Promise<SlurmCluster> {
     const folder = new TemporaryFolder();
     const cluster = new SlurmCluster(folder);
-    // Its daemons ask who else may reach their folder.
+    // The daemons check who else can access their folder.
     Deno.chmodSync(folder.path, 0o755);
     const folders = NODES.flatMap((node) => [`spool.${node}`, `tmp.${node}`]);
     for (const name of ["state", ...folders]) Deno.mkdirSync(folder.at(name));
@@ -103,22 +103,22 @@ export class SlurmCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Runs one of its commands. @returns Its standard output. */
+  /** Runs a SLURM command. @returns Its standard output. */
   command(name: string, ...args: string[]): string {
     return new TextDecoder().decode(new Deno.Command(name, { args, env: this.env }).outputSync().stdout);
   }
 
-  /** The state of a job, such as RUNNING; of an array those of its tasks. */
+  /** The state of a job, such as RUNNING; for an array, the states of its tasks. */
   stateOf(id: number): string {
     return this.command("squeue", "--noheader", "--states=all", `--jobs=${id}`, "--format=%T").trim();
   }
 
-  /** How often SLURM has put a job back into the queue. */
+  /** How often SLURM has requeued a job. */
   restartsOf(id: number): number {
     return Number(/Restarts=(\d+)/.exec(this.command("scontrol", "show", "job", String(id)))?.[1]);
   }
 
-  /** Kills processes of a job: SLURM's daemon of it, the script's shell, the stage. */
+  /** Kills processes of a job: SLURM's daemon for it, the script's shell, or the stage. */
   kill(job: number, ...which: ("daemon" | "shell" | "stage")[]): void {
     const script = `/job${String(job).padStart(5, "0")}/slurm_script`;
     const processes = this.command("ps", "-eo", "pid=,ppid=,args=").split("\n").map((line) => {
@@ -132,7 +132,7 @@ export class SlurmCluster implements AsyncDisposable {
     this.command("kill", "-9", ...which.map((name) => pids[name]));
   }
 
-  /** Takes its node away from a running job, and gives it back. The job may run on another before that. */
+  /** Takes the node away from a running job and returns it. Meanwhile the job may start on another node. */
   async loseNode(job: number): Promise<void> {
     const nodeOf = () =>
       this.command("squeue", "--noheader", "--states=RUNNING", `--jobs=${job}`, "--format=%N").trim();
@@ -162,9 +162,7 @@ export class SlurmCluster implements AsyncDisposable {
   }
 }
 
-// A chain so small that a test can run it, and its jobs.
-
-/** Steps of the training, unless said otherwise; signals come before their end. */
+/** Default number of training steps, enough for signals to arrive before the end. */
 const STEPS = 400;
 const SMALL = smallSettings({
   "train.logEverySteps": 1,
@@ -172,12 +170,11 @@ const SMALL = smallSettings({
   "model.coordinates": null,
 });
 export const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
-/** The options of the training. */
 export function trainingOf(steps = STEPS): string[] {
   return ["--steps", String(steps), ...SMALL];
 }
 
-/** A small cluster, and how little is to be done on it. */
+/** A small cluster, with options that keep its jobs short. */
 const CLUSTER = {
   gpus: 0,
   cpus: 1,
@@ -189,10 +186,12 @@ const CLUSTER = {
   "train": { args: trainingOf() },
   "eval": { args: ["--max-measurements", "20", "--contexts", "0", "--baselines", "none"] },
 };
-/** The names of the scripts. */
 export const SCRIPTS = ["01-shard", "02-probe-rows", "03-train", "04-eval"];
 
-/** A folder whose name a shell and sbatch could take for several words, with measurements and a cluster in it. */
+/**
+ * Makes a folder with measurements and a cluster configuration. A shell or sbatch could split its name into
+ * words.
+ */
 export async function prepared(): Promise<TemporaryFolder> {
   const folder = new TemporaryFolder();
   const args = ["--rows", "4000", "--probes", "20", "--destinations", "8"];
@@ -206,7 +205,7 @@ export function slurmArguments(folder: TemporaryFolder, output: string): string[
   return [...files, "--split-by", "row", "--output", output];
 }
 
-/** The scripts of a chain. */
+/** Paths of a chain's scripts. */
 export function jobsOf(output: string): string[] {
   return SCRIPTS.map((name) => join(output, "jobs", `${name}.sbatch`));
 }
@@ -215,14 +214,14 @@ export function bash(...args: string[]): Deno.ChildProcess {
   return new Deno.Command("bash", { args, stdin: "null", stdout: "piped", stderr: "piped" }).spawn();
 }
 
-/** The weights and the state of a finished run, without where it is and how long it took. */
+/** Weights and state of a finished run, without its path and duration. */
 export function finalState(run: string, steps = STEPS): unknown {
   const checkpoint = join(run, "checkpoints", `step-${String(steps).padStart(8, "0")}`);
   const hashes = folderHashes(checkpoint);
   return ["model.safetensors", "optimizer.safetensors"].map((name) => hashes[name] ?? name);
 }
 
-/** Waits until a run has made some steps. */
+/** Waits until a run has done some steps. */
 export async function untilTraining(run: string): Promise<void> {
   const metrics = join(run, "metrics.jsonl");
   await until("training", () => exists(metrics) && Deno.readTextFileSync(metrics).split("\n").length > 10);

@@ -1,4 +1,4 @@
-/** `slurm` as users run it: its scripts by hand, and submitted to a real SLURM where there is one. */
+/** `slurm` as users run it: its scripts by hand, and submitted to a real SLURM if there is one. */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { parquetWriteBuffer } from "hyparquet-writer";
@@ -75,13 +75,13 @@ Deno.test("bash and shellcheck accept slurm's scripts, whatever the paths", asyn
     assertEquals(log, `${escaped}-${number}.log`);
   }
   if (!hasShellcheck) return;
-  // SC2016: the path has a $ that is not a variable.
+  // SC2016: the path contains a $ that does not start a variable.
   const checked = new Deno.Command("shellcheck", { args: ["--exclude=SC2016", ...jobsOf(output)] })
     .outputSync();
   assertEquals(new TextDecoder().decode(checked.stdout), "");
 });
 
-/** The error of a stage, which takes one line. */
+/** The one-line error of a stage. */
 async function refusalOf(
   stage: Stage,
   args: readonly string[],
@@ -217,7 +217,7 @@ Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
   assertMatch(none.stderr, /^error: Cannot submit: there is no sbatch on PATH, .*\n$/);
   assertEquals(none.code, 1);
   assert(exists(jobsOf(folder.at("out"))[0]));
-  // Its content does not matter: it is not started.
+  // Its content does not matter, since it is not started.
   Deno.writeTextFileSync(folder.at("bin/sbatch"), "", { mode: 0o755 });
   const refused = await submit(args, { PATH: folder.at("bin"), LD_LIBRARY_PATH: "/opt/lib" });
   assertMatch(refused.stderr, /^error: Cannot run slurm: the environment has LD_LIBRARY_PATH, .*\n$/);
@@ -229,7 +229,7 @@ function processOf(run: string): number | undefined {
   return exists(lock) ? Number(/process (\d+)/.exec(Deno.readTextFileSync(lock))?.[1]) : undefined;
 }
 
-/** The result of a training that nothing disturbs. */
+/** The result of an undisturbed training. */
 let undisturbed: { folder: TemporaryFolder; output: string } | undefined;
 
 Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a killed one says so", async () => {
@@ -301,7 +301,7 @@ Deno.test("a chain under SLURM ends as one by hand, though its training is signa
   const { stdout } = await succeeded(submit(slurmArguments(folder, output), slurm.env));
   const { jobs: [, , train, evaluate] } = JSON.parse(stdout) as { jobs: number[] };
   const log = join(output, `jobs/03-train-${train}.log`);
-  // Once for each of the ways in which a signal comes: to the shell, and to all of its processes.
+  // Once for each way to send a signal: to the shell, and to all of its processes.
   for (const how of ["--batch", "--full"]) {
     await untilTraining(join(output, "train"));
     Deno.removeSync(join(output, "train/metrics.jsonl"));

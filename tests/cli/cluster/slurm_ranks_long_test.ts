@@ -16,7 +16,7 @@ import {
 } from "./slurm_cluster.ts";
 import { until } from "../../until.ts";
 
-/** Enough steps for a signal to come before their end. */
+/** Enough steps for a signal to arrive before the end. */
 const STEPS = 150;
 const TRAINING = JSON.stringify(trainingOf(STEPS));
 
@@ -66,7 +66,7 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
   await succeeded(runStageProcess(args, launcher.options(2)));
   assertEquals(finalState(join(output, "train"), STEPS), finalState(folder.at("by hand"), STEPS));
 
-  // Without an introduction each rank is alone.
+  // With --mpi=none each rank is alone.
   const alone = await submitted("none", "alone");
   const refused = Number(slurm.command("sbatch", "--parsable", alone));
   await until("the end", () => /COMPLETED|FAILED|CANCELLED/.test(slurm.stateOf(refused)));

@@ -1,4 +1,4 @@
-/** Requests are tried again when that may help, and their errors say what to do. @module */
+/** Requests are retried if that may help, and their errors say what to do. @module */
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
@@ -57,13 +57,13 @@ Deno.test("a request is tried again after 429, 5xx, a cut body and one that is n
 Deno.test("it waits as Retry-After or X-RateLimit-Reset asks, and not longer than a quarter of an hour", async () => {
   await using server = new ReplayServer();
   using time = new SimulatedTime();
-  // Dates are by the clock of the server, which is two hours fast.
+  // Dates are by the server's clock, which is two hours fast.
   const dateIn = (ms: number) => new Date(Date.now() + 7_200_000 + ms).toUTCString();
   answering(
     server,
     () => new Response("", { status: 429, headers: { "Retry-After": "7" } }),
     () => new Response("", { status: 503, headers: { "Retry-After": dateIn(5000), Date: dateIn(0) } }),
-    // As long as after a failure without any such header.
+    // Waits as long as after a failure without such a header.
     () => new Response("", { status: 503, headers: { "Retry-After": "0" } }),
     () => new Response("", { status: 429, headers: { "X-RateLimit-Reset": "900" } }),
   );
@@ -109,7 +109,7 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
       ],
       [422, { error: { message: "No suitable probes found." } }, /422 .*\(No suitable probes found\.\)/],
       [400, "no JSON", /400 Bad Request; check the ids/],
-      // Without a body, or with a part of it.
+      // Without a body, or with part of one.
       [204, null, /the server answered 204 .*; expected 200 and the whole answer/],
       [206, [], /the server answered 206 .*; expected 200 and the whole answer/],
       [
@@ -235,7 +235,7 @@ Deno.test("silence ends an attempt, a slow body does not", async () => {
   await until("the request", () => server.requests.length === 1);
   await time.passWait(400);
   await time.passWait(1);
-  // The client waits for the next piece, anew since the one before.
+  // The time limit starts anew with each piece.
   for (let i = 0; i <= 12; i++) await time.passWait(300, 400);
   assertEquals(await answer, [1]);
   assertEquals(lines.length, 1);

@@ -17,7 +17,7 @@ import { type Fault, REAL_LINES, ReplayServer, UNKNOWN_PROBE } from "./replay_se
 
 const HOUR = ["--start", "2020-10-07T03:00", "--stop", "2020-10-07T04:00", "--window", "15m"];
 const TWO = ["--measurement", "1768116-1768118"];
-/** Ids of a range that have no results are refused, as the API does; these two have some. */
+/** Ids without results are refused in a range, as by the API; both of these have some. */
 const MEASUREMENTS = ["--measurement", "1768116,1768118"];
 
 const LINES_OF_TWO = REAL_LINES.filter((line) => /"msm_id": (1768116|1768118),/.test(line));
@@ -62,7 +62,7 @@ for (const isExclusive of [false, true]) {
       LINES_OF_TWO[0].replace(/"timestamp": \d+/, `"timestamp": ${timestamp}`);
     server.lines = [...REAL_LINES, edge(first), edge(first - 1), edge(first - 900), edge(first + 2700)];
     const result = await fetchInto(server, folder.at("out"));
-    // The last one is at the end of the span.
+    // The last one is at the end of the span, which is exclusive.
     assertEquals(await linesIn(folder.at("out")), [...LINES_OF_TWO, ...server.lines.slice(-4, -1)].sort());
     assertEquals([result.results, result.windows, result.fetchedWindows], [153, 8, 8]);
     const manifest = readManifest(folder.at("out/manifest.json"));
@@ -129,14 +129,14 @@ Deno.test("without --stop a later run fetches what came since, and the windows t
   using folder = new TemporaryFolder();
   const hourS = 3600;
   const nowS = Math.floor(Date.now() / 1000);
-  // The last window is half over, so that the run does not reach the next one.
+  // The last window is half over, so the run does not reach the next one.
   const startS = nowS - 5.5 * hourS;
   const lineAt = (timeS: number) => LINES_OF_TWO[0].replace(/"timestamp": \d+/, `"timestamp": ${timeS}`);
   const span = ["--measurement", "1768116", "--start", String(startS), "--window", "2h"];
   server.lines = [startS, startS + 3 * hourS, nowS - 60].map(lineAt);
   const first = await fetchInto(server, folder.at("out"), span);
   assertEquals(first.results, 3);
-  // The last window is not over; of the one before, results may still come.
+  // The last window is not over, and results of the previous one may still arrive.
   server.lines.push(lineAt(nowS - 30), lineAt(startS + 1));
   const numRequests = server.requests.length;
   const second = await fetchInto(server, folder.at("out"), span);
@@ -278,7 +278,7 @@ Deno.test("as a process it may ask the named host only, and the key is in nothin
   for (const { name, isFile } of Deno.readDirSync(folder.at("out"))) {
     if (isFile) assert(!Deno.readTextFileSync(folder.at(`out/${name}`)).includes("secret"), name);
   }
-  // A server that repeats the header in what is logged, whole and where it is shortened, and commands for the terminal.
+  // A server that repeats the header in logged text, whole or shortened, and sends terminal commands.
   const echoes = ["", "x".repeat(190)].map((before) =>
     JSON.stringify({ error: { detail: `${before}Key ${key}\x1b]0;x\x07` } })
   );

@@ -1,4 +1,4 @@
-/** `fetch globalping` against a server that answers as its API documents, and fails. @module */
+/** `fetch globalping` against a server that answers as documented by its API, and fails. @module */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { placeholderAddress } from "../../../lib/data/formats/globalping.ts";
@@ -25,12 +25,12 @@ const RESULTS = [
   [BERLIN, finishedPing("151.101.1.229", [9], 3)],
 ] as const;
 
-/** A server that creates measurements, which are in progress when they are first looked at. */
+/** A server that creates measurements, which are in progress when first polled. */
 class GlobalpingServer extends ReplayServer {
-  /** The bodies of what was created. */
+  /** Bodies of the requests that created measurements. */
   readonly created: Record<string, unknown>[] = [];
   readonly looks = new Map<string, number>();
-  /** How often a created measurement is in progress when it is looked at. */
+  /** How many polls find a created measurement in progress. */
   numPending = 1;
 
   constructor() {
@@ -59,7 +59,7 @@ class GlobalpingServer extends ReplayServer {
     };
   }
 
-  /** Requests that are answered with 429 from now on. */
+  /** How many requests from now on are answered with 429. */
   numLimited = 0;
 
   takeFault(): boolean {
@@ -130,7 +130,7 @@ Deno.test("after an interruption at any request, no target is measured twice", a
     server.onRequest = () => {};
     const { results, created } = await fetchInto(server, out, args);
     assertEquals(results, 6);
-    // A request that was stopped before its answer came is sent again.
+    // A request that was stopped before the answer arrived is sent again.
     assertEquals(server.created.length, stopAt === 2 ? 3 : 2);
     assertEquals(Object.keys(created as object), ["a.example", "b.example"]);
   }
@@ -165,7 +165,7 @@ Deno.test("what is fetched is kept as it came, imports with its places, and is r
     longitude: 13.41,
     asNumber: 14618,
   });
-  // As a model has it.
+  // As a model stores it.
   const located = PlaceTable.of(places).locate(addressNumber(address ?? new Uint8Array()), 4);
   assertEquals([located.position, located.asNumber], [{ latitude: 52.5, longitude: 13.5 }, 14618]);
 });

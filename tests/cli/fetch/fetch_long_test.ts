@@ -1,4 +1,7 @@
-/** `fetch` as a process: killed at any time, with answers larger than memory, and up to a model that answers. @module */
+/**
+ * `fetch` as a process: killed at any time, with answers larger than memory, and up to a model that answers.
+ * @module
+ */
 import { assert, assertEquals, assertGreater, assertLess, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { UsageError } from "../../../lib/base/errors.ts";
@@ -20,7 +23,7 @@ const fetchArgs = (server: ReplayServer, output: string, ids: readonly number[] 
   ...["--url", server.url, "--output", output, "--json"],
 ];
 
-/** The rows of an import, each as text, sorted. */
+/** The rows of an import as text, sorted. */
 async function rowsOf(folder: TemporaryFolder, name: string, paths: readonly string[]): Promise<string[]> {
   const path = folder.at(`${name}.parquet`);
   await importMeasurements(paths, path, {
@@ -55,7 +58,7 @@ Deno.test("kill -9 at any request, and within a body: the rows are those of the 
   for (const stopAt of [1, 3, 6, 8, 9, 10, 11]) {
     const out = folder.at(`out${stopAt}`);
     const before = server.requests.length;
-    // The body of this request stops in the middle, so that the process waits for the rest.
+    // The body of this request stops in the middle, so the process waits for the rest.
     server.onRequest = () => {
       if (server.requests.length - before === stopAt) server.faults.push(["", "silent"]);
     };
@@ -80,7 +83,7 @@ Deno.test("kill -9 at any request, and within a body: the rows are those of the 
   }
 });
 
-/** The largest resident memory of a process that fetches one window of results, in MB. */
+/** Peak resident memory of a process that fetches one window of results, in MB. */
 async function peakMegabytes(numResults: number): Promise<number> {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
@@ -90,7 +93,7 @@ async function peakMegabytes(numResults: number): Promise<number> {
   for (let i = 0; i < numPerChunk; i++) chunk.set(line, i * line.length);
   let peak = 0;
   const pid = Promise.withResolvers<number>();
-  // A test may not read /proc itself.
+  // Tests may not read /proc themselves.
   const measure = async () => {
     const { stdout } = await new Deno.Command("grep", {
       args: ["VmHWM", `/proc/${await pid.promise}/status`],

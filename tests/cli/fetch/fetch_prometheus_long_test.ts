@@ -1,4 +1,4 @@
-/** `fetch prometheus` against Prometheus itself. @module */
+/** `fetch prometheus` against a real Prometheus. @module */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
@@ -20,7 +20,7 @@ Deno.test({
     await until("three values of each target", holdsFor(3, "count_over_time(probe_success[1h]) >= 3"));
     await until("a success", holdsFor(1, `max_over_time(probe_success{instance="${openTarget}"}[1h]) == 1`));
     const stopS = Math.ceil(Date.now() / 1000);
-    // A target is scraped again when its last values have been stored.
+    // A target is scraped again only after its last values have been stored.
     await until("later values of each target", holdsFor(3, `timestamp(probe_success) > ${stopS}`));
 
     const query = '{__name__=~"probe_success|probe_icmp_duration_seconds|probe_duration_seconds"}';
@@ -50,7 +50,7 @@ Deno.test({
     assertEquals([...valuesOf("probe_success", closedTarget)], ["0"]);
     assert(valuesOf("probe_icmp_duration_seconds", "127.0.0.1", "rtt").size > 0);
 
-    // A row for each probe, and a loss for each that failed.
+    // One row per probe; a failed probe is a loss.
     const success = expected.filter(({ metric }) =>
       (metric as Record<string, string>).__name__ === "probe_success"
     );
@@ -62,7 +62,7 @@ Deno.test({
     assertEquals(counts.failed, probes.filter((value) => value === "0").length);
     assertEquals([counts.destinations, counts.rejected], [1, {}]);
 
-    // Prometheus refuses more than 11,000 points a series.
+    // Prometheus refuses more than 11,000 points per series.
     const long = await succeeded(
       run(folder.at("long"), { start: String(stopS - 40_000), window: "7d" }),
     );

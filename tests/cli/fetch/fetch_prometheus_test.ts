@@ -8,7 +8,7 @@ import { answersIn, pointsIn } from "./fetched_files.ts";
 import { pointsBetween, PrometheusServer } from "./prometheus_server.ts";
 import type { ReplayServer } from "./replay_server.ts";
 
-/** 40 minutes in four windows; the last one is shorter. */
+/** 40 minutes in four windows, the last of which is shorter. */
 const SPAN = {
   query: "probe_duration_seconds",
   start: "2020-10-07T03:00:00",
@@ -18,7 +18,7 @@ const SPAN = {
 const START_S = Date.parse("2020-10-07T03:00Z") / 1000;
 const STOP_S = START_S + 2400;
 
-/** The arguments, with changed options; an empty one is left out. */
+/** The arguments, with changed options; options with an empty value are left out. */
 function argsOf(server: ReplayServer, output: string, changes: Record<string, string> = {}): string[] {
   const options = Object.entries({ ...SPAN, url: server.url, output, ...changes });
   return options.filter(([, value]) => value !== "").flatMap(([name, value]) => [`--${name}`, value]);
@@ -98,11 +98,11 @@ Deno.test("an answer above 4 MiB is written as one for each target, with all of 
 Deno.test("without --stop a later run fetches the windows that were not over, and no time after the server's now", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
-  // The clock of this machine is two hours fast.
+  // This machine's clock is two hours fast.
   const fastS = 7200;
   server.date = () => new Date(Date.now() - 1000 * fastS).toUTCString();
   const nowS = Math.floor(Date.now() / 1000) - fastS;
-  // The last window is half over, so that the run does not reach the next one.
+  // The last window is half over, so the run does not reach the next one.
   const startS = 15 * Math.floor((nowS - 5.5 * 3600) / 15);
   const open = { start: String(startS), stop: "", window: "1h" };
   const first = await fetchInto(server, folder.at("out"), open);

@@ -1,7 +1,6 @@
-/** Reads what `fetch` wrote. @module */
 import { openInput } from "../../../lib/io/compression/decompress.ts";
 
-/** The files of an output folder, by their names. */
+/** Contents of the files in an output folder, by file name. */
 export async function answersIn(folder: string): Promise<string[]> {
   const names = [...Deno.readDirSync(`${folder}/results`)].map(({ name }) => name).sort();
   return await Promise.all(names.map(async (name) => {
@@ -14,7 +13,7 @@ export async function answersIn(folder: string): Promise<string[]> {
   }));
 }
 
-/** The points of each series, in the order of the files. */
+/** The points of each series, in file order. */
 export async function pointsIn(folder: string): Promise<unknown[][]> {
   const series = new Map<string, unknown[]>();
   for (const text of await answersIn(folder)) {

@@ -1,7 +1,7 @@
-/** A server at the loopback that answers range queries as Prometheus does. @module */
+/** A local server that answers range queries as Prometheus does. @module */
 import { ReplayServer } from "./replay_server.ts";
 
-/** The series of each query, by their targets. */
+/** Targets of the series of each query. */
 const TARGETS = ["127.0.0.1", "192.0.2.1"];
 
 /** The value of a series at a time. */
@@ -9,7 +9,7 @@ function valueAt(target: number, timeS: number): string {
   return String((timeS % 1000) / 1e6 + target);
 }
 
-/** The points of all series at the multiples of a step from `startS` to before `stopS`. */
+/** The points of all series at multiples of a step from `startS` to before `stopS`. */
 export function pointsBetween(startS: number, stopS: number, stepS: number): unknown[][] {
   return TARGETS.map((_, target) => {
     const points = [];
@@ -18,9 +18,9 @@ export function pointsBetween(startS: number, stopS: number, stepS: number): unk
   });
 }
 
-/** Two series without end. */
+/** Serves two endless series. */
 export class PrometheusServer extends ReplayServer {
-  /** Members of its answers beside the usual ones. */
+  /** Additional members of its answers. */
   further: Record<string, unknown> = {};
 
   constructor() {

@@ -1,14 +1,14 @@
-/** Prometheus with its blackbox exporter, as Debian has them; they use this machine's own network only. @module */
+/** Debian's Prometheus and blackbox exporter, which use this machine's own network only. @module */
 import { until } from "../../until.ts";
 
-/** The programs of {@link RealPrometheus}. */
+/** Programs that {@link RealPrometheus} needs. */
 export const PROMETHEUS_PROGRAMS = ["prometheus", "prometheus-blackbox-exporter"];
 
 /** Scrapes probes of three targets every 2 s: TCP to an open and a closed port, and ICMP to 127.0.0.1. */
 export class RealPrometheus implements AsyncDisposable {
   readonly openTarget: string;
   readonly closedTarget: string;
-  /** With a path, as behind a proxy. */
+  /** With a path, as if behind a proxy. */
   readonly url: string;
   readonly #children: Deno.ChildProcess[];
 
@@ -28,7 +28,7 @@ export class RealPrometheus implements AsyncDisposable {
         { target_label: "__address__", replacement: this.openTarget },
       ],
     });
-    // YAML reads JSON.
+    // YAML parsers read JSON.
     const write = (name: string, config: unknown) =>
       Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(config));
     write("exporter.yml", { modules: { icmp: { prober: "icmp" }, tcp: { prober: "tcp" } } });
@@ -54,7 +54,7 @@ export class RealPrometheus implements AsyncDisposable {
     ];
   }
 
-  /** Starts both, and waits until Prometheus answers. @param folder For its files. */
+  /** Starts both and waits until Prometheus answers. @param folder For its files. */
   static async start(folder: string): Promise<RealPrometheus> {
     const started = new RealPrometheus(folder);
     try {
@@ -70,7 +70,7 @@ export class RealPrometheus implements AsyncDisposable {
     }
   }
 
-  /** The result of an endpoint, such as `query_range`. */
+  /** Queries an endpoint, such as `query_range`. @returns The result. */
   async ask(endpoint: string, words: Record<string, string>): Promise<Record<string, unknown>[]> {
     const response = await fetch(`${this.url}/api/v1/${endpoint}?${new URLSearchParams(words)}`);
     return (await response.json()).data.result;
@@ -86,7 +86,7 @@ export class RealPrometheus implements AsyncDisposable {
   }
 }
 
-/** Ports that nobody listens at. */
+/** Ports that are not in use. */
 function freePorts(count: number): number[] {
   const listeners = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
   return listeners.map((listener) => {

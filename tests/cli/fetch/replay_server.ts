@@ -1,22 +1,21 @@
 /**
- * A server at the loopback that answers as the APIs of RIPE Atlas and Globalping do, as far as they are documented, with
- * real results, and fails as told.
+ * A local server that answers with real results, as documented by the APIs of RIPE Atlas and Globalping, and
+ * fails on request.
  *
  * @module
  */
 import { gunzipSync } from "node:zlib";
 import { realData } from "../../data/measurement_files/batches.ts";
 
-/** The fault of one request. */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string }
   /** The connection ends within the body, after this share of it. */
   | "cut"
   /** The body ends properly, but within a line. */
   | "short"
-  /** Nothing comes after the first bytes. */
+  /** Nothing arrives after the first bytes. */
   | "silent"
-  /** An error object at the end of the lines. */
+  /** The last line is an error object. */
   | "error line";
 
 interface SeenRequest {
@@ -27,25 +26,25 @@ interface SeenRequest {
   body: string;
 }
 
-/** The lines of real results: of twenty measurements, over an hour of 2020. */
+/** Lines of real results: twenty measurements during one hour of 2020. */
 export const REAL_LINES: string[] = new TextDecoder()
   .decode(gunzipSync(Deno.readFileSync(`${realData("atlas/geo-2020-10")}/ping_results.txt.gz`)))
   .trim().split("\n");
 
-/** The server; it takes requests until it is disposed of. */
+/** Takes requests until it is disposed. */
 export class ReplayServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
-  /** The faults of the next requests whose path contains a text; those of one text in order. */
+  /** Faults of the next requests whose path contains a text; faults with the same text are used in order. */
   readonly faults: [text: string, fault: Fault][] = [];
-  /** Answers before the usual ones. */
+  /** Called before the usual answer, which it can replace. */
   answer: (request: SeenRequest) => Response | Promise<Response | undefined> | undefined = () => undefined;
   lines = REAL_LINES;
   pageSize = 3;
-  /** Whether results at the ends of a span are left out. */
+  /** Whether results at the endpoints of a span are left out. */
   isExclusive = false;
-  /** The `Date` of its answers; that of the machine's clock if it is undefined. */
+  /** The `Date` of its answers; by default from the machine's clock. */
   date: (() => string) | undefined;
-  /** Called when a request has come. */
+  /** Called for each request. */
   onRequest: () => void = () => {};
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
@@ -53,7 +52,7 @@ export class ReplayServer implements AsyncDisposable {
     this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const { method, headers } = request;
-      // Only for the time of the server.
+      // Only reports the server's time.
       if (method === "HEAD") return this.#dated(new Response(null, { status: 405 }));
       const seen = { method, headers, path: pathname, query: searchParams, body: await request.text() };
       this.requests.push(seen);
@@ -117,7 +116,7 @@ export class ReplayServer implements AsyncDisposable {
         { headers },
       );
     }
-    // In pieces that end within lines.
+    // In pieces that end in the middle of lines.
     return new Response(
       new ReadableStream({
         start(controller) {
@@ -136,7 +135,7 @@ export class ReplayServer implements AsyncDisposable {
     others.set("page", String(page + 1));
     return Response.json({
       count: objects.length,
-      // The API names its own host, whatever proxy was asked.
+      // The API names its own host even if a proxy was asked.
       next: end < objects.length ? `https://atlas.ripe.net${path}?${others}` : null,
       previous: null,
       results: objects.slice(end - this.pageSize, end),
@@ -144,7 +143,7 @@ export class ReplayServer implements AsyncDisposable {
   }
 }
 
-/** A probe that the API does not list. */
+/** A probe that is missing from the API's list. */
 export const UNKNOWN_PROBE = 6130;
 
 /** A probe as `/api/v2/probes/` describes it. */

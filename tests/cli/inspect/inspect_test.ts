@@ -32,7 +32,7 @@ import { TokenParquetWriter } from "../../../lib/data/loader/pretokenize/token_s
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
 const START_US = 1_750_000_000_000_000;
 
-/** Inspects one path; the report as JSON and as text. */
+/** Inspects one path. @returns The report as JSON and as text. */
 async function look(path: string, options: Partial<InspectOptions> = {}) {
   const reports = await inspect([path], { ...OPTIONS, ...options });
   const text = describeReports(reports);
@@ -142,7 +142,7 @@ Deno.test("inspect() shows measurements in the vocabulary that is asked for, dec
     });
     const { json, text } = await look(path, { vocabulary: "v1" });
     const { tokenSamples, decodedSamples } = json as Record<string, string[]>;
-    // The second row's size has no tokens.
+    // The size of the second row has no tokens.
     assertEquals(tokenSamples.map((line) => words(line).length), [45]);
     assertEquals(decodedSamples, [
       "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms  msm_id 7, size 64, lost 1",
@@ -450,7 +450,7 @@ Deno.test("inspect() of a long file stops soon after it is aborted", async (t) =
     await writeRecords(bytes, new Array(100_000).fill(new Uint8Array(10)));
     for (const path of [parquet, records, bytes]) {
       await t.step(path.slice(folder.length), async () => {
-        // Every look at the clock finds that it is time to listen.
+        // Every reading of the clock finds that it is time to listen.
         using _ = new SimulatedTime(1000);
         const controller = new AbortController();
         setTimeout(() => controller.abort(new UserError("stopped")));
@@ -463,7 +463,7 @@ Deno.test("inspect() of a long file stops soon after it is aborted", async (t) =
 Deno.test("import counts results, inspect counts rows: two probes behind one address make equal rows", async () => {
   using folder = new TemporaryFolder();
   const [input, output] = [folder.at("in.jsonl"), folder.at("out.parquet")];
-  // The first result is there twice; probe 3 shares the address of probe 2.
+  // The first result is duplicated; probe 3 has the same address as probe 2.
   const results = [ping(), ping(), ping({ prb_id: 3 }), ping({ timestamp: 1_600_000_010 })];
   Deno.writeTextFileSync(input, results.map((result) => JSON.stringify(result)).join("\n"));
   const imported = await succeeded(runStageProcess(["import", "--input", input, "--output", output]));

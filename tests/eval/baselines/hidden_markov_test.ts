@@ -5,7 +5,7 @@ import { RandomStream } from "../../../lib/base/random.ts";
 
 const ASK = { source: "a", destination: "x", timeS: 1e9 };
 
-/** A square wave between two RTTs, 30 measurements each, with 1 % of noise. */
+/** A square wave between two RTTs, 30 measurements at each, with 1 % noise. */
 function squareWave(count: number, [firstMs, secondMs]: readonly [number, number]) {
   const random = new RandomStream(2, "test/wave");
   return Array.from({ length: count }, (_, i) => ({
@@ -24,7 +24,7 @@ for (const levelsMs of [[20, 50], [50, 20]] as const) {
     assertAlmostEquals(Math.exp(low), 20, 0.05);
     assertAlmostEquals(Math.exp(high), 50, 0.1);
     for (const own of scale) assert(own > 0.004 && own < 0.015, `${scale}`);
-    // 10 stays of 30 each in either level.
+    // 10 runs of 30 measurements at either level.
     for (const k of [0, 3]) assertAlmostEquals(transition[k], 29 / 30, 0.015);
   });
 }

@@ -21,7 +21,7 @@ import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { readAll, realData } from "../../data/measurement_files/batches.ts";
 import { medianRelativeError, predictInOrder, series, splitMatrix } from "./series.ts";
 
-/** Addresses at some places: `source 3` is the third one from the west. */
+/** Addresses at several places: `source 3` is the third from the west. */
 function placesOn(count: number) {
   const random = new RandomStream(2, "test/places");
   const places = new Map<string, LocatedPlace>();
@@ -107,7 +107,7 @@ Deno.test("CountryBaseline takes the pair's median, then one end's, then that of
     baseline.predictMs({ source, destination, timeS: 0 }) ?? NaN;
   assertAlmostEquals(ask("de2", "us1"), 102, 0.1);
   assertAlmostEquals(ask("us1", "de2"), 102, 0.1);
-  // One measurement of the pair is too few: those from Germany, then those to America.
+  // One measurement of the pair is too few; then those from Germany count, then those to America.
   assertAlmostEquals(ask("de2", "de1"), 100, 0.1);
   assertAlmostEquals(ask("fr", "us2"), 100, 0.1);
   assertAlmostEquals(ask("somewhere", "nowhere"), 100, 0.1);
@@ -116,7 +116,7 @@ Deno.test("CountryBaseline takes the pair's median, then one end's, then that of
   assertEquals(ask("de2", "us1"), before);
 });
 
-/** A network in which distance, AS, and both ends decide, and RTTs change from time to time. */
+/** A network whose RTTs depend on distance, AS and both endpoints, and change from time to time. */
 function placedNetwork() {
   const random = new RandomStream(3, "test/placed-network");
   const factor = new Map<string, number>();

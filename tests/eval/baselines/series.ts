@@ -1,4 +1,4 @@
-/** Measurements made up for tests of baselines. @module */
+/** Synthetic measurements for tests of baselines. @module */
 import {
   askInOrder,
   type Baseline,
@@ -7,18 +7,18 @@ import {
 } from "../../../lib/eval/baselines/baseline.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
-/** Measurements of one pair after the other in the order given. */
+/** Consecutive measurements in the given order. */
 export function series(...measured: [source: string, destination: string, rttMs: number | null][]) {
   return measured.map(([source, destination, rttMs], timeS) => ({ source, destination, timeS, rttMs }));
 }
 
-/** Entries of a matrix drawn to be trained on, and the others. */
+/** Entries of a matrix drawn for training, and the others. */
 export interface MatrixSplit {
   training: BaselineMeasurement[];
   heldOut: (BaselineMeasurement & { rttMs: number })[];
 }
 
-/** Draws a share of the entries of a matrix. @param rttMs The entry of a row and a column. */
+/** Draws a share of the entries of a matrix. @param rttMs Entry of a row and column. */
 export function splitMatrix(
   [numRows, numColumns]: [number, number],
   rttMs: (row: number, column: number) => number,
@@ -39,13 +39,13 @@ export function splitMatrix(
   return split;
 }
 
-/** The median of the relative errors of a trained baseline. */
+/** Median relative error of a trained baseline. */
 export function medianRelativeError(baseline: Baseline, heldOut: MatrixSplit["heldOut"]): number {
   const errors = heldOut.map((m) => Math.abs((baseline.predictMs(m) ?? NaN) - m.rttMs) / m.rttMs);
   return errors.toSorted((a, b) => a - b)[errors.length >> 1];
 }
 
-/** As askInOrder(). @returns One prediction in ms per query, NaN where the baseline cannot say. */
+/** Predictions of askInOrder(), ms; NaN if the baseline has none. */
 export function predictInOrder(
   baseline: Baseline,
   queries: Iterable<BaselineQuery>,

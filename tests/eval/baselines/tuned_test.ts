@@ -16,7 +16,7 @@ import { predictInOrder, series } from "./series.ts";
 
 const ASK = { source: "a", destination: "x", timeS: 1e9 };
 
-/** A pair's RTT that jumps now and then, so that the newest value tells most. */
+/** RTTs of a pair that jump occasionally, so that the newest value is the most informative. */
 function jumping(count: number) {
   const random = new RandomStream(3, "test/jumps");
   let rttMs = 20;
@@ -58,7 +58,7 @@ Deno.test("TunedBaseline makes distributions of numbers by their errors, which c
 });
 
 Deno.test("TunedBaseline leaves a number alone that distributions would spoil, and distributions to their method", () => {
-  // Exact until it is asked, then off by a lot half of the time: no common factor helps.
+  // Exact until the query, then far off half of the time: no common factor helps.
   const exact = Array.from({ length: 60 }, (_, timeS) => ({ ...ASK, timeS, rttMs: 20 }));
   const baseline = new TunedBaseline(RECENT);
   baseline.train(exact, { training: exact, heldOut: exact, known: [] });

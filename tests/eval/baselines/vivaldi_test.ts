@@ -5,7 +5,7 @@ import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./se
 
 const NUM_NODES = 60;
 
-/** Pairs of nodes at random places of a square of 100 ms, each with an access link of a random length. */
+/** Pairs of nodes at random positions in a square of 100 ms, with access links of random length. */
 function network(maxHeightMs: number): MatrixSplit {
   const random = new RandomStream(3, "test/network");
   const nodes = Array.from({ length: NUM_NODES }, () => ({

@@ -30,7 +30,7 @@ Deno.test("without detections F2 is 0, without marks recall is 1", () => {
 });
 
 Deno.test("F2 counts recall twice", () => {
-  // Published values of F-measures: van Rijsbergen's formula for beta 2.
+  // Published F-measures: van Rijsbergen's formula for beta 2.
   assertAlmostEquals(agreementOf([10, 20, 30, 40], [10, 20, 30, 35]).f2, 0.75);
   assertAlmostEquals(agreementOf([10, 20, 30, 40], [10]).f2, 5 * 0.25 / (4 + 0.25));
 });
@@ -44,7 +44,7 @@ Deno.test("the pairing is the best of all pairings", () => {
   }));
 });
 
-/** The number of pairs and the sum of distances of the best pairing, by trying every one. */
+/** The number of pairs and the sum of distances of the best matching, by brute force. */
 function bestOfAll([mark, ...marks]: number[], detections: number[]): [number, number] {
   if (mark === undefined) return [0, 0];
   let best = bestOfAll(marks, detections);

@@ -54,7 +54,8 @@ Deno.test("crpsMs() of one certain value is the absolute error", () => {
 
 Deno.test("crpsMs() of a uniform distribution is its closed form", () => {
   const distribution = distributionOf(uniform(10, 60));
-  // Of U(0, 1): y^3 / 3 + (1 - y)^3 / 3 inside, plus the distance outside; times the width of the interval.
+  // CRPS of U(0, 1): y^3 / 3 + (1 - y)^3 / 3 inside, plus the distance outside; times the width of the
+  // interval.
   for (const y of [-0.1, 0, 0.3, 0.5, 1, 1.7]) {
     const inside = Math.min(1, Math.max(0, y));
     const expected = (inside ** 3 + (1 - inside) ** 3) / 3 + Math.abs(y - inside);
@@ -77,7 +78,7 @@ Deno.test("crpsMs() of a little mass at the longest RTTs is the share squared of
   assertAlmostEquals(crpsMs(distribution, decodeRttCode(encodeRttCode(20))), 0.01 ** 2 * 60_000, 0.02);
 });
 
-/** The errors of forecasts, each a cluster of its own. */
+/** Errors of forecasts, each in its own cluster. */
 function errorValues(scored: ScoredForecasts) {
   const places = scored.measuredMs.keys().toArray();
   const bootstrap = new ClusterBootstrap(Uint32Array.from(places), { seed: 0 });
@@ -123,7 +124,7 @@ Deno.test("a calibrated forecaster covers what it says and has a flat PIT, one t
   const ranges = (spread: number) => {
     const [below, upTo] = [new Float64Array(count), new Float64Array(count)];
     for (let i = 0; i < count; i++) {
-      // The forecast has 7 equal masses; the truth is drawn from it, or from one that is wider.
+      // The forecast has 7 equal parts; the truth is drawn from it or from a wider distribution.
       const u = 0.5 + (random.float64() - 0.5) * spread;
       const mass = Math.min(6, Math.max(0, Math.floor(u * 7)));
       [below[i], upTo[i]] = [mass / 7, (mass + 1) / 7];
@@ -184,17 +185,18 @@ Deno.test("casesToShow() is how many cases show a true difference four times in 
     baseline: 10,
     differenceInterval,
   });
-  // Reach 4 and difference 2: the interval of 600 cases would end at 0. (1.960 + 0.842) ^ 2 / 1.960 ^ 2 times as many.
+  // Half-width 4 and difference 2: the interval of 600 cases would end at 0. Power requires (1.960 + 0.842) ^
+  // 2 / 1.960 ^ 2 times as many.
   assertEquals(casesToShow(level(12, [-2, 6]), 150), 1300);
   assertEquals(casesToShow(level(8, [-6, 2]), 150), 1300);
-  // If an interval is not symmetrical, the half towards 0 counts; rounded up to two digits.
+  // If an interval is asymmetric, the half towards 0 counts; counts are rounded up to two digits.
   assertEquals(casesToShow(level(11, [-2, 2]), 1234), 23_000);
-  // Shown, nothing to show, too far away, unknown.
+  // Already shown, nothing to show, too far away, unknown.
   assertEquals(casesToShow(level(12, [1, 3]), 150), null);
   assertEquals(casesToShow(level(10, [-1, 1]), 150), null);
   assertEquals(casesToShow(level(10.001, [-1, 1]), 150), null);
   assertEquals(casesToShow(level(12, null), 150), null);
-  // Difference 1 with standard deviation 5: the share of draws of this many cases whose interval is above 0.
+  // The share of draws of this many cases whose interval is above 0; difference 1, standard deviation 5.
   const numCases = casesToShow(level(11, [-0.96, 2.96]), 25) ?? NaN;
   const random = new RandomStream(0, "test/power");
   const numDraws = 4000;
@@ -203,7 +205,7 @@ Deno.test("casesToShow() is how many cases show a true difference four times in 
     const errorOfMean = 5 / Math.sqrt(numCases);
     if (1 + errorOfMean * random.normal() - 1.96 * errorOfMean > 0) numShown++;
   }
-  // Three standard errors of the share, and what rounding the cases up adds.
+  // Three standard errors of the share, plus what rounding up the number of cases adds.
   assertAlmostEquals(numShown / numDraws, 0.8, 3 * Math.sqrt(0.8 * 0.2 / numDraws) + 0.01);
 });
 
@@ -213,7 +215,7 @@ function places(length: number): number[] {
   return Array.from({ length }, (_, i) => i);
 }
 
-/** Values of clusters: a normal number that all of a cluster share, plus a normal one of each. */
+/** Values in clusters: a normal number shared by the cluster, plus a separate one for each value. */
 function clustered(numClusters: number, size: number, shared: number, seed = 0) {
   const random = new RandomStream(seed, "test/bootstrap");
   const values = new Float64Array(numClusters * size);
@@ -258,12 +260,12 @@ Deno.test("ClusterBootstrap's intervals hold the truth 95 % of the time", () => 
     const [low, high] = meanInterval(values, clusterOf, seed);
     if (low <= 0 && high >= 0) numHeld++;
   }
-  // Of 60 at 95 %: 57 expected, fewer than 51 once in 2,000 trials.
+  // 60 intervals at 95 %: 57 expected, and fewer than 51 once in 2,000 trials.
   assert(numHeld >= 51, `${numHeld} of 60`);
 });
 
 Deno.test("ClusterBootstrap.quantiles() are the quantiles of resamples, whole clusters at a time", () => {
-  // Each cluster is one value, so a resample's quantile is the value of a cluster.
+  // The values of a cluster are equal, so a resample's quantile is the value of a cluster.
   const clusterOf = Uint32Array.from({ length: 30 }, (_, i) => Math.floor(i / 3));
   const values = Float64Array.from(clusterOf, (cluster) => 10 * cluster);
   const bootstrap = new ClusterBootstrap(clusterOf, { seed: 2 });

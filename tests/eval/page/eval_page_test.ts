@@ -46,7 +46,7 @@ const RUN: EvalRun = {
 
 const NUM_PAIRS = 10;
 
-/** A case of 100 ms between the pair of that number. */
+/** A case of 100 ms for the pair with this number. */
 function caseOf(pair: number): EvalCase {
   return {
     sourceKey: "1",
@@ -65,9 +65,10 @@ function caseOf(pair: number): EvalCase {
 }
 
 /**
- * A report of four cases of each of ten pairs, two without context and two with 5, with errors of the model and one
- * baseline in ms. @param failures The model's P(no reply), and how many lost ones each pair has more.
- * @param factorOf A factor of the model's errors of a pair.
+ * A report with four cases of each of ten pairs, two without context and two with 5, and errors of the model
+ * and one baseline in ms. @param failures The model's P(no reply), and how many more lost cases each pair
+ * has.
+ * @param factorOf A factor of the model's errors for a pair.
  */
 async function reportOf(
   modelMs: readonly number[],
@@ -308,7 +309,7 @@ Deno.test("summaryLines() judges P(no reply) only where replies were missing", a
   assertMatch(await rowOf(0.2, 1, 0.2) ?? "", / 0\.24 +0\.24 share in training +neither +no$/);
 });
 
-/** A report of which a model is adapted: with a median error of 2 ms after 2 measurements, of 8 ms after 5. */
+/** A report on an adapted model: median errors of 2 ms after 2 measurements and 8 ms after 5. */
 async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalReport> {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
@@ -387,7 +388,7 @@ Deno.test("ratioText() and countText() are read as people write", () => {
 
 const TITLES = { xTitle: "promised", yTitle: "came" };
 
-/** Where the rules of a picture of 300 px begin and how long they are, from the lower end. */
+/** Positions and lengths of the rules in a picture of 300 px, measured from the lower end. */
 function rulesOf(svg: string): { y: number; length: number }[] {
   return [
     ...svg.matchAll(
@@ -418,6 +419,6 @@ Deno.test("pitChart() draws the shares and where chance puts them", async () => 
   const svg = await renderSvg(pitChart([0.5, 0.5], 100));
   const lines = svg.matchAll(/translate\(330,([\d.]+)\)" x2="-330" y2="0" stroke="var\(--ink\)"/g);
   const places = [...lines].map(([, y]) => Number(y));
-  // 0.5 and 1.96 sqrt(0.25 / 100) to both sides, on an axis from 0 to 0.6.
+  // 0.5 ± 1.96 sqrt(0.25 / 100), on an axis from 0 to 0.6.
   [0.5, 0.402, 0.598].forEach((share, i) => assertAlmostEquals(places[i], 300 * (1 - share / 0.6), 0.01));
 });

@@ -37,7 +37,7 @@ function rowsOf(addresses: readonly string[] = NEW, numEach = 9): EvalRows {
   };
 }
 
-/** A baseline that writes down what it is told, and predicts how many measurements of the source it knows. */
+/** A baseline that records what it is shown, and predicts how many measurements of the source it knows. */
 class Witness implements Baseline {
   readonly trained: BaselineMeasurement[] = [];
   readonly asked: BaselineQuery[] = [];
@@ -219,7 +219,9 @@ Deno.test("drawUnseen() gives the same measurements of each address first, and j
     { numRuns: 40 },
   ));
 
-/** The end that training never met is the address, the other is known, and there is a reply. */
+/**
+ * Checks that the address is the unknown endpoint, that the other one is known, and that there is a reply.
+ */
 function assertIsOf({ srcAddr, dstAddr, rttMs, history }: EvalCase, address: string): void {
   const other = srcAddr === address ? dstAddr : srcAddr;
   assert([srcAddr, dstAddr].includes(address) && KNOWN_ENDS.includes(other) && rttMs !== null);

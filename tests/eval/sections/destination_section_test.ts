@@ -65,7 +65,7 @@ Deno.test("KnownDestinations learns from a measurement's context, for this measu
   assertEquals(ofNew["nearest median RTT of the source"], "4,2");
 });
 
-/** The bootstrap of addresses, each a cluster of its own. */
+/** A bootstrap of addresses, each in its own cluster. */
 function bootstrapOf(addresses: readonly Uint8Array[]): ClusterBootstrap {
   return new ClusterBootstrap(Uint32Array.from(addresses.keys()), { seed: 1 });
 }

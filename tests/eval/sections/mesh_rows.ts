@@ -1,12 +1,12 @@
-/** Probe rows between addresses that are known and addresses that are not, for tests of adaptation. @module */
+/** Probe rows between known and unknown addresses, for tests of adaptation. @module */
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
 import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 
-/** A measurement of such a row; the RTT in ms, -1 without a reply. */
+/** A measurement of a row; the RTT is in ms, -1 for no reply. */
 export type MeshMeasurement = readonly [destination: string, rttMs: number, timeS: number];
 
-/** The row of a source that is told apart by its address. */
+/** A row whose source is identified by its address. */
 export function meshRow(source: string, measurements: readonly MeshMeasurement[]): ProbeRow {
   const dstAddrs = [...new Set(measurements.map(([destination]) => destination))];
   return {
@@ -21,12 +21,12 @@ export function meshRow(source: string, measurements: readonly MeshMeasurement[]
   };
 }
 
-/** Rows of all sources to some of the destinations, at a second of its own each. */
+/** Rows from all sources to some of the destinations, each measurement at a different second. */
 export function meshRows(
   { sources, destinations, numEach, seed, failed = 0 }: {
     sources: readonly string[];
     destinations: readonly string[];
-    /** Measurements of each source. */
+    /** Measurements per source. */
     numEach: number;
     seed: number;
     failed?: number;

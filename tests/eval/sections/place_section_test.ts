@@ -32,7 +32,7 @@ import { meshRow } from "./mesh_rows.ts";
 
 const DATA = fromFileUrl(new URL("../../data/places", import.meta.url));
 
-/** Cities along the equator, one in each country; networks `10.N.0.0/24`. */
+/** Cities along the equator, each in a different country; networks `10.N.0.0/24`. */
 const LONGITUDES = [-110, -97, -71, -52, -30, -3, 20, 44, 53, 71, 99, 118];
 const NUM_CITIES = LONGITUDES.length;
 const CITIES = LONGITUDES.map((longitude, i): Place => ({
@@ -51,7 +51,7 @@ const TABLE = PlaceTable.of({
   },
 }).encode();
 
-/** A model that was trained on all pairs of cities, or of some hosts of each; RTTs follow distances. */
+/** A model trained on all pairs of cities, or of some hosts in each; RTTs follow distances. */
 function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
   const config = tinyConfig({
     prefixVectors: { rows: 1024, seed: 1, dropShare: 0 },
@@ -139,7 +139,7 @@ Deno.test("evaluatePlaces() groups by distance, country and AS, beside the best 
   const checkpoint = checkpointOf(PLACES);
   const placeOf = await placeLookup(checkpoint);
   assert(placeOf);
-  // 11 pairs from each of three cities to each other one, twice each; the misplaced one is nowhere.
+  // 11 pairs from each of three cities to every other one, twice each; the misplaced one has no place.
   const cases = [0, 1, 2].flatMap((from) =>
     CITIES.keys().toArray().filter((to) => to !== from).flatMap((to) =>
       [0, 1].map(() => caseOf(addressIn(from), addressIn(to)))
@@ -185,7 +185,7 @@ Deno.test("evaluatePlaces() groups by distance, country and AS, beside the best 
   ]);
   const shareOf = (of: typeof cut.coverage) => of.find(({ level }) => level === 0.9)?.share;
   assertEquals([shareOf(cut.coverage), shareOf(cut.coverageWithout)], [1, 0]);
-  // An RTT up to which there is no mass is below its floor.
+  // An RTT that no probability reaches is below its floor.
   const fast = { ...forecasts, below: values(() => 0), upTo: values((i) => i < 3 ? 0 : 0.6) };
   const { floors } = evaluatePlaces(checkpoint, fast, cases, { placeOf, baselines, clusters, seed: 0 });
   assertEquals(floors?.map(({ numBelow }) => numBelow), [3, 3]);
@@ -235,7 +235,7 @@ Deno.test("alignmentsOf() is 1 where embeddings are the places' directions, and 
   const checkpoint = checkpointOf(PLACES);
   const { width } = checkpoint.config.model;
   const table = checkpoint.weights.get("address_embed.weight") ?? new Float32Array(0);
-  // Nothing is known of embeddings that were never trained.
+  // Nothing is known about embeddings that were never trained.
   assertEquals(alignmentsOf(checkpoint, 1), []);
   const random = new RandomStream(1, "test/embeddings");
   table.forEach((_, i) => table[i] = random.normal());

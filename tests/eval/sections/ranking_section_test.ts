@@ -61,7 +61,7 @@ Deno.test("scoreChoices() has means, and the model's difference to each with an 
 const HOUR_S = 3600;
 const destination = (i: number) => `198.51.100.${i}`;
 
-/** Sources that measure 4 destinations each hour, one without a reply, and two in the odd hours. */
+/** Sources that measure 4 destinations per hour, one of them without a reply, and two in odd hours. */
 function hourly(numHours: number, numSources = 4): MemoryRowSource {
   return new MemoryRowSource(Array.from({ length: numSources }, (_, source) => {
     const measurements = Array.from({ length: numHours }, (_, hour): MeshMeasurement[] => {

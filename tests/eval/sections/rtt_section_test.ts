@@ -27,7 +27,7 @@ function synthetic(history: "all" | "train"): EvalRows {
   };
 }
 
-/** A baseline that writes down what it is told, and predicts how many measurements it knows. */
+/** A baseline that records what it is shown, and predicts how many measurements it knows. */
 class Witness implements Baseline {
   readonly trained: BaselineMeasurement[] = [];
   readonly observed: BaselineMeasurement[] = [];
@@ -99,7 +99,7 @@ Deno.test("forecastWithBaselines() does not go over the training twice where all
 
 Deno.test("forecastWithBaselines() counts each training measurement once in a median", async () => {
   const [source, destination] = ["192.0.2.1", "198.51.100.1"];
-  // The case lies between training measurements of its own pair, so they are learned again up to it.
+  // The case is between training measurements of its own pair, so the earlier ones are learned again.
   const training = [8, 8, 2, 2, 2].map((rttMs, i) => [destination, rttMs, i < 2 ? i : 10 + i] as const);
   const rows: EvalRows = {
     heldOut: new MemoryRowSource([meshRow(source, [[destination, 5, 5]])]),
@@ -133,7 +133,7 @@ Deno.test("MeasurementTable keeps a uniform sample of no more than was asked for
   assertAlmostEquals(early / 100 / 100, share, 0.03);
 });
 
-/** Baselines that are wrong by 1 ms, by 100 ms, and that never can say. */
+/** Baselines that are off by 1 ms, off by 100 ms, and without predictions. */
 function knownBaselines(cases: readonly EvalCase[]): BaselineForecasts {
   const wrongBy = (errorMs: number) => ({
     predictedMs: Float64Array.from(cases, ({ rttMs }) => (rttMs ?? 0) + errorMs),

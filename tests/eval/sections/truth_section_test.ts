@@ -33,7 +33,10 @@ const WORLD = makeWorld({
 });
 const TRUTH = new SyntheticTruth(WORLD);
 
-/** Rows of a campaign in this world: one per probe; held out are every 7th and all of one destination. */
+/**
+ * Rows of a campaign in this world, one per probe. Every 7th measurement and all of one destination are held
+ * out.
+ */
 function synthRows(): { training: MemoryRowSource; heldOut: MemoryRowSource } {
   const campaign = makeCampaign(WORLD, NUM_ROWS);
   const addresses = WORLD.hosts.map(({ address }) => address);
@@ -184,7 +187,7 @@ Deno.test("scoreReply() has one bit of excess where half of the mass is where th
   halved[CANONICAL_RTT_CODES.indexOf(encodeRttCode(5))] += 0.5;
   const score = scoreReply(MODEL, distribution(halved), encodeRttCode(62.4));
   assertAlmostEquals(score.excessBits, 1, 1e-9);
-  // The lower half is below every true RTT: the central 90 % reach from there to the true 0.9-quantile.
+  // The lower half is below every true RTT, so the central 90 % reach from there to the true 0.9-quantile.
   assertAlmostEquals(score.coverage[2], 0.9, 1e-9);
   assertAlmostEquals(score.coverage[0], 0.5, 1e-9);
   assertAlmostEquals(score.predictedMs[1], 5, 0.01);
