@@ -1,7 +1,7 @@
-/** A clock that a test sets, so that nothing depends on how fast the machine is. @module */
+/** A clock that tests control, so that nothing depends on the speed of the machine. @module */
 import { until } from "./until.ts";
 
-/** When simulated time begins, a whole second of Unix time, ms. */
+/** Start of simulated time, a whole second of Unix time. */
 const START_MS = Date.UTC(2025, 5, 15, 12);
 
 interface Timer {
@@ -11,8 +11,8 @@ interface Timer {
 }
 
 /**
- * Replaces the clocks and timers of this thread until it is disposed of. Time stands still until the test lets some
- * pass. Timers without a delay stay those of the event loop.
+ * Replaces the clocks and timers of this thread until it is disposed. Time stands still until the test passes
+ * some. Timers without a delay remain real.
  */
 export class SimulatedTime implements Disposable {
   readonly #restore: () => void;
@@ -20,7 +20,7 @@ export class SimulatedTime implements Disposable {
   #nextId = -1;
   #nowMs = 0;
 
-  /** @param stepMs How much time passes at each look at a clock. */
+  /** @param stepMs How much time passes whenever a clock is read. */
   constructor(stepMs = 0) {
     const { setTimeout, clearTimeout } = globalThis;
     const { now } = performance;
@@ -47,12 +47,12 @@ export class SimulatedTime implements Disposable {
     });
   }
 
-  /** How long each timer still runs, ms, the shortest first. */
+  /** Remaining times of the timers, ms, shortest first. */
   get waitsMs(): number[] {
     return this.#timers.map(({ endMs }) => endMs - this.#nowMs).sort((a, b) => a - b);
   }
 
-  /** Lets time pass; the timers that end meanwhile do so in order. */
+  /** Passes time; timers that expire fire in order. */
   pass(ms: number): void {
     const toMs = this.#nowMs + ms;
     for (;;) {
@@ -65,7 +65,7 @@ export class SimulatedTime implements Disposable {
     this.#nowMs = Math.max(this.#nowMs, toMs);
   }
 
-  /** Waits until the shortest timers run so long, and lets the time of the first of them pass. */
+  /** Waits until the shortest timers have these times left, then passes the time of the first one. */
   async passWait(...waitsMs: number[]): Promise<void> {
     const found = () => this.waitsMs.slice(0, waitsMs.length);
     await until(
@@ -75,7 +75,7 @@ export class SimulatedTime implements Disposable {
     this.pass(waitsMs[0]);
   }
 
-  /** Ends what still waits, so that a test that failed does not hang. */
+  /** Fires the remaining timers, so that a failed test does not hang. */
   [Symbol.dispose](): void {
     this.#restore();
     for (const { call } of this.#timers.splice(0)) call();

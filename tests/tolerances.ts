@@ -1,5 +1,5 @@
 /**
- * How far a float32 kernel may be from its float64 reference; every tolerance of the kernel tests is derived
+ * How far a float32 kernel may be from its float64 reference. All tolerances of the kernel tests are derived
  * here, from the length of the reduction and the unit roundoff.
  *
  * Sources: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci.
@@ -14,10 +14,10 @@ import type { ModelConfig } from "../lib/model/model_config.ts";
 /** Half the distance from 1 to the next float32: the relative error of one rounding. */
 export const UNIT_ROUNDOFF = 2 ** -24;
 
-/** The smallest normal float32; WGSL lets an implementation flush what is below to zero (15.7.2). */
+/** The smallest normal float32; WGSL lets implementations flush smaller numbers to zero (15.7.2). */
 const SMALLEST_NORMAL = 2 ** -126;
 
-/** Accuracy that WGSL demands of a built-in, in units in the last place (WGSL 15.7.4.1). */
+/** Accuracy required of WGSL's built-ins, in units in the last place (WGSL 15.7.4.1). */
 export const BUILT_IN_ULPS = {
   division: 2.5,
   inverseSqrt: 2,
@@ -28,7 +28,7 @@ export const BUILT_IN_ULPS = {
   exp: 35,
 } as const;
 
-/** WGSL's absolute error of tanh, sin, cos (2^-11 is allowed; every adapter seen is within this). */
+/** Absolute error of tanh, sin, cos (WGSL allows 2^-11; all adapters seen are within this). */
 export const TRIGONOMETRY_ABSOLUTE = 1e-6;
 
 /** `|actual - expected| <= absolute + relative * |expected|`. */
@@ -38,20 +38,20 @@ export interface Tolerance {
 }
 
 /**
- * For a sum (or dot product) in any order.
+ * For sums (or dot products) in any order.
  *
  * @param length The number of terms.
- * @param magnitude The sum of the terms' absolute values, the largest over the outputs compared.
+ * @param magnitude The sum of the terms' absolute values, the largest over the compared outputs.
  */
 export function sumTolerance(length: number, magnitude: number): Tolerance {
   return { relative: 4 * UNIT_ROUNDOFF, absolute: 6 * Math.sqrt(length + 1) * UNIT_ROUNDOFF * magnitude };
 }
 
 /**
- * For an expression without a long sum.
+ * For expressions without a long sum.
  *
- * @param numUlps Roundings on the longest path (a built-in counts its {@link BUILT_IN_ULPS}).
- * @param magnitude The largest intermediate that may cancel; 0 where nothing is subtracted.
+ * @param numUlps Roundings on the longest path (a built-in counts as its {@link BUILT_IN_ULPS}).
+ * @param magnitude The largest intermediate that may cancel; 0 if nothing is subtracted.
  */
 export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
   return {
@@ -61,17 +61,18 @@ export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
 }
 
 /**
- * For a result that is stored as f16: WGSL lets the conversion take either neighbour (15.7.6), which is one unit in the
- * last place, and lets an implementation flush what is below the smallest normal f16 to zero (15.7.2).
+ * For results stored as f16. WGSL lets the conversion take either neighbour (15.7.6), which is one unit in
+ * the last place, and lets implementations flush numbers below the smallest normal f16 to zero (15.7.2).
  */
 export const HALF_STORAGE: Tolerance = { relative: 2 ** -10, absolute: 2 ** -14 };
 
-/** For an error that is not there. */
+/** For results that must be exact. */
 export const EXACT: Tolerance = { relative: 0, absolute: 0 };
 
 /**
- * For attention's gradients by q and k where the output is stored as f16: its error is one of delta = dOut . out, which
- * is taken from every gradient of a probability before that is multiplied with a key or query and summed.
+ * For attention's gradients with respect to q and k if the output is stored as f16. The output's error causes
+ * one of delta = dOut . out, which is subtracted from every gradient of a probability before that is
+ * multiplied by a key or query and summed.
  *
  * @param inner A bound on |dOut| |out| of a row.
  * @param weights A bound on the sum of the probabilities of a query, or of a key.
@@ -88,10 +89,10 @@ export function halfDeltaTolerance(
 }
 
 /**
- * For sums over positions whose weights are rounded to f16, some of which are below its normal range.
+ * For sums over positions whose weights are rounded to f16, some of them below its normal range.
  *
  * @param weights A bound on the sum of the weights' absolute values.
- * @param largest The largest absolute value of what they weigh.
+ * @param largest The largest absolute value of the weighted numbers.
  */
 export function halfWeightsTolerance(
   { sequenceLength }: { sequenceLength: number },
@@ -104,17 +105,16 @@ export function halfWeightsTolerance(
   };
 }
 
-/** The tolerance of two errors on top of each other. */
+/** The sum of two tolerances. */
 export function addTolerances(a: Tolerance, b: Tolerance): Tolerance {
   return { relative: a.relative + b.relative, absolute: a.absolute + b.absolute };
 }
 
 /**
- * For losses and gradients of the whole model: every matrix product, attention and norm on the longest path adds
- * its roundings, forward and backward.
+ * For losses and gradients of the whole model: every matrix product, attention and norm on the longest path
+ * adds its roundings, forward and backward.
  *
- * @param config The model's extents.
- * @param magnitude The largest absolute value of the tensor compared.
+ * @param magnitude The largest absolute value of the compared tensor.
  */
 export function modelTolerance(
   config: Pick<ModelConfig, "numLayers" | "width" | "numHeads" | "headDim" | "mlpWidth" | "sequenceLength">,
@@ -126,11 +126,11 @@ export function modelTolerance(
 }
 
 /**
- * For losses and gradients of a model whose activations, their gradients and weights are f16: about twelve of them are
- * rounded in each block on the longest path, forward and backward, by half a unit in the last place of f16.
+ * For losses and gradients of a model with activations, their gradients and weights in f16. About twelve of
+ * them are rounded in each block on the longest path, forward and backward, by half a unit in the last place
+ * of f16.
  *
- * @param config The model's extents.
- * @param magnitude The largest absolute value of the tensor compared.
+ * @param magnitude The largest absolute value of the compared tensor.
  */
 export function halfModelTolerance(
   { numLayers }: Pick<ModelConfig, "numLayers">,
@@ -140,12 +140,11 @@ export function halfModelTolerance(
 }
 
 /**
- * For attention's outputs and gradients: the roundings of four dot products over a head and of one sum over the
- * positions; an absolute error of a score is a relative one of its probability, so scores amplify.
+ * For attention's outputs and gradients: the roundings of four dot products over a head and of one sum over
+ * the positions. An absolute error of a score is a relative error of its probability, so scores amplify.
  *
- * @param shape The extents.
  * @param maxScore A bound on the scores' absolute values.
- * @param magnitude The largest absolute value of the tensor compared.
+ * @param magnitude The largest absolute value of the compared tensor.
  */
 export function attentionTolerance(
   { headDim, sequenceLength }: { headDim: number; sequenceLength: number },
@@ -160,8 +159,9 @@ export function attentionTolerance(
 }
 
 /**
- * For the capped logits z = s tanh(logit / s) with tanh(x) = 1 - 2 / (e^(2 x) + 1): the derivative of tanh by the
- * relative error of the power is at most 1 / 2, and the largest |x| with a part in it is below 8.
+ * For the capped logits z = s tanh(logit / s) with tanh(x) = 1 - 2 / (e^(2 x) + 1). The derivative of tanh
+ * with respect to the relative error of the power is at most 1 / 2, and the largest |x| that matters is below
+ * 8.
  *
  * @param softcap s; null for z = logit, which is exact.
  */
@@ -174,8 +174,8 @@ export function softcapTolerance(softcap: number | null): Tolerance {
 }
 
 /**
- * For log-probabilities and losses: the error of two capped logits, of a sum of powers, and of differences of
- * scores up to `magnitude`.
+ * For log-probabilities and losses: the errors of two capped logits, of a sum of powers, and of differences
+ * of scores up to `magnitude`.
  *
  * @param shape The columns and the cap.
  * @param magnitude A bound on the capped logits' absolute values.
@@ -194,9 +194,8 @@ export function logProbabilityTolerance(
 }
 
 /**
- * For values of the whole model against a float32 implementation in another framework: an agreement of 1e-4; values near 0 may differ by a tenth of that of the largest.
- *
- * @param expected The tensor compared.
+ * For values of the whole model against a float32 implementation in another framework: they agree to 1e-4;
+ * values near 0 may differ by a tenth of the tolerance of the largest value.
  */
 export function parityTolerance(expected: ArrayLike<number>): Tolerance {
   let largest = 0;

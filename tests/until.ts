@@ -1,13 +1,13 @@
-// The machine's own timers, also where a test replaces them.
+// The real timers, even if a test replaces them.
 const { setTimeout } = globalThis;
 const now = performance.now.bind(performance);
 
 const LONGEST_PAUSE_MS = 200;
 
 /**
- * Waits until something holds. A machine may be slow, so the time limit is long.
+ * Waits for a condition. The time limit is long, since a machine may be slow.
  *
- * @param what For the error after the time limit.
+ * @param what Describes the condition in the error.
  */
 export async function until(
   what: string | (() => string),
@@ -24,10 +24,9 @@ export async function until(
 }
 
 /**
- * Waits until something holds while a process is at work.
+ * Waits for a condition while a process is working.
  *
- * @param child The process.
- * @param what For the error.
+ * @param what Describes the condition in the error.
  * @throws If the process ends before.
  */
 export async function untilAtWork(

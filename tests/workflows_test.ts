@@ -34,11 +34,11 @@ const [test, release] = ["test", "release"].map((name) =>
 );
 const jobs = [...Object.entries(test.jobs), ...Object.entries(release.jobs)];
 const steps = jobs.flatMap(([, { steps = [] }]) => steps);
-/** The lines of all shell steps and of the Containerfile. */
+/** Lines of all shell steps and of the Containerfile. */
 const lines = [...steps.map(({ run = "" }) => run), read(".github/Containerfile")].join("\n")
   .replaceAll(/\\\n\s*/g, " ").split("\n");
 
-/** The words of a command in a line, without quotation marks; variables stay as they are. */
+/** The words after each use of a command, without quotation marks; variables stay as they are. */
 function wordsAfter(command: RegExp): string[][] {
   const found = lines.flatMap((line) => [...line.matchAll(new RegExp(`${command.source} ([^&|;>]*)`, "g"))]);
   return found.map(([, rest]) => rest.trim().replaceAll('"', "").split(/ +/));
@@ -87,7 +87,7 @@ Deno.test("the workflows use actions of GitHub by major version, and no more per
   ]);
 });
 
-/** Runs a named step of release.yml in a folder as GitHub runs it. */
+/** Runs a named step of release.yml in a folder, as GitHub does. */
 function runStep(name: string, folder: string, env: Record<string, string>): Promise<ProcessResult> {
   const step = steps.find((each) => each.name === name);
   assert(step?.run, `there is no step ${name}`);

@@ -1,5 +1,6 @@
 /**
- * Asks forged checkpoints one after another, as worker.ts reads damaged files, and prints the same lines.
+ * Asks forged checkpoints one after another, as worker.ts reads damaged files, and prints the same kind of
+ * lines.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import {
 } from "./forged_checkpoints.ts";
 import { type Outcome, print } from "./worker.ts";
 
-/** Its arguments are those of worker.ts. */
+/** Takes the arguments of worker.ts. */
 async function main(): Promise<void> {
   const [seed, from, to] = Deno.args.slice(1, 4).map(Number);
   const whole = await writeWhole(Deno.args[4]);
@@ -37,7 +38,7 @@ async function outcomeOf(ask: () => Promise<string[]>): Promise<Pick<Outcome, "k
     const faults = await ask();
     return { kind: faults.length > 0 ? "fault" : "read", message: faults.join(", ") };
   } catch (thrown) {
-    // The service tells its callers that a fault of the model is not theirs.
+    // The service wraps faults of the model in errors that do not blame the caller.
     const error = thrown instanceof Error && thrown.cause instanceof UserError ? thrown.cause : thrown;
     if (!(error instanceof UserError)) return { kind: "fault", message: Deno.inspect(error) };
     // A fault of a question names the key.

@@ -1,6 +1,6 @@
 /**
- * Forged checkpoints, in which numbers are wrong and every checksum is right, and questions to them. Each must end in one
- * line or in a possible answer.
+ * Forged checkpoints, with wrong numbers but valid checksums, and questions to them. Each must end with a
+ * one-line error or a possible answer.
  *
  * @module
  */
@@ -37,11 +37,11 @@ import { writeUntrainedRun } from "../train/untrained_run.ts";
 const SOURCES = ["109.128.162.1", "109.90.179.1", "141.30.234.1", "145.224.72.1", "98.97.22.1"];
 const DESTINATIONS = ["91.51.207.1", "93.181.36.1", "216.147.122.1", "34.151.112.1", "47.186.3.1"];
 const IPV6 = ["2001:db8::1", "2001:db8::2"];
-/** It was not measured, and has a place. */
+/** Has a place, but was not measured. */
 const UNKNOWN = "92.117.79.9";
 const TIME_S = 1_700_000_000;
 
-/** The folders of a checkpoint with every kind of file, and of one that is adapted from it. */
+/** Folders of a checkpoint with every kind of file, and of one adapted from it. */
 export interface Whole {
   readonly run: string;
   readonly adapted: string;
@@ -92,7 +92,7 @@ export async function writeWhole(folder: string): Promise<Whole> {
   return { run, adapted };
 }
 
-/** A model's weights, and what it remembers of some measurements. */
+/** Makes a model's weights, and what it remembers of some measurements. */
 function learn(model: ModelConfig, places: Uint8Array) {
   const weights = initialParameters(model, 7);
   const rows = new AddressEmbeddings(model);
@@ -127,10 +127,10 @@ function learn(model: ModelConfig, places: Uint8Array) {
 /** A tensor of a checkpoint, or a number in JSON. */
 export interface Target {
   readonly file: string;
-  /** The tensor, or the keys to the number, after those of metadata with a space. */
+  /** The tensor, or the keys to the number; in metadata, the metadata's key and a space precede them. */
   readonly name: string;
   readonly length: number;
-  /** The numbers of a row. */
+  /** Numbers per row. */
   readonly width: number;
 }
 
@@ -169,7 +169,7 @@ function numbersIn(value: unknown, at = ""): string[] {
 
 export const VALUES = [0, -1, 0.5, 1e9, NaN];
 
-/** A change of a checkpoint: some elements of a tensor get a value. */
+/** A change to a checkpoint: some elements of a tensor are replaced by a value. */
 export interface Forgery extends Target {
   readonly value: number;
   readonly first: number;
@@ -177,7 +177,7 @@ export interface Forgery extends Target {
   readonly count: number;
 }
 
-/** The forgery of a case: each target in turn, and each value in turn; one element, a column or all elements. */
+/** The forgery of a case: targets and values in turn; one element, one column or all elements. */
 export function forgeryOf(targets: readonly Target[], seed: number, index: number): Forgery {
   const target = targets[index % targets.length];
   const value = VALUES[(index + Math.floor(index / targets.length)) % VALUES.length];
@@ -194,7 +194,7 @@ export function describeForgery({ file, name, value, first, step, count }: Forge
   return `${basename(file)} ${name}, ${count} from ${first} by ${step} = ${value}`;
 }
 
-/** Uses a checkpoint with a forgery in it, and repairs it again. */
+/** Uses a checkpoint with a forgery, then repairs it. */
 export async function withForged<T>(
   { run }: Whole,
   forged: Forgery,
@@ -211,7 +211,7 @@ export async function withForged<T>(
   }
 }
 
-/** Writes a forgery with all checksums. @param directory The checkpoint's folder. */
+/** Writes a forgery with valid checksums. @param directory The checkpoint's folder. */
 function forge(directory: string, { file, name, value, first, step, count }: Forgery): void {
   const state = readState(directory);
   if (file.endsWith(STATE_FILE)) return writeState(directory, withNumber(state, name.split("."), value));
@@ -246,8 +246,8 @@ function withNumber<T>(json: T, [key, ...keys]: string[], value: number): T {
 /**
  * Asks a checkpoint all kinds of questions.
  *
- * @param forged A forgery, which tells which files to read.
- * @returns What is impossible in the answers.
+ * @param forged Determines which files to read.
+ * @returns The impossible values in the answers.
  * @throws {UserError} If the checkpoint or a question is refused.
  */
 export async function askForged(
@@ -296,20 +296,20 @@ export async function askForged(
   return faults;
 }
 
-/** Keys of probabilities, of times in Unix seconds, and of other numbers that are at least 0. */
+/** Keys of probabilities, of Unix times in seconds, and of other nonnegative numbers. */
 const PROBABILITY = /^(p_|pFailed|probability$|cdf$|canonical|unlisted|prior_mass)/;
 const TIME = /^(time|timeS|last_seen|start|end)$/;
 const LEAST_ZERO =
   /(ms|Ms|rtt|measurements|step|in_adaptation|sources|destinations|numSkipped\w*|epoch|block|sequence|bits|Bits)$/;
-/** Numbers that must not be missing. */
+/** Keys of numbers that must not be missing. */
 const PRESENT = /(mean|median|quantile|p_failed)/;
 const [LEAST_S, END_S] = [MIN_TIME_US, END_TIME_US].map((us) => us / 1e6);
 const ROUNDING = 1e-6;
 
-/** The numbers of an answer that are not possible. @param at Where it is, for people. */
+/** The impossible numbers in an answer. @param at Its position, for messages. */
 function impossible(answer: unknown, at: string): string[] {
   const key = at.slice(at.lastIndexOf(".") + 1);
-  // Bits by the part of a measurement have its name.
+  // Bits per part of a measurement have the part's name.
   const isTime = TIME.test(key) && !at.includes("block_bits");
   const value = typeof answer === "string" && isTime ? Date.parse(answer) / 1000 : answer;
   if (typeof value === "number") {

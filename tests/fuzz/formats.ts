@@ -1,5 +1,5 @@
 /**
- * The formats that are fuzzed: good files of each, and the readers that the stages use.
+ * The formats that are fuzzed: good files of each, and the readers that stages use.
  *
  * @module
  */
@@ -18,7 +18,6 @@ import { decodeProbeRow, decodeProbeRowHeader, encodeProbeRow } from "../../lib/
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 
-/** Names of the formats. */
 export const FORMATS = [
   "parquet",
   "json",
@@ -29,22 +28,20 @@ export const FORMATS = [
   "probe-row",
   "csv",
 ] as const;
-/** One of {@link FORMATS}. */
 export type FormatName = typeof FORMATS[number];
 
-/** A reader's result for a file. */
 export interface Reading {
-  /** Rows or records that were read. */
+  /** Rows or records. */
   numRead: number;
-  /** Rows that were rejected and counted, or chunks that were skipped and counted. */
+  /** Rows that were rejected, or chunks that were skipped; both are counted by the reader. */
   numRejected: number;
 }
 
-/** A format: good files, and how its files are read. */
+/** A format, with good files and a reader. */
 export interface Format {
-  /** Makes good files in the folder; returns their bytes. */
+  /** Makes good files in the folder. @returns Their bytes. */
   makeFiles(folder: string): Promise<Uint8Array[]>;
-  /** Whether every damage can be seen, because checksums cover every byte. */
+  /** Whether all damage can be detected, because checksums cover every byte. */
   seesEverything?: boolean;
   /** Reads a file to its end. @throws {UserError} If it is damaged. */
   read(path: string): Promise<Reading>;
@@ -61,7 +58,7 @@ export const FORMAT: Record<FormatName, Format> = {
   "json.zst": { makeFiles: compressed((text) => zstdCompressSync(text)), read: readText },
   "csv": { makeFiles: makeCsvFiles, read: readText },
   "arrayrecord": { makeFiles: makeArrayRecordFiles, read: readArrayRecord, seesEverything: true },
-  // The content of a record is damaged and the container around it whole: only the decoder of rows can see it.
+  // The record's content is damaged, but not its container, so that only the decoder of rows can detect it.
   "probe-row": { makeFiles: makeProbeRows, read: readProbeRow },
 };
 
@@ -104,7 +101,7 @@ async function atlasText(): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(await Array.fromAsync(chunks) as BlobPart[]).arrayBuffer());
 }
 
-/** JSON lines, one array, and lists nested in objects. */
+/** JSON lines, an array, and lists nested in objects. */
 async function makeJsonFiles(): Promise<Uint8Array[]> {
   const lines = await atlasText();
   const texts = new TextDecoder().decode(lines).trim().split("\n");
@@ -131,7 +128,7 @@ async function readText(path: string): Promise<Reading> {
   return readingOf(summary);
 }
 
-/** With ends of lines of either kind, some fields quoted. */
+/** With both kinds of line ends and some quoted fields. */
 function makeCsvFiles(): Promise<Uint8Array[]> {
   const { numRows, eventTimeUs, srcAddr, dstAddr, rttMs, msmId = [] } = sampleBatch({
     numRows: 400,
@@ -167,7 +164,7 @@ async function makeArrayRecordFiles(folder: string): Promise<Uint8Array[]> {
   return files;
 }
 
-/** Reads strictly, which must fail, and with `onCorrupt: "skip"`, which must count what it leaves out. */
+/** Reads strictly, which must fail, and with `onCorrupt: "skip"`, which must count what it skips. */
 async function readArrayRecord(path: string): Promise<Reading> {
   try {
     return await readRecords(path, "error");

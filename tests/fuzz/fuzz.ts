@@ -1,7 +1,8 @@
 /**
- * `deno task fuzz`: the long fault tests, which `deno task test:long` runs a small part of (fuzz_long_test.ts). Damaged files of
- * every format go through the real readers under bounds on time and memory; checkpoints with forged numbers are asked; every
- * stage is interrupted at random moments and run again; two processes write one output; copies are broken; numbers make no sense.
+ * `deno task fuzz`: the long fault tests, a small part of which runs in `deno task test:long`
+ * (fuzz_long_test.ts). Damaged files of every format are read under limits on time and memory, checkpoints
+ * with forged numbers are asked, every stage is interrupted at random moments and run again, two processes
+ * write one output, copies are damaged, and options get senseless numbers.
  *
  * @module
  */
@@ -22,9 +23,12 @@ import {
 import { FORMATS } from "./formats.ts";
 import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
 
-/** Its cases take a second each; 500 change all tensors to all values. */
+/** Each case takes a second; 500 cases change all tensors to all values. */
 const FORGED = "forged-checkpoints";
-/** The kinds of trials other than damaged files. Trials of stages can be selected by stage, as in `two-at-once/shard`. */
+/**
+ * Kinds of trials in addition to damaged files. Trials of stages can be selected by stage, as in
+ * `two-at-once/shard`.
+ */
 const KINDS = [FORGED, "interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;
 const ofStages = (kind: string) => TRIAL_STAGES.map((stage) => `${kind}/${stage}`);
 const PARTS: readonly string[] = [
@@ -36,7 +40,6 @@ const PARTS: readonly string[] = [
   "hostile-options",
 ];
 
-/** The long fault tests as a command. */
 const fuzzStage = defineStage(
   command({
     name: "fuzz",

@@ -23,7 +23,7 @@ for (const format of FORMATS) {
     const { numCases, counts, faults } = await fuzzFormat(format, options);
     assertEquals(faults, []);
     assertEquals(numCases, NUM_FILES);
-    // In CSV nothing but the header concerns the whole file: damaged rows are counted.
+    // In CSV only the header affects the whole file; damaged rows are counted.
     const numSeen = format === "csv" ? counts.rejected : counts.error;
     assert(numSeen >= NUM_FILES / 4, `of ${NUM_FILES} files only in ${numSeen} the damage was seen`);
   });
@@ -86,7 +86,7 @@ Deno.test("trials of stages find no fault (two at once, signals, broken copies, 
   for (const stage of ["import", "shard"] as const) {
     await t.step(`two ${stage} at once`, async () => {
       let numRefused = 0;
-      // Until two were at work at the same time.
+      // Repeats until two were running at the same time.
       for (let seed = 2026; numRefused === 0; seed++) {
         assert(seed < 2046, "no trial had two at work at the same time");
         const { trials, refused } = await runTwoAtOnce(stage, { folder, count: 4, seed, equalNumbers });

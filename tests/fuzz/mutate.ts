@@ -1,14 +1,14 @@
 /**
- * Damage to a file as storage and networks do it, and as somebody with ill intent does: bits flipped, bytes
- * overwritten, stretches cut out, doubled or put in, the end cut off or extended.
+ * Damages files as storage, networks and attackers do: flips bits, overwrites bytes, cuts out, duplicates or
+ * inserts stretches, truncates or extends the end.
  *
  * @module
  */
 import type { RandomStream } from "../../lib/base/random.ts";
 
-/** Numbers that formats trip over: signs, lengths, varints without end. */
+/** Values that are special in many formats: signs, lengths, unterminated varints. */
 const AWKWARD_BYTES = [0x00, 0x01, 0x7f, 0x80, 0xff];
-/** Where a file says of what it consists: its first and its last bytes. */
+/** Files describe their structure in their first and last bytes. */
 const EDGE_BYTES = 256;
 const MAX_STRETCH_BYTES = 600;
 
@@ -52,9 +52,9 @@ const MUTATIONS: Record<string, Mutation> = {
 const NAMES = Object.keys(MUTATIONS);
 
 /**
- * Damages a file, mostly once, sometimes twice.
+ * Damages a file, usually once, sometimes twice.
  *
- * @returns The change, and the damaged bytes; they differ from the original.
+ * @returns The name of the change, and the damaged bytes, which differ from the original.
  */
 export function mutate(bytes: Uint8Array, random: RandomStream): { name: string; bytes: Uint8Array } {
   const names: string[] = [];
@@ -67,7 +67,7 @@ export function mutate(bytes: Uint8Array, random: RandomStream): { name: string;
   return { name: names.join("+"), bytes: changed };
 }
 
-/** A position: in half of the cases near the start or the end, where the structure is. */
+/** A position, in half of the cases near the start or end, where the structure is. */
 function place({ length }: Uint8Array, random: RandomStream): number {
   const near = random.below(Math.min(length, EDGE_BYTES));
   return [near, length - 1 - near, random.below(length), random.below(length)][random.below(4)];

@@ -1,5 +1,5 @@
 /**
- * Runs the reading of damaged files under bounds on time and memory, and sums up how the cases ended.
+ * Reads damaged files under limits on time and memory, and summarises the results.
  *
  * @module
  */
@@ -7,32 +7,31 @@ import { fromFileUrl } from "@std/path";
 import type { FormatName } from "./formats.ts";
 import type { Outcome } from "./worker.ts";
 
-/** The input of {@link fuzzFormat}, and how it is read. */
+/** Input of {@link fuzzFormat}. */
 export interface FuzzOptions {
   seed: number;
-  /** Number of the first case. */
+  /** Index of the first case. */
   from: number;
-  /** Number of cases. */
   count: number;
   /** For the files of the cases. */
   folder: string;
   bounds?: Bounds;
-  /** The script that reads the files; by default worker.ts, of checkpoints forge_worker.ts. */
+  /** The script that reads the files: worker.ts, or forge_worker.ts for checkpoints. */
   worker?: string;
-  /** Told how many cases have ended. */
+  /** Called with the number of finished cases. */
   onCase?: (done: number) => void;
 }
 
 export interface Bounds {
-  /** Time for one file, s. */
+  /** Per file. */
   seconds: number;
-  /** Memory of the whole process, its own and writable, bytes (RLIMIT_DATA, getrlimit(2)). */
+  /** Private writable memory of the process (RLIMIT_DATA, getrlimit(2)). */
   memoryBytes: number;
 }
 
 /**
- * The bounds of the suite: files of some 10 to 200 KB must be read or refused within these. It takes less than a second;
- * a busy machine must not look like a reader that hangs.
+ * Limits of the suite for files of some 10 to 200 KB. Reading takes less than a second, but a busy machine
+ * must not look like a reader that hangs.
  */
 export const BOUNDS: Bounds = { seconds: 300, memoryBytes: 1.2e9 };
 
@@ -40,27 +39,24 @@ const [WORKER, FORGE_WORKER] = ["worker.ts", "forge_worker.ts"].map((name) =>
   fromFileUrl(new URL(name, import.meta.url))
 );
 
-/** The most cases of one process, whose memory grows with them. */
+/** The most cases per process, since its memory grows with them. */
 const CASES_OF_PROCESS = 300;
 
-/** What is read: damaged files of a format, or forged checkpoints. */
+/** Damaged files of a format, or forged checkpoints. */
 export type FuzzedName = FormatName | "checkpoint";
 
-/** How the cases of a format ended. */
+/** Results for a format. */
 export interface Summary {
   format: FuzzedName;
   numCases: number;
   counts: Record<Outcome["kind"], number>;
-  /** The cases that ended otherwise than they may. */
+  /** Cases that ended in a forbidden way. */
   faults: Outcome[];
-  /** Error messages without numbers and paths, and how often each was given. */
+  /** Error messages without numbers and paths, with their counts. */
   messages: Map<string, number>;
   peakBytes: number;
 }
 
-/**
- * Reads `count` damaged files of a format.
- */
 export async function fuzzFormat(format: FuzzedName, options: FuzzOptions): Promise<Summary> {
   const { seed, from, count, folder, bounds = BOUNDS } = options;
   const { worker = format === "checkpoint" ? FORGE_WORKER : WORKER } = options;
@@ -84,10 +80,10 @@ export async function fuzzFormat(format: FuzzedName, options: FuzzOptions): Prom
   return summary;
 }
 
-/** Runs one worker to its end or until it has to be ended. @returns The next case. */
+/** Runs one worker until it ends or must be killed. @returns The index of the next case. */
 async function runWorker(args: string[], bounds: Bounds, take: (outcome: Outcome) => void): Promise<number> {
   const command = [Deno.execPath(), "run", "--no-prompt", "--allow-read", "--allow-write", ...args];
-  // Deno may not look at the memory of another process; the system bounds it (on macOS it does not).
+  // Deno cannot read the memory use of another process, so the system limits it (not on macOS).
   const limit = `ulimit -d ${Math.round(bounds.memoryBytes / 1024)} && exec "$0" "$@"`;
   const [program, ...rest] = Deno.build.os === "windows" ? command : ["sh", "-c", limit, ...command];
   const child = new Deno.Command(program, {
@@ -120,10 +116,10 @@ async function runWorker(args: string[], bounds: Bounds, take: (outcome: Outcome
   return next;
 }
 
-/** What a process may take until its first case, ms. */
+/** How long a process may take to reach its first case. */
 const LONGEST_START_MS = 300_000;
 
-/** Ends a process that takes too long for a case. */
+/** Kills a process that takes too long for a case. */
 class Watch {
   #startMs = performance.now() + LONGEST_START_MS;
   #why: string | undefined;

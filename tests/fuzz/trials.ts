@@ -1,6 +1,6 @@
 /**
- * The stages that write, with small inputs, as the trials run them: each in two variants that must not be mixed up;
- * and hostile values for their options.
+ * The stages that write, with small inputs for the trials: each in two variants that must not be mixed; and
+ * hostile values for their options.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { smallSettings } from "../train/small_run.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { copyFolder } from "../io/files/temporary_folder.ts";
 
-/** The stages that write, the quick ones first. */
+/** Stages that write, the fast ones first. */
 export const TRIAL_STAGES = [
   "synth",
   "import",
@@ -28,10 +28,9 @@ export const TRIAL_STAGES = [
   "score",
   "eval",
 ] as const;
-/** One of {@link TRIAL_STAGES}. */
 type TrialStage = typeof TRIAL_STAGES[number];
 
-/** A tiny model and few steps, with more checkpoints than anybody would want. */
+/** A tiny model and few steps, with more checkpoints than anyone would want. */
 const TRAIN_SETTINGS = smallSettings({
   "model.sequenceLength": 64,
   "train.evalEverySteps": 10,
@@ -40,7 +39,7 @@ const TRAIN_SETTINGS = smallSettings({
   "train.logEverySteps": 1,
 });
 
-/** Makes the inputs of the stages in a folder. */
+/** Makes the inputs of the stages. */
 export async function prepareTrials(folder: string): Promise<void> {
   writeParquet(join(folder, "in.parquet"), sampleBatch({ numRows: 40_000, numBad: 20 }));
   writeParquet(join(folder, "few.parquet"), sampleBatch({ numRows: 200, numProbes: 12 }));
@@ -52,7 +51,7 @@ export async function prepareTrials(folder: string): Promise<void> {
   await runToEnd([...trainArguments(folder, 3), "--run", join(folder, "run")]);
 }
 
-/** Ping results of 60 probes over many times, as JSON lines. */
+/** Repeated ping results of 60 probes as JSON lines. */
 function repeatedResults(): Uint8Array {
   const lines = Array.from({ length: 60_000 }, (_, i) =>
     JSON.stringify({
@@ -72,11 +71,11 @@ function repeatedResults(): Uint8Array {
 }
 
 /**
- * The command of a stage.
+ * The command line of a stage.
  *
- * @param folder Where {@link prepareTrials} put the inputs.
- * @param output A folder: the output, or where the output file goes.
- * @param variant 0 or 1: what is made is not the same.
+ * @param folder The folder with the inputs of {@link prepareTrials}.
+ * @param output The output folder, or the folder of the output file.
+ * @param variant 0 or 1, which lead to different results.
  */
 function stageArguments(stage: TrialStage, folder: string, output: string, variant = 0): string[] {
   const parquet = ["--input", join(folder, "in.parquet"), "--output", output];
@@ -119,13 +118,13 @@ function trainArguments(folder: string, steps: number): string[] {
   ];
 }
 
-/** Runs a command that must succeed. @param what For the message. */
+/** Runs a command that must succeed. @param what Describes it in the error. */
 async function runToEnd(args: readonly string[], what = "undisturbed"): Promise<void> {
   const { code, stderr } = await runStageProcess(args);
   assertEquals(code, 0, `${args[0]}, ${what}: ${stderr}`);
 }
 
-/** The hash of every file, times aside; of a run only the last checkpoint, since a signal makes one more. */
+/** Hashes of all files, ignoring times; of a run only the last checkpoint, since a signal causes one more. */
 export function comparableFiles(folder: string): Record<string, string> {
   const hashes = folderHashes(folder);
   const latest = Object.keys(hashes).filter((path) => CHECKPOINT.test(path)).map(checkpointOf).sort().at(-1);
@@ -141,7 +140,7 @@ export function comparableFiles(folder: string): Record<string, string> {
 }
 
 const CHECKPOINT = /checkpoints\/step-\d+\//;
-/** Reports say how long something took. */
+/** Reports contain durations. */
 const TIMED = /report\.(html|json)$/;
 
 function checkpointOf(path: string): string {
@@ -156,16 +155,16 @@ function timelessRecord(record: object): object {
   return { ...record, "train/tokens_per_second": undefined };
 }
 
-/** The inputs and options of a manifest, without how many rows an earlier run had done. */
+/** The inputs and options of a manifest, without how many rows an earlier run had finished. */
 function timelessManifest(path: string): unknown {
   const { counts: _, outputs, ...rest } = JSON.parse(Deno.readTextFileSync(path)) as Manifest;
   return [rest, outputs.map((output) => TIMED.test(output.path) ? output.path : output)];
 }
 
-// Folders of shards and probe rows that were copied badly: the stage that reads them ends with one line, or gives what
-// it gives for the good copy.
+// Badly copied folders of shards and probe rows: the stage that reads them must end with a one-line error, or
+// give the same result as for a good copy.
 
-/** Faults of a copy. `files` are those of the copy, in random order. */
+/** Faults of a copy. `files` are the files of the copy, in random order. */
 const FAULTS: Record<string, (files: readonly string[], random: RandomStream) => void> = {
   "missing": ([file]) => Deno.removeSync(file),
   "replaced by another": ([file, other]) => Deno.copyFileSync(other, file),
@@ -186,7 +185,7 @@ const FAULTS: Record<string, (files: readonly string[], random: RandomStream) =>
   "a split missing": ([file]) => Deno.removeSync(dirname(file), { recursive: true }),
 };
 
-/** Readers of the copies: their names, what they read, and the rest of their command. */
+/** Stages that read the copies: name, input, and the rest of the command line. */
 const READERS: Record<
   string,
   { source: "shards" | "rows"; args: (folder: string, copy: string) => string[] }
@@ -203,14 +202,14 @@ const READERS: Record<
   },
 };
 
-/** How the trials went: how many of each fault were refused, and how many did no harm. */
+/** By fault, how many copies were refused and how many did no harm. */
 export type BrokenCopySummary = Record<string, { refused: number; harmless: number }>;
 
 /**
- * Breaks copies and has them read, `count` times.
+ * Damages copies and has them read, `count` times.
  *
- * @param folder Where the inputs of the trials are.
- * @throws {AssertionError} If a broken copy gives another result, or more than a line.
+ * @param folder The folder with the inputs of the trials.
+ * @throws {AssertionError} If a damaged copy leads to another result, or to more than a one-line error.
  */
 export async function readBrokenCopies(
   options: { folder: string; count: number; seed: number; onTrial?: (done: number) => void },
@@ -231,7 +230,7 @@ export async function readBrokenCopies(
   for (let trial = 0; trial < count; trial++) {
     const random = new RandomStream(seed, "tests/fuzz/broken_copies", trial);
     const fault = Object.keys(FAULTS)[trial % Object.keys(FAULTS).length];
-    // Evaluations take longer, so fewer are made.
+    // Evaluations take longer, so there are fewer of them.
     const names = Object.keys(READERS).slice(0, random.below(6) === 0 ? undefined : -1);
     const name = names[random.below(names.length)];
     const { source, args } = READERS[name];
@@ -257,7 +256,7 @@ export async function readBrokenCopies(
   return summary;
 }
 
-/** All but manifests and reports, which name the place and the time. */
+/** Everything except manifests and reports, which contain paths and times. */
 function contentOf(folder: string): Record<string, string> {
   const isContent = ([path]: [string, string]) => !/manifest\.json$|report\.\w+$/.test(path);
   return Object.fromEntries(Object.entries(folderHashes(folder)).filter(isContent));
@@ -271,37 +270,36 @@ function removeFolder(path: string): void {
   }
 }
 
-// Signals to each stage at random moments, kill -9 among them: the rerun must end with the files of a run that nothing
-// disturbed, byte for byte, times aside.
+// Signals to each stage at random moments, including kill -9: the rerun must produce the same files as an
+// undisturbed run, byte for byte except times.
 
-/** The signals, and the exit codes of a process that one of them ends. */
+/** The signals, and the exit codes of processes that they end. */
 const SIGNALS: [signal: Deno.Signal, codes: number[]][] = [
   ["SIGKILL", [137]],
   ["SIGINT", [130]],
-  // In the moments before a program can listen to signals, they end its process without a word.
+  // Before a program can listen to signals, they end its process silently.
   ["SIGTERM", [75, 143]],
   ["SIGUSR2", [75, 140]],
 ];
-/** Share of the trials in which the rerun is interrupted too, and the third run. */
+/** In one of this many trials the rerun is interrupted too, and so on. */
 const AGAIN_ONE_IN = 3;
 const WORK_FOLDER = "out";
 
-/** How the trials of a stage went. */
 export interface InterruptionSummary {
   stage: TrialStage;
   /** Trials in which the first run was interrupted before it ended. */
   numTrials: number;
-  /** Interruptions of all runs by signal. */
+  /** Interruptions of all runs, by signal. */
   bySignal: Record<string, number>;
-  /** Time of the last run that nothing disturbed; signals come within it. */
+  /** Duration of the last undisturbed run, during which signals are sent. */
   seconds: number;
 }
 
 /**
- * Interrupts a stage in `count` trials, each with an output of its own, and compares what the rerun leaves.
+ * Interrupts a stage in `count` trials, each with its own output, and compares the results of the reruns.
  *
- * @param options `folder`: where the inputs are.
- * @throws {AssertionError} If a run ends in another way than it should, or a rerun fails or leaves other bytes.
+ * @param options `folder`: the folder with the inputs.
+ * @throws {AssertionError} If a run ends in an unexpected way, or a rerun fails or produces different bytes.
  */
 export async function interruptStage(
   stage: TrialStage,
@@ -332,7 +330,8 @@ export async function interruptStage(
         continue;
       }
       if (done.length > 0) break;
-      // It was faster than the run that was timed. At last the signal comes sooner than any run ends.
+      // The run was faster than the one that was timed. Halving ensures that a signal eventually comes before
+      // its end.
       summary.seconds = seconds;
       share /= 2;
       Deno.removeSync(join(folder, `${stage}-stopped`), { recursive: true });
@@ -348,7 +347,7 @@ export async function interruptStage(
   return summary;
 }
 
-/** Starts a command and sends it a signal. @returns How it ended, perhaps before. */
+/** Starts a command and sends it a signal. @returns How it ended, possibly before the signal. */
 async function signalAfter(
   args: string[],
   signal: Deno.Signal,
@@ -370,22 +369,21 @@ function secondsSince(startMs: number): number {
   return (performance.now() - startMs) / 1000;
 }
 
-// Two processes that write one output at the same time: one of them makes it, the other one is refused or finds it
-// made. In the end the whole result of one that ended well is there.
+// Two processes that write one output at the same time: one of them makes it, the other is refused or finds
+// it complete. At the end there must be the whole result of a process that succeeded.
 
-/** The options of the two: the same, different, or the second one replaces the first one's result. */
+/** The options of the two processes: the same, different, or the second replaces the first one's result. */
 const MODES = ["same", "different", "overwrite"] as const;
 
-/** Gives a process a table of processes of its own, in which it has the number 1, as in a container. */
+/** Gives a process its own PID namespace, in which its number is 1, as in a container. */
 const CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"];
 
-/** How the trials of a stage went. */
 export interface TwoAtOnceSummary {
   stage: TrialStage;
   trials: Record<string, number>;
-  /** Of them, those in which both processes had the same number. */
+  /** Trials in which both processes had the same number. */
   sameProcessNumber: number;
-  /** Trials in which one was refused because the other one was writing. */
+  /** Trials in which one process was refused because the other was writing. */
   refused: number;
 }
 
@@ -401,11 +399,11 @@ export async function canEqualProcessNumbers(): Promise<boolean> {
 }
 
 /**
- * Starts two at once, `count` times.
+ * Starts two processes at once, `count` times.
  *
- * @param options `folder`: where the inputs are; `equalNumbers`: whether both get the same process number in half of
- *   the trials.
- * @throws {AssertionError} If a result is lost or mixed, or both end well where one must be refused.
+ * @param options `folder`: the folder with the inputs; `equalNumbers`: whether both get the same process
+ *   number in half of the trials.
+ * @throws {AssertionError} If a result is lost or mixed, or both succeed when one must be refused.
  */
 export async function runTwoAtOnce(
   stage: TrialStage,
@@ -453,7 +451,7 @@ export async function runTwoAtOnce(
   return summary;
 }
 
-/** @returns Whether one was refused because the other one was writing. */
+/** @returns Whether one was refused because the other was writing. */
 function check(
   endings: readonly ProcessResult[],
   { mode, wanted, found, what }: {
@@ -477,22 +475,22 @@ function check(
   return said.includes("another process is writing");
 }
 
-// Numbers that no user means, for every option that takes a number and every key of the configuration: the stage ends
-// well or with one line, or is at work and stops when it is told to.
+// Absurd numbers for every numeric option and every numeric key of the configuration: the stage must succeed,
+// end with a one-line error, or be at work and stop when told to.
 
 const VALUES = [
   ...["-1", "0", "0.5", "1e3", "65537", "4294967296", "9007199254740993", "1e18", "1e38", "1e308", "1e999"],
   ...["NaN", "Infinity", "-Infinity", "0x10", "", " ", "1,2", "x"],
 ];
 
-/** A stage that is still at work after so long is told to stop. */
+/** A stage that is still running after this time is told to stop. */
 const WORK_MS = 4000;
-/** So long it may take to stop: a step of a large model, on a busy machine. */
+/** How long a stage may take to stop: a step of a large model on a busy machine. */
 const STOP_MS = 300_000;
-/** Bound on the process's own writable memory (RLIMIT_DATA, getrlimit(2)), kB. */
+/** Limit on the process's private writable memory (RLIMIT_DATA, getrlimit(2)). */
 const MEMORY_KB = 6_000_000;
 
-/** How the trials went: which command ended how. */
+/** How the trials of each command ended. */
 export interface HostileOptionSummary {
   numDone: number;
   numRefused: number;
@@ -502,8 +500,8 @@ export interface HostileOptionSummary {
 /**
  * Runs stages with hostile numbers, `count` times.
  *
- * @param folder Where the inputs of the trials are.
- * @throws {AssertionError} If a stage ends with more than a line, or does not stop.
+ * @param folder The folder with the inputs of the trials.
+ * @throws {AssertionError} If a stage ends with more than a one-line error, or does not stop.
  */
 export async function tryHostileOptions(
   options: { folder: string; count: number; seed: number; onTrial?: (done: number) => void },
@@ -526,7 +524,7 @@ export async function tryHostileOptions(
     const { code, stderr, wasStopped } = await runBounded([...own, ...hostile]);
     const isOneLine = /(^|\n)error: [^\n]+\n$/;
     if (wasStopped) {
-      // On a busy machine it may not have begun to listen.
+      // On a busy machine it may not yet listen to signals.
       const isUnheard = code === 143 && stderr === "";
       assert(
         [0, 1, 75].includes(code) || isUnheard,
@@ -549,13 +547,13 @@ export async function tryHostileOptions(
 
 const CONFIG = new URL("../../configs/demo.json", import.meta.url);
 
-/** The options of a stage that take a number, as its help lists them. */
+/** The numeric options of a stage, from its help. */
 async function numberOptions(stage: string): Promise<string[]> {
   const { stdout } = await runStageProcess([stage, "--help"]);
   return [...stdout.matchAll(/^ {2}(--[a-z0-9-]+) (?:N|X|A,B,C|N,N,…)\b/gm)].map(([, option]) => option);
 }
 
-/** The paths of a configuration's keys with a number, such as `model.width`. */
+/** Paths of the numeric keys of a configuration, such as `model.width`. */
 function numberKeys(path: string, value: unknown): string[] {
   if (typeof value === "number") return [path];
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
@@ -564,7 +562,7 @@ function numberKeys(path: string, value: unknown): string[] {
   );
 }
 
-/** The command without its own value of an option, which may be given once. */
+/** The command without an option and its value; the option can then be given once. */
 function withoutOption(args: readonly string[], option: string): string[] {
   const at = args.indexOf(option);
   return at < 0 ? [...args] : args.toSpliced(at, 2);

@@ -1,6 +1,6 @@
 /**
- * Reads damaged files one after another and prints a line of JSON before and after each; a process of its own,
- * because a reader that hangs or takes all memory can only be ended from outside (supervise.ts).
+ * Reads damaged files one after another and prints a line of JSON before and after each. It is a separate
+ * process, because a reader that hangs or takes all memory can only be stopped from outside (supervise.ts).
  *
  * Arguments: format, seed, first case, end of the cases, folder for the files.
  *
@@ -14,14 +14,14 @@ import { mutate } from "./mutate.ts";
 
 export interface Outcome {
   index: number;
-  /** The change made to the file. */
+  /** The change to the file. */
   mutation: string;
   /**
-   * `error`: one clear line; `rejected`: bad rows or chunks were counted; `read`: the damage is not to be seen,
-   * such as another digit of a number; `fault`: anything else.
+   * `error`: a one-line error; `rejected`: bad rows or chunks were counted; `read`: the damage cannot be
+   * detected, such as another digit in a number; `fault`: anything else.
    */
   kind: "error" | "rejected" | "read" | "fault";
-  /** The error's line, or what is wrong. */
+  /** The error's line, or a description of the fault. */
   message: string;
   rssBytes: number;
 }
@@ -32,7 +32,7 @@ export function print(value: Partial<Outcome>): void {
   for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
 }
 
-/** The mutated file of a case. */
+/** The damaged file of a case. */
 function caseFile(
   format: FormatName,
   good: Uint8Array[],

@@ -1,16 +1,16 @@
 /**
- * The lint plugin of this repository: imports go down the layers, `.wgsl` is imported by one module, and what runs in a
- * browser uses only what a browser has.
+ * Lint plugin of this repository: imports go down the layers, only one module imports `.wgsl`, and modules
+ * that run in a browser use only what browsers provide.
  *
  * Used by `deno lint` (deno.json, lint.plugins) and by layering_test.ts.
  *
  * @module
  */
 
-/** The folders of lib/, in order: each imports itself and those before it. */
+/** Folders of lib/, in order. Each imports only from itself and the folders before it. */
 export const LAYERS = ["base", "io", "data", "tensor", "model", "train", "query", "eval", "serve", "cli"];
 
-/** Folders of lib/ whose modules run in a browser as they do in Deno; folders inside them are named of their own. */
+/** Folders of lib/ whose modules also run in a browser. Subfolders are listed separately. */
 export const IN_BROWSER: readonly string[] = [
   ...["base", "base/report"],
   ...["data/addresses", "data/formats", "data/tokens"],
@@ -29,17 +29,17 @@ export const IN_BROWSER: readonly string[] = [
   ...["serve/api", "serve/page"],
 ];
 
-/** Whether a module runs in a browser. @param path From the repository's root. */
+/** Whether a module runs in a browser. @param path Relative to the repository's root. */
 function runsInBrowser(path: string): boolean {
   const folder = /^lib\/(.*)\/[^/]*$/.exec(path)?.[1];
   return folder !== undefined && IN_BROWSER.includes(folder);
 }
 
 /**
- * Says why a browser has not what a module imports, if it is one that runs there.
+ * Checks whether a browser has what a module imports, if the module runs there.
  *
- * @param importer The importing file's path from the repository's root.
- * @param specifier The specifier in the import of a value; types are nothing at run time.
+ * @param importer Path of the importing file, relative to the repository's root.
+ * @param specifier The specifier of a value import; types do not exist at run time.
  * @returns The fault, or undefined.
  */
 export function faultInBrowser(importer: string, specifier: string): string | undefined {
@@ -53,9 +53,10 @@ export function faultInBrowser(importer: string, specifier: string): string | un
 const WGSL_IMPORTER = "lib/tensor/kernels.ts";
 
 /**
- * Says what is wrong with an import, if anything.
+ * Checks an import.
  *
- * @param importer The importing file's path from the repository's root, such as `lib/tensor/device.ts`.
+ * @param importer Path of the importing file relative to the repository's root, such as
+ *   `lib/tensor/device.ts`.
  * @param specifier The specifier in the import.
  * @returns The fault, or undefined.
  */
@@ -75,12 +76,12 @@ export function faultOfImport(importer: string, specifier: string): string | und
   return LAYERS.indexOf(to) < LAYERS.indexOf(from) ? undefined : `lib/${from} may not import lib/${to}`;
 }
 
-/** The path of the file that is checked, from the repository's root, if it is one of ours. */
+/** Path of the checked file relative to the repository's root; undefined if it is outside. */
 function pathOf({ filename }: Deno.lint.RuleContext): string | undefined {
   return /(?:^|\/)((?:lib|tasks|tests|mod\.ts).*)$/.exec(filename.replaceAll("\\", "/"))?.[1];
 }
 
-/** Calls back for every import and re-export of a file. */
+/** Calls back for every import and re-export in a file. */
 function onImports(
   check: (source: Deno.lint.StringLiteral, isTypeOnly: boolean) => void,
 ): Deno.lint.LintVisitor {

@@ -26,7 +26,7 @@ Deno.test("faultOfImport() refuses imports up the layers, of private files and o
   assert(faultOfImport("lib/unknown/a.ts", "../tensor/device.ts"));
 });
 
-/** The lint's messages on a text in the place of a file. */
+/** The linter's messages for a text, as if it were this file. */
 function lintOf(path: string, text: string): string[] {
   return Deno.lint.runPlugin(plugin, `/checkout/${path}`, text).map(({ message }) => message);
 }
@@ -93,7 +93,7 @@ Deno.test("every folder of lib/ has a README.md, and each names files that are t
   assertEquals(faults, []);
 });
 
-/** The links of a page of Markdown, outside code, to files or headings that are not there. */
+/** Links of a Markdown page, outside code, to files or headings that do not exist. */
 function deadLinks(path: string, text: string): string[] {
   const prose = (markdown: string) => markdown.replace(/^```[^]*?^```/gm, "").replace(/`[^`\n]*`/g, "code");
   const anchorsOf = (markdown: string) =>
@@ -158,7 +158,7 @@ interface Graph {
   modules: { specifier: string; dependencies?: { code?: Dependency; type?: Dependency }[] }[];
 }
 
-/** The path of every file of TypeScript in a folder and those in it, with JSX or without. */
+/** Paths of all TypeScript files in a folder and its subfolders, including JSX. */
 function sourcesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
@@ -167,7 +167,7 @@ function sourcesIn(folder: string): string[] {
   });
 }
 
-/** Each module of lib/ and tasks/ and what it imports, also of types only. */
+/** The imports of each module of lib/ and tasks/, including type imports. */
 async function importsOfSources(): Promise<Map<string, string[]>> {
   const entry = await Deno.makeTempFile({ suffix: ".ts" });
   const addresses = ["lib", "tasks"].flatMap(sourcesIn).map((path) => toFileUrl(resolve(path)).href);
@@ -205,7 +205,7 @@ Deno.test("the modules of lib/ and tasks/ import each other in no cycle, not eve
   for (const specifier of imports.keys()) visit(specifier, []);
 });
 
-/** The text of each source, by its path. */
+/** The text of each source file, by path. */
 function textsOf(folders: readonly string[]): Map<string, string> {
   return new Map(
     [...folders.flatMap(sourcesIn), "mod.ts"].map((path) => [path, Deno.readTextFileSync(path)]),

@@ -1,6 +1,6 @@
 /**
- * Makes the documentation as a site in `dist/doc`: `deno doc` of mod.ts, and each README as a page of it. Run by `deno task
- * doc`.
+ * Makes the documentation site in `dist/doc`: `deno doc` of mod.ts, with a page for each README. Run by `deno
+ * task doc`.
  *
  * @module
  */
@@ -9,12 +9,14 @@ import { ensure } from "../../lib/base/errors.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const OUTPUT = "dist/doc";
-/** `deno doc` shows modules: here is one for each page of Markdown, deleted at the end. */
+/**
+ * `deno doc` shows modules, so each page of Markdown gets a module here; the folder is deleted at the end.
+ */
 const PAGES = "dist/guide";
-/** Pages of text have nothing to import and no symbols. */
+/** Pages of text have no imports and no symbols. */
 const STYLE = "<style>.usageContent, .topSymbols { display: none }</style>";
 
-/** The pages of Markdown, from the root: all that the package has. */
+/** All Markdown pages of the package, relative to the root. */
 function markdownPages(folder = ""): string[] {
   if (folder === "") return ["README.md", ...markdownPages("lib")];
   return [...Deno.readDirSync(join(ROOT, folder))].flatMap(({ name, isDirectory }) => {
@@ -24,12 +26,12 @@ function markdownPages(folder = ""): string[] {
   }).sort();
 }
 
-/** The module that stands for a page, from the root. */
+/** Path of the module for a page, relative to the root. */
 function moduleOf(page: string): string {
   return `${PAGES}/${page.replace(/\.md$/, ".ts")}`;
 }
 
-/** A page with links to what the site has; other links are text. */
+/** A page with links to pages of the site; other links become text. */
 function withLinks(page: string, text: string, pages: readonly string[]): string {
   const toRoot = "../".repeat(moduleOf(page).split("/").length);
   return text.replace(/\[([^\]]*)\]\((?![a-z]+:)([^)#]*)(#[^)]*)?\)/g, (_, label, path, anchor = "") => {
@@ -40,7 +42,7 @@ function withLinks(page: string, text: string, pages: readonly string[]): string
   });
 }
 
-/** Makes the site in a folder. */
+/** Writes the site to a folder. */
 export async function makeDocumentation(folder: string): Promise<void> {
   const pages = markdownPages();
   for (const page of pages) {

@@ -4,13 +4,13 @@ import { exists } from "../../lib/io/files/inputs.ts";
 import { withFolder } from "../io/files/temporary_folder.ts";
 import { makeDocumentation } from "./documentation.ts";
 
-/** The pages that can be reached from one by its links, and the links that lead nowhere. */
+/** Pages that can be reached from a page by links, and dead links. */
 function reachFrom(folder: string, first: string): { pages: Set<string>; dead: string[] } {
   const pages = new Set([first]);
   const dead: string[] = [];
   const textOf = (page: string) =>
     Deno.readTextFileSync(join(folder, page)).replaceAll("&#x2F;", "/").replaceAll("&#x27;", "'");
-  // The iteration of a set includes elements added meanwhile.
+  // Iterating over a set includes elements added meanwhile.
   for (const page of pages) {
     const text = textOf(page);
     for (const [, link] of text.matchAll(/href="(?![a-z]+:)([^"]+)"/g)) {

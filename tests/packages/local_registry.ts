@@ -1,4 +1,4 @@
-/** A registry of packages on this machine: takes what `deno publish` sends, and answers as jsr.io does. @module */
+/** A package registry on this machine that accepts `deno publish` and answers as jsr.io does. @module */
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { outputOf, type ProcessResult, succeeded } from "../cli/process.ts";
@@ -10,7 +10,7 @@ const TYPES: Record<string, string> = {
   ".json": "application/json",
 };
 
-/** A registry with one package, and a cache of Deno that knows it alone. */
+/** A registry with one package, and a Deno cache that knows no other registry. */
 export class LocalRegistry implements AsyncDisposable {
   readonly #files = new Map<string, Uint8Array<ArrayBuffer>>();
   readonly #folder = new TemporaryFolder();
@@ -26,17 +26,17 @@ export class LocalRegistry implements AsyncDisposable {
     const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
     Deno.mkdirSync(registry.#folder.at("cache"));
     Deno.symlinkSync(JSON.parse(new TextDecoder().decode(stdout)).npmCache, registry.#folder.at("cache/npm"));
-    // What is not committed yet is published, too.
+    // Uncommitted changes are published too.
     await succeeded(registry.run(["publish", "--allow-dirty", "--no-check", "--token", "any"], folder));
     return registry;
   }
 
-  /** The paths of the package's files. */
+  /** Paths of the package's files. */
   get files(): string[] {
     return [...this.#files.keys()];
   }
 
-  /** A program in a folder, to which this is the only registry. */
+  /** A command in a folder that uses only this registry. */
   start(program: string, args: readonly string[], folder: string): Deno.Command {
     const { port } = this.#server.addr;
     const jsr = { JSR_URL: `http://127.0.0.1:${port}/`, DENO_DIR: this.#folder.at("cache") };
@@ -50,7 +50,7 @@ export class LocalRegistry implements AsyncDisposable {
     });
   }
 
-  /** Runs `deno ARGS…` in a folder to its end. */
+  /** Runs `deno ARGS…` in a folder until it ends. */
   run(args: readonly string[], folder: string): Promise<ProcessResult> {
     return outputOf(this.start(Deno.execPath(), args, folder).spawn());
   }

@@ -7,7 +7,7 @@ Deno.test("deno publish takes the package: what a user needs, and nothing else",
   const top = new Set(registry.files.map((path) => path.split("/")[1]));
   const needed = ["LICENSE", "README.md", "configs", "deno.json", "kernels", "lib", "mod.ts", "tasks"];
   assertEquals([...top].sort(), needed);
-  // Though git ignores it.
+  // It is published although git ignores it.
   assert(registry.files.includes("/lib/serve/page_bundle.json"));
   assertEquals(registry.files.filter((path) => /\.tsx$|_test\.ts$|golden|\.(py|lock)$/.test(path)), []);
 });

@@ -1,6 +1,6 @@
 /**
- * The published package, as projects and people elsewhere get it. Deno asks npm what versions there are of the packages
- * that it needs, unless its cache has that.
+ * The published package as projects and people get it. Deno asks npm for the versions of the packages that it
+ * needs, unless they are cached.
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
@@ -12,7 +12,7 @@ import { LocalRegistry } from "./local_registry.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const PACKAGE = "jsr:@ping-llm/ping-llm";
-/** The first line of `--version`: a package has no commit. */
+/** First line of `--version`: a package has no commit. */
 const FIRST_LINE = new RegExp(`^ping-llm ${VERSION}\n`);
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
@@ -39,7 +39,7 @@ Deno.test("the published package works elsewhere as the checkout does", (test) =
       await refused(run("query", "rtt", "--checkpiont", checkpoint), 2, "did you mean checkpoint?");
       const question = ["query", "rtt", "--checkpoint", checkpoint, ...PAIR];
       assertEquals(await succeeded(run(...question)), await succeed(...question));
-      // Its threads are loaded from the registry, too.
+      // Its threads are loaded from the registry too.
       await succeeded(run("synth", "--rows", "2000", "--output", join(folder, "synth.parquet")));
       await succeeded(run("export", "--checkpoint", checkpoint, "--output", join(folder, "site")));
       // Publishing must not change what browsers load.
