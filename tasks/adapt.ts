@@ -244,10 +244,7 @@ class Arrivals {
     return this.#arriving.numBad;
   }
 
-  /**
-   * Groups of `everyLines` measurements, or of those that arrive within `everySeconds`; reads one measurement
-   * ahead.
-   */
+  /** Yields `everyLines` measurements or those of `everySeconds`; reads one measurement ahead. */
   async *groups(): AsyncGenerator<TokenMeasurement[]> {
     const { everyLines, everySeconds } = this.options;
     const { signal } = this.stage;

@@ -110,10 +110,7 @@ function runnerOf({ signal }: StageContext): StageRunner {
     >;
 }
 
-/**
- * The distinct numbers of an option, in their order. @throws {UsageError} If one is not an integer in the
- * range.
- */
+/** Distinct numbers of an option, in order. @throws {UsageError} If one is not an integer in range. */
 export function parseNumbers(
   name: string,
   text: string,

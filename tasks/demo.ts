@@ -144,9 +144,7 @@ async function makeMeasurements(
   return [parquet];
 }
 
-/**
- * @param name A file of this program, from the checkout's root. @throws {UsageError} In a published package.
- */
+/** @param name A file of this program, from the root. @throws {UsageError} In a published package. */
 function pathOf(name: string): string {
   const url = new URL(`../${name}`, import.meta.url);
   if (url.protocol === "file:") return fromFileUrl(url);

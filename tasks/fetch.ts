@@ -116,19 +116,13 @@ interface SpanFetch<W extends FileWindow> {
   windowsUntil(nowS: number): W[];
   /** Called with the windows that exist, before the missing ones are fetched. */
   begin?(output: Output, present: readonly W[]): Promise<void>;
-  /**
-   * Writes a window to `path`. @param show Shows a text next to the progress. @returns The counts of the
-   * file.
-   */
+  /** Writes a window to `path`. @param show Shows a text next to the progress. @returns Its counts. */
   fetch(window: W, path: string, nowS: number, show: (text: string) => void): Promise<Record<string, number>>;
   /** Called before the output is published. */
   end?(output: Output, show: (text: string) => void): Promise<void> | void;
 }
 
-/**
- * Fetches the windows that the output folder lacks, or that were fetched before all of their measurements
- * could arrive.
- */
+/** Fetches windows that are missing, or were fetched before all measurements could arrive. */
 async function fetchSpan<W extends FileWindow>(
   { output: folder, overwrite, url }: Pick<Options, "output" | "overwrite" | "url">,
   context: StageContext,

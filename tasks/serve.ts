@@ -139,10 +139,7 @@ async function loadServed(
   };
 }
 
-/**
- * Refuses options of the port, which --mcp does not open, and --json, which would share standard output with
- * answers.
- */
+/** Refuses options of the port, which --mcp does not open, and --json, which would use stdout too. */
 function requireNoPort({ host, port, allowOrigin, json }: Options): void {
   const { host: { default: usualHost }, port: { default: usualPort } } = serveCommand.options;
   const given = {

@@ -27,18 +27,14 @@ export const GOLDEN = new URL("../golden/demo/", import.meta.url);
 export interface DemoFigures {
   steps: number;
   adapter: string;
-  /**
-   * Bits per token of the validation sequences: the model's mean, and the entropy of the tokens' frequencies.
-   */
+  /** Bits per validation token: the model's mean, and the entropy of the token frequencies. */
   validationBits: number;
   unigramBits: number;
   numMeasurements: number;
   /** Median absolute error of the predicted RTTs, and its 95 % interval. */
   medianErrorMs: number;
   medianErrorIntervalMs: [number, number];
-  /**
-   * The same error of the best baseline, the verdict of the comparison, and the error of the source median.
-   */
+  /** The same error of the best baseline, the comparison's verdict, the source median's error. */
   bestErrorMs: number;
   verdict: string;
   sourceErrorMs: number;
@@ -71,10 +67,7 @@ interface DemoResult {
   evalLoss: number;
 }
 
-/**
- * Entropy of the tokens in the validation loss: the loss of a model that knows only how often each token
- * occurs.
- */
+/** Entropy of the validation tokens: the loss of a model that knows only token frequencies. */
 async function unigramBits(dataDir: string): Promise<number> {
   const options = {
     config: loadConfig("demo"),

@@ -25,10 +25,7 @@ import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
 
 /** Each case takes a second; 500 cases change all tensors to all values. */
 const FORGED = "forged-checkpoints";
-/**
- * Kinds of trials in addition to damaged files. Trials of stages can be selected by stage, as in
- * `two-at-once/shard`.
- */
+/** Trials other than damaged files. One stage can be selected, as in `two-at-once/shard`. */
 const KINDS = [FORGED, "interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;
 const ofStages = (kind: string) => TRIAL_STAGES.map((stage) => `${kind}/${stage}`);
 const PARTS: readonly string[] = [

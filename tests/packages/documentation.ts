@@ -9,9 +9,7 @@ import { ensure } from "../../lib/base/errors.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const OUTPUT = "dist/doc";
-/**
- * `deno doc` shows modules, so each page of Markdown gets a module here; the folder is deleted at the end.
- */
+/** `deno doc` shows modules, so each Markdown page gets one here. Deleted at the end. */
 const PAGES = "dist/guide";
 /** Pages of text have no imports and no symbols. */
 const STYLE = "<style>.usageContent, .topSymbols { display: none }</style>";

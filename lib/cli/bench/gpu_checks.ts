@@ -71,9 +71,7 @@ async function checkProducts(registry: KernelRegistry, dtype: DType): Promise<Ch
   return rows;
 }
 
-/**
- * The error of a product in a variant, or of an f32 product that matrix units compute from sums of two f16.
- */
+/** The error of a product in a variant, or with f32 split into two f16 for matrix units. */
 async function productError(
   registry: KernelRegistry,
   [m, n, k]: number[],
@@ -110,9 +108,7 @@ const LOSS_CHANGE = 0.02;
 /** The decoder always computes in f32. */
 const MODEL_ERROR = { f32: { slope: 1e-2, nats: 1e-4 }, f16: { slope: 2e-2, nats: 0.02 } };
 
-/**
- * Checks a small model: its gradient against differences of its loss, its decoder against its forward pass.
- */
+/** Checks a small model: gradient against differences of the loss, decoder against forward pass. */
 async function checkModel(registry: KernelRegistry, dtype: DType): Promise<CheckRow[]> {
   const sizes = { numLayers: 2, width: 64, numHeads: 2, headDim: 32, mlpWidth: 128, sequenceLength: 64 };
   const config = parseModelConfig({ ...sizes, vocabulary: "v2" });

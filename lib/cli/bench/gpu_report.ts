@@ -119,9 +119,7 @@ function judgeTiles(products: readonly ProductRow[]): Judgement {
   };
 }
 
-/**
- * The split rule with the fastest gradients for the presets; of equal ones the rule with the fewest changes.
- */
+/** The split rule with the fastest gradients for the presets; ties go to the fewest changes. */
 function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: string } | undefined {
   const rows = products.filter(({ part }) => part === "splits");
   const shapes = [...Map.groupBy(rows, ({ m, n, k }) => `${m} x ${n} x ${k}`).values()];
@@ -174,10 +172,7 @@ function judgeLanes(kernels: SurveyRows["kernels"], present: string, fallback: s
   };
 }
 
-/**
- * The smallest number of rows that is about as fast as any other. Limits above all measured numbers count as
- * the largest.
- */
+/** The smallest number of rows that is about as fast as any. Larger limits count as the largest. */
 function judgeRows(measured: readonly DecodingRow[], present: number): Judgement {
   if (measured.length === 0) return undefined;
   const rateOf = (limit: number) => measured.findLast(({ rows }) => rows <= limit)?.tokensPerS ?? 0;

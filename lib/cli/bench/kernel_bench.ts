@@ -95,10 +95,7 @@ const NUM_BATCHES = 7;
 /** Bounds the dispatches of one submit. */
 const MAX_REPETITIONS = 1000;
 
-/**
- * Times a case, without the compilation of its kernels. @param options `seconds`: the approximate time to
- * measure.
- */
+/** Times a case without compiling its kernels. @param options `seconds`: approximate duration. */
 export async function measureCase(
   registry: KernelRegistry,
   benchCase: BenchCase,

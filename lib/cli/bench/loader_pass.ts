@@ -62,14 +62,10 @@ export async function passLoader(
   return { numRows: source.numRows, first, later: { usage, ...counts } };
 }
 
-/**
- * Short rows with exponential sizes; or half rows of 1 to 5, half short ones, and four with most of the data.
- */
+/** Exponential short rows; or half of 1 to 5, half short ones, and four with most of the data. */
 type RowMix = "short rows" | "mixed rows";
 
-/**
- * Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288.
- */
+/** ASSUMPTION: mean size of a short row; rows of menog-2019-05 have a median of 23, a mean of 288. */
 const MEAN_SHORT = 60;
 /** Measurements of a huge row, fewer if the total is small. */
 const MAX_HUGE = 200_000;

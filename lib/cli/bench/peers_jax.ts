@@ -84,9 +84,7 @@ interface JaxModelConfig {
 const EPSILON = 1.1920929e-7;
 const ROTATION_BASE = 10000;
 
-/**
- * Inputs that never change: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T).
- */
+/** Constant inputs: cosines and sines (1, T, 1, D / 2), the causal mask as a bias (1, 1, T, T). */
 function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
   const { sequenceLength: T, headDim } = config;
   const half = headDim / 2;

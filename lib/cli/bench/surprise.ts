@@ -80,10 +80,7 @@ type Unusual = (index: number) => number;
 
 interface Found {
   readonly method: string;
-  /**
-   * The share of each kind of event found at its first row and within its first rows, as medians over the
-   * seeds.
-   */
+  /** Share of each kind of event found at its first row and in its first rows; medians over seeds. */
   readonly events: readonly { readonly name: string; readonly atFirst: number; readonly inAll: number }[];
 }
 

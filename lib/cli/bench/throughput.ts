@@ -101,9 +101,7 @@ export function readEarlierRun(path: string): Map<string, number> {
   }
 }
 
-/**
- * A stage at one size compared with the next smaller size. Ratios of 1 mean linear time and constant memory.
- */
+/** A stage compared with the next smaller size. Ratios of 1 mean linear time, constant memory. */
 export interface Scaling {
   readonly name: string;
   /** Rows that the stage processed. */

@@ -315,10 +315,7 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
   return Buffer.concat(parts);
 }
 
-/**
- * The message in an error's body: `error.detail` (RIPE Atlas), `error.message` (Globalping), `error`
- * (Prometheus).
- */
+/** The error's message: `error.detail` (RIPE Atlas), `.message` (Globalping), `error` (Prometheus). */
 function saidBy(body: Uint8Array): string {
   try {
     const { error, errorType } = JSON.parse(new TextDecoder().decode(body));

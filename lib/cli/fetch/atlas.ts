@@ -55,10 +55,7 @@ export function atlasWindows(
   );
 }
 
-/**
- * Parses `1001,1009-1020`. @returns Ascending distinct numbers. @throws {UsageError} If it is not such a
- * list.
- */
+/** Parses `1001,1009-1020`. @returns Ascending distinct numbers. @throws {UsageError} If malformed. */
 export function parseIds(text: string, option: string): number[] {
   const ids = new Set<number>();
   for (const part of text.split(",")) {

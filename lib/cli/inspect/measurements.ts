@@ -170,10 +170,7 @@ class DuplicateRows {
 
 const METADATA_PREFIX = "ping_llm.";
 
-/**
- * Inspects token files if the first file is one, otherwise measurements. @throws {FormatError} If one is
- * damaged.
- */
+/** Inspects tokens if the first file has them, else measurements. @throws {FormatError} If damaged. */
 export async function inspectParquet(target: Target, options: InspectOptions): Promise<Report> {
   using first = await ParquetFile.open(target.files[0]);
   const metadata = metadataOf(first);

@@ -221,9 +221,7 @@ interface PackingTrial {
   samples: TokenSample[];
 }
 
-/**
- * Packs up to {@link MAX_SEQUENCES} sequences of the first epoch as the trainer does. @param path For errors.
- */
+/** Packs up to {@link MAX_SEQUENCES} sequences as the trainer does. @param path For errors. */
 async function tryPacking(
   path: string,
   readers: readonly ArrayRecordReader[],

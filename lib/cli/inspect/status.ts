@@ -206,9 +206,7 @@ function stateOfWork(
   return { state: "working", why: `${sign} (${who})` };
 }
 
-/**
- * When a file was last changed, ms since 1970; 0 if it does not exist. @throws {UserError} If access fails.
- */
+/** Last change of a file, ms since 1970; 0 if it does not exist. @throws {UserError} If access fails. */
 function changedMsOf(path: string): number {
   return infoOf(path)?.mtime?.getTime() ?? 0;
 }

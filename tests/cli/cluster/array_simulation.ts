@@ -24,15 +24,9 @@ const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
 const SMALL_ROWS = 1_600_000;
 /** Rows per second of a task on two cores, from the table in README.md. */
 const RATES = { "shard": 1.8e6, "probe-rows": 3.8e6 };
-/**
- * Operations per task for each other task that runs at the same time: it looks for that task's manifest three
- * times.
- */
+/** Operations per task for each concurrent task: three look-ups of its manifest. */
 const SIBLING_OPERATIONS = 3;
-/**
- * Operations of a `probe-rows` task for each part of all shards: it lists the folders three times, 510 names
- * at a time.
- */
+/** Operations of `probe-rows` per part of all shards: three listings, 510 names at a time. */
 const NAME_OPERATIONS = 3 / 510;
 /**
  * Latency of an operation without load; sigma of the logarithm of run times; the share of stragglers and
@@ -101,10 +95,7 @@ async function runTwoAtATime(tasks: string[][]): Promise<{ arrayS: number; taskS
   return { arrayS: (performance.now() - startMs) / 1000, taskS: sumMs / 1000 / tasks.length };
 }
 
-/**
- * Counts the requests of the first task of each array, which runs after all others and handles shards of
- * train.
- */
+/** Counts the requests of the first task of each array. It runs last and handles train shards. */
 async function measure(plan: Plan) {
   using folder = new TemporaryFolder();
   const [input, shards, rows, trace] = ["input", "shards", "rows", "trace"].map((name) => folder.at(name));

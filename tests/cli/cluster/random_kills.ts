@@ -61,10 +61,7 @@ const KILLS: Record<string, (slurm: SlurmCluster, job: number) => unknown> = {
   },
 };
 
-/**
- * Kills running jobs, each of the stage that was drawn for it or of a later one. @returns How they were
- * killed.
- */
+/** Kills running jobs, each of its drawn stage or a later one. @returns How they were killed. */
 async function killJobs(slurm: SlurmCluster, random: RandomStream, signal: AbortSignal): Promise<string[]> {
   const numKills = 2 + random.below(3);
   const drawn = Array.from({ length: numKills }, () => random.below(Object.keys(STAGES).length)).sort();

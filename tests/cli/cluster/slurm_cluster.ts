@@ -188,10 +188,7 @@ const CLUSTER = {
 };
 export const SCRIPTS = ["01-shard", "02-probe-rows", "03-train", "04-eval"];
 
-/**
- * Makes a folder with measurements and a cluster configuration. A shell or sbatch could split its name into
- * words.
- */
+/** Makes a folder with measurements and a cluster configuration. Its name needs shell quotes. */
 export async function prepared(): Promise<TemporaryFolder> {
   const folder = new TemporaryFolder();
   const args = ["--rows", "4000", "--probes", "20", "--destinations", "8"];

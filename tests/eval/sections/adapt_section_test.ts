@@ -219,9 +219,7 @@ Deno.test("drawUnseen() gives the same measurements of each address first, and j
     { numRuns: 40 },
   ));
 
-/**
- * Checks that the address is the unknown endpoint, that the other one is known, and that there is a reply.
- */
+/** Checks that the address is the unknown endpoint, the other is known, and there is a reply. */
 function assertIsOf({ srcAddr, dstAddr, rttMs, history }: EvalCase, address: string): void {
   const other = srcAddr === address ? dstAddr : srcAddr;
   assert([srcAddr, dstAddr].includes(address) && KNOWN_ENDS.includes(other) && rttMs !== null);

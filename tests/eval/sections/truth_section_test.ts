@@ -33,10 +33,7 @@ const WORLD = makeWorld({
 });
 const TRUTH = new SyntheticTruth(WORLD);
 
-/**
- * Rows of a campaign in this world, one per probe. Every 7th measurement and all of one destination are held
- * out.
- */
+/** Rows of a campaign, one per probe. Every 7th measurement and one destination are held out. */
 function synthRows(): { training: MemoryRowSource; heldOut: MemoryRowSource } {
   const campaign = makeCampaign(WORLD, NUM_ROWS);
   const addresses = WORLD.hosts.map(({ address }) => address);
