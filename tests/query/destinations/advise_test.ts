@@ -114,7 +114,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
       const [args, code, message] of [
         [["--src", "10.0.0.0/40", "--candidates", anchors], 2, "Cannot use --src 10.0.0.0/40"],
         [["--candidates", anchors], 1, `Cannot read ${anchors}: line 1: found no src, expected an IPv4`],
-        [["--src", NEW_ADDRESS, "--candidates", write("none.txt", "")], 1, "found no candidates"],
+        [["--src", NEW_ADDRESS, "--candidates", write("none.txt", "")], 1, "it contains no candidates"],
       ] as const
     ) {
       await refused(ask(...args), code, message);
