@@ -134,7 +134,7 @@ async function fetchSpan<W extends FileWindow>(
   using output = Output.openFolder(folder, { stage, inputs: [], options: { ...asked, url }, overwrite });
   const fetchedS = new Map(output.manifest.outputs.map(({ path, counts }) => [path, counts?.[FETCHED_S]]));
   const isFetched = ({ name, stopS }: W) => (fetchedS.get(name) ?? -Infinity) >= stopS + settleS;
-  // Now is the server's time, which is requested unless everything is there.
+  // Now is the server's time, which is requested unless everything has been fetched.
   const isOver = ownNowS >= stopS && windowsUntil(ownNowS).every(isFetched);
   const windows = windowsUntil(isOver ? ownNowS : await client.nowS());
   const missing = windows.filter((window) => !isFetched(window));

@@ -91,7 +91,6 @@ export function logContext(stage: StageContext, numUsed: number, context: readon
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
 }
 
-/** Writes values as JSON lines if there is a file. */
 export function writeLines(file: OutputFile | undefined, values: readonly unknown[]): void {
   file?.finish(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 }

@@ -32,7 +32,6 @@ type CommonOptions = Pick<
   "checkpoint" | "geo" | "names" | "seed"
 >;
 
-/** A question as given by options. */
 export interface GivenQuestion {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The file of each list, and the line number of each of its items. */

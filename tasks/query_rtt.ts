@@ -33,7 +33,6 @@ import { queryRttCommand } from "./query_rtt.command.ts";
 /** The most bad lines that are logged individually. */
 const MAX_SHOWN_LINES = 20;
 const MAX_ADAPT_MEASUREMENTS = 10_000;
-/** Bars of a histogram in a terminal. */
 const TERMINAL_BARS = 16;
 const PLOT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 

@@ -49,7 +49,6 @@ export const engine = option.choice<EngineChoice>(
   { default: "auto" },
 );
 
-/** The configuration of a model to train. */
 export const configOptions = {
   config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
@@ -72,9 +71,7 @@ export const calibration = option.path(
 export const noPool = option.switch(
   "answer with the network alone, without the simple forecasts in the checkpoint's pool",
 );
-/** The model that answers a question. */
 export const modelOptions = { checkpoint, geo: geoOfModel, engine, names };
-/** The model that answers with a distribution of RTTs. */
 export const distributionOptions = { ...modelOptions, calibration, noPool };
 export const report = option.path(
   uses.input,

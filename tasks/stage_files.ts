@@ -111,7 +111,6 @@ export function madeText(output: string, { isDone, seconds }: { isDone: boolean;
   return `Wrote ${output}${seconds === undefined ? "" : ` in ${formatSeconds(seconds)}`}`;
 }
 
-/** The paths of the outputs in a manifest. */
 export function outputPaths(output: string, { outputs }: Manifest): string[] {
   return outputs.map(({ path }) => `${dirname(output)}/${path}`);
 }

@@ -47,7 +47,7 @@ const METRICS_MS = 10_000;
 const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** The largest share of an input that may be left out. */
 const MAX_LEFT_OUT = 0.05;
-/** Connection limits for monitors. */
+/** Limits for monitoring clients. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 export const watchStage = defineStage(watchCommand, async (options, stage) => {
@@ -208,7 +208,6 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
   return { counts: { ...counts, rejected, skipped }, text };
 }
 
-/** Describes which alarms are reported. */
 function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): string {
   const compared = calibration.length > 0
     ? "--calibration"

@@ -105,7 +105,6 @@ export function halfWeightsTolerance(
   };
 }
 
-/** The sum of two tolerances. */
 export function addTolerances(a: Tolerance, b: Tolerance): Tolerance {
   return { relative: a.relative + b.relative, absolute: a.absolute + b.absolute };
 }

@@ -27,7 +27,7 @@ export async function until(
  * Waits for a condition while a process is working.
  *
  * @param what Describes the condition in the error.
- * @throws If the process ends before.
+ * @throws If the process ends first.
  */
 export async function untilAtWork(
   child: Pick<Deno.ChildProcess, "status">,

@@ -12,8 +12,7 @@ import { openRows, openValidation } from "../../lib/train/run_data.ts";
 import { runStageProcess, succeeded } from "../cli/process.ts";
 
 /**
- * The runs with figures: the one of README.md, and a shorter one for a test. Neither reaches its time limit,
- * even on a busy machine.
+ * The run in README.md, and a shorter one for a test. Neither reaches its time limit, even on a busy machine.
  */
 export const FIGURE_RUNS = {
   demo: ["--minutes", "30"],
@@ -23,7 +22,6 @@ export const FIGURE_RUNS = {
 /** Folder with the figures of {@link FIGURE_RUNS} and the answer of `query rtt` that README.md shows. */
 export const GOLDEN = new URL("../golden/demo/", import.meta.url);
 
-/** Figures of one run of the demo. */
 export interface DemoFigures {
   steps: number;
   adapter: string;

@@ -20,7 +20,6 @@ const SETTINGS = smallSettings({
 /** A folder with probe rows (`rows`) and a model trained on them (`run`), made by the stages themselves. */
 const folder = new TemporaryFolder();
 const [rows, run] = [folder.at("rows"), folder.at("run")];
-/** An evaluation that tests share. */
 const shared = folder.at("shared");
 
 Deno.test.beforeAll(async () => {

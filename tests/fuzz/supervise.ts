@@ -7,18 +7,15 @@ import { fromFileUrl } from "@std/path";
 import type { FormatName } from "./formats.ts";
 import type { Outcome } from "./worker.ts";
 
-/** Input of {@link fuzzFormat}. */
 export interface FuzzOptions {
   seed: number;
   /** Index of the first case. */
   from: number;
   count: number;
-  /** For the files of the cases. */
   folder: string;
   bounds?: Bounds;
   /** The script that reads the files: worker.ts, or forge_worker.ts for checkpoints. */
   worker?: string;
-  /** Called with the number of finished cases. */
   onCase?: (done: number) => void;
 }
 
@@ -45,7 +42,6 @@ const CASES_OF_PROCESS = 300;
 /** Damaged files of a format, or forged checkpoints. */
 export type FuzzedName = FormatName | "checkpoint";
 
-/** Results for a format. */
 export interface Summary {
   format: FuzzedName;
   numCases: number;

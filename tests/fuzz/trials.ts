@@ -273,7 +273,7 @@ function removeFolder(path: string): void {
 // Signals to each stage at random moments, including kill -9: the rerun must produce the same files as an
 // undisturbed run, byte for byte except times.
 
-/** The signals, and the exit codes of processes that they end. */
+/** The signals, and the exit codes of the processes that they end. */
 const SIGNALS: [signal: Deno.Signal, codes: number[]][] = [
   ["SIGKILL", [137]],
   ["SIGINT", [130]],

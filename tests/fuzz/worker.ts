@@ -14,7 +14,6 @@ import { mutate } from "./mutate.ts";
 
 export interface Outcome {
   index: number;
-  /** The change to the file. */
   mutation: string;
   /**
    * `error`: a one-line error; `rejected`: bad rows or chunks were counted; `read`: the damage cannot be
@@ -26,7 +25,6 @@ export interface Outcome {
   rssBytes: number;
 }
 
-/** Prints a line of JSON. */
 export function print(value: Partial<Outcome>): void {
   const bytes = new TextEncoder().encode(JSON.stringify(value) + "\n");
   for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));

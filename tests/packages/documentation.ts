@@ -40,7 +40,6 @@ function withLinks(page: string, text: string, pages: readonly string[]): string
   });
 }
 
-/** Writes the site to a folder. */
 export async function makeDocumentation(folder: string): Promise<void> {
   const pages = markdownPages();
   for (const page of pages) {

@@ -31,7 +31,6 @@ export class LocalRegistry implements AsyncDisposable {
     return registry;
   }
 
-  /** Paths of the package's files. */
   get files(): string[] {
     return [...this.#files.keys()];
   }

@@ -306,7 +306,7 @@ type Compare = (name: string, found: ArrayLike<number>, wanted: ArrayLike<number
 const EPSILON = 1.1920929e-7;
 const NUM_ROWS = 37;
 
-/** x / sqrt(mean(x^2)) of each row, and the gradient with respect to x given that of the result. */
+/** x / sqrt(mean(x^2)) of each row, and the gradient with respect to x from the result's gradient. */
 function normalized(
   x: ArrayLike<number>,
   dy: ArrayLike<number>,

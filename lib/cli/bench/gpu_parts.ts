@@ -229,7 +229,6 @@ type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;
 /** A product to measure; `how` is undefined if the program chooses. */
 type Product = Omit<ProductRow, "gigaflopsPerS"> & { how: GemmVariant | undefined };
 
-/** How a product is computed, as text. */
 export function wayOf({ kernel, tile, splits }: Pick<ProductRow, "kernel" | "tile" | "splits">): string {
   return kernel === CHOSEN ? CHOSEN : `${kernel} ${tile}, ${splits} splits`;
 }

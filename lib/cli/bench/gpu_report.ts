@@ -101,7 +101,7 @@ function judgeTimer(submit: SubmitRow | undefined, present: string): Judgement {
   };
 }
 
-/** The number of 128 x 128 tiles from which they are faster than 64 x 64 tiles. */
+/** The number of 128 x 128 tiles at which they become faster than 64 x 64 tiles. */
 function judgeTiles(products: readonly ProductRow[]): Judgement {
   const rows = products.filter(({ part, kind }) => part === "fill" && kind === "NT");
   const sizes = [...Map.groupBy(rows, ({ m, n }) => m * n / 128 ** 2)].flatMap(([tiles, rows]) => {

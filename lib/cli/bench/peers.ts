@@ -40,7 +40,7 @@ const STEPS_TOGETHER = 8;
 export interface TrainingComparison {
   readonly peer: PeerName;
   readonly device: string;
-  /** The engine and dtype of this program. */
+  /** Of this program. */
   readonly engine: EngineName;
   readonly dtype: DType;
   readonly median: number;
@@ -213,7 +213,6 @@ async function sendModel(
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 
-/** A table of comparisons, with notes. */
 export function describeComparisons(comparisons: readonly TrainingComparison[]): string[] {
   const head = ["tokens/s, beside", "this program", "", "ms a step", "other", "ms", "ratio"];
   const fastest = comparisons.find(({ peer }) => peer === "torch.compile bf16");

@@ -104,7 +104,6 @@ export function readEarlierRun(path: string): Map<string, number> {
 /** A stage compared with the next smaller size. Ratios of 1 mean linear time, constant memory. */
 export interface Scaling {
   readonly name: string;
-  /** Rows that the stage processed. */
   readonly fromRows: number;
   readonly toRows: number;
   /** Ratios of rows/s, rows/s per core, and peak resident memory to the smaller size. */

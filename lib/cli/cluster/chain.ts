@@ -130,7 +130,6 @@ interface Job {
   folder: string;
 }
 
-/** Quotes a word for the shell if needed. */
 function quoted(word: string): string {
   return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

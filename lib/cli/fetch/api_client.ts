@@ -49,7 +49,6 @@ export interface ApiOptions {
   log: (line: string) => void;
   /** Advice in the error for a refused request. */
   advice: string;
-  /** The wait after the first failure. */
   firstWaitMs?: number;
 }
 

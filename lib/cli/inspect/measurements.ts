@@ -126,7 +126,6 @@ async function tallyScores(files: readonly string[]): Promise<{ facts: Fact[]; h
 
 const BATCH_ROWS = 65_536;
 
-/** The values of a column of numbers, in batches. */
 function* batchesOf(file: ParquetFile, column: string): Generator<ArrayLike<number> & Iterable<number>> {
   for (const group of file.rowGroups) {
     const cursor = new NumberCursor(file.source, file.chunk(column, group), "number");

@@ -142,9 +142,7 @@ export class ValueHistogram {
   #sum = 0;
   #isIntegral = true;
   count = 0;
-  /** Infinity without values. */
   min = Infinity;
-  /** -Infinity without values. */
   max = -Infinity;
 
   /** NaN without values. */

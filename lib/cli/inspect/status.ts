@@ -260,7 +260,7 @@ const SHOWN_FAULTS = 3;
 /** The longest list of tasks to show, in characters; JSON has the whole list. */
 const SHOWN_LIST = 400;
 
-/** Stands for outputs that are not in a subfolder. */
+/** Represents outputs that are not in a subfolder. */
 const WHOLE = "all";
 
 /** The progress of one run or array task. */
@@ -403,7 +403,6 @@ interface RunTraces {
   records: MetricsRecord[];
   metricsMs: number;
   checkpoint: { state: CheckpointState; savedMs: number } | undefined;
-  /** What is missing or damaged. */
   faults: string[];
 }
 

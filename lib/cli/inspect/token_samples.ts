@@ -47,7 +47,7 @@ export function tokenSection(
 }
 
 /**
- * Encodes a row and decodes it again, as a context or sequence of its own.
+ * Encodes a row and decodes it again, as a separate context or sequence.
  *
  * @param vocabulary v1 with RTTs as float64, or v2 in the order source, destination, result, time.
  * @returns Undefined if the row has no tokens of v1: a column is missing or a value too large.

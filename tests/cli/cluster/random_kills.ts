@@ -1,6 +1,6 @@
 /**
  * Runs the executable from measurements to an evaluated model with one `slurm --submit` on a real SLURM,
- * while jobs are signalled or killed or lose their node, one of two, at random. The files must be the same as
+ * while jobs are signalled, killed or lose one of the two nodes at random. The files must be the same as
  * those of an undisturbed chain.
  *
  *     deno run -A tests/cli/cluster/random_kills.ts --runs 20
@@ -41,7 +41,6 @@ const MAX_SUBMISSIONS = 12;
 
 const sleep = (seconds: number) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
 
-/** The ways to end a job. */
 const KILLS: Record<string, (slurm: SlurmCluster, job: number) => unknown> = {
   "SIGUSR2 to the script": (slurm, job) => slurm.command("scancel", "--signal=USR2", "--batch", `${job}`),
   "SIGTERM to all": (slurm, job) => slurm.command("scancel", "--signal=TERM", "--full", `${job}`),

@@ -73,7 +73,6 @@ PartitionName=test Nodes=${NODES.join(",")} Default=YES MaxTime=INFINITE State=U
 export class SlurmCluster implements AsyncDisposable {
   readonly #folder: TemporaryFolder;
   readonly #daemons: Deno.ChildProcess[] = [];
-  /** Environment of its commands. */
   readonly env: Record<string, string>;
 
   private constructor(folder: TemporaryFolder) {

@@ -4,7 +4,6 @@ import { ReplayServer } from "./replay_server.ts";
 /** Targets of the series of each query. */
 const TARGETS = ["127.0.0.1", "192.0.2.1"];
 
-/** The value of a series at a time. */
 function valueAt(target: number, timeS: number): string {
   return String((timeS % 1000) / 1e6 + target);
 }

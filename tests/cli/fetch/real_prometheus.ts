@@ -86,7 +86,6 @@ export class RealPrometheus implements AsyncDisposable {
   }
 }
 
-/** Ports that are not in use. */
 function freePorts(count: number): number[] {
   const listeners = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
   return listeners.map((listener) => {

@@ -44,7 +44,6 @@ export class ReplayServer implements AsyncDisposable {
   isExclusive = false;
   /** The `Date` of its answers; by default from the machine's clock. */
   date: (() => string) | undefined;
-  /** Called for each request. */
   onRequest: () => void = () => {};
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 

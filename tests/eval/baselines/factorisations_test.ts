@@ -12,7 +12,6 @@ import { dot, RidgeSum } from "../../../lib/model/coordinates/ridge.ts";
 
 const [NUM_ROWS, NUM_COLUMNS] = [60, 50];
 
-/** Factors of a matrix, with entries drawn by a function. */
 function factors(rank: number, draw: (random: RandomStream) => number) {
   const random = new RandomStream(9, "test/factors");
   const side = (length: number) =>

@@ -39,7 +39,6 @@ export function splitMatrix(
   return split;
 }
 
-/** Median relative error of a trained baseline. */
 export function medianRelativeError(baseline: Baseline, heldOut: MatrixSplit["heldOut"]): number {
   const errors = heldOut.map((m) => Math.abs((baseline.predictMs(m) ?? NaN) - m.rttMs) / m.rttMs);
   return errors.toSorted((a, b) => a - b)[errors.length >> 1];

@@ -46,7 +46,6 @@ const RUN: EvalRun = {
 
 const NUM_PAIRS = 10;
 
-/** A case of 100 ms for the pair with this number. */
 function caseOf(pair: number): EvalCase {
   return {
     sourceKey: "1",
