@@ -1,8 +1,8 @@
 /**
- * Ping results of RIPE Atlas: from its API, its stream and its daily dumps.
+ * Ping results of RIPE Atlas, from its API, its stream and its daily dumps.
  *
- * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is supported: numbers as text,
- * `addr` for `dst_addr`, no list of replies, no `af`, no `from`.
+ * Fields: https://atlas.ripe.net/docs/apis/result-format/ . All firmware since 2011 is supported, including
+ * results with numbers as text, `addr` for `dst_addr`, and without the list of replies, `af` or `from`.
  *
  * @module
  */
@@ -21,11 +21,11 @@ import {
   summarise,
 } from "./format.ts";
 
-/** Names of types are cut to this length. */
+/** Longer names of types are truncated. */
 const MAX_TYPE_LENGTH = 80;
-/** A probe whose clock was synchronised longer ago does not know the time, seconds. */
+/** A probe whose clock was last synchronised longer ago than this does not know the time. */
 const MAX_UNSYNCED_S = 86_400;
-/** A result is stored after it was measured. A probe without a network keeps its results for weeks. */
+/** Seconds from the measurement to its storage. A probe without a network keeps its results for weeks. */
 const STORED_AFTER_S = { least: -3600, most: 30 * 86_400 };
 
 export const atlas: Format = {
@@ -42,17 +42,16 @@ export const atlas: Format = {
   },
 };
 
-/** The contents of the list of replies. */
 interface Replies {
-  /** Number of entries, including duplicates and late ones. */
+  /** Includes duplicates and late replies. */
   numEntries: number;
-  /** RTTs of the entries that are neither duplicates nor late. */
+  /** Only of the entries that are neither duplicates nor late. */
   rttsMs: number[];
-  /** The reason to reject the first impossible one of these RTTs, if any. */
+  /** Why the first impossible one of these RTTs is rejected, if there is one. */
   wrongRtt: Rejection | undefined;
-  /** Whether an entry has an RTT that stands for no reply, which the counts may not reflect. */
+  /** Whether an RTT stands for no reply, which the counts may not reflect. */
   hasNoReplyRtt: boolean;
-  /** Number of entries that report an error of the probe, such as no network. */
+  /** Entries that report an error of the probe, such as no network. */
   numErrors: number;
 }
 
@@ -92,23 +91,22 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** A number, or a number as text; NaN for anything else. */
+/** NaN for anything but a number or a number as text. */
 function toNumber(value: unknown): number {
   if (typeof value === "number") return value;
   return isText(value) && value.trim() !== "" ? Number(value) : NaN;
 }
 
 /**
- * The type of a result.
- *
- * @returns Its `type` (or `ping` where it has none but a ping's fields), or undefined if the object is not a result.
+ * The `type` of a result, or `ping` if it has none but the fields of a ping; undefined if the object is not a
+ * result.
  */
 export function resultType(object: JsonObject): string | undefined {
   const { type, result } = object;
   const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
   if (typeof type === "string") return isResult ? type : undefined;
   const hasTarget = "dst_addr" in object || "addr" in object;
-  // A measurement with named fields may have a time and a target, too; a result has its RTTs in a list.
+  // A measurement with named fields may also have a time and a target, but a result has its RTTs in a list.
   if (!isResult || !hasTarget || "rtt" in object) return undefined;
   const isPing = Array.isArray(result)
     ? result.every(isReply) && (result.length > 0 || "rcvd" in object)
@@ -116,12 +114,7 @@ export function resultType(object: JsonObject): string | undefined {
   return isPing ? "ping" : "unknown";
 }
 
-/**
- * Converts a parsed ping result.
- *
- * @param result An object for which {@link resultType} is `ping`.
- * @param options The choices of source address and RTT.
- */
+/** @param result An object for which {@link resultType} is `ping`. */
 export function convertPing(result: JsonObject, options: ReadingOptions): PingRow | Rejection | Skipped {
   if ("dnserr" in result) return { skipped: "dnserr" };
   const timestampS = toNumber(result.timestamp);
@@ -158,7 +151,7 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
   return row;
 }
 
-/** Why a result says nothing about a path, if it does not. */
+/** Why a result says nothing about a path; undefined if it does. */
 function unmeasured(result: JsonObject, { rttsMs, numErrors }: Replies, timestampS: number) {
   if (toNumber(result.sent) === 0) return "nothing sent";
   if (numErrors > 0 && numErrors === rttsMs.length) return "error of the probe";
@@ -207,7 +200,6 @@ function textOf(address: Address | undefined): string {
   return shortened(address?.text ?? "none");
 }
 
-/** The RTTs and losses of the result's rows. */
 function summariseReplies(
   result: JsonObject,
   { rttsMs: inTimeMs, numEntries, wrongRtt, hasNoReplyRtt }: Replies,
@@ -228,7 +220,7 @@ function summariseReplies(
   const numLost = [toId(Math.max(0, numSent - numReceived))];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
   if (replies.length > 0) return { rttsMs: [summarise(replies, choice)], numLost };
-  // The oldest firmware gives this instead of the list of replies.
+  // The oldest firmware reports this instead of the list of replies.
   const statedMs = toNumber(choice === "min" ? result.min : result.avg);
   if (Number.isNaN(statedMs)) {
     return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
@@ -238,7 +230,7 @@ function summariseReplies(
   return { rttsMs: [rttMs], numLost: rttMs === FAILED_RTT_MS ? [toId(numSent)] : numLost };
 }
 
-/** A non-negative integer; NaN for anything else. */
+/** NaN for anything but a non-negative integer. */
 function toId(value: number): number {
   return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 }

@@ -1,46 +1,47 @@
 /**
  * Extracts records from CSV (RFC 4180) of any size, in bounded memory.
  *
- * An invalid record is reported, and reading continues with the line after its first one, so that an unclosed quote
- * costs a line and not the rest of the file. Blanks around fields and empty lines are ignored. The reader is our own, since
- * `csv-parse` (1.7 MB) splits 0.45 M rows/s and loses all rows after an unclosed quote, and `papaparse` splits 0.06 M
- * rows/s of a stream.
+ * An invalid record is reported, and reading continues on the line after the one where it began, so an
+ * unclosed quote costs one line and not the rest of the file. Blanks around fields and empty lines are
+ * ignored. The reader is our own because `csv-parse` (1.7 MB) splits 0.45 M rows/s and loses all rows after
+ * an unclosed quote, and `papaparse` splits 0.06 M rows/s of a stream.
  *
  * @module
  */
 
-/** The longest record, in UTF-16 characters; a measurement has some hundred. */
+/** In UTF-16 characters; a measurement has a few hundred. */
 export const MAX_RECORD_CHARACTERS = 1 << 16;
 
 const SPACE = 0x20;
 
-/** A character between fields. */
 export type CsvSeparator = "," | ";" | "\t" | "|" | " ";
 
-/** A field, in quotes or not, and its end: a separator, a newline or the end of the text. */
+/** A field, quoted or not, and what ends it: a separator, a newline or the end of the text. */
 function fieldPattern(separator: CsvSeparator): RegExp {
   const end = `([${separator}]|\\n|$)`;
   return new RegExp(` *"((?:[^"]|"")*)"[^\\S\\n${separator}]*${end}|(?! *")([^${separator}\\n]*)${end}`, "y");
 }
 const QUOTED = / *"(?:[^"]|"")*"(?!")/y;
 
-/** The fields of a record, or its fault, for people; `line`: its first one, from 1. */
+/**
+ * The fields of a record or a readable description of what is wrong with it. `line` is its first line, from
+ * 1.
+ */
 export type CsvRecord =
   | { line: number; fields: string[]; fault?: never }
   | { line: number; fields?: never; fault: string };
 
-/** Extracts records from a stream of characters. */
 export class CsvScanner {
   #text = "";
-  /** The index of the next record. */
+  /** Index of the next record. */
   #at = 0;
-  /** The line of the next record, from 1. */
+  /** Line of the next record, from 1. */
   #line = 1;
-  /** The index of the next quote; to be found again once it is before {@link #at}. */
+  /** Index of the next quote; recomputed once it is before {@link #at}. */
   #quote = -1;
-  /** Whether the rest of the line is skipped. */
+  /** Whether to skip the rest of the line. */
   #isSkipping = false;
-  /** The number of fields of the last record, and probably of the next one. */
+  /** Number of fields of the last record, and probably of the next one. */
   #numFields = 0;
   readonly #separator: CsvSeparator;
   readonly #field: RegExp;
@@ -51,9 +52,9 @@ export class CsvScanner {
   }
 
   /**
-   * Takes the next characters, or the end.
+   * Takes the next characters, or undefined at the end of the text.
    *
-   * @param take Called with each record that is complete now. Its fields may keep the whole text in memory; copy those
+   * @param take Called with each complete record. Its fields may keep the whole text in memory, so copy those
    *   that are kept.
    */
   push(chunk: string | undefined, take: (record: CsvRecord) => void): void {
@@ -76,7 +77,7 @@ export class CsvScanner {
     }
   }
 
-  /** Reads a record without quotes that is whole; most are. */
+  /** Reads a complete record without quotes, as most are; undefined for any other. */
   #scanPlain(): CsvRecord | undefined {
     const end = this.#text.indexOf("\n", this.#at);
     if (end < 0 || end - this.#at >= MAX_RECORD_CHARACTERS) return undefined;
@@ -136,7 +137,6 @@ export class CsvScanner {
   }
 }
 
-/** The records of a whole text. */
 export function readCsv(text: string, separator?: CsvSeparator): CsvRecord[] {
   const scanner = new CsvScanner(separator);
   const records: CsvRecord[] = [];

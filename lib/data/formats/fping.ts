@@ -1,9 +1,10 @@
 /**
- * The output of `fping`: a line for each packet (`-l`, `-c`, `-C`), summaries (`-q`, `-Q`), `is alive` and `is unreachable`,
- * and the JSON lines of `-J` (fping 5.3 and later).
+ * The output of `fping`: a line for each packet (`-l`, `-c`, `-C`), summaries (`-q`, `-Q`), `is alive` and
+ * `is unreachable`, and the JSON lines of `-J` (fping 5.3 and later).
  *
- * A summary of packets that earlier lines reported is ignored. `-D` gives each line the time when it was written, which for
- * a loss is when fping stopped waiting. Without it, packet n of a destination was sent n intervals after `startS`.
+ * A summary of packets that earlier lines reported is ignored. `-D` puts before each line the time when it
+ * was written, which for a loss is when fping stopped waiting. Without `-D`, packet n of a destination was
+ * sent n intervals after `startS`.
  *
  * JSON: https://github.com/schweikert/fping/blob/develop/doc/fping-json.md
  *
@@ -27,7 +28,10 @@ import {
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
 const TARGET = String.raw`^(\S+(?: \(\S+\))?)`;
-/** `192.0.2.1 : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)`; `192.0.2.1 : [1], timed out (27.0 avg, 50% loss)`. */
+/**
+ * `192.0.2.1 : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)`; `192.0.2.1 : [1], timed out (27.0 avg, 50%
+ * loss)`.
+ */
 const PACKET = new RegExp(String.raw`${TARGET}\s+: \[(\d+)\], (?:timed out|\d+ bytes, (\S+) ms)(?: \(|$)`);
 /** `-C`: `192.0.2.1 : 27.0 - 27.1`. */
 const VALUES = new RegExp(String.raw`${TARGET}\s+:((?: (?:-|\d+(?:\.\d+)?(?:e\+\d+)?))+)$`);
@@ -36,16 +40,16 @@ const SUMMARY = new RegExp(
   String
     .raw`${TARGET}\s+: xmt/rcv/%(?:loss|return) = (\d+)/(\d+)/\d+%(?:.*, min/avg/max = [^/]+/([^/]+)/\S+)?`,
 );
-/** `192.0.2.1 is alive (27.0 ms)`, with the time if `-e` is given. */
+/** `192.0.2.1 is alive (27.0 ms)`; the time is there only with `-e`. */
 const ALIVE = new RegExp(String.raw`${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?$`);
-/** The time of day before summaries of `-Q`, whose date is not known. */
+/** The time of day before summaries of `-Q`, whose date is unknown. */
 const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
-/** The host could not send, or did not know where to. */
+/** The host could not send, or could not resolve the name. */
 const LOCAL_ERROR =
   /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated/i;
-/** The loss has a line of its own. */
+/** The loss that this causes has a line of its own. */
 const ICMP_ERROR = /^ICMP .* for ICMP Echo sent to /;
-/** Duplicates, statistics of all targets. */
+/** Duplicates, and statistics of all targets. */
 const OTHER =
   / : duplicate for \[|^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
 const JSON_LINE = /^\{\s*"(?:resp|timeout|summary|vSum|intSum)"\s*:\s*\{/;
@@ -66,9 +70,9 @@ export const fping: Format = {
   },
 };
 
-/** What is known of a destination. */
+/** The state of a destination. */
 interface Target {
-  /** Packets of runs before this one, and of this one too. */
+  /** Packets of earlier runs; `nextRound` also counts this run. */
   firstRound: number;
   nextRound: number;
   /** What reported the packets that the next summary counts. */
@@ -82,7 +86,7 @@ interface Place {
 
 class FpingReader extends LineReader {
   readonly #targets = new Map<string, Target>();
-  /** The time of a line before summaries of an interval, if there was one. */
+  /** The time in the line before the summaries of an interval, if there was one. */
   #intervalTimeUs: number | undefined;
 
   read(whole: string, line: number): void {
@@ -146,7 +150,7 @@ class FpingReader extends LineReader {
     this.#report(place, name, target.firstRound + sequence, [rtt]);
   }
 
-  /** The packet of a run that stops at the first reply. */
+  /** `is alive` or `is unreachable`: the only packet of a run that stops at the first reply. */
   #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
     if (isAlive && rtt === "") return this.take({ skipped: "alive without an RTT" }, place.line);
     const target = this.#of(name);
@@ -154,14 +158,14 @@ class FpingReader extends LineReader {
     target.firstRound = target.nextRound;
   }
 
-  /** The packets of a run: a result of one time, or packets an interval apart. */
+  /** The packets of a run: one result if the line has a time, otherwise packets an interval apart. */
   #values(place: Place, name: string, rtts: readonly unknown[]): void {
     const target = this.#of(name);
     if (this.#endRun(target, false)) return;
     const beginUs = this.#intervalTimeUs ?? NaN;
     if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
     else if (!Number.isNaN(beginUs)) {
-      // A time alone in the line before, as of `date`, is when the run began.
+      // A time alone on the line before, as `date` prints it, is the beginning of the run.
       const stepUs = 1e6 * (this.options.intervalS ?? 1);
       rtts.forEach((rtt, i) => this.#report({ ...place, timeUs: beginUs + i * stepUs }, name, 0, [rtt]));
     } else for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
@@ -184,7 +188,7 @@ class FpingReader extends LineReader {
     target.firstRound = target.nextRound;
   }
 
-  /** Ends the packets that a summary counts. @returns Whether they are reported already. */
+  /** Ends the run that a summary counts. @returns Whether its packets are already reported. */
   #endRun(target: Target, isInterval: boolean): boolean {
     const { reportedBy } = target;
     target.firstRound = target.nextRound;

@@ -1,12 +1,14 @@
 /**
  * Ping measurements of Globalping, in the form of the response to `GET /v1/measurements/{id}`.
  *
- * One object has the results of all probes that took part. A probe is identified by its network and city only: the API
- * gives neither its address nor a stable id ("Probes share no UUIDs", Globalping's README). A measurement here has a source
- * address, so by default such results are rejected and counted. {@link NETWORK_SOURCE} instead gives each network and city
- * an address of its own ({@link placeholderAddress}), from ranges that no host on the Internet has.
+ * One object contains the results of all probes that took part. Only its network and city identify a probe:
+ * the API reports neither its address nor a stable id ("Probes share no UUIDs", Globalping's README). Our
+ * measurements need a source address, so by default such results are rejected and counted. With
+ * {@link NETWORK_SOURCE}, each network and city gets an address instead ({@link placeholderAddress}), from
+ * ranges that no host on the Internet uses.
  *
- * Fields: https://globalping.io/docs/api.globalping.io (schemas `MeasurementResponse`, `FinishedPingTestResult`).
+ * Fields: https://globalping.io/docs/api.globalping.io (schemas `MeasurementResponse`,
+ * `FinishedPingTestResult`).
  *
  * @module
  */
@@ -22,7 +24,7 @@ import {
   type ReadingOptions,
 } from "./format.ts";
 
-/** The API sends 16 packets at most. */
+/** The API sends at most 16 packets. */
 const MAX_PACKETS = 64;
 
 export const globalping: Format = {
@@ -31,39 +33,39 @@ export const globalping: Format = {
   json: {
     isResult: isGlobalping,
     findings: globalpingRows,
-    // Objects that other programs wrote may have no id.
+    // Objects written by other programs may have no id.
     idOf: (object) => typeof object.id === "string" ? object.id : hashOf(object).toHex(),
   },
 };
 
-/** Where a probe of Globalping is; what is not known is absent. */
+/** The location of a probe; unknown fields are absent. */
 export interface GlobalpingProbe {
   country?: string | undefined;
-  /** A state of the United States. */
+  /** Only in the United States. */
   state?: string | undefined;
   city?: string | undefined;
-  /** Number of the autonomous system. */
+  /** Autonomous system number. */
   asn?: number | undefined;
   /** Degrees. */
   latitude?: number | undefined;
   longitude?: number | undefined;
 }
 
-/** Whether an object is a measurement of Globalping. */
 export function isGlobalping(object: JsonObject): boolean {
   return Array.isArray(object.results) && "probesCount" in object && typeof object.type === "string";
 }
 
 /**
- * The results of a measurement. The only known time is that of its creation; it runs within seconds of it.
+ * Converts the results of a measurement. Its creation is the only known time; it runs within seconds of it.
  *
- * @param measurement An object for which {@link isGlobalping} holds.
+ * @param measurement An object for which {@link isGlobalping} is true.
  */
 function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
   for (const { probe, result } of resultsOf(measurement)) {
     if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
-    // The test did not run (`failed`, `offline`) or has not ended (`in-progress`): that says nothing about the path.
+    // The test did not run (`failed`, `offline`) or has not ended (`in-progress`), which says nothing about
+    // the path.
     else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
     else if (!hasNumbers(result)) yield { skipped: "globalping finished without numbers" };
     else {
@@ -84,13 +86,13 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
   }
 }
 
-/** Whether a test counted its packets: all counts of one that an ICMP error ended are -1. */
+/** Whether a test counted its packets; if an ICMP error ended it, all counts are -1. */
 function hasNumbers({ stats, timings }: JsonObject): boolean {
   const { total, rcv } = objectOf(stats);
   return Array.isArray(timings) && timings.length > 0 || !(Number(total) < 0 || Number(rcv) < 0);
 }
 
-/** The probes of a measurement's results, with the IP version that each measured with. */
+/** The probes of a measurement's results, with the IP version of each. */
 export function* globalpingProbes(
   measurement: JsonObject,
 ): Generator<{ probe: GlobalpingProbe; isV6: boolean }> {
@@ -101,15 +103,16 @@ export function* globalpingProbes(
 }
 
 /**
- * The address that stands for a network and city: the same in every file, and in practice no other's.
+ * The address that represents a network and city: the same in every file, and in practice unique.
  *
- * IPv4 addresses are in 240.0.0.0/4, which is reserved (RFC 1112), IPv6 ones in fd00::/8, for local use, with a global ID
- * of 40 bits (RFC 4193). 1,000 networks and cities collide with a probability of 0.002 over IPv4, 5e-7 over IPv6.
+ * IPv4 addresses are in 240.0.0.0/4, which is reserved (RFC 1112). IPv6 addresses are in fd00::/8, for local
+ * use, with a 40-bit global ID (RFC 4193). Among 1,000 networks and cities the probability of a collision is
+ * 0.002 with IPv4 and 5e-7 with IPv6.
  */
 export function placeholderAddress(probe: GlobalpingProbe, isV6: boolean): string {
   const { asn, country, state, city } = probe;
   const hash = hashOf([asn, country, state ?? null, city]);
-  // 255.0.0.0/8 has the broadcast address.
+  // 255.0.0.0/8 contains the broadcast address.
   if (!isV6) return `${240 + hash[0] % 15}.${hash[1]}.${hash[2]}.${hash[3]}`;
   const digits = hash.toHex();
   return `fd${digits.slice(0, 2)}:${digits.slice(2, 6)}:${digits.slice(6, 10)}::1`;
@@ -119,18 +122,18 @@ function hashOf(value: unknown): Uint8Array {
   return sha256(new TextEncoder().encode(JSON.stringify(value)));
 }
 
-/** A network and city as people read them, such as `Berlin, DE, AS3320`. */
+/** A readable name of a network and city, such as `Berlin, DE, AS3320`. */
 function nameOf({ city, state, country, asn }: GlobalpingProbe): string {
   return [city, state, country, asn === undefined ? undefined : `AS${asn}`].filter(Boolean).join(", ");
 }
 
-/** The same result in the form of RIPE Atlas. */
+/** Converts a result to the form of RIPE Atlas. */
 function atlasResult(result: JsonObject, timestamp: number, from: string): JsonObject {
   const { total, rcv } = objectOf(result.stats);
   const timings = Array.isArray(result.timings)
     ? result.timings.map((each) => ({ rtt: objectOf(each).rtt }))
     : [];
-  // `timings` has the packets that came back.
+  // `timings` has only the packets that came back.
   const numLost = Number.isSafeInteger(total) ? Math.max(0, Number(total) - timings.length) : 0;
   const lost = Array.from({ length: Math.min(numLost, MAX_PACKETS) }, () => ({ x: "*" }));
   return {

@@ -1,21 +1,22 @@
 /**
- * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another, or lists
- * nested in objects.
+ * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another,
+ * or lists nested in objects.
  *
- * A scanner finds balanced `{…}`, chunk by chunk, so memory does not grow with the file. An object longer than
- * {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead. Grammar: RFC 8259.
+ * A scanner finds balanced `{…}`, chunk by chunk, so memory does not grow with the file. An object longer
+ * than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
+ * Grammar: RFC 8259.
  *
  * @module
  */
 import { FormatError } from "../../base/errors.ts";
 
 /**
- * The longest object that is parsed whole, in bytes. A ping result of RIPE Atlas has some hundred bytes to a few thousand,
- * a measurement of Globalping with 500 probes and 16 packets each some 1.3 MB.
+ * The longest object that is parsed whole. A ping result of RIPE Atlas has a few hundred to a few thousand
+ * bytes, a Globalping measurement with 500 probes and 16 packets each some 1.3 MB.
  */
 export const MAX_OBJECT_BYTES = 1 << 22;
 
-/** Objects are parsed together up to this length: what becomes of them then stays in the processor's cache. */
+/** Objects are parsed together up to this length, so that the result stays in the processor's cache. */
 const PARSED_BYTES = 1 << 16;
 const MAX_DEPTH = 512; // of containers around the objects; real files have 1 to 5
 const SPACE = 0x20;
@@ -31,46 +32,57 @@ const CLOSE_BRACKET = 0x5d;
 
 const decoder = new TextDecoder();
 
-/** Bytes that may occur between objects other than brackets and strings: white space, `,:`, numbers, literals, BOM. */
+/**
+ * Bytes that may occur between objects, except brackets and strings: white space, `,:`, numbers, literals,
+ * BOM.
+ */
 const MAY_STAND_BETWEEN = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{feff}NaInfinity")) {
   MAY_STAND_BETWEEN[byte] = 1;
 }
 
-/** The bytes that begin or end strings, lists and objects. */
+/** Bytes that begin or end strings, lists and objects. */
 const IS_DELIMITER = new Uint8Array(256);
 for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
 
-/** A part of the text other than whole objects: a damaged line, or the ends of an object that is too long to be parsed. */
+/**
+ * A part of the text that is not a whole object: a damaged line, or either end of an object too long to be
+ * parsed.
+ */
 export interface JsonMark {
   kind: "damaged" | "begin" | "end";
-  /** Where it begins in the (decompressed) text, bytes. */
+  /** Its offset in the (decompressed) text. */
   offsetBytes: number;
-  /** The number of objects of the piece before it. */
+  /** Number of objects of the piece that precede it. */
   numBefore: number;
 }
 
-/** A part of the text that holds whole objects. Plain data: another thread may parse it. */
+/** A part of the text with whole objects. Plain data, so that another thread can parse it. */
 export interface JsonPiece {
   bytes: Uint8Array<ArrayBuffer>;
   /** Offset of the first byte in the text. */
   offsetBytes: number;
-  /** The number of its bytes that the next piece does not have again. */
+  /** The number of leading bytes that the next piece does not repeat. */
   numConsumed: number;
-  /** Begin and end in `bytes` of each object in turn. */
+  /** Begin and end of each object in `bytes`, alternating. */
   bounds: Uint32Array<ArrayBuffer>;
-  /** The parts between the objects, in order. What an object that is too long contains is between its two marks. */
+  /**
+   * What lies between the objects, in order. The contents of an object that is too long are between its two
+   * marks.
+   */
   marks: JsonMark[];
 }
 
-/** Takes an object, or undefined for one that is not valid JSON, found in bounds `index` of a piece. */
+/**
+ * Takes an object (undefined if it is not valid JSON) with its index in the bounds of a piece and its offset.
+ */
 type ObjectTaker = (value: Record<string, unknown> | undefined, index: number, offsetBytes: number) => void;
 
 /**
- * Parses the objects of a piece, {@link PARSED_BYTES} at once if none is damaged. `bytes` is overwritten outside the
- * objects.
+ * Parses the objects of a piece, up to {@link PARSED_BYTES} at once if none is damaged. Overwrites `bytes`
+ * outside the objects.
  *
- * @param take Called with the objects in order; several times for bounds of a line that holds several.
+ * @param take Called with the objects in order, repeatedly for a line with several objects.
  */
 export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: ObjectTaker): void {
   for (let from = 0, to = 0; from < bounds.length; from = to) {
@@ -81,7 +93,7 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
       if (bounds[at - 1] < bounds[at]) bytes[bounds[at - 1]] = COMMA;
     }
     const [begin, end] = [bounds[from], bounds[to - 1]];
-    // In place where there is room: joining strings would copy them.
+    // The brackets are written in place if there is room, since joining strings would copy them.
     const isRoom = begin > (bounds[from - 1] ?? 0) && end < (bounds[to] ?? bytes.length);
     if (isRoom) [bytes[begin - 1], bytes[end]] = [OPEN_BRACKET, CLOSE_BRACKET];
     const text = decoder.decode(isRoom ? bytes.subarray(begin - 1, end + 1) : bytes.subarray(begin, end));
@@ -95,7 +107,7 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
   }
 }
 
-/** Parses what should be one object; a line may hold several, or damage after its first. */
+/** Parses what should be one object. A line may contain several, or damage after its first. */
 function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take: ObjectTaker): void {
   const value = parseLenientJson(decoder.decode(bytes)) as Record<string, unknown> | undefined;
   if (value) return take(value, index, offsetBytes);
@@ -108,7 +120,7 @@ function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take:
   for (const each of objectsOf(inside)) take(each.value, index, offsetBytes + each.offsetBytes);
 }
 
-/** The value of a text; undefined if it is not JSON. NaN and Infinity, which Python writes, are null. */
+/** Undefined if the text is not JSON. NaN and Infinity, which Python writes, become null. */
 export function parseLenientJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -120,7 +132,7 @@ export function parseLenientJson(text: string): unknown {
   }
 }
 
-/** The objects of a piece and its damaged lines (undefined), in the order of the text. */
+/** The objects of a piece and its damaged lines (undefined), in text order. */
 export function objectsOf(
   piece: JsonPiece,
 ): { value: Record<string, unknown> | undefined; offsetBytes: number }[] {
@@ -132,37 +144,36 @@ export function objectsOf(
   return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
 }
 
-/** Strings, which may contain the words, and the words outside of them. */
+/** Strings, which may contain these words, and the words outside of strings. */
 const NOT_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
-/** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #isLines: boolean;
   readonly #where: (offsetBytes: number) => { path: string; place: string };
-  /** Bounds in the piece that is being scanned, and marks. */
+  /** Bounds and marks in the current piece. */
   #bounds: number[] = [];
   #marks: JsonMark[] = [];
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
-  /** Bytes that were pushed and are not yet consumed. */
+  /** Bytes that were pushed but not yet consumed. */
   #bytes = new Uint8Array(0);
-  /** Offset in the text of the first of these bytes. */
+  /** Offset of their first byte in the text. */
   #baseBytes = 0;
-  /** Index of the next byte between objects, or of the brace of an incomplete object. */
+  /** Index of the next byte between objects, or of the opening brace of an incomplete object. */
   #at = 0;
-  /** State between objects: inside a string, after a backslash, in a damaged line that is skipped. */
+  /** The state between objects: inside a string, after a backslash, or in a damaged line that is skipped. */
   #inString = false;
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
-  /** Index of the next line break; to be found again once it is before {@link #at}. */
+  /** Index of the next newline; recomputed once it is before {@link #at}. */
   #newline = -1;
-  /** Thrown once the objects before it were taken. */
+  /** Thrown after the objects before it were taken. */
   #fault: FormatError | undefined;
 
   /**
    * @param path The file, for errors.
-   * @param options `isCompressed`: errors then state that offsets are those of the decompressed text. `isLines`: lines
-   *   before the first object may be damaged, as those after it may.
+   * @param options `isCompressed`: errors say that offsets are in the decompressed text. `isLines`: lines
+   *   before the first object may also be damaged.
    */
   constructor(path: string, options: { isCompressed?: boolean; isLines?: boolean } = {}) {
     this.#isLines = options.isLines ?? false;
@@ -173,8 +184,8 @@ export class JsonObjectScanner {
   /**
    * Takes the next bytes.
    *
-   * @returns The objects that are complete now, up to a fault.
-   * @throws {FormatError} If the text before is not JSON or is nested too deeply; {@link end} also throws that.
+   * @returns The objects that are now complete, up to a fault.
+   * @throws {FormatError} If the text before is not JSON or nested too deeply. {@link end} throws it too.
    */
   push(chunk: Uint8Array): JsonPiece {
     const bytes = new Uint8Array(this.#bytes.length + chunk.length);
@@ -224,8 +235,9 @@ export class JsonObjectScanner {
   }
 
   /**
-   * The end of a line that holds whole objects: in valid JSON, a line break between braces `}` and `{` is never inside
-   * an object. 0 for any other line. {@link parsePiece} looks into a line that is not one object.
+   * The end of a line with whole objects, or 0 for any other line. In valid JSON, a newline between the
+   * braces `}` and `{` is never inside an object. {@link parsePiece} handles lines that are not exactly one
+   * object.
    */
   #endOfWholeLine(start: number): number {
     const bytes = this.#bytes;
@@ -247,7 +259,7 @@ export class JsonObjectScanner {
     return this.#at < this.#bytes.length || this.#containers.length > 0 || this.#inString;
   }
 
-  /** Checks that the text ended between objects. @throws {FormatError} If it ended inside an object or a list. */
+  /** @throws {FormatError} If the text ended inside an object or a list. */
   end(): void {
     if (this.#fault) throw this.#fault;
     if (!this.isOpen) return;
@@ -263,7 +275,7 @@ export class JsonObjectScanner {
     );
   }
 
-  /** Moves over bytes between objects; false if they are not JSON. */
+  /** Moves past bytes between objects; false if they are not JSON. */
   #step(): boolean {
     const byte = this.#bytes[this.#at];
     if (this.#isSkipping) {
@@ -336,7 +348,10 @@ export class JsonObjectScanner {
   }
 }
 
-/** Finds the brace that closes an object: the object's end, the first damaged byte, or the end of the bytes. */
+/**
+ * Finds the brace that closes an object. `end` is the object's end, its first damaged byte, or the end of the
+ * bytes.
+ */
 function scanObject(
   bytes: Uint8Array,
   start: number,
@@ -358,8 +373,8 @@ function scanObject(
 }
 
 /**
- * Whether a brace inside an object begins a line after one that was cut off, since no object may follow what precedes
- * it. A writer that was killed thus costs one line.
+ * Whether a brace inside an object begins a new line after a truncated one: no object may follow what
+ * precedes the brace. A writer that was killed thus costs one line.
  */
 function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
   if (bytes[brace - 1] !== NEWLINE) return false;
@@ -368,7 +383,7 @@ function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
   return bytes[at] !== COMMA && bytes[at] !== COLON && bytes[at] !== OPEN_BRACKET;
 }
 
-/** The index of a string's closing quote or of a newline, or an index of `limit` or more. */
+/** The index of a string's closing quote or of a newline; `limit` or more if there is neither. */
 function scanText(bytes: Uint8Array, from: number, limit: number): number {
   for (let at = from; at < limit; at++) {
     const byte = bytes[at];

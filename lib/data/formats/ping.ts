@@ -1,9 +1,9 @@
 /**
- * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages; also of several runs,
- * whose lines may mix, and with a time before each line, as `ping -D` and loggers write it.
+ * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, and Windows in most languages. Lines of
+ * several runs may be interleaved, and may begin with a time, as `ping -D` and loggers write it.
  *
- * All write a line for each reply with the address and then `time=12.3 ms`. They differ in how a loss shows: as a line, as
- * a gap of the sequence numbers, or only in the statistics at the end.
+ * All variants write a line for each reply, with the address and then `time=12.3 ms`. They differ in how they
+ * show a loss: as a line, as a gap in the sequence numbers, or only in the statistics at the end.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { type Format, hasLine, leadingTime, LineReader, pingRow, readRtt, type Rejection } from "./format.ts";
 
-/** The time of day of macOS' `--apple-time` or a logger, whose date is not known. */
+/** The time of day of macOS's `--apple-time` or of a logger, whose date is unknown. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`. */
 const RTT = /(?:^|\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*ms(?!\p{L})/gu;
@@ -20,23 +20,23 @@ const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 const HEADING = /^(?:PING6?\b|Pinging )/;
 /** `4 packets transmitted, …`; `Sent = 4, Received = 3, Lost = 1`. */
 const NUM_SENT = /^(\d+) packets transmitted|(?<!\p{L})\p{L}+ = (\d+), \p{L}+ = \d+, \p{L}+ = \d+/u;
-/** Letters that are not ASCII may be of a code page of Windows. */
+/** Non-ASCII letters may be in a Windows code page. */
 const LOSS =
   /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
-/** The host could not send: this says nothing about the path. */
+/** The host could not send, which says nothing about the path. */
 const LOCAL_ERROR =
   /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|general failure|allgemeiner fehler|^ping6?: .*(?:not permitted|no buffer space)/i;
-/** Lines without a ping: headings, statistics (their second line begins with a bracket), what a shell shows. */
+/** Lines without a ping: headings, statistics (whose second line begins with a bracket), shell prompts. */
 const OTHER = /^(?:\^C|---|\(\d+ ?%|rtt |round-trip |From .* Redirect |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
-/** A larger gap is a counter that was reset. */
+/** A larger gap means that the counter was reset. */
 const MAX_GAP = 1000;
-/** A reply that comes at most this many packets late replaces its `no answer yet`. */
+/** A reply at most this many packets late replaces its `no answer yet`. */
 const MAX_LATE = 10;
 /** Sequence numbers have 16 bits. */
 const NUM_SEQUENCES = 1 << 16;
-/** Runs that may go on at a time, each of another destination. */
+/** How many runs, each to a different destination, may be in progress at a time. */
 const MAX_RUNS = 100;
-/** A reply that is not the first one of its packet, or of another address of the destination. */
+/** A duplicate reply, or a reply from another address of the destination. */
 const OTHER_REPLY = /\(DUP!\)|\(DIFFERENT ADDRESS!\)/;
 
 export const ping: Format = {
@@ -53,28 +53,28 @@ export const ping: Format = {
 };
 
 interface PingEcho {
-  /** The line that reports it, or from which the loss follows; from 1. */
+  /** The line that reports the packet or implies its loss, from 1. */
   line: number;
   run: Run;
   rtt: number | Rejection;
-  /** Microseconds since 1970; NaN where the output has no time. */
+  /** Microseconds since 1970; NaN if the output has no time. */
   timeUs: number;
 }
 
-/** A run of ping, or several successive ones to a destination. */
+/** A run of ping, or several successive runs to a destination. */
 interface Run {
   source: string | undefined;
   destination: string | undefined;
-  /** Whether a reply came from the destination's own address. */
+  /** Whether the destination's own address has replied. */
   hasOwnReply: boolean;
-  /** Pings that may still change, by sequence number without the wrap at 16 bits. */
+  /** Pings that may still change, by sequence number (unwrapped beyond 16 bits). */
   bySequence: Map<number, PingEcho>;
   lastSequence: number | undefined;
   lastTimeUs: number;
   numEchoes: number;
   /** Packets since the last one that could not be sent. */
   numUnsent: number;
-  /** Packets before the next one that is reported, from when the text begins. */
+  /** Packets before the next one to report, counted from the beginning of the text. */
   numTaken: number;
 }
 
@@ -82,11 +82,11 @@ type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 
 class PingReader extends LineReader {
   #run: Run = newRun(undefined, undefined, 0);
-  /** Runs by the addresses of their destinations; the one that was read last is the last. */
+  /** Runs by destination address; the most recently read one is last. */
   readonly #runs = new Map<string, Run>();
-  /** The pings that may still change, oldest first. */
+  /** Pings that may still change, oldest first. */
   readonly #pending: PingEcho[] = [];
-  /** When the first of those was sent that {@link Run.numTaken} counts, microseconds since 1970. */
+  /** When the first packet of {@link Run.numTaken} was sent, microseconds since 1970. */
   #startUs = 1e6 * (this.options.startS ?? NaN);
 
   read(whole: string, line: number): void {
@@ -121,7 +121,7 @@ class PingReader extends LineReader {
     this.#flush();
   }
 
-  /** A time alone in a line, as of `date`, is when the next run begins. */
+  /** A time alone on a line, as `date` prints it, is the beginning of the next run. */
   #beginAt(timeUs: number): void {
     this.#endRun();
     this.#startUs = timeUs;
@@ -140,7 +140,7 @@ class PingReader extends LineReader {
     this.#setRun(newRun(source, destination, this.#run.numTaken));
   }
 
-  /** The lines that follow are of this run. */
+  /** Attributes the lines that follow to this run. */
   #setRun(run: Run): void {
     this.#run = run;
     if (run.destination === undefined) return;
@@ -150,20 +150,20 @@ class PingReader extends LineReader {
     if (this.#runs.size > MAX_RUNS) this.#runs.delete(oldest);
   }
 
-  /** Switches to the run to the address that answers, where lines of several runs mix. */
+  /** If lines of several runs are interleaved, switches to the run whose destination replied. */
   #findRun(text: string): void {
     const { destination, hasOwnReply, source, numTaken } = this.#run;
     const address = addressesIn(text).at(-1);
     if (address === undefined || OTHER_REPLY.test(text)) return;
     const known = address === destination ? this.#run : this.#runs.get(address);
-    // A destination that never answers by its own address has others.
+    // A destination that never replies from its own address has others.
     if (!known && !hasOwnReply && destination !== undefined) return;
     const run = known ?? newRun(source, address, numTaken + this.#pending.length);
     run.hasOwnReply = true;
     this.#setRun(run);
   }
 
-  /** Switches to the run that a line of statistics or a heading in another language names. */
+  /** Switches to the run named by a line of statistics, or by a heading in another language. */
   #maybeBegin(text: string): void {
     const address = /^---|:$/.test(text) ? addressesIn(text).at(-1) : undefined;
     const known = this.#runs.get(address ?? "");
@@ -189,7 +189,7 @@ class PingReader extends LineReader {
       sequence += NUM_SEQUENCES * Math.round((last - sequence) / NUM_SEQUENCES);
     }
     if (rtt === FAILED_RTT_MS && this.#run.numUnsent > 0) {
-      // macOS and the BSDs also say that what was not sent had no reply.
+      // macOS and the BSDs also report no reply for packets that were not sent.
       this.#run.numUnsent--;
       if (sequence !== undefined) this.#run.lastSequence = sequence;
       return;
@@ -198,11 +198,11 @@ class PingReader extends LineReader {
     const isAnswered = known !== undefined && known.rtt !== FAILED_RTT_MS;
     const isBehind = sequence !== undefined && last !== undefined && last - sequence > MAX_GAP;
     if (isBehind || isAnswered && !OTHER_REPLY.test(text)) {
-      // ping began anew.
+      // ping was restarted.
       this.#endRun();
       this.#add({ ...place, run: this.#run, rtt }, sent);
     } else if (known) {
-      // A late reply takes the place of its loss; what comes twice (DUP!) counts once.
+      // A late reply replaces its loss; a duplicate (DUP!) counts once.
       if (!isAnswered) known.rtt = rtt;
     } else {
       this.#fillGap(sequence, place);
@@ -223,7 +223,7 @@ class PingReader extends LineReader {
     }
   }
 
-  /** Packets that the statistics count and no line reported were lost, at a time that is not known. */
+  /** Packets that the statistics count and no line reported were lost, at an unknown time. */
   #endOfRun(text: string, place: EchoPosition): void {
     const [, unix, windows] = NUM_SENT.exec(text) ?? [];
     const numMissing = Number(unix ?? windows) - this.#run.numEchoes;
@@ -262,7 +262,6 @@ class PingReader extends LineReader {
     while (this.#pending.length > 0) this.#report();
   }
 
-  /** Reports the oldest ping that may still change. */
   #report(): void {
     const { line, run, rtt, timeUs } = this.#pending.shift() as PingEcho;
     if (typeof rtt !== "number") return this.take(rtt, line);
@@ -270,7 +269,9 @@ class PingReader extends LineReader {
     this.take(pingRow(found, this.options), line);
   }
 
-  /** The time of the next ping: its own, else as many intervals after the start as pings were before it. */
+  /**
+   * The time of the next ping: its own, or as many intervals after the start as there were pings before it.
+   */
   #timeOf(run: Run, timeUs: number): number {
     const { intervalS = 1 } = this.options;
     const numBefore = run.numTaken++;
@@ -292,11 +293,11 @@ function newRun(source: string | undefined, destination: string | undefined, num
   };
 }
 
-/** The addresses in a line, as RFC 5952 writes them, without the marks around them. */
+/** The addresses in a line, in the form of RFC 5952, without adjacent punctuation. */
 function addressesIn(text: string): string[] {
   const words = text.match(/[0-9a-f.:]+/gi) ?? [];
   return words.flatMap((word) => {
-    // A colon ends the address of a reply; `::` may be the end of an address itself.
+    // The address of a reply is followed by a colon, but an address may itself end in `::`.
     const bytes = parseAddress(word.replace(/(?<!:):$|\.$/, ""));
     return bytes ? [formatAddress(bytes)] : [];
   });

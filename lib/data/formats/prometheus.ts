@@ -1,24 +1,25 @@
 /**
- * RTTs in the answers of the Prometheus API to a query, `{status, data: {resultType, result}}`, and single series
- * `{metric, values}` of such an answer.
+ * RTTs in responses of the Prometheus API to a query, `{status, data: {resultType, result}}`, and single
+ * series `{metric, values}` of such a response.
  *
  * Series with the same labels are read together, so that a destination has one row per time:
  *
  * - `probe_icmp_duration_seconds{phase="rtt"}` of the blackbox exporter: RTT.
  * - `probe_success`: 0 means no reply, even if another series has an RTT.
- * - `probe_duration_seconds`: RTT if there is no better one. It includes the resolution of the name, and the timeout of a
- *   lost ping, which only `probe_success` in the same answer tells from a reply.
- * - `smokeping_response_duration_seconds_sum` and `_count` of smokeping_prober: mean RTT between two times;
- *   `smokeping_requests_total` gives the loss.
- * - Series without a name, as of `rate()` or `max by (instance) (…)`: RTT in seconds.
- * - Others that are named as an RTT: in the unit at the end of the name, else in seconds; of several, the mean.
+ * - `probe_duration_seconds`: RTT if there is no better one. It includes name resolution and the timeout of a
+ *   lost ping, which only `probe_success` in the same response distinguishes from a reply.
+ * - `smokeping_response_duration_seconds_sum` and `_count` of smokeping_prober: mean RTT between two times.
+ *   The loss follows from `smokeping_requests_total`.
+ * - Series without a name, as from `rate()` or `max by (instance) (…)`: RTT in seconds.
+ * - Others with the name of an RTT: in the unit at the end of the name, else in seconds. If there are
+ *   several, a mean is preferred.
  *
- * Other series are skipped. 0, NaN and Inf are no reply: exporters set an RTT only when a reply comes.
+ * Other series are skipped. 0, NaN and Inf mean no reply: exporters set an RTT only when a reply arrives.
  *
- * The destination is the first label of {@link DESTINATIONS} that is an address or a name whose address is known, else
- * `--dst`. An answer above 4 MiB is read series by series, none of which is known to belong to another:
- * `probe_success` is then skipped, so that it does not count losses again that the RTT says by 0. `fetch prometheus`
- * divides its answers by labels, so that this does not happen.
+ * The destination is the first label of {@link DESTINATIONS} that is an address or a name with a known
+ * address, else `--dst`. A response above 4 MiB is read series by series without knowing which belong
+ * together. `probe_success` is then skipped, because the RTT series already reports losses as 0 and they
+ * would count twice. `fetch prometheus` splits its responses by labels to avoid this.
  *
  * @module
  */
@@ -39,15 +40,14 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 
-/** Labels of the destination, the best first. */
+/** Labels of the destination, best first. */
 const DESTINATIONS = ["ip", "target", "dst", "destination", "instance", "host"];
-/** Labels of the source. */
 const SOURCES = ["src", "source", "source_ip", "source_address"];
-/** Names of other exporters' RTTs, such as `ping_average_response_ms`, and those of their other series. */
+/** Names of other exporters' RTTs, such as `ping_average_response_ms`, and of their other series. */
 const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
 const NOT_RTT_NAME =
   /^(?:probe|scrape|smokeping|go|process|prometheus)_|_(?:bucket|count|sum|total|info|up|ttl)$|dev|jitter|loss|ratio|percent|packets|code/;
-/** The name of a mean, which is preferred to a minimum or maximum of the same time. */
+/** A mean is preferred to a minimum or maximum. */
 const MEAN_NAME = /mean|avg|average|median/;
 const UNIT = /_(ns|nanoseconds|us|microseconds|ms|milliseconds)$/;
 
@@ -58,7 +58,7 @@ export const prometheus: Format = {
     isResult: (object) => isSeries(object) || isAnswer(object),
     *findings(object, options) {
       if (isSeries(object)) {
-        // The RTT of the same probe says its losses too.
+        // The RTT of the same probe also reports its losses.
         if (objectOf(object.metric).__name__ === "probe_success") {
           return yield { skipped: "series probe_success by itself" };
         }
@@ -94,20 +94,20 @@ function isSeries({ metric, value, values }: JsonObject): boolean {
   return isMetric && [value, (values as unknown[] | undefined)?.[0]].some(isSample);
 }
 
-/** Whether a value is `[1767225600, "0.027"]`. */
+/** Whether a value has the form `[1767225600, "0.027"]`. */
 function isSample(value: unknown): value is [number, string] {
   return Array.isArray(value) && value.length === 2 && typeof value[0] === "number" &&
     typeof value[1] === "string";
 }
 
-/** A series: its samples by time, Unix seconds. */
+/** `samples` are by time, Unix seconds. */
 interface Series {
   name: string;
   labels: JsonObject;
   samples: ReadonlyMap<number, string>;
 }
 
-/** The same text for series that are read together: those whose labels but the name and the phase are equal. */
+/** Equal for series that are read together: those that differ only in name and phase. */
 export function labelsKey({ __name__: _name, phase: _phase, ...labels }: JsonObject): string {
   return JSON.stringify(Object.entries(labels).sort());
 }
@@ -128,7 +128,7 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
   for (const group of groups.values()) yield* groupFindings(group, options);
 }
 
-/** The findings in the series of the same labels. */
+/** @param group Series with the same labels. */
 function* groupFindings(group: readonly Series[], options: ReadingOptions): Generator<Finding> {
   const find = (name: string) => group.find((series) => series.name === name);
   const others = group.filter(({ name }) => name === "" || RTT_NAME.test(name) && !NOT_RTT_NAME.test(name));
@@ -165,7 +165,7 @@ function unitMsOf(name: string): number {
   return RTT_UNITS[unit];
 }
 
-/** The ends of a path that labels name. */
+/** The endpoints that the labels name. */
 function endsOf(
   labels: JsonObject,
   options: ReadingOptions,
@@ -178,7 +178,7 @@ function endsOf(
   return { src: find(SOURCES, options.src), dst: find(DESTINATIONS, options.dst) };
 }
 
-/** The counters of smokeping_prober for a destination. */
+/** The counters of smokeping_prober for one destination. */
 interface Counters {
   sum: Series;
   count: Series;
@@ -190,7 +190,7 @@ function countersOf(find: (name: string) => Series | undefined): Counters | unde
   return sum && count && { sum, count, requests: find("smokeping_requests_total") };
 }
 
-/** The mean RTTs between the times of counters. */
+/** Mean RTTs between successive times of the counters. */
 function* intervalFindings(
   { sum, count, requests }: Counters,
   row: (timeS: number, rttMs: number, numLost: number) => Finding,
@@ -203,7 +203,7 @@ function* intervalFindings(
     beforeS = timeS;
     if (isFirst) continue;
     const numLost = Math.max(0, numSent - numReplies);
-    // A reset makes counters fall.
+    // Counters fall when they are reset.
     if (numReplies > 0 && sumS > 0) yield row(timeS, sumS / numReplies * 1000, numLost);
     else if (numReplies === 0 && numSent > 0) yield row(timeS, FAILED_RTT_MS, numLost);
     else yield { skipped: numReplies < 0 || numSent < 0 ? "counter reset" : "nothing sent" };

@@ -16,13 +16,13 @@ export interface Found {
   line: number;
 }
 
-/** Decodes UTF-16 text with a byte order mark to UTF-8; other bytes pass. */
+/** Converts UTF-16 text with a byte order mark to UTF-8; other bytes pass unchanged. */
 export class ToUtf8 {
   #utf16: TextDecoder | undefined;
-  /** The first bytes until there are two. */
+  /** Bytes received so far, until there are two. */
   #first: Uint8Array | undefined = new Uint8Array(0);
 
-  /** Takes the next bytes. @param isEnd Whether the text ends after them. */
+  /** @param isEnd Whether the text ends with these bytes. */
   push(chunk: Uint8Array, isEnd = false): Uint8Array {
     let bytes = chunk;
     if (this.#first) {
@@ -38,30 +38,29 @@ export class ToUtf8 {
   }
 }
 
-/** Takes bytes as they come. */
 export interface ByteReader {
   push(chunk: Uint8Array): void;
   end(): void;
 }
 
-/** Reads the text of one file. */
+/** Reads one file. */
 export class MeasurementReader {
   readonly #toUtf8 = new ToUtf8();
   readonly #decoder = new TextDecoder();
-  /** The bytes before the format is known. */
+  /** Bytes received before the format is known. */
   #head: Uint8Array = new Uint8Array(0);
   #json: ByteReader | undefined;
   #text: TextReader | undefined;
-  /** Whether lines end with a carriage return alone, as spreadsheets write them for old Macs. */
+  /** Whether lines end with only a carriage return, as in spreadsheets for old Macs. */
   #isCarriageReturns = false;
-  /** The name of the text's format, or `json`; undefined before it is known. */
+  /** The format's name, or `json`; undefined until it is known. */
   format: string | undefined;
 
   /**
    * @param path The file, for errors.
-   * @param options `isCompressed`: errors then state that offsets are those of the decompressed text.
-   * @param take Called with what is found, in the order of the text.
-   * @param json Takes JSON, which is read here if it is absent.
+   * @param options `isCompressed`: errors say that offsets are in the decompressed text.
+   * @param take Called with each finding, in text order.
+   * @param json Takes JSON; by default it is read here.
    */
   constructor(
     readonly path: string,
@@ -70,12 +69,12 @@ export class MeasurementReader {
     readonly json?: ByteReader,
   ) {}
 
-  /** Takes the next bytes. @throws {UserError} If the text cannot be read on. */
+  /** @throws {UserError} If reading cannot continue. */
   push(chunk: Uint8Array): void {
     this.#read(this.#toUtf8.push(chunk), false);
   }
 
-  /** Ends the text. @throws {UserError} If it cannot end here. */
+  /** @throws {UserError} If the text cannot end here. */
   end(): void {
     this.#read(this.#toUtf8.push(new Uint8Array(0), true), true);
   }
@@ -98,14 +97,14 @@ export class MeasurementReader {
     }
   }
 
-  /** Recognises the format; false if more bytes are needed. */
+  /** Recognises the format; false if it needs more bytes. */
   #open(bytes: Uint8Array, isEnd: boolean): boolean {
     const { path, options, take } = this;
-    // One character may have up to three bytes.
+    // A UTF-16 unit takes up to three bytes in UTF-8.
     let head = new TextDecoder().decode(bytes.subarray(0, 3 * MAX_HEAD_CHARACTERS), { stream: !isEnd });
     this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
     if (this.#isCarriageReturns) head = head.replaceAll("\r", "\n");
-    // A file without content has no measurements: an empty log beside others is not an error.
+    // An empty file has no measurements: an empty log among others is not an error.
     if (head.trim() === "") return false;
     const recognised = recognise(head.slice(0, MAX_HEAD_CHARACTERS), isEnd, options, path);
     if (!recognised) return false;
@@ -116,13 +115,12 @@ export class MeasurementReader {
   }
 }
 
-/** Reads JSON of any shape. */
 class JsonReader implements ByteReader {
   readonly #scanner: JsonObjectScanner;
-  /** Findings before each object that is too long to be parsed and has not ended. */
+  /** For each unfinished object that is too long to be parsed: the number of findings before it. */
   readonly #numBefore: number[] = [];
   #numFound = 0;
-  /** The line of the next piece's first byte, from 1. */
+  /** Line of the next piece's first byte, from 1. */
   #line = 1;
 
   constructor(
@@ -176,7 +174,7 @@ class JsonReader implements ByteReader {
     }
   }
 
-  /** The lines of the objects and marks of a piece, before it is parsed, which overwrites its bytes. */
+  /** Line numbers of a piece's objects and marks. Must precede parsing, which overwrites the bytes. */
   #linesOf(
     { bytes, bounds, marks, offsetBytes, numConsumed }: JsonPiece,
   ): { bounds: number[]; marks: number[] } {

@@ -1,5 +1,6 @@
 /**
- * All formats of measurements, how a file's format is recognised from its first bytes, and the results in JSON objects.
+ * All measurement formats, how they are recognised from a file's first bytes, and how results are found in
+ * JSON objects.
  *
  * @module
  */
@@ -23,21 +24,22 @@ export const FORMATS: readonly Format[] = [
 const JSON_FORMATS = FORMATS.flatMap(({ name, json }) => json ? [{ name, ...json }] : []);
 const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text }] : []);
 
-/** The first characters from which a format is recognised, at most. */
+/** How many characters may be needed to recognise a format. */
 export const MAX_HEAD_CHARACTERS = 1 << 16;
 
-/** After this many lines that are not known, none is expected. */
+/** After this many unknown lines, the format counts as unknown. */
 const MAX_UNKNOWN_LINES = 100;
-/** A text that goes on is recognised from at least this many characters. */
+/** A text that continues is recognised from at least this many characters. */
 export const MIN_HEAD_CHARACTERS = 32;
 
-/** How objects without a result in them are counted. */
+/** The kind under which objects without a result are counted. */
 export const NOT_A_RESULT = "not a result";
 
-/** A format whose results are JSON objects. */
 export type JsonFormat = (typeof JSON_FORMATS)[number];
 
-/** The results in an object, in order, and their formats: itself, or those anywhere inside it. */
+/**
+ * The results in an object and their formats, in order: the object itself, or those at any depth inside it.
+ */
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const known = formatOf(whole, options);
   if (known) return [[whole, known]];
@@ -54,7 +56,7 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
   return results;
 }
 
-/** The format of a result in JSON; undefined if it is not one. */
+/** The format of a JSON result; undefined if the object is not a result. */
 export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
   if (Array.isArray(object)) return undefined;
   const { format } = options;
@@ -64,10 +66,9 @@ export function formatOf(object: JsonObject, options: ReadingOptions): JsonForma
   return undefined;
 }
 
-/** How a text is read: as JSON, or as text of a format. */
 export type Recognised = { kind: "json" } | { kind: "text"; format: (typeof TEXT_FORMATS)[number] };
 
-/** Whether a text that begins so is read as JSON. */
+/** Whether a text that begins with `head` is read as JSON. */
 export function beginsAsJson(head: string, { format }: ReadingOptions): boolean {
   const hasText = TEXT_FORMATS.some(({ name }) => name === format);
   if (format !== undefined && !hasText) return true;
@@ -79,9 +80,9 @@ export function beginsAsJson(head: string, { format }: ReadingOptions): boolean 
 /**
  * Recognises a text by its first characters.
  *
- * @param head Without a byte order mark. @param isWhole Whether the text ends with it.
- * @returns Undefined if more of it is needed.
- * @throws {NoMeasurementsError} If it is of no known format.
+ * @param head Without a byte order mark. @param isWhole Whether it is the whole text.
+ * @returns Undefined if more of the text is needed.
+ * @throws {NoMeasurementsError} If the format is unknown.
  */
 export function recognise(
   head: string,
@@ -103,13 +104,13 @@ export function recognise(
   } else if (!isBinary && lines.trim() !== "") {
     const sure = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options));
     const format = sure ?? TEXT_FORMATS.find((each) => each.isHead(lines, options));
-    // Most texts have a comma: a table must not look like anything else.
+    // Most texts contain a comma, so a table must not look like anything else.
     const isOther = format?.name === table.name && options.columns === undefined &&
       looksOf(head) !== undefined;
     if (isOther) throw unknownFormat(head, path);
     // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
-    // A line with a comma may be a greeting, which later lines show.
+    // A line with a comma may be a greeting; later lines will show.
     const isKnown = format && (format.name !== table.name || sure || isLast || hasManyLines);
     if (isKnown) return { kind: "text", format };
   }
@@ -117,7 +118,7 @@ export function recognise(
   throw unknownFormat(head, path);
 }
 
-/** The first bytes of files that are not measurements. */
+/** First bytes of files that are not measurements. */
 const LOOKS: readonly (readonly [RegExp, string])[] = [
   // deno-lint-ignore no-control-regex
   [/^PK(?:\x03\x04|\x05\x06)/, "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],

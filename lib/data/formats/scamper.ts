@@ -1,8 +1,9 @@
 /**
- * Pings of scamper as JSON, one object a line, as `sc_warts2json` and `scamper -O json` write them.
+ * Pings of scamper as JSON, one object per line, as written by `sc_warts2json` and `scamper -O json`.
  *
- * A packet has a reply if the destination itself sent an echo reply; ICMP errors of other hosts are no reply. `responses`
- * lists the replies; newer versions also list the packets without one, which follow from `ping_sent` anyway.
+ * A packet has a reply if the destination itself sent an echo reply; ICMP errors of other hosts do not count.
+ * `responses` lists the replies. Newer versions also list the packets without one, which `ping_sent` already
+ * implies.
  *
  * Fields: `scamper_ping_json.c` of scamper.
  *
@@ -20,7 +21,7 @@ import {
   readTime,
 } from "./format.ts";
 
-/** What else scamper writes. */
+/** Other objects that scamper writes. */
 const OTHER_TYPES: ReadonlySet<unknown> = new Set([
   ...["cycle-start", "cycle-stop", "cycle-def"],
   ...["trace", "tracelb", "dealias", "neighbourdisc", "tbit", "sting", "sniff", "host", "http", "udpprobe"],
@@ -28,7 +29,7 @@ const OTHER_TYPES: ReadonlySet<unknown> = new Set([
 /** ICMP and ICMPv6 echo reply, and timestamp reply. */
 const REPLY_TYPES: ReadonlySet<unknown> = new Set([0, 129, 14]);
 
-/** The most packets of a ping: a short object may claim 65,535, each of which is a row with `--rtt each`. */
+/** A short object may claim 65,535 packets, each of which is a row with `--rtt each`. */
 const MAX_SENT = 4096;
 
 export const scamper: Format = {
@@ -46,7 +47,7 @@ export const scamper: Format = {
 function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Finding> {
   const { type, method = "icmp-echo", ping_sent: numSent, src, dst } = ping;
   if (type !== "ping") return yield { skipped: `scamper ${type}` };
-  // A reply to UDP or TCP says when a port answered.
+  // A reply to UDP or TCP shows when a port answered, not the host.
   if (!String(method).startsWith("icmp-")) return yield { skipped: `scamper ping by ${method}` };
   if (numSent === 0) return yield { skipped: "nothing sent" };
   if (!Number.isSafeInteger(numSent) || Number(numSent) < 0 || Number(numSent) > MAX_SENT) {

@@ -1,17 +1,18 @@
 /**
- * The RRDs of SmokePing, by `rrdtool xport --json`, with or without `--showtime`.
+ * The RRDs of SmokePing, exported by `rrdtool xport --json` with or without `--showtime`.
  *
- * A row is a round of pings, by default 20. Its time is the end of its step, as rrdtool defines it; `meta.start` is the
- * time of the first row. Legends identify the columns:
+ * A row is a round of pings, by default 20. Its time is the end of its step, as rrdtool defines it, and
+ * `meta.start` is the time of the first row. Legends identify the columns:
  *
- * | legend                       | column                                                        |
- * | ---------------------------- | ------------------------------------------------------------- |
- * | has `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`           |
- * | has `loss`                   | number of lost pings; with `%` their share                    |
- * | `ping1`, `ping2`, …          | RTTs of the pings in seconds, used if there is no other RTT   |
+ * | legend                            | column                                                   |
+ * | --------------------------------- | -------------------------------------------------------- |
+ * | contains `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`      |
+ * | contains `loss`                   | number of lost pings, or their share if it ends in `%`   |
+ * | `ping1`, `ping2`, …               | RTTs of the pings in seconds, if there is no other RTT   |
  *
- * A word of a legend that is an address, or a name whose address is known, is the destination of the column: `192.0.2.1`
- * alone is an RTT, `192.0.2.1 loss` its loss. Otherwise the destination is `--dst`. An RRD does not record the source.
+ * A word of a legend that is an address, or a name with a known address, is the destination of the column:
+ * `192.0.2.1` alone is an RTT, `192.0.2.1 loss` its loss. Otherwise the destination is `--dst`. An RRD does
+ * not record the source.
  *
  * @module
  */
@@ -30,7 +31,7 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 
-/** Pings of a round, unless the columns show how many. */
+/** Pings per round, unless the columns show another number. */
 const NUM_PINGS = 20;
 /** A unit at the end of a legend. */
 const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;
@@ -47,18 +48,18 @@ export const smokeping: Format = {
   },
 };
 
-/** The columns of a destination. */
+/** Column numbers of one destination. */
 interface Series {
   dst: string | undefined;
-  /** The RTT of a round; -1 if none. */
+  /** -1 if there is none. */
   rtt: number;
   rttUnitMs: number;
-  /** The loss of a round; -1 if none. */
+  /** -1 if there is none. */
   loss: number;
   isLossPercent: boolean;
   /** The RTTs of single pings. */
   pings: number[];
-  /** Pings of a round. */
+  /** Pings per round. */
   numPings: number;
 }
 
@@ -125,7 +126,7 @@ function roundOf(
     : Number(values[loss]) * (isLossPercent ? numPings / 100 : 1);
   const areAllLost = lost >= numPings;
   const rtts = (rtt >= 0 ? [rtt] : pings).map((column) => values[column]);
-  // Where all pings are known, those that are null had no reply.
+  // If every ping has a column, nulls mean no reply.
   const isByPing = rtt < 0 && pings.length === numPings;
   if (rtts.every((value) => value === null) && !(lost > 0)) return { skipped: "no data" };
   const rttsMs: number[] = [];

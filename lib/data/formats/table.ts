@@ -1,10 +1,11 @@
 /**
- * Measurements with named fields: tables as text (CSV and its relatives) and JSON objects such as
- * `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
+ * Measurements with named fields: tables as text (CSV and its relatives) and JSON objects such as `{"src": …,
+ * "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
  *
- * A table has commas, semicolons, tabs, bars or blanks between its fields, and a header, perhaps below comments, unless its
- * columns are given by number. In a wide table each column of RTTs is a destination. A table in JSON may be columns,
- * `{"src": [...], "dst": [...], ...}`, or names and rows, as pandas writes them.
+ * The fields of a table are separated by commas, semicolons, tabs, bars or blanks. A table has a header,
+ * possibly below comments, unless its columns are given by number. In a wide table each column of RTTs is a
+ * destination. A table in JSON may be columns, `{"src": [...], "dst": [...], ...}`, or names and rows, as
+ * pandas writes them.
  *
  * @module
  */
@@ -28,23 +29,23 @@ import {
   type TextReader,
 } from "./format.ts";
 
-/** The units of numbers in the columns of times, by the keys of `--columns`. */
+/** Units of numbers in time columns, by the keys of `--columns`. */
 export const TIME_UNITS: Record<string, TimeUnit> = {
   time: "seconds",
   time_ms: "milliseconds",
   time_us: "microseconds",
   time_ns: "nanoseconds",
 };
-/** The units of numbers in the columns of RTTs, ms. */
+/** Units of numbers in RTT columns, ms. */
 const RTT_UNITS_MS: Record<string, number> = { rtt: 1, rtt_s: 1000, rtt_us: 1e-3, rtt_ns: 1e-6 };
-/** Fields that are whole numbers, as measurements Parquet names them. */
+/** Whole numbers, under their names in Parquet files of measurements. */
 const INTEGER_KEYS: readonly string[] = ["msm_id", "prb_id", "size", "packet_error_count"];
 
 const TIME_KEYS = Object.keys(TIME_UNITS);
 const RTT_KEYS = Object.keys(RTT_UNITS_MS);
 const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
-/** Names of fields that need no `--columns`, in lower case; the first one that a record has counts. */
+/** Lower-case names of fields that need no `--columns`. The first one that a record has is used. */
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
@@ -53,25 +54,27 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
 };
 
-/** The header is among the first records; those above it are comments. */
+/** The header is one of the first records; those above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
 const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
-/** A header with blanks between its names, which may be in quotes: other lines with blanks are sentences or rows. */
+/**
+ * A header with blanks between its names, possibly in quotes. Other lines with blanks are sentences or rows.
+ */
 const BLANK_HEADER = /^(?: *(?:"[^"]*"|[A-Za-z_]\w*)(?= |$)){2,} *\r?$/;
-/** The characters in which a header is looked for before other formats. */
+/** How much of a text is searched for a header before other formats are tried. */
 const MAX_HEADER_CHARACTERS = 1 << 13;
-/** A number in quotes in a table with commas between its fields. */
+/** A quoted number in a table that is separated by commas. */
 const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
-/** Records that are not rows: comments, the separator, rules of database shells and of Markdown, counts of rows. */
+/** Records that are not rows: comments, separators, rules of database shells and Markdown, row counts. */
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
-/** A time in a column of its own beside that of dates. */
+/** A time in a column of its own, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
-/** The names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
+/** Names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
 export type Columns = ReadonlyMap<string, string>;
 
 /**
- * Parses `src=from,dst=to,time=when,rtt=ms`. A name may have commas.
+ * Parses `src=from,dst=to,time=when,rtt=ms`. Names may contain commas.
  *
  * @throws {UsageError} If a key is unknown or given twice.
  */
@@ -97,26 +100,26 @@ export function parseColumns(text: string): Columns {
   return columns;
 }
 
-/** Where the fields of a measurement are among those of a record, from 0. */
+/** The index in a record of each field of a measurement, from 0. */
 interface Layout {
-  /** The names of all fields. */
+  /** Names of all fields. */
   readonly names: readonly string[];
-  /** -1 where the options give it. */
+  /** -1 if the options contain it. */
   readonly src: number;
   readonly dst: number;
-  /** -1 where records have no time. */
+  /** -1 if records have no time. */
   readonly time: number;
-  /** The date of the time of day in `time`; -1 where that has the date too. */
+  /** The date for the time of day in `time`; -1 if `time` contains the date. */
   readonly date: number;
   readonly timeUnit: TimeUnit;
-  /** The fields of RTTs, in a wide table each with its destination. */
+  /** The RTT fields, in a wide table each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
   readonly rttUnitMs: number;
-  /** With their places in {@link INTEGER_KEYS}. */
+  /** `at` is the index in {@link INTEGER_KEYS}. */
   readonly integers: readonly { readonly at: number; readonly field: number }[];
 }
 
-/** The layout of records, or what is wrong with their names, for people. */
+/** The layout of records, or what is wrong with their names. */
 export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
   const { columns = new Map<string, string>() } = options;
   const lower = names.map(usualName);
@@ -132,7 +135,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
       (isNamed ? name === asked : name.toLowerCase() === asked.toLowerCase()) ? [field] : []
     );
     if (fields.length === 1) return fields[0];
-    // Columns by their number, from 1, where there is no such name.
+    // If no column has that name, a number selects a column, from 1.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
     fault ??= `expected one ${shortened(asked)} for ${key}; correct --columns or the header`;
@@ -184,14 +187,12 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   };
 }
 
-/** What stands for an unknown number. */
+/** Texts for an unknown number. */
 const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 
 /**
- * Takes the findings in a record.
- *
- * @param fields Texts or values of JSON.
- * @param row The number of rows before it in a table, which gives the time if there is no column of times.
+ * @param fields Texts, or values of JSON.
+ * @param row The number of rows before it in a table, which determines the time if there is no time column.
  */
 function takeFindings(
   fields: readonly unknown[],
@@ -240,7 +241,7 @@ function textOf(value: unknown): string | undefined {
     : String(value);
 }
 
-/** The layout of the last JSON object: lines of a file have the same fields. */
+/** The layout of the last JSON object, since the lines of a file have the same fields. */
 let last: { keys: string; options: ReadingOptions; layout: ReturnType<typeof layoutOf> } | undefined;
 
 function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType<typeof layoutOf> {
@@ -253,7 +254,10 @@ function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType
   return last.layout;
 }
 
-/** The rows in an object: itself, the lists beside the names of their columns, or those of columns by row. */
+/**
+ * The rows in an object: the object itself, the lists beside the column names, or columns with one entry per
+ * row.
+ */
 function rowsOf(object: JsonObject, { names, time }: Layout): unknown[][] {
   const values = Object.values(object);
   if (names.length > 0 && Array.isArray(object.columns) && Array.isArray(object.data)) {
@@ -264,7 +268,6 @@ function rowsOf(object: JsonObject, { names, time }: Layout): unknown[][] {
   return Object.keys(columns[time]).map((row) => columns.map((column) => column[row]));
 }
 
-/** Tables, and JSON objects with named fields. */
 export const table: Format = {
   name: "csv",
   title: "CSV, and JSON lines with src, dst, time, rtt",
@@ -272,7 +275,7 @@ export const table: Format = {
     isResult(object, options) {
       const layout = layoutOfObject(object, options);
       if (!("fault" in layout)) return true;
-      // An object that has an RTT and an end is meant as one: the error names what is missing.
+      // An object with an RTT and an endpoint is meant as a measurement: the error names what is missing.
       const names = Object.keys(object).map((name) => name.toLowerCase());
       const has = (key: string) => USUAL_NAMES[key].some((name) => names.includes(name));
       return has("rtt") && (has("dst") || has("src")) || (has("src") && has("dst") && has("time"));
@@ -311,7 +314,7 @@ function usualName(name: string): string {
   );
 }
 
-/** Whether one of the first records of a text names the columns of a table. */
+/** Whether one of the first records of a text is a table's header. */
 function hasHeader(head: string, options: ReadingOptions): boolean {
   const records = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head, options));
   return records.slice(0, MAX_COMMENT_RECORDS).some((record) =>
@@ -322,7 +325,7 @@ function hasHeader(head: string, options: ReadingOptions): boolean {
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
   #separator: CsvSeparator = ",";
-  /** Records before the header is found. */
+  /** Records read before the header is found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
   #hasHeader = true;
@@ -334,7 +337,7 @@ class TableReader implements TextReader {
 
   push(text: string | undefined): void {
     if (!this.#scanner) {
-      // The text by which the format was recognised.
+      // The first text is the one by which the format was recognised.
       this.#separator = separatorOf(text ?? "", this.options);
       this.#scanner = new CsvScanner(this.#separator);
     }
@@ -358,13 +361,13 @@ class TableReader implements TextReader {
     });
   }
 
-  /** Several blanks are one separator, and a field before those of the header is the name of a row. */
+  /** Treats adjacent blanks as one separator and drops row names, which have no column in the header. */
   #dropBlanks(record: { fields: string[] }): void {
     record.fields = record.fields.filter((field) => field !== "");
     if (record.fields.length === (this.#layout?.names.length ?? NaN) + 1) record.fields.shift();
   }
 
-  /** Finds the header among the first records. @param isLast Whether it must be among them. */
+  /** Checks whether the newest record is the header. @param isLast Whether it must be. */
   #begin(isLast: boolean): void {
     const record = this.#first.at(-1);
     let fault: string | undefined;
@@ -372,7 +375,7 @@ class TableReader implements TextReader {
       const layout = layoutOf(record.fields, this.options);
       if (!("fault" in layout)) {
         this.#layout = layout;
-        // Without names, a first record whose fields can be read is a row.
+        // If columns are given by number, a first record with readable fields is a row.
         this.#hasHeader = !(isByNumber(this.options) && isRow(record.fields, layout, this.options));
         if (!this.#hasHeader) this.#takeRow(record);
         this.#first = [];
@@ -403,7 +406,7 @@ class TableReader implements TextReader {
     const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
-    // The header again, where files were joined.
+    // The header repeats if files were concatenated.
     if (this.#hasHeader && fields[field] === names[field] && names.every((name, i) => fields[i] === name)) {
       this.#numRows--;
       return;
@@ -422,17 +425,17 @@ class TableReader implements TextReader {
   }
 }
 
-/** Whether all columns are given by their numbers. */
+/** Whether all columns are given by number. */
 function isByNumber({ columns }: ReadingOptions): boolean {
   return columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
 }
 
-/** Whether a record has more fields than its header, but nothing in them. */
+/** Whether a record has more fields than its header and the extra ones are empty. */
 function hasEmptyEnd(fields: readonly string[], numNames: number): boolean {
   return fields.length > numNames && fields.slice(numNames).every((field) => field === "");
 }
 
-/** Lines of a table in Markdown begin with a bar; most rows of other tables begin with a digit. */
+/** Lines of Markdown tables begin with a bar; most rows of other tables begin with a digit. */
 function isNoRow({ fields }: CsvRecord): boolean {
   const first = fields?.[0] || fields?.[1];
   return first !== undefined && !(first >= "0" && first < ":") && NO_ROW.test(first);
@@ -444,7 +447,7 @@ function isRow(fields: readonly string[], layout: Layout, options: ReadingOption
   return isRow;
 }
 
-/** The separator of a table: stated, or the most frequent one in the first line that has any. */
+/** The separator of a table: the declared one, or the most frequent one in the first line that has any. */
 function separatorOf(head: string, options: ReadingOptions): CsvSeparator {
   const [, said] = /^\ufeff?"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
   const known = SEPARATORS.find((separator) => separator === said);

@@ -1,9 +1,10 @@
-/** A point in time as people and programs write it: ISO 8601 and what databases make of it, or Unix time. @module */
+/** Parses points in time: ISO 8601 and its variants in databases, and Unix time. @module */
 import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
 /**
- * Date, perhaps time, perhaps zone, whose minutes databases omit: `2026-01-01T00:00:00.123Z`, `2026-01-01 00:00:00,123`,
- * `2026-01-01 00:00:00 UTC` (BigQuery), `2026-01-01 00:00:00.123456789 +0000 UTC m=+0.1` (Go), `2026/01/01 00:00:00`.
+ * A date, optional time, and optional zone whose minutes databases omit: `2026-01-01T00:00:00.123Z`,
+ * `2026-01-01 00:00:00,123`, `2026-01-01 00:00:00 UTC` (BigQuery), `2026-01-01 00:00:00.123456789 +0000 UTC
+ * m=+0.1` (Go), `2026/01/01 00:00:00`.
  */
 const ISO_TIME =
   /^(\d{4}([-/])\d\d\2\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?(?:[Zz]|UTC|GMT)| ?([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{1,5}| [+-]\d\d(?:\d\d)?)?)?(?: m=[+-][\d.]+)?)?$/;
@@ -11,8 +12,8 @@ const ISO_TIME =
 const ZONE = String.raw` (?<zone>UTC|GMT|[+-]\d\d:?\d\d)`;
 const CLOCK = String.raw`(?<time>\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: (?<half>[AP]M))?`;
 /**
- * Other dates whose order and zone are sure: `Thu Jan  1 00:00:00 UTC 2026` of `date`, `Thu, 01 Jan 2026 00:00:00 +0000` of
- * mail and HTTP, `01.01.2026 00:00:00`.
+ * Other dates with an unambiguous order and zone: `Thu Jan  1 00:00:00 UTC 2026` of `date`, `Thu, 01 Jan 2026
+ * 00:00:00 +0000` of mail and HTTP, `01.01.2026 00:00:00`.
  */
 const OTHER_DATES: readonly string[] = [
   String.raw`(?:[A-Z][a-z]{2} )?(?<month>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE} (?<year>\d{4})`,
@@ -20,25 +21,24 @@ const OTHER_DATES: readonly string[] = [
   String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}(?:${ZONE})?`,
 ];
 const OTHER_TIMES = OTHER_DATES.map((pattern) => new RegExp(`^${pattern}$`));
-/** Any of {@link OTHER_DATES} without the names of groups, for a larger pattern. */
+/** Matches any of {@link OTHER_DATES}; has no named groups, so that it can be part of a larger pattern. */
 export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\w+>/g, "(?:")).join("|");
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** Microseconds in the units of Unix time. */
+/** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
-/** A unit of Unix time. */
 export type TimeUnit = keyof typeof UNITS_US;
 
-/** The last date that was read, and whether it exists: many times have the same date. */
+/** The last date parsed and whether it exists; many times share a date. */
 let lastDate = "";
 let isLastDate = false;
 
 /**
- * Reads a point in time of the years that measurements may have, 1990 to 2099.
+ * Parses a point in time between 1990 and 2099.
  *
- * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix time.
+ * @param text An ISO 8601 date with an optional time, in UTC unless it names a zone; or Unix time.
  * @param unit The unit of Unix time.
- * @returns Microseconds since 1970, or the fault in the text, for people.
+ * @returns Microseconds since 1970, or a readable description of the fault.
  */
 export function parseTimeUs(
   text: string,
@@ -67,7 +67,7 @@ function isMeasured(timeUs: number): boolean {
   return timeUs >= MIN_TIME_US && timeUs < END_TIME_US;
 }
 
-/** NaN if invalid; `Date` alone would accept "-1" and 30 February, and would assume local time without a zone. */
+/** NaN if invalid. `Date` alone would accept "-1" and 30 February, and assume local time without a zone. */
 function isoMicroseconds(text: string): number {
   const match = ISO_TIME.exec(text) ?? ISO_TIME.exec(isoOf(text) ?? "");
   if (!match) return NaN;
@@ -84,7 +84,7 @@ function isoMicroseconds(text: string): number {
     Number(decimals.slice(0, 6).padEnd(6, "0"));
 }
 
-/** One of {@link OTHER_DATES} as ISO 8601. */
+/** Converts one of {@link OTHER_DATES} to ISO 8601. */
 function isoOf(text: string): string | undefined {
   for (const pattern of OTHER_TIMES) {
     const { year, month, day, time, half, zone = "" } = pattern.exec(text)?.groups ?? {};
