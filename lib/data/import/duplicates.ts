@@ -1,9 +1,9 @@
 /**
  * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
- * A set holds the keys, and is cleared when it is full. The duplicates that it then misses are found in the file of rows
- * ({@link moveUniqueRows}), whose key columns are read in several passes, each for as many keys as memory holds. 100 M rows
- * take five passes of some 10 s with 2 GB.
+ * A set stores the keys and is cleared when it is full. The duplicates that it then misses are found in the
+ * file of rows ({@link moveUniqueRows}). Its key columns are read in several passes, each for as many keys as
+ * fit in memory. With 2 GB, 100 M rows take five passes of some 10 s.
  *
  * @module
  */
@@ -23,43 +23,43 @@ import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
 /** Numbers of a key: measurement, probe, time. */
 const KEY_NUMBERS = 3;
-/** Slots per key, so that most lookups end at the first one. */
+/** Slots per key, so that most lookups end at the first slot. */
 const KEY_SLOTS = 2;
 const KEY_BYTES = KEY_NUMBERS * Float64Array.BYTES_PER_ELEMENT + KEY_SLOTS * Uint32Array.BYTES_PER_ELEMENT;
 const FIRST_CAPACITY = 64;
-/** The pairs of a measurement and a probe whose latest time is kept: 20 MB at most. */
+/** How many pairs of a measurement and a probe are remembered with their latest time: 20 MB at most. */
 const MAX_PAIRS = 1 << 16;
 
-/** The key of a result: no other result has the same three numbers. */
+/** Results with equal keys are duplicates. */
 export type ResultKey = Pick<PingRow, "msmId" | "prbId" | "eventTimeUs">;
 
-/** Whether two rows are of one result. */
+/** Whether two rows belong to one result. */
 export function isSameResult(a: ResultKey, b: ResultKey): boolean {
   return a.msmId === b.msmId && a.prbId === b.prbId && a.eventTimeUs === b.eventTimeUs;
 }
 
 /**
- * The keys of results in order, and a hash table of their places. A result that is later than all of its measurement and
- * probe is new; the table gets its key only when another one has to be looked up, since random access to a large table
- * takes most of the time.
+ * The keys of results in order, and a hash table of their indexes. A result that is later than all others of
+ * its measurement and probe is new. Its key is put into the table only when another key has to be looked up,
+ * since random access to a large table takes most of the time.
  */
 export class DuplicateSet {
-  /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */
+  /** How often the set was cleared; if 0, {@link add} has found all duplicates. */
   numForgets = 0;
   readonly #maxBytes: number;
   #capacity = FIRST_CAPACITY;
   #keys = new Float64Array(KEY_NUMBERS * FIRST_CAPACITY);
   #size = 0;
-  /** Open addressing; the place of a key, from 1, or 0. */
+  /** Open addressing; the index of a key plus 1, or 0. */
   #slots = new Uint32Array(KEY_SLOTS * FIRST_CAPACITY);
-  /** The number of keys in the table, the first ones. */
+  /** How many keys are in the table: the first ones. */
   #numPlaced = 0;
-  /** By measurement and probe the time of the latest result, of {@link MAX_PAIRS} at most. */
+  /** The time of the latest result by measurement and probe, for at most {@link MAX_PAIRS} pairs. */
   readonly #latestUs = new Map<number, Map<number, number>>();
   #numPairs = 0;
   #last: ResultKey | undefined;
 
-  /** @param options `maxBytes`: memory of the set; at least 64 keys fit. */
+  /** @param options `maxBytes`: memory of the set, which has room for at least 64 keys. */
   constructor({ maxBytes }: { maxBytes: number }) {
     this.#maxBytes = maxBytes;
   }
@@ -67,7 +67,7 @@ export class DuplicateSet {
   /**
    * Adds the key of a result.
    *
-   * @returns Whether it is new since the last clearing, and differs from the last key.
+   * @returns Whether it is new since the last clearing and differs from the last key.
    */
   add(key: ResultKey): boolean {
     const { msmId, prbId, eventTimeUs } = key;
@@ -91,7 +91,7 @@ export class DuplicateSet {
     return true;
   }
 
-  /** Whether a result is surely later than all of its measurement and probe. */
+  /** Whether a result is certain to be later than all others of its measurement and probe. */
   #isLatest({ msmId, prbId, eventTimeUs }: ResultKey): boolean {
     let latestUs = this.#latestUs.get(msmId);
     const latest = latestUs?.get(prbId);
@@ -102,7 +102,7 @@ export class DuplicateSet {
     return true;
   }
 
-  /** The slot of a key in the table, or the one that it would get. */
+  /** The slot of a key in the table, or the free slot where it belongs. */
   #slotOf(msmId: number, prbId: number, eventTimeUs: number): number {
     const keys = this.#keys;
     const slots = this.#slots;
@@ -124,7 +124,7 @@ export class DuplicateSet {
     this.#numPlaced = 0;
   }
 
-  /** Removes all keys but the last one, because rows of two results with one key must not be adjacent. */
+  /** Removes all keys except the last, because rows of two results with one key must not be adjacent. */
   #forget(): void {
     const last = this.#last;
     this.#slots.fill(0);
@@ -135,14 +135,14 @@ export class DuplicateSet {
   }
 }
 
-/** The number of keys that a set of this memory holds. */
+/** How many keys fit into a set with this much memory. */
 export function maxKeys(maxBytes: number): number {
   let capacity = FIRST_CAPACITY;
   while (canGrow(capacity, maxBytes)) capacity *= 2;
   return capacity;
 }
 
-/** Whether the keys and the copy with room for twice as many fit the memory. */
+/** Whether the keys fit in memory together with a copy of twice the capacity. */
 function canGrow(capacity: number, maxBytes: number): boolean {
   return 3 * capacity * KEY_BYTES <= maxBytes;
 }
@@ -163,21 +163,21 @@ function mix(hash: number, value: number): number {
 
 const MARKS_SHARE = 0.25; // of the memory, for a bit per row
 const MAX_MARKS = 2 ** 32;
-/** Parts of the keys differ in size. */
+/** Allows for parts of the keys that are larger than the mean. */
 const ROOM_FOR_UNEVEN_PARTS = 1.25;
 
 interface UniqueRows {
   /** Number of results left out. */
   numLeftOut: number;
-  /** Absent if none was. */
+  /** Absent if none were left out. */
   counts?: RowCounts;
 }
 
 /**
- * Moves rows without those of repeated results.
+ * Moves rows to another file, without duplicate results.
  *
- * @param fromPath A file that has all the optional columns; it is deleted.
- * @param options `isUnique`: no result is repeated. `maxBytes`: memory for keys.
+ * @param fromPath A file with all optional columns; it is deleted.
+ * @param options `isUnique`: there are no duplicates. `maxBytes`: memory for keys.
  * @throws {UserError} If the disk is full.
  */
 export async function moveUniqueRows(
@@ -231,7 +231,7 @@ async function copyUniqueRows(
   return { numLeftOut, counts };
 }
 
-/** The first row of each repeated result, among as many rows as memory has bits for. */
+/** Marks the first row of each repeated result, among as many rows as there is memory for their bits. */
 class RepeatedRows {
   count = 0;
   readonly #bits: Uint8Array;
@@ -240,7 +240,7 @@ class RepeatedRows {
     this.#bits = new Uint8Array(Math.ceil((end - from) / 8));
   }
 
-  /** Finds those from a given row on. */
+  /** Finds repeated results from a given row on. */
   static async find(path: string, from: number, maxBytes: number): Promise<RepeatedRows> {
     using file = await ParquetFile.open(path);
     const { numRows } = file;
@@ -271,7 +271,7 @@ class RepeatedRows {
   }
 }
 
-/** The key and the first row of each result that has a key. */
+/** The key and first row of each result with a key. */
 function* resultsOf(file: ParquetFile): Generator<{ row: number; key: ResultKey }> {
   let last: ResultKey = { msmId: NaN, prbId: NaN, eventTimeUs: NaN };
   for (const group of file.rowGroups) {
@@ -291,7 +291,6 @@ function* resultsOf(file: ParquetFile): Generator<{ row: number; key: ResultKey 
   }
 }
 
-/** The rows of a batch, one object each. */
 export function* rowsOf(batch: MeasurementBatch): Generator<MeasurementRow> {
   for (let i = 0; i < batch.numRows; i++) {
     yield {

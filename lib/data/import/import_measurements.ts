@@ -1,9 +1,9 @@
 /**
- * `import`: measurements of any format become one measurements Parquet file.
+ * `import`: converts measurements of any format to one Parquet file of measurements.
  *
- * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
- * results as fit, whatever the size of the files. Rows go to a separate file first, from which the duplicates that memory
- * did not suffice to find are then removed.
+ * Files are read one after another as streams. Whatever their size, memory holds one row group, the distinct
+ * addresses and as many keys of results as fit. Rows first go to a separate file, from which the duplicates
+ * that did not fit in memory are removed afterwards.
  *
  * @module
  */
@@ -39,50 +39,50 @@ import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
 const WORKER_BYTES = 60e6; // with its pieces
-/** One thread cuts the text and merges the results of at most this many workers. */
+/** How many workers one thread can keep busy, since it cuts the text and merges the results. */
 const MAX_WORKERS = 4;
-/** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
+/** The keys' share of the remaining memory, and their minimum share of the whole memory limit. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
 /** Smaller inputs are read before a worker has started. */
 const PARALLEL_FROM_BYTES = 1 << 20;
-/** Files up to this size are given whole to a worker, bytes. */
+/** Files up to this size are sent to a worker whole. */
 const MAX_SMALL_BYTES = 1 << 20;
-/** The bytes of a compressed file from which its format is recognised. */
+/** How much of a compressed file is used to recognise its format. */
 const HEAD_BYTES = 512;
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** Options of {@link importMeasurements}. */
 export interface ImportOptions extends ReadingOptions {
-  /** The largest share of the ping results that may be rejected, 0 to 1. */
+  /** The largest share of ping results that may be rejected, 0 to 1. */
   maxRejectRatio: number;
-  /** Bound on the memory, in bytes. */
+  /** Memory limit in bytes. */
   memoryLimitBytes: number;
-  /** The path of the list of rejected results, written if there are any (none). */
+  /** Where to list rejected results, if there are any (not listed by default). */
   rejectsPath?: string;
-  /** The path of the names of addresses, see `ImportedNames` (none). */
+  /** Where to write the names of addresses, see `ImportedNames` (not written by default). */
   namesPath?: string;
-  /** Threads that read results, this one included (1 by default); the output does not depend on it. */
+  /** Threads that read results, including this one (1 by default). The output does not depend on it. */
   numThreads?: number;
-  /** Ends the import when it is aborted. */
+  /** Aborts the import. */
   signal?: AbortSignal;
-  /** Called with what is noticed of the data, for people. */
+  /** Called with readable remarks about the data. */
   onNote?: (line: string) => void;
-  /** Called now and then with the number of (compressed) bytes read and of rows. */
+  /** Called now and then with the number of (compressed) bytes and rows read. */
   onProgress?: (done: { bytes: number; rows: number }) => void;
 }
 
-/** The counts of an import. */
+/** What an import read and wrote. */
 export interface ImportSummary extends RowCounts {
   /** Repeated results (same measurement, probe and time). */
   duplicates: number;
-  /** Results and objects that say nothing about a path, by their kind. */
+  /** Results and objects that say nothing about a path, by kind. */
   skippedByType: Record<string, number>;
   /** Rejected ping results, by reason. */
   rejected: Record<string, number>;
 }
 
-/** The fingerprint of an input, standard input included (which is never the same twice). */
+/** The fingerprint of an input. That of standard input is different each time. */
 export function inputFingerprint(path: string): InputFingerprint {
   return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : fingerprint(path);
 }
@@ -92,8 +92,8 @@ export function inputFingerprint(path: string): InputFingerprint {
  *
  * @param paths The files, `-` for standard input.
  * @param outputPath The Parquet file to write; a temporary file is made beside it.
- * @throws {UserError} If a file is of no known format or is truncated, its compressed data is damaged, too many results
- *   are rejected, the memory is too small or the disk is full.
+ * @throws {UserError} If the format of a file is unknown, a file is truncated, its compressed data is
+ *   damaged, too many results are rejected, there is not enough memory or the disk is full.
  */
 export async function importMeasurements(
   paths: readonly string[],
@@ -125,7 +125,7 @@ export async function importMeasurements(
   }
 }
 
-/** Reads files and hands what is in them to an importer, in their order. */
+/** Reads files in order and passes their contents to an importer. */
 class FileReader implements Disposable {
   readonly #reading: ReadingOptions;
   readonly #pieces: PieceReader;
@@ -136,12 +136,15 @@ class FileReader implements Disposable {
     this.#pieces = new PieceReader(this.#reading, { numThreads, signal: options.signal });
   }
 
-  /** Reads a file; what is in its last pieces comes with those of the next one. @throws {UserError} If it cannot be read. */
+  /**
+   * Reads a file. The contents of its last pieces follow with the next file. @throws {UserError} If it cannot
+   * be read.
+   */
   async read(path: string): Promise<void> {
     this.options.signal?.throwIfAborted();
     if (isParquet(path)) return await this.#readParquet(path);
     const isSmall = path !== STANDARD_INPUT && fingerprint(path).sizeBytes <= MAX_SMALL_BYTES;
-    // Not readFileSync(): workers are heard between files.
+    // Not readFileSync(), so that messages of workers are received between files.
     const whole = isSmall ? await Deno.readFile(path) : new Uint8Array(0);
     const head = decompressWhole(whole.subarray(0, HEAD_BYTES), MAX_SMALL_BYTES, { isHead: true });
     if (head && beginsWithJson(head, this.#reading)) {
@@ -150,7 +153,7 @@ class FileReader implements Disposable {
     } else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
   }
 
-  /** Hands over the last pieces. */
+  /** Passes on the last pieces. */
   async finish(): Promise<void> {
     await this.#take(this.#pieces.rest());
   }
@@ -159,7 +162,7 @@ class FileReader implements Disposable {
     for await (const { file, found, numBytes } of read) {
       if (found) this.importer.addPiece(file, found);
       else {
-        // As a stream and in this thread, in its place among the others.
+        // Read as a stream and in this thread, to keep the order of files.
         using here = new PieceReader(this.#reading, { numThreads: 1 });
         await this.#readStream(file, here, () => {});
       }
@@ -182,7 +185,7 @@ class FileReader implements Disposable {
     this.#numBytes += fingerprint(path).sizeBytes;
   }
 
-  /** Reads a file as a stream, JSON piece by piece. */
+  /** Reads a file as a stream; JSON is cut into pieces. */
   async #readStream(
     file: { path: string },
     pieces: PieceReader,
@@ -206,7 +209,7 @@ class FileReader implements Disposable {
     let isFirst = pieces === this.#pieces;
     for await (const chunk of chunks) {
       this.options.signal?.throwIfAborted();
-      // What is found in text is taken at once, after the pieces of earlier files.
+      // Findings in text are taken at once, so pieces of earlier files have to be taken before.
       if (isFirst && !beginsWithJson(chunk, this.#reading)) await this.finish();
       isFirst = false;
       reader.push(chunk);
@@ -221,19 +224,19 @@ class FileReader implements Disposable {
   }
 }
 
-/** Whether the beginning of a file shows that it is JSON. */
+/** Whether a file that begins with `head` is certain to be JSON. */
 function beginsWithJson(head: Uint8Array, options: ReadingOptions): boolean {
   const text = new TextDecoder().decode(new ToUtf8().push(head));
   return text.trim().length >= MIN_HEAD_CHARACTERS && beginsAsJson(text, options);
 }
 
-/** The options of reading alone: workers get them. */
+/** Only the reading options, to send to workers. */
 function readingOf(options: ReadingOptions): ReadingOptions {
   const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS } = options;
   return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS };
 }
 
-/** As many workers as are wanted and of use, in half of the memory at most. */
+/** As many workers as requested and useful, using at most half of the memory. */
 function numWorkersFor(
   paths: readonly string[],
   { numThreads = 1, memoryLimitBytes }: ImportOptions,
@@ -248,7 +251,7 @@ function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
-/** Passes rows to the sink and counts all else. */
+/** Passes rows to the sink and counts everything else. */
 class Importer {
   readonly rejects = new RejectLog();
   readonly names = new ImportedNames();
@@ -259,15 +262,15 @@ class Importer {
   /** Number of the next result in the file, from 0. */
   #index = 0;
   #numPings = 0;
-  /** Results of any kind, pings included. */
+  /** Results of any kind, including pings. */
   #numResults = 0;
   /** Objects and lines that may have been results. */
   #numDamaged = 0;
   #numDuplicates = 0;
-  /** The key of the last result that had one, and whether it repeats an earlier one. */
+  /** The key of the last result with one, and whether it repeats an earlier result. */
   #lastKey: ResultKey | undefined;
   #isLastRepeated = false;
-  /** The ids of objects with several results so far. */
+  /** Ids seen so far of objects with several results. */
   readonly #measurementIds = new Set<string>();
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
@@ -276,7 +279,7 @@ class Importer {
     return this.sink.numRows;
   }
 
-  /** Receives the rows of Parquet. @param numRead Those that were rejected included. */
+  /** @param numRead Includes rejected rows. */
   addRows(rows: Iterable<MeasurementRow>, numRead: number): void {
     this.#numPings += numRead;
     for (const row of rows) {
@@ -284,7 +287,7 @@ class Importer {
     }
   }
 
-  /** Receives a finding in the text of a file. */
+  /** Takes a finding in the text of a file. */
   addFinding(file: { path: string }, finding: Finding, line: number): void {
     this.#begin(file);
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
@@ -296,7 +299,7 @@ class Importer {
     for (let i = 0; i < rttsMs.length; i++) this.sink.add(finding, rttsMs[i], numLost[i]);
   }
 
-  /** Receives the next piece of JSON, or a whole file. */
+  /** Takes the next piece of JSON, or a whole file. */
   addPiece(file: { path: string }, { marks, results }: NonNullable<JobResults>): void {
     this.#begin(file);
     const { ends, kinds, pings, rejections, skipped, measurements } = results;
@@ -334,17 +337,17 @@ class Importer {
   }
 
   /**
-   * Returns the counts, after all rows have gone to the writer.
+   * Returns the counts, once all rows were added.
    *
    * @param paths The files, for errors.
-   * @throws {UserError} If no result can be used, or too many were rejected.
+   * @throws {UserError} If there is no usable result, or too many were rejected.
    */
   finish(paths: readonly string[]): ImportSummary {
     const { maxRejectRatio, rejectsPath, onNote } = this.options;
     if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts);
     if (rejectsPath !== undefined) this.rejects.write(rejectsPath);
     const numRead = this.#numPings + this.#numDamaged;
-    // An import of nothing fails, whatever may be rejected.
+    // An import without any row fails, whatever share may be rejected.
     this.rejects.check(numRead, this.numRows === 0 ? Math.min(maxRejectRatio, 0.99) : maxRejectRatio);
     const { advice } = this.sink.scale;
     if (advice) onNote?.(advice);
@@ -362,7 +365,7 @@ class Importer {
     this.#index = 0;
   }
 
-  /** Counts a damaged line, or an object that is too long to be parsed unless it contains results. */
+  /** Counts a damaged line, or an object that is too long to be parsed and contains no results. */
   #addMark({ kind, offsetBytes }: JsonMark): void {
     const place = `at byte ${offsetBytes}`;
     if (kind === "damaged") this.#reject({ reason: "invalidJson", detail: place }, { isPing: false });
@@ -381,18 +384,21 @@ class Importer {
     this.rejects.add(reason, this.#file.path, this.#index++, detail);
   }
 
-  /** Whether a ping, which is counted, has a possible time and was not there before. @param isResult Whether it is a result of its own. */
+  /**
+   * Counts a ping. @returns Whether its time is possible and it is not a duplicate. @param isResult Whether
+   * it is a complete result.
+   */
   #isNew(ping: ResultKey, { line, isResult = false }: { line?: number; isResult?: boolean }): boolean {
     this.#numPings++;
     this.#numResults++;
     this.#index++;
     if (!this.#hasTime(ping.eventTimeUs, line)) return false;
-    // Each Atlas result is one by itself, also beside its copy.
+    // A complete result is a duplicate even directly after a result with the same key.
     if (isResult) this.#lastKey = undefined;
     return !this.#isRepeated(ping);
   }
 
-  /** Whether a result has a time that it can have; otherwise it is rejected. @param line Where it is, for the reason. */
+  /** Rejects results with an impossible time. @param line The line, for the reason. */
   #hasTime(eventTimeUs: number, line?: number): boolean {
     if (isUsableTime(eventTimeUs)) return true;
     const [reason, detail] = Number.isNaN(eventTimeUs)
@@ -402,7 +408,7 @@ class Importer {
     return false;
   }
 
-  /** Whether a row repeats a result. Rows with one key that follow each other are of one result. */
+  /** Whether a row repeats an earlier result. Adjacent rows with one key belong to one result. */
   #isRepeated(key: ResultKey): boolean {
     if (Number.isNaN(key.msmId) || Number.isNaN(key.prbId)) return false;
     if (!this.#lastKey || !isSameResult(key, this.#lastKey)) {
@@ -413,7 +419,7 @@ class Importer {
     return this.#isLastRepeated;
   }
 
-  /** Receives a ping by its place in the columns. @param isResult Whether it is a result of its own. */
+  /** Takes a ping at the given indexes of the columns. @param isResult Whether it is a complete result. */
   #addPing(
     { pings, rows, addresses }: PieceResults,
     { ping, row: firstRow }: { ping: number; row: number },

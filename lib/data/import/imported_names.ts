@@ -1,6 +1,6 @@
 /**
- * Names of the addresses of imported results, for `--names`: the host name that was measured (`dst_name`), else the probe,
- * else the measurement. Their number is bounded; the first name of an address counts.
+ * Names of the addresses of imported results, for `--names`: the measured host name (`dst_name`), else the
+ * probe, else the measurement. The number of names is bounded. If an address has several, the first is used.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import type { PingRow } from "../formats/format.ts";
 const MAX_NAMED = 100_000;
 
 export class ImportedNames {
-  /** By address; of these kinds the first that an address has is written. */
+  /** Names by address. The first of these kinds that an address has is written. */
   readonly #kinds = ["host", "probe", "measurement"].map(() => new Map<string, string | number>());
 
   addName(address: string, name: string): void {
     if (name !== address && faultOfName(name) === undefined) this.#add(0, address, name);
   }
 
-  /** Adds the probe of a source and the measurement of a destination. @param row NaN: unknown. */
+  /** Adds the probe of a source and the measurement of a destination. @param row Ids may be NaN. */
   addRow({ srcAddr, dstAddr, prbId, msmId }: Pick<PingRow, "srcAddr" | "dstAddr" | "prbId" | "msmId">) {
     if (!Number.isNaN(prbId)) this.#add(1, srcAddr, prbId);
     if (!Number.isNaN(msmId)) this.#add(2, dstAddr, msmId);
@@ -30,7 +30,7 @@ export class ImportedNames {
     if (names.size < MAX_NAMED && !names.has(address)) names.set(address, name);
   }
 
-  /** Writes a file for `--names`, if there are names. @throws {UserError} If the disk is full. */
+  /** Writes a file for `--names` if there are any names. @throws {UserError} If the disk is full. */
   write(path: string): void {
     const names = new Map<string, string>();
     for (const [kind, before] of ["", "probe ", "measurement "].entries()) {
@@ -42,7 +42,7 @@ export class ImportedNames {
   }
 }
 
-/** The path of the names that an import writes: `F.names.csv` beside `F.parquet`. */
+/** Where an import writes names: `F.names.csv` beside `F.parquet`. */
 export function namesPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".names.csv");
 }

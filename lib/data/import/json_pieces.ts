@@ -1,8 +1,8 @@
 /**
  * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
- * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in the order of the text; it
- * reads a piece itself while the workers start or have enough to do. Memory holds a few pieces per worker.
+ * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in text order. It
+ * reads a piece itself while the workers are starting or busy. Memory holds a few pieces per worker.
  *
  * @module
  */
@@ -18,35 +18,37 @@ import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "..
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;
 
-/** The kinds of findings in an object. */
+/** Kinds of findings in an object. */
 export const FOUND = {
   ping: 0,
-  /** A ping that cannot repeat an earlier one. */
+  /** A ping without a key, which cannot repeat an earlier one. */
   record: 1,
   rejected: 2,
   skipped: 3,
-  /** JSON that is invalid. */
+  /** Invalid JSON. */
   invalid: 4,
-  /** The beginning of an object with an id, which has several results. */
+  /** The beginning of an object with an id and several results. */
   measurement: 5,
   nothing: 6,
 } as const;
 
-/** The numbers of a ping in {@link PieceResults.pings}; NaN stands for an unknown one of msm_id, prb_id and size. */
+/**
+ * Indexes of the numbers of a ping in {@link PieceResults.pings}. NaN is an unknown msm_id, prb_id or size.
+ */
 export const PING = {
   msmId: 0,
   prbId: 1,
   eventTimeUs: 2,
   sizeBytes: 3,
   ipVersion: 4,
-  /** Index into `addresses`, like `dst`. */
+  /** Index into `addresses`, as is `dst`. */
   src: 5,
   dst: 6,
   numRows: 7,
 } as const;
 export const PING_NUMBERS = 8;
 
-/** The results in the objects of a piece, in order. Plain data, to send to another thread. */
+/** The results in a piece, in order. Plain data, so that it can be sent to another thread. */
 export interface PieceResults {
   /** Per object: the number of results up to its end. */
   ends: Uint32Array<ArrayBuffer>;
@@ -57,16 +59,15 @@ export interface PieceResults {
   /** Per row: RTT in milliseconds, lost packets. */
   rows: Float64Array<ArrayBuffer>;
   addresses: string[];
-  /** The first name of each address that has one, by its index. */
+  /** The first name of each address that has one, by the address's index. */
   names: [address: number, name: string][];
-  /** With those of invalid JSON. */
+  /** Includes invalid JSON. */
   rejections: Rejection[];
   skipped: string[];
-  /** The objects with an id: `numResults` follow the beginning of each. */
+  /** The objects with an id; `numResults` results follow the beginning of each. */
   measurements: { id: string; numResults: number }[];
 }
 
-/** Reads the results in the objects of a piece. */
 function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
   const kinds: number[] = [];
   const pings: number[] = [];
@@ -129,13 +130,13 @@ function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
   };
 }
 
-/** The longest text of a file that is read as one piece: most files of results are shorter. */
+/** The longest (decompressed) file that is read as one piece. Most files of results are shorter. */
 const MAX_WHOLE_BYTES = 1 << 23;
 
 /** A piece of JSON, or a whole file as it is on disk. */
 export type Job = JsonPiece | { whole: Uint8Array<ArrayBuffer> };
 
-/** The results of a job; undefined for a file that has to be read as a stream. */
+/** Undefined for a file that has to be read as a stream. */
 export type JobResults = { results: PieceResults; marks: JsonMark[] } | undefined;
 
 export function readJob(job: Job, options: ReadingOptions): JobResults {
@@ -154,31 +155,31 @@ export function readJob(job: Job, options: ReadingOptions): JobResults {
 }
 
 export interface ReadPiece {
-  /** Its file; the same object for all its pieces. */
+  /** The same object for all pieces of a file. */
   file: { path: string };
-  /** The (compressed) bytes of all files up to its end. */
+  /** The (compressed) bytes of all files up to the end of this piece. */
   numBytes: number;
   /** Undefined for a whole file that has to be read as a stream. */
   found: JobResults;
 }
 
-/** A piece that waits for its worker, or for the pieces before it. */
+/** A piece that waits for its worker or for earlier pieces. */
 interface ComingPiece extends ReadPiece {
-  /** Settles when a worker has read it; undefined once it is read. */
+  /** Settles when a worker has read the piece; undefined afterwards. */
   asked: Promise<void> | undefined;
 }
 
-/** Reads pieces in the order in which they are given. */
+/** Reads pieces and returns their results in the same order. */
 export class PieceReader implements Disposable {
   readonly #numWorkers: number;
-  /** The workers, which start with the first piece. */
+  /** Started by the first piece. */
   #pool: WorkerPool<Job, JobResults> | undefined;
   readonly #coming: ComingPiece[] = [];
   #numPending = 0;
   #isReady = false;
   #numAsked = 0;
 
-  /** @param threads `numThreads`: this one and workers; 1 for this thread only. */
+  /** @param threads `numThreads`: this thread and workers; 1 for this thread only. */
   constructor(
     readonly options: ReadingOptions,
     readonly threads: { numThreads: number; signal?: AbortSignal | undefined },
@@ -198,7 +199,7 @@ export class PieceReader implements Disposable {
     this.#pool.ready.then(() => this.#isReady = true, () => this.#isReady = true);
   }
 
-  /** Takes a piece. @returns The pieces that are to be taken now. */
+  /** Adds a piece. @returns The pieces that are ready to be taken. */
   async *read(file: { path: string }, numBytes: number, job: Job): AsyncGenerator<ReadPiece> {
     this.#start();
     const coming: ComingPiece = { file, numBytes, found: undefined, asked: undefined };
@@ -220,7 +221,7 @@ export class PieceReader implements Disposable {
     return this.#take(0);
   }
 
-  /** Takes pieces from the first on until `numLeft` remain, and those that are read already. */
+  /** Takes pieces in order until `numLeft` remain, and further ones that are already read. */
   async *#take(numLeft: number): AsyncGenerator<ReadPiece> {
     for (let next = this.#coming[0]; next; next = this.#coming[0]) {
       if (next.asked && this.#coming.length <= numLeft) return;

@@ -1,5 +1,5 @@
 /**
- * Collects single measurements, passes them to a Parquet writer in batches and counts their contents.
+ * Collects single measurements, passes them to a Parquet writer in batches and counts them.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { PingRow } from "../formats/format.ts";
 import type { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import { RttScale } from "../measurement_files/rtt_scale.ts";
 
-/** Distinct addresses are counted exactly up to this many, about 150 MB. */
+/** Distinct addresses are counted exactly up to this many, which takes about 150 MB. */
 const MAX_COUNTED_ADDRESSES = 1_000_000;
 
 const BATCH_ROWS = 8192;
@@ -30,7 +30,7 @@ export interface RowCounts {
   rows: number;
   /** Rows without a reply. */
   failed: number;
-  /** Distinct source addresses; {@link MAX_COUNTED_ADDRESSES} stands for that many or more. */
+  /** Distinct source addresses, up to {@link MAX_COUNTED_ADDRESSES}. */
   sources: number;
   /** Distinct destination addresses, likewise. */
   destinations: number;
@@ -41,7 +41,6 @@ export interface RowCounts {
 }
 
 export class RowSink {
-  /** Rows added so far. */
   numRows = 0;
   readonly scale = new RttScale();
   readonly #writer: MeasurementParquetWriter;
@@ -52,12 +51,12 @@ export class RowSink {
   #firstTimeUs = Infinity;
   #lastTimeUs = -Infinity;
 
-  /** @param writer Takes the rows; it must be closed after {@link finish}. */
+  /** @param writer Takes the rows. The caller closes it after {@link finish}. */
   constructor(writer: MeasurementParquetWriter) {
     this.#writer = writer;
   }
 
-  /** Adds a row of a result. @throws {UserError} If the disk is full. */
+  /** @throws {UserError} If the disk is full. */
   add(result: ResultFacts, rttMs: number, packetErrorCount: number): void {
     const batch = this.#batch;
     const at = batch.numRows++;

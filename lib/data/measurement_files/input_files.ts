@@ -1,5 +1,5 @@
 /**
- * Files of measurements in any format: which of a folder are read, in which order, and what is found in each.
+ * Measurement files of any format: which files of a folder to read, in which order, and what each contains.
  *
  * @module
  */
@@ -13,28 +13,31 @@ import { RejectLog } from "./rejects.ts";
 
 const TEXT_EXTENSIONS = [".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".log", ".out"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
-/** The extensions of the files that are read from a folder. */
+/** Files with other extensions in a folder are not read. */
 export const MEASUREMENT_EXTENSIONS: readonly string[] = [".parquet", ...TEXT_EXTENSIONS];
 
 /** Files that stages of this program write beside measurements. */
 const BESIDES =
   /\.(?:rejects\.jsonl|names\.csv|truth\.json|manifest\.json)$|(?:^|\/)manifest(?:-[^/]*)?\.json$/;
 const PARQUET_MAGIC = "PAR1";
-/** Names that state a format: a file of such a name with other content is at fault. */
+/** Names that imply a format: if such a file has other contents, that is an error. */
 const MEASUREMENT_NAME = /\.(?:json|jsonl|ndjson|parquet)(?:\.gz|\.bz2|\.zst)?$/;
-/** The first bytes of a file, which show whether it is measurements, and the most bytes of text in them. */
+/**
+ * How much of a file is read to see whether it contains measurements, and how much text that may decompress
+ * to.
+ */
 const HEAD_BYTES = 1 << 16;
 const MAX_HEAD_BYTES = 1 << 24;
-/** The most files of a folder that are reported to be left out, each with a reason. */
+/** How many of the files left out of a folder are reported one by one with a reason. */
 const MAX_SHOWN_LEFT_OUT = 10;
 
 /**
- * The files of measurements that arguments name, each once.
+ * Lists the measurement files that arguments name, each once.
  *
  * @param paths Files, folders, globs, or `-` for standard input.
- * @param options `log`: gets a line for links that are followed and for what a folder has besides; `except`: a path that
- *   is not read, such as the output.
- * @throws {UserError} If a path does not exist, or a folder or glob has no such file.
+ * @param options `log`: called with a line for links that are followed and for other files in a folder.
+ *   `except`: a path that is not read, such as the output.
+ * @throws {UserError} If a path does not exist, or a folder or glob contains no measurement file.
  */
 export function listMeasurementFiles(
   paths: readonly string[],
@@ -61,12 +64,14 @@ export function listMeasurementFiles(
   return files.length < paths.length ? [STANDARD_INPUT, ...read] : read;
 }
 
-/** The name of a log before it was rotated: `ping.log.gz` for `ping.log.2.gz`, `ping.log` for `ping.log-20260101`. */
+/**
+ * The name of a log before rotation: `ping.log.gz` for `ping.log.2.gz`, `ping.log` for `ping.log-20260101`.
+ */
 function withoutRotation(path: string): string {
   return path.replace(/[.-]\d+(?=(?:\.(?:gz|bz2|zst))?$)/, "");
 }
 
-/** Leaves out what folders and globs have other than measurements. All stay if there are none. */
+/** Leaves out other files that folders and globs contain. If there are only others, all stay. */
 function withoutOthers(
   listed: readonly string[],
   named: readonly string[],
@@ -84,7 +89,7 @@ function withoutOthers(
   return listed.filter((path) => !others.has(path));
 }
 
-/** What a text that is not measurements looks like; undefined if it is, or if its beginning does not show it. */
+/** What a text looks like if its beginning shows that it is not measurements; otherwise undefined. */
 function foundInsteadIn(path: string, reading: ReadingOptions): string | undefined {
   if (MEASUREMENT_NAME.test(path)) return undefined;
   using file = openRegularFile(path);
@@ -102,7 +107,7 @@ function foundInsteadIn(path: string, reading: ReadingOptions): string | undefin
   }
 }
 
-/** Whether a file is Parquet by its first bytes. @throws {UserError} If it cannot be read. */
+/** Whether a file begins like Parquet. @throws {UserError} If it cannot be read. */
 export function isParquet(path: string): boolean {
   if (path === STANDARD_INPUT) return false;
   using file = openRegularFile(path);
@@ -117,9 +122,9 @@ export async function* readFindings(path: string, options: ReadingOptions): Asyn
 }
 
 /**
- * Files in the order of their first times; those without a time keep their place among equals, first.
+ * Sorts files by the time of their first measurement. Files without times come first, in their given order.
  *
- * @param paths As {@link listMeasurementFiles} gives them.
+ * @param paths As returned by {@link listMeasurementFiles}.
  */
 export async function inOrderOfTime(paths: readonly string[], options: ReadingOptions): Promise<string[]> {
   if (paths.length < 2) return [...paths];
@@ -128,7 +133,7 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
   return timed.sort((a, b) => a.timeUs - b.timeUs).map(({ path }) => path);
 }
 
-/** The time of a file's first measurement, microseconds since 1970; 0 without one. */
+/** Microseconds since 1970; 0 if there is no time. */
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
   if (isParquet(path)) {

@@ -1,11 +1,12 @@
 /**
- * Measurements read from Parquet, batch by batch; memory holds one batch and a page of each
- * needed column, whatever the size of the row groups.
+ * Reads measurements from Parquet, batch by batch. Memory holds one batch and a page of each needed column,
+ * whatever the size of the row groups.
  *
- * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96 or
- * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns; with {@link ReadingOptions} also other names
- * and units, and no columns of ends. A null or NaN RTT is no reply. A file that is not Parquet, is damaged
- * or lacks a needed column fails at once; unusable rows are counted in a {@link RejectLog}.
+ * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96
+ * or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With {@link ReadingOptions} it
+ * also accepts other names and units, and files without columns of addresses. A null or NaN RTT is no reply.
+ * A file that is not Parquet, is damaged or lacks a needed column fails at once; unusable rows are counted in
+ * a {@link RejectLog}.
  *
  * @module
  */
@@ -25,20 +26,19 @@ import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
 import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 
 const MICROSECONDS = 1e6;
-/** The first time that is too far in the future, since clocks may be a day ahead: the same for all rows of a process. */
+/** The first time that counts as future: clocks may be a day ahead. The same for all rows of a process. */
 const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
-/** A batch whose addresses are codes; equal texts have equal codes. */
+/** A batch whose addresses also have codes; equal texts have equal codes. */
 export interface CodedBatch extends MeasurementBatch {
-  /** The pool of the codes' texts; codes become invalid when its generation changes. */
+  /** The texts of the codes. Codes become invalid when its generation changes. */
   pool: TextPool;
-  /** The code of each source address. */
+  /** Codes of the source addresses. */
   srcCode: Int32Array;
-  /** The code of each destination address. */
+  /** Codes of the destination addresses. */
   dstCode: Int32Array;
 }
 
-/** Some rows of the columns that are read. */
 interface RowPieces {
   eventTimeUs: Piece<Float64Array>;
   rttMs: Piece<Float64Array>;
@@ -48,10 +48,13 @@ interface RowPieces {
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
-/** IP versions of addresses, by their codes: a file has few addresses and many rows. 0 is not an address. */
+/**
+ * IP versions of addresses, by code, since a file has few addresses and many rows. 0 if the text is not an
+ * address.
+ */
 type Versions = PerText<Uint8Array>;
 
-/** The usable rows: those with a valid time, addresses, RTT and numbers. The others are counted, each with its reason. */
+/** Selects rows with a valid time, addresses, RTT and numbers. The others are counted by reason. */
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
@@ -111,12 +114,12 @@ function selectRows(
   return numKept === numRowsRead ? batch : compact(batch, numKept);
 }
 
-/** Whether a measurement may have this time, µs since 1970: from 1990, and at most a day after now. */
+/** Whether a measurement may have this time, µs since 1970: from 1990 to one day from now. */
 export function isUsableTime(timeUs: number): boolean {
   return timeUs >= MIN_TIME_US && timeUs < END_TIME_US && timeUs < FUTURE_US;
 }
 
-/** 1 for rows with a fault in an optional column; undefined if no row has one. */
+/** 1 for each row with a fault in an optional column; undefined if there are none. */
 function findFaulty(
   { optional }: RowPieces,
   neverNull: readonly OptionalColumn[],
@@ -133,12 +136,12 @@ function findFaulty(
   return faulty;
 }
 
-/** Whether a number is not a safe integer; NaN stands for null. */
+/** Whether a number is not a safe integer. NaN is null. */
 function isFault(value: number, mayBeNull: boolean): boolean {
   return value === value ? !Number.isSafeInteger(value) : !mayBeNull;
 }
 
-/** Moves the rows with an IP version to the front, in place, and leaves out the others. */
+/** Returns only the rows that have an IP version. */
 function compact(batch: CodedBatch, numKept: number): CodedBatch {
   const { ipVersion } = batch;
   const kept = new Int32Array(numKept);
@@ -220,37 +223,37 @@ const MAX_CACHED_ADDRESSES = 1_000_000;
 export interface ReadOptions {
   /** Counts rejected rows. */
   rejects: RejectLog;
-  /** The optional columns that are read if a file has them (default: all). */
+  /** Optional columns to read if a file has them (default: all). */
   columns?: readonly OptionalColumn[];
-  /** The optional columns that every file must have. */
+  /** Optional columns that every file must have. */
   required?: readonly OptionalColumn[];
-  /** Rows without a value in one of these are rejected, where a file has the column; none by default. */
+  /** Columns in which a missing value rejects the row, if the file has the column; none by default. */
   neverNull?: readonly OptionalColumn[];
-  /** How to read the files of other programs: names and units of columns, ends that they do not have. */
+  /** For files of other programs: names and units of columns, and addresses that the files lack. */
   reading?: ReadingOptions | undefined;
-  /** Advice to the user if a file lacks a required one. */
+  /** Advice to the user if a file lacks a required column. */
   ifMissing?: string;
-  /** Largest number of rows of a batch (default 65,536). */
+  /** Maximum rows per batch (default 65,536). */
   batchRows?: number;
   /** Reads only the row groups whose first row, counted over all files, is in [`first`, `end`). */
   rowRange?: readonly [first: number, end: number] | undefined;
 }
 
-/** A batch of usable rows and their origin in the file. */
+/** A batch of usable rows and its origin. */
 export interface SourcedBatch extends CodedBatch {
   /** The file. */
   path: string;
-  /** The first row of the file, from 0, in this batch; rejected rows leave no gap in the arrays. */
+  /** The batch's first row in the file, from 0. Rejected rows leave no gap in the arrays. */
   firstRow: number;
-  /** Number of the file's rows in this batch, rejected ones included. */
+  /** How many rows of the file the batch covers, including rejected ones. */
   numRowsRead: number;
 }
 
 /**
- * Reads the measurements of Parquet files, in the files' order.
+ * Reads the measurements of Parquet files, in the order of the files.
  *
- * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column; no batch is yielded before
- *   the footers of all files were checked.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column. The footers of all
+ *   files are checked before the first batch.
  */
 export async function* readMeasurements(
   paths: readonly string[],
@@ -288,14 +291,17 @@ export async function* readMeasurements(
   }
 }
 
-/** The facts in the footers of Parquet files. */
+/** What the footers of Parquet files contain. */
 export interface InputSurvey {
   numRows: number;
   /** Optional columns that at least one file has. */
   columns: OptionalColumn[];
 }
 
-/** Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or its footer is damaged. */
+/**
+ * Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or its footer is
+ * damaged.
+ */
 export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
   let numRows = 0;
   const columns = new Set<OptionalColumn>();
@@ -307,23 +313,23 @@ export async function surveyInputs(paths: readonly string[]): Promise<InputSurve
   return { numRows, columns: [...columns] };
 }
 
-/** The column of times and the meaning of its numbers. @throws {FormatError} If it is missing. */
+/** Finds the time column and the unit of its numbers. @throws {FormatError} If it is missing. */
 export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind } {
   const name = needColumn(file, ["event_time"], isTime, "a timestamp or integer epoch seconds");
   const element = file.column(name);
   return { name, kind: (element && timeKind(element)) ?? "seconds" };
 }
 
-/** The columns of a file that are read, by their names in the file. */
+/** The columns to read, by their names in the file. */
 interface ColumnPlan {
   eventTime: { name: string; kind: NumberKind };
-  /** The column, or the address of all rows. */
+  /** A column, or one address for all rows. */
   src: string | { address: string };
   dst: string | { address: string };
   addresses?: ReadonlyMap<string, string> | undefined;
   rtt: string;
   rttUnitMs: number;
-  /** RTTs that also stand for no reply. */
+  /** Further RTT values that mean no reply. */
   noReply: readonly number[];
   ipVersion: string | undefined;
   optional: { key: OptionalColumn; name: string }[];
@@ -345,7 +351,7 @@ function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
 
 type NeededColumns = Omit<ColumnPlan, "ipVersion" | "optional">;
 
-/** The columns of files of this program, and of those that name them alike. */
+/** Columns of a file of this program, or of another with the same names. */
 function planOwn(file: ParquetFile): NeededColumns {
   return {
     eventTime: timeColumn(file),
@@ -357,7 +363,7 @@ function planOwn(file: ParquetFile): NeededColumns {
   };
 }
 
-/** The columns of any file, as of a table. */
+/** Columns of any other file, found as in a table. */
 function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns {
   const names = file.columnNames;
   const layout = layoutOf(names, reading);
@@ -433,7 +439,7 @@ function isTimeOrNumber(element: SchemaElement): boolean {
   return isTime(element) || isNumber(element);
 }
 
-/** Opens the needed columns of a row group; each call of the result reads the next rows. */
+/** Opens the needed columns of a row group. Each call of the result reads the next rows. */
 function openGroup(
   file: ParquetFile,
   plan: ColumnPlan,
@@ -469,7 +475,7 @@ function constantPiece(text: string, numRows: number, pool: TextPool): TextPiece
   };
 }
 
-/** Addresses in place of the names that a text column has for them. */
+/** Replaces names in a text column by their addresses. */
 function withAddresses(
   { values, codes, isNull }: TextPiece,
   addresses: ReadonlyMap<string, string>,

@@ -1,5 +1,5 @@
 /**
- * Writes measurements as Parquet. The columns: README.md.
+ * Writes measurements as Parquet. README.md lists the columns.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import {
   ParquetOutput,
 } from "../../io/parquet/writer.ts";
 
-/** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
+/** 2^17 rows take about 3 MB compressed. Readers hold the needed columns of one group at a time. */
 export const ROW_GROUP_ROWS = 131_072;
 
-/** A column of a measurement that a file may lack. */
+/** A column that a file may lack. */
 export type OptionalColumn = "msmId" | "prbId" | "sizeBytes" | "packetErrorCount";
 
-/** The optional columns with their names in files. */
+/** The optional columns and their names in files. */
 export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] = [
   { key: "msmId", name: "msm_id" },
   { key: "prbId", name: "prb_id" },
@@ -31,7 +31,7 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
 
-/** The rows of a row group; only the first `numRows` of each column count. */
+/** The rows of a row group; only the first `numRows` of each column are used. */
 export interface MeasurementColumns
   extends
     Record<"srcAddr" | "dstAddr" | "ipVersion", IndexedValues>,
@@ -41,11 +41,11 @@ export interface MeasurementColumns
   eventTimeUs: Float64Array;
   /** Milliseconds, or {@link FAILED_RTT_MS}. */
   rttMs: Float64Array;
-  /** Further columns of numbers, after all others. */
+  /** Further columns, which follow all others. */
   numbers?: readonly NumberColumn[];
 }
 
-/** A column of numbers that is not part of a measurement. */
+/** A numeric column that is not part of a measurement. */
 export interface NumberColumn {
   name: string;
   values: Float64Array;
@@ -58,7 +58,7 @@ const MICROSECONDS = {
   logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
 } as const;
 
-/** The columns of measurements, in their order in files. */
+/** In their order in files. */
 const COLUMNS: readonly (
   & Pick<SchemaElement, "name" | "converted_type" | "logical_type">
   & Pick<ChunkSource, "type">
@@ -75,10 +75,10 @@ const COLUMNS: readonly (
   { key: "prbId", name: "prb_id", type: "INT64" },
 ];
 
-/** The columns of measurements by their names in files, in their order there. */
+/** Names in files, in file order. */
 export const MEASUREMENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
-/** The columns of a file that has some of the optional ones. */
+/** The columns of a file with these optional ones. */
 function columnsWith(optional: readonly OptionalColumn[]) {
   return COLUMNS.map((column) => ({
     ...column,
@@ -87,9 +87,9 @@ function columnsWith(optional: readonly OptionalColumn[]) {
 }
 
 /**
- * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
+ * Encodes a row group for {@link MeasurementParquetWriter.appendRowGroup}.
  *
- * @param columns The rows, at most {@link ROW_GROUP_ROWS}.
+ * @param columns At most {@link ROW_GROUP_ROWS} rows.
  * @param optional The optional columns of the file.
  */
 export function encodeRowGroup(
@@ -116,11 +116,11 @@ function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly str
   return [{ name: "schema", num_children: columns.length }, ...columns];
 }
 
-/** The columns of a file in addition to those of every measurement. */
+/** Which columns a file has in addition to those of every measurement. */
 export interface WriterOptions {
   /** The optional columns (default: those of the first batch). */
   optionalColumns?: readonly OptionalColumn[];
-  /** Names of further columns of numbers, whose values are given with each batch; none by default. */
+  /** Names of further numeric columns, whose values are passed with each batch; none by default. */
   numberColumns?: readonly string[];
 }
 
@@ -140,15 +140,15 @@ export class MeasurementParquetWriter {
     this.#optional = optionalColumns;
   }
 
-  /** Opens a file under its temporary name. @throws {UserError} If the file cannot be made. */
+  /** Opens a file under a temporary name. @throws {UserError} If the file cannot be created. */
   static create(path: string, options: WriterOptions = {}): MeasurementParquetWriter {
     return new MeasurementParquetWriter(path, options);
   }
 
   /**
-   * Appends the rows of a batch; the batch may be reused afterwards.
+   * Appends the rows of a batch, which may be reused afterwards.
    *
-   * @param numbers The values of the file's `numberColumns`, in their order.
+   * @param numbers The values of the file's `numberColumns`, in order.
    * @throws {UserError} If the disk is full.
    */
   append(batch: MeasurementBatch, numbers: readonly Float64Array[] = []): void {
@@ -162,7 +162,7 @@ export class MeasurementParquetWriter {
   }
 
   /**
-   * Appends a separate row group after all rows so far; it has the file's optional columns.
+   * Appends a separate row group, which must have the file's optional columns.
    *
    * @internal
    * @throws {UserError} If the disk is full.
@@ -174,9 +174,9 @@ export class MeasurementParquetWriter {
   }
 
   /**
-   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
+   * Writes the remaining rows and the footer, flushes to disk and renames the file to its final name.
    *
-   * @returns The number of rows and the size of the file in bytes.
+   * @returns The number of rows and the file size in bytes.
    * @throws {UserError} If the disk is full.
    */
   close(): { rows: number; sizeBytes: number } {
@@ -198,7 +198,7 @@ export class MeasurementParquetWriter {
   }
 }
 
-/** The rows of the row group that is being filled, in columns of fixed size. */
+/** The row group that is being filled, in columns of fixed size. */
 class RowGroup {
   numRows = 0;
   readonly #eventTimeUs = new Float64Array(ROW_GROUP_ROWS);
@@ -208,12 +208,11 @@ class RowGroup {
   readonly #integers = new Map<"ipVersion" | OptionalColumn, DictionaryColumn<number>>();
   readonly #numbers: readonly NumberColumn[];
 
-  /** @param numberNames Names of the further columns. */
   constructor(numberNames: readonly string[]) {
     this.#numbers = numberNames.map((name) => ({ name, values: new Float64Array(ROW_GROUP_ROWS) }));
   }
 
-  /** Copies rows of a batch until the group is full; returns how many. */
+  /** Copies rows of a batch until the group is full. @returns How many. */
   fill(batch: MeasurementBatch, from: number, numbers: readonly Float64Array[]): number {
     const at = this.numRows;
     const end = Math.min(batch.numRows, from + ROW_GROUP_ROWS - at);

@@ -1,19 +1,19 @@
 /**
- * Rejected rows: counted by reason, the first of each reason kept for `rejects.jsonl`.
+ * Rejected rows: counted by reason, with the first of each reason kept for `rejects.jsonl`.
  *
- * Nothing is lost silently: every stage that drops a row adds it here, records the counts in its manifest and
- * fails when too many rows are dropped.
+ * Nothing is lost silently: every stage that drops rows adds them here, records the counts in its manifest
+ * and fails if it dropped too many.
  *
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 
-/** The number of rows of each reason listed in `rejects.jsonl`. */
+/** How many rows `rejects.jsonl` lists for each reason. */
 export const MAX_LISTED_PER_REASON = 1000;
 const MAX_DETAIL_LENGTH = 300;
 
-/** The reason for which a row was rejected. */
+/** Why a row was rejected. */
 export type RejectReason =
   | "unparseableAddress"
   | "versionMismatch"
@@ -33,19 +33,19 @@ export type RejectReason =
   | "invalidCsv"
   | "unknownLine";
 
-/** One rejected row, in the form of `rejects.jsonl`. */
+/** A rejected row, as in `rejects.jsonl`. */
 export interface RejectedRow {
-  /** The reason. */
+  /** Why it was rejected. */
   reason: RejectReason;
   /** The file. */
   path: string;
-  /** The number of the row or result in the file, from 0. */
+  /** Number of the row or result in the file, from 0. */
   row: number;
-  /** The found value. */
+  /** The value that was found. */
   detail?: string;
 }
 
-/** The counts and listed rows of a {@link RejectLog} as plain data, to send to another thread. */
+/** The contents of a {@link RejectLog} as plain data, to send to another thread. */
 export interface RejectSnapshot {
   /** Rejected rows by reason. */
   counts: Record<string, number>;
@@ -59,14 +59,17 @@ export class RejectLog {
   readonly #counts = new KindCounts();
   #listPath: string | undefined;
 
-  /** Counts a row. @param row Its number in the file, from 0. @param detail The found value, in a few words. */
+  /**
+   * Counts a row. @param row Its number in the file, from 0. @param detail The value that was found, in a few
+   * words.
+   */
   add(reason: RejectReason, path: string, row: number, detail?: string): void {
     this.#counts.add(reason);
     const found = detail === undefined ? {} : { detail: shortened(detail, MAX_DETAIL_LENGTH) };
     this.#list({ reason, path, row, ...found });
   }
 
-  /** Numbers of rejected rows by reason, in alphabetical order of the reasons. */
+  /** Rejected rows by reason, in alphabetical order. */
   get counts(): Record<string, number> {
     return this.#counts.counts;
   }
@@ -76,27 +79,27 @@ export class RejectLog {
     return totalOf(this.counts);
   }
 
-  /** The first rejected row, for people. */
+  /** A readable description of the first rejected row. */
   get first(): string | undefined {
     const row = this.#rows.values().next().value?.[0];
     return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
   }
 
-  /** See {@link RejectSnapshot}. */
+  /** Copies the contents, to send to another thread. */
   snapshot(): RejectSnapshot {
     return { counts: this.counts, rows: [...this.#rows.values()].flat() };
   }
 
-  /** Adds the counts and listed rows of another log. */
+  /** Adds the contents of another log. */
   merge(other: RejectSnapshot): void {
     for (const [reason, count] of Object.entries(other.counts)) this.#counts.add(reason, count);
     for (const row of other.rows) this.#list(row);
   }
 
   /**
-   * Ends the run when too many rows were rejected: see {@link checkRejected}.
+   * Throws if too many rows were rejected: see {@link checkRejected}.
    *
-   * @param advice By default: correct the input, or raise the option --max-reject-ratio if that helps.
+   * @param advice By default: correct the input, or raise --max-reject-ratio if that helps.
    */
   check(
     numRows: number,
@@ -109,7 +112,7 @@ export class RejectLog {
   }
 
   /**
-   * Writes the listed rows as JSON lines, atomically, if any row was rejected.
+   * Writes the listed rows as JSON lines, atomically, if there are any.
    *
    * @returns Whether the file was written.
    * @throws {UserError} If the file cannot be written.
@@ -129,28 +132,30 @@ export class RejectLog {
   }
 }
 
-/** The sum of counts. */
 export function totalOf(counts: Record<string, number>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** Counts by reason, for people: `invalidRtt 2, nullValue 1`. */
+/** Formats counts by reason: `invalidRtt 2, nullValue 1`. */
 export function listOfCounts(counts: Record<string, number>): string {
   return Object.entries(counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
 }
 
-/** Rejected rows by reason, for people: `3 rejected (invalidRtt 2, nullValue 1)`. @param word What they are. */
+/**
+ * Formats rejected rows by reason: `3 rejected (invalidRtt 2, nullValue 1)`. @param word What happened to the
+ * rows.
+ */
 export function describeRejected(counts: Record<string, number>, word = "rejected"): string {
   const total = totalOf(counts);
   return total === 0 ? `0 ${word}` : `${total} ${word} (${listOfCounts(counts)})`;
 }
 
 /**
- * Ends the run when too many rows were rejected.
+ * Throws if too many rows were rejected.
  *
- * @param options `numRows`: number of rows read, rejected ones included; `maxRejectRatio`: the largest share that may be
- *   rejected, 0 to 1.
- * @throws {UserError} If more than that share was rejected.
+ * @param options `numRows`: number of rows read, including rejected ones; `maxRejectRatio`: the largest share
+ *   that may be rejected, 0 to 1.
+ * @throws {UserError} If a larger share was rejected.
  */
 export function checkRejected(
   { counts, first }: { counts: Record<string, number>; first: string | undefined },
@@ -165,16 +170,16 @@ export function checkRejected(
   );
 }
 
-/** The path of the list of rejected rows of a stage that writes one file: `F.rejects.jsonl` beside `F.parquet`. */
+/** Where a stage that writes one file lists its rejected rows: `F.rejects.jsonl` beside `F.parquet`. */
 export function rejectsPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".rejects.jsonl");
 }
 
-/** The number of kinds that are counted separately: the input may have any number of them. */
+/** Further kinds are counted together, since inputs may have any number of them. */
 const MAX_COUNTED_KINDS = 100;
 const OTHER_KINDS = "other";
 
-/** Counts results by their kinds, such as those that say nothing about a path. */
+/** Counts results by kind, such as those that say nothing about a path. */
 export class KindCounts {
   readonly #counts = new Map<string, number>();
 
