@@ -1,13 +1,12 @@
 /**
- * Facts about addresses by their text, computed once per distinct text: ping results repeat the same probes
- * and targets.
+ * Facts about addresses, computed once per distinct text, since ping results repeat the same probes and
+ * targets.
  *
  * @module
  */
 import { formatAddress, parseAddress } from "./ip.ts";
 import { parsePrefix, prefixContains } from "./ip_prefix.ts";
 
-/** The facts about a text that may be an address. */
 export interface Address {
   readonly text: string;
   /** 4 or 16 bytes; undefined if the text is not an address. */
@@ -18,23 +17,22 @@ export interface Address {
   readonly isPublic: boolean;
 }
 
-/** An IPv6 address has 45 characters at most. */
+/** An IPv6 address has at most 45 characters. */
 const MAX_ADDRESS_BYTES = 64;
 const MAX_ADDRESSES = 1 << 16;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The most recently read addresses, at most {@link MAX_ADDRESSES}: about 20 MB. */
+/** The most recent addresses, at most {@link MAX_ADDRESSES}: about 20 MB. */
 const known = new Map<string, Address>();
 
-/** The facts about a text, whether it is an address or not. */
 export function readAddress(text: string): Address {
   const found = known.get(text);
   if (found) return found;
   const bytes = parseAddress(text);
   const canonical = bytes ? formatAddress(bytes) : "";
-  // The text may be a slice of a far longer one, and would keep all of it in memory.
+  // The text may be a slice of a far longer one and would keep all of it in memory.
   const copy = decoder.decode(encoder.encode(text));
   const address = { text: copy, bytes, canonical, isPublic: bytes !== undefined && isPublicAddress(bytes) };
   if (text.length > MAX_ADDRESS_BYTES) return address;
@@ -44,8 +42,9 @@ export function readAddress(text: string): Address {
 }
 
 /**
- * Prefixes that are not globally reachable: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890; state of
- * 2025-10), multicast (RFC 5771, RFC 4291), and IPv6 outside of 2000::/3, which alone is allocated for global unicast.
+ * Prefixes that are not globally reachable: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC
+ * 6890; as of 2025-10), multicast (RFC 5771, RFC 4291), and IPv6 outside of 2000::/3, the only prefix
+ * allocated for global unicast.
  */
 const SPECIAL = [
   "0.0.0.0/8", // this network
@@ -70,15 +69,15 @@ const SPECIAL = [
   "8000::/1", // unallocated, unique local, link local, multicast
 ].map(parsePrefix);
 
-/** Prefixes inside {@link SPECIAL} that are globally reachable. */
+/** Globally reachable prefixes inside {@link SPECIAL}. */
 const REACHABLE = [
   ...["192.0.0.9/32", "192.0.0.10/32", "64:ff9b::/96", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128"],
   ...["2001:3::/32", "2001:4:112::/48", "2001:20::/28", "2001:30::/28"],
 ].map(parsePrefix);
 
 /**
- * Whether the address is a unicast address that is globally reachable: not private, CGNAT, documentation,
- * loopback, link-local, multicast or unallocated.
+ * Whether an address is globally reachable unicast: not private, CGNAT, documentation, loopback, link-local,
+ * multicast or unallocated.
  *
  * @param address 4 or 16 bytes in network order.
  */

@@ -1,9 +1,11 @@
 /**
- * Names that people gave to addresses and prefixes, such as host names: shown beside numbers, and searched.
+ * Names of addresses and prefixes, such as host names, given by users. They are shown beside addresses and
+ * can be searched.
  *
- * They come from CSV files with commas, semicolons or tabs, whose lines have an address or prefix and its name, perhaps
- * below a header, and from hosts files (hosts(5)). Lines that begin with `#` are comments. An address has the name of the
- * longest prefix around it, as routers choose routes (RFC 4632, section 5.1).
+ * Names come from hosts files (hosts(5)) and from CSV files separated by commas, semicolons or tabs. A CSV
+ * line contains an address or prefix and its name; there may be a header. Lines that begin with `#` are
+ * comments. An address has the name of the longest prefix that contains it, just as routers choose routes
+ * (RFC 4632, section 5.1).
  *
  * @module
  */
@@ -22,32 +24,35 @@ import {
 } from "./ip_prefix.ts";
 import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 
-/** The most names that are kept, in 0.2 kB each. */
+/** The maximum number of names, each of which takes 0.2 kB. */
 const MAX_NAMES = 2 ** 18;
-/** The longest name, in UTF-16 characters: that of a host has 253 at most (RFC 1035, section 2.3.4). */
+/** In UTF-16 characters; host names have at most 253 (RFC 1035, section 2.3.4). */
 export const MAX_NAME_LENGTH = 255;
-/** Characters that would change the lines around a name: control characters, line separators, changes of direction. */
+/**
+ * Characters that would disturb the surrounding lines: control characters, line separators, direction
+ * changes.
+ */
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
-/** The fault of a name; undefined if it can be shown. */
+/** Why a name cannot be shown; undefined if it can. */
 export function faultOfName(name: string): string | undefined {
   if (name === "") return "found no name";
   if (name.length > MAX_NAME_LENGTH) return `found a name of ${name.length} characters`;
   return UNSAFE.test(name) ? "found a name with control characters" : undefined;
 }
 
-/** The text of a file of names. */
+/** Formats a file of names. */
 export function namesCsv(names: Iterable<readonly [prefix: string, name: string]>): string {
   return ["address,name", ...Array.from(names, ([prefix, name]) => `${prefix},${csvField(name)}`), ""].join(
     "\n",
   );
 }
 
-/** Whether a value is the name of a column and not an address. */
+/** Whether a value is a column name and not an address. */
 const isColumn = (value: string) => /^[\p{L} _]+$/u.test(value);
 
-/** The records of a file: those of a hosts file have an address, its name and its aliases. */
+/** The records of a file. In a hosts file they consist of an address, its name and its aliases. */
 function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts: boolean } {
   const uncommented = text.replace(/^[ \t]*#.*$/gm, "");
   const separator = separatorOf(uncommented, path);
@@ -64,10 +69,13 @@ function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts:
   return { records, isHosts: true };
 }
 
-/** Signs of a hosts file with tabs: spaces after an address, two tabs, a comment after a name, a host and its alias. */
+/**
+ * What identifies a hosts file with tabs: spaces after an address, two tabs, a comment after a name, or an
+ * alias.
+ */
 const HOSTS_SIGN = /^\S+ +\S|\t.*\t|\s#\s|\slocalhost\b|^\S+\t[\w-]+(\.[\w-]+)+ +[\w.-]+\s*$/m;
 
-/** The separator of a CSV file, as its first line shows; undefined for a hosts file. */
+/** The separator in a CSV file's first line; undefined for a hosts file. */
 function separatorOf(text: string, path: string): CsvSeparator | undefined {
   const first = /^.*\S.*$/m.exec(text)?.[0] ?? "";
   const [separator] = /[,;\t]/.exec(first.replace(/\s#.*/, "")) ?? [];
@@ -76,16 +84,16 @@ function separatorOf(text: string, path: string): CsvSeparator | undefined {
   return isHosts ? undefined : separator as CsvSeparator | undefined;
 }
 
-/** Names by prefix. */
+/** Names of addresses and prefixes, from files of a user. */
 export class AddressNames {
   readonly #names = new Map<string, string>();
   readonly #addresses = new Map<string, string>();
-  /** Lengths of the prefixes that have names, the longest first, by the bytes of an address. */
+  /** Lengths of the prefixes with names, longest first, by address length in bytes. */
   readonly #lengths = new Map<number, number[]>([[4, []], [16, []]]);
   #searched: readonly SearchedName[] | undefined;
 
   /**
-   * Adds the names of a file; those for the same prefix override earlier ones.
+   * Adds the names of a file, which override earlier names of the same prefix.
    *
    * @param bytes The whole file. @param path Its name, for errors.
    * @throws {FormatError} If a line is invalid, or there are too many names.
@@ -104,13 +112,13 @@ export class AddressNames {
     }
   }
 
-  /** @returns The fault of a record, if it has one. */
+  /** @returns What is wrong with the record, if anything. */
   #addRecord(fields: readonly string[], isHosts: boolean): string | undefined {
     if (fields.length < 2 || (fields.length > 2 && !isHosts)) {
       return `found ${fields.length} ${fields.length === 1 ? "value" : "values"}`;
     }
     const [first, name, ...aliases] = fields;
-    // Link-local addresses of hosts files name their interface.
+    // Link-local addresses in hosts files include the interface.
     const text = isHosts ? first.replace(/%.*/, "") : first;
     const fault = faultOfPrefix(text);
     if (fault !== undefined) return `found ${JSON.stringify(shortened(text))}`;
@@ -135,27 +143,33 @@ export class AddressNames {
     return undefined;
   }
 
-  /** How many prefixes have names. */
+  /** Number of prefixes with names. */
   get size(): number {
     return this.#names.size;
   }
 
-  /** All prefixes and their names, in the order of the files. */
+  /** Prefixes and their names, in the order of the files. */
   entries(): Iterable<readonly [prefix: string, name: string]> {
     return this.#names;
   }
 
-  /** Addresses by their names in lower case, overridden names included. A name with several addresses has the first. */
+  /**
+   * Addresses by lower-case name, including overridden names. If a name has several addresses, the first is
+   * used.
+   */
   addressesByName(): ReadonlyMap<string, string> {
     return this.#addresses;
   }
 
-  /** The address with a name, in any case of its letters, as RFC 5952 writes it. */
+  /** The address with a name, in the form of RFC 5952. Case is ignored. */
   addressOf(name: string): string | undefined {
     return this.#addresses.get(name.toLowerCase());
   }
 
-  /** The name of the longest named prefix around an address or prefix; undefined if there is none, and for a place. */
+  /**
+   * The name of the longest named prefix that contains an address or prefix; undefined for none and for a
+   * place.
+   */
   ofPrefix({ bytes, length, mixture }: IpPrefix): string | undefined {
     if (mixture) return undefined;
     for (const each of this.#lengths.get(bytes.length) ?? []) {
@@ -172,24 +186,24 @@ export class AddressNames {
     return this.ofPrefix(parsePrefix(text));
   }
 
-  /** A text with the name of its address or prefix, if it has one, such as `8.8.8.8 (dns.google)`. */
+  /** Appends the name of an address or prefix, if there is one: `8.8.8.8 (dns.google)`. */
   shown(text: string): string {
     return withName(text, this.of(text));
   }
 
-  /** `name` of an address or prefix, to be written beside it; nothing if it has none. */
+  /** The field `name` of an address or prefix; no field if it has no name. */
   named(text: string): { name?: string } {
     const name = this.of(text);
     return name === undefined ? {} : { name };
   }
 
-  /** `src_name` and `dst_name`, to be written beside a source and a destination; those that have none are absent. */
+  /** The fields `src_name` and `dst_name` of a source and a destination; absent for those without a name. */
   namedEnds({ src, dst }: { src: string; dst?: string }): { src_name?: string; dst_name?: string } {
     const [src_name, dst_name] = [src, dst].map((text) => text === undefined ? undefined : this.of(text));
     return { ...(src_name !== undefined && { src_name }), ...(dst_name !== undefined && { dst_name }) };
   }
 
-  /** The prefixes whose names begin with a text, then those whose names have it, then similar ones. */
+  /** Prefixes whose names begin with a text, then those whose names contain it, then similar ones. */
   search(text: string, limit: number): { prefix: string; name: string }[] {
     this.#searched ??= Array.from(this.#names, ([prefix, name]) => (
       { key: comparable(name), name: () => prefix }

@@ -1,8 +1,8 @@
 /**
  * IP addresses as text and as bytes.
  *
- * Read strictly, as `inet_pton` does (RFC 4291, section 2.2; IPv4 parts without leading zeros), because a
- * lenient parser could silently read another host's address. Written as RFC 5952 recommends.
+ * Parsing is as strict as `inet_pton` (RFC 4291, section 2.2; no leading zeros in IPv4), because a lenient
+ * parser could silently read another host's address. Formatting follows RFC 5952.
  *
  * @module
  */
@@ -15,14 +15,14 @@ const NUM_GROUPS = 8;
 /**
  * Parses an IPv4 or IPv6 address.
  *
- * @param text Such as `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; zone ids are refused.
+ * @param text Such as `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; zone ids are rejected.
  * @returns 4 or 16 bytes in network order, or undefined if the text is not an address.
  */
 export function parseAddress(text: string): Uint8Array | undefined {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text, 0);
 }
 
-/** The bytes of an address that an earlier stage has checked: any other text is a bug in this program. */
+/** Parses an address that an earlier stage has checked. Any other text is a bug in this program. */
 export function addressBytes(text: string): Uint8Array {
   const bytes = parseAddress(text);
   ensure(bytes, `${text} is an address`);
@@ -30,8 +30,8 @@ export function addressBytes(text: string): Uint8Array {
 }
 
 /**
- * Writes an address as RFC 5952 does: lower case, the longest run of zero groups as `::`, and the last
- * 32 bits of an IPv4-mapped address with dots (section 5).
+ * Formats an address as in RFC 5952: in lower case, with the longest run of zero groups as `::`, and the last
+ * 32 bits of an IPv4-mapped address in dotted form (section 5).
  *
  * @param bytes 4 or 16 bytes in network order.
  * @throws {RangeError} If there are not 4 or 16 bytes.
@@ -113,7 +113,7 @@ function endOfGroup(text: string, start: number): number {
   return at;
 }
 
-/** Moves the groups after `::` to the end; `gap` is the number of groups before it, or -1. */
+/** Moves the groups after `::` to the end. `gap` is the number of groups before it, or -1. */
 function expandGap(bytes: Uint8Array, numGroups: number, gap: number): Uint8Array | undefined {
   if (gap < 0) return numGroups === NUM_GROUPS ? bytes : undefined;
   if (numGroups === NUM_GROUPS) return undefined;

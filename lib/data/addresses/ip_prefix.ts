@@ -1,25 +1,25 @@
 /**
- * IP prefixes: the addresses that begin with the same bits (RFC 4632, RFC 4291 section 2.3), and the values that each
- * byte of such an address can have.
+ * IP prefixes: addresses that begin with the same bits (RFC 4632, RFC 4291 section 2.3), and the possible
+ * values of each of their bytes.
  *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "./ip.ts";
 
-/** A prefix of any length; an address is a prefix of full length. */
+/** A prefix of any length. A prefix of full length is an address. */
 export interface IpPrefix {
-  /** Its first address, 4 or 16 bytes: the bits after the prefix are 0. */
+  /** The first address, 4 or 16 bytes: all bits after the prefix are 0. */
   readonly bytes: Uint8Array;
-  /** The number of bits that all its addresses share, 0 to 32 or 128. */
+  /** The number of bits that all addresses share, 0 to 32 or 128. */
   readonly length: number;
-  /** The prefixes that are meant, if it stands for several, such as those of a city or an AS; then its length is 0. */
+  /** The prefixes of a city or an AS, for example, if there are several; `length` is then 0. */
   readonly mixture?: PrefixMixture;
-  /** Whether it is all that a place has, and stands for the place. */
+  /** Whether this single prefix is all of a place and represents it. */
   readonly isWholePlace?: boolean;
 }
 
-/** Several prefixes that are asked for as one. */
+/** Several prefixes that a question treats as one. */
 export interface PrefixMixture {
   /** The network or place that the prefixes belong to. */
   readonly name: string;
@@ -27,32 +27,31 @@ export interface PrefixMixture {
   readonly numNetworks: number;
   /** Whether an address is in the network or place. */
   has(address: Uint8Array): boolean;
-  /** At most `maxPrefixes` of them, which represent all, and the share of each; shares add up to 1. */
+  /** At most `maxPrefixes` prefixes that represent all, and their shares, which add up to 1. */
   take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];
 }
 
-/** The values that a byte can have, a contiguous range. */
+/** A contiguous range of byte values. */
 export interface ByteRange {
-  /** The smallest value. */
   readonly first: number;
-  /** The largest value, at least `first`. */
+  /** At least `first`; the range includes it. */
   readonly last: number;
 }
 
 /**
- * Reads a prefix, such as `10.2.0.0/16`, `2001:db8::/33` or an address.
+ * Parses a prefix, such as `10.2.0.0/16`, `2001:db8::/33` or an address.
  *
- * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} detects such
- * bits.
+ * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`. {@link hasHostBits}
+ * detects such bits.
  *
- * @throws {UserError} If the address or the length is invalid, or the length is larger than the address.
+ * @throws {UserError} If the address is invalid, or the length is invalid or too large for the address.
  */
 export function parsePrefix(text: string): IpPrefix {
   const { bytes, length } = splitPrefix(text);
   return prefixOfAddress(bytes, length);
 }
 
-/** The fault in a prefix as text; undefined for a valid one. */
+/** What is wrong with a prefix as text; undefined if it is valid. */
 export function faultOfPrefix(text: string): string | undefined {
   const split = trySplitPrefix(text);
   return "fault" in split ? split.fault : undefined;
@@ -65,16 +64,16 @@ export function hasHostBits(text: string): boolean {
 }
 
 /**
- * The prefix that an address lies in.
+ * The prefix of a given length that contains an address.
  *
  * @param bytes 4 or 16 bytes.
- * @param length Its bits (default: all bits of the address).
+ * @param length In bits (default: all bits of the address).
  */
 export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length * 8): IpPrefix {
   return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
 }
 
-/** Whether a prefix stands for a place or a network. */
+/** Whether a prefix represents a place or a network. */
 export function isPlace({ mixture, isWholePlace = false }: IpPrefix): boolean {
   return mixture !== undefined || isWholePlace;
 }
@@ -83,28 +82,30 @@ export function isAddress({ bytes, length }: IpPrefix): boolean {
   return length === bytes.length * 8;
 }
 
-/** Writes a prefix, the address as RFC 5952 does; a single address without its length; several prefixes as their name. */
+/**
+ * Formats a prefix as in RFC 5952, a single address without its length, and several prefixes by their name.
+ */
 export function formatPrefix(prefix: IpPrefix): string {
   if (prefix.mixture) return prefix.mixture.name;
   const address = formatAddress(prefix.bytes);
   return isAddress(prefix) ? address : `${address}/${prefix.length}`;
 }
 
-/** An address or prefix with its name, if it has one, such as `8.8.8.8 (dns.google)`. */
+/** Appends the name of an address or prefix, if there is one: `8.8.8.8 (dns.google)`. */
 export function withName(address: string, name: string | undefined): string {
   return name === undefined ? address : `${address} (${name})`;
 }
 
 /**
- * The values of byte `index` in the addresses of a prefix: one, some of the 256, or all.
+ * The possible values of byte `index` in the addresses of a prefix: one, some of the 256, or all.
  *
- * @param index 0 for the first byte.
+ * @param index From 0.
  */
 export function byteRange({ bytes, length }: IpPrefix, index: number): ByteRange {
   return { first: bytes[index], last: bytes[index] | (~maskOf(length, index) & 255) };
 }
 
-/** Whether an address lies in a prefix; one of the other IP version does not. */
+/** Whether a prefix contains an address. False if the IP versions differ. */
 export function prefixContains(prefix: IpPrefix, address: Uint8Array): boolean {
   return address.length === prefix.bytes.length && address.every((byte, i) => {
     const { first, last } = byteRange(prefix, i);
@@ -112,13 +113,13 @@ export function prefixContains(prefix: IpPrefix, address: Uint8Array): boolean {
   });
 }
 
-/** The bits of byte `index` that belong to the prefix. */
+/** Mask of the bits of byte `index` that belong to the prefix. */
 function maskOf(length: number, index: number): number {
   const numBits = Math.min(8, Math.max(0, length - 8 * index));
   return 255 << (8 - numBits) & 255;
 }
 
-/** Advice about a host name or an AS number given instead of an address; empty for any other text. */
+/** Advice if a host name or an AS number was given instead of an address; empty for any other text. */
 export function adviceOnName(text: string): string {
   if (/^AS\d+$/i.test(text)) return "; this is an AS number: give one of its prefixes";
   const isName = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text);

@@ -1,9 +1,9 @@
 /**
- * The addresses in training data and adaptations: how often each was measured as source and as destination, how
- * often each pair was, and when last. Also the basis of an answer for two addresses.
+ * Addresses in training data and adaptations: how often each was measured as source and as destination, how
+ * often each pair was measured, and when last. Also determines the basis of an answer for two addresses.
  *
- * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs; beyond these it keeps the most
- * measured ones and is marked as truncated. Addresses are sorted, IPv4 first, so that a binary search finds them.
+ * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs. Beyond that it keeps
+ * the most measured ones and is marked as truncated. Addresses are sorted, IPv4 first, for binary search.
  *
  * @module
  */
@@ -13,48 +13,48 @@ import { ensure } from "../../base/errors.ts";
 import { formatAge, type SeenJson, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
-/** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
+/** Maximum addresses per table. An address takes at most 64 bytes in a file. */
 export const MAX_ADDRESSES = 2 ** 18;
-/** The largest number of pairs of a table; one takes 32 bytes in a file. */
+/** Maximum pairs per table. A pair takes 32 bytes in a file. */
 export const MAX_PAIRS = 2 ** 20;
-/** The number of addresses and pairs that are counted while data are read; further ones are ignored. */
+/** How many addresses and pairs are counted while data are read. Further ones are ignored. */
 const MAX_COUNTED = 2 ** 21;
 
-/** Measurements of something. */
+/** How often something was measured, and when last. */
 export interface Seen {
-  /** The number of measurements. */
+  /** Number of measurements. */
   readonly measurements: number;
-  /** Unix seconds; null if never, or without a known time. */
+  /** Unix seconds; null if never measured, or at an unknown time. */
   readonly lastS: number | null;
 }
 
-/** Measurements of training and of an adaptation together. */
+/** How often something was measured in training and adaptation together. */
 export interface Measured extends Seen {
-  /** How many of them are of the adaptation. */
+  /** How many of the measurements are from the adaptation. */
   readonly inAdaptation: number;
 }
 
-/** A known address. */
+/** A measured address. */
 export interface KnownAddress {
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
-  /** Measurements from it. */
+  /** Measurements from the address. */
   readonly asSource: Seen;
-  /** Measurements to it. */
+  /** Measurements to the address. */
   readonly asDestination: Seen;
 }
 
 /** A summary of the whole training split. */
 export interface DataSummary {
-  /** The origin of the measurements, such as names of files; empty if unknown. */
+  /** Where the measurements are from, such as names of files; empty if unknown. */
   readonly origin: string;
-  /** Whether they were made by `synth`; null if unknown. */
+  /** Whether `synth` made them; null if unknown. */
   readonly isSynthetic: boolean | null;
-  /** Unix seconds of the first measurement; null without measurements or their times. */
+  /** Unix seconds of the first measurement; null if there are no measurements or no times. */
   readonly startS: number | null;
-  /** Unix seconds of the last measurement; likewise. */
+  /** Unix seconds of the last measurement; null likewise. */
   readonly endS: number | null;
-  /** Number of measurements, answered or not. */
+  /** Number of measurements, including those without a reply. */
   readonly measurements: number;
   /** Distinct source addresses. */
   readonly sources: number;
@@ -62,15 +62,15 @@ export interface DataSummary {
   readonly destinations: number;
 }
 
-/** The columns of a table as a file holds them. */
+/** The columns of a table as stored in a file. */
 export interface KnownColumns {
   /** IPv4 addresses, ascending, one word each. */
   readonly v4: Uint32Array;
   /** IPv6 addresses, ascending, four words each. */
   readonly v6: Uint32Array;
-  /** Four words per address: measurements as source, time of the last one (Unix s), the same as destination. */
+  /** Four words per address: measurements as source, time of the last (Unix s), and both as destination. */
   readonly seen: Uint32Array;
-  /** Four words per pair, sorted: indexes of source and destination, measurements, time of the last one. */
+  /** Four words per pair, sorted: indexes of source and destination, measurements, time of the last. */
   readonly pairs: Uint32Array;
 }
 
@@ -82,7 +82,9 @@ export class KnownAddresses {
   readonly #numV4: number;
   readonly #inMixtures = new WeakMap<PrefixMixture, number>();
 
-  /** Uses the columns without a copy. @param isTruncated Whether the data had more addresses or pairs. */
+  /**
+   * Uses the columns without copying them. @param isTruncated Whether the data had more addresses or pairs.
+   */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;
@@ -102,7 +104,7 @@ export class KnownAddresses {
     return this.columns.pairs.length / WORDS;
   }
 
-  /** A known address; undefined if the table does not have it. @param bytes 4 or 16 bytes. */
+  /** Looks up an address; undefined if the table does not contain it. @param bytes 4 or 16 bytes. */
   address(bytes: Uint8Array): KnownAddress | undefined {
     const index = this.indexOf(bytes);
     return index < 0 ? undefined : this.at(index);
@@ -125,7 +127,7 @@ export class KnownAddresses {
     return seenOf(measurements, lastS);
   }
 
-  /** The destinations that a source measured, in order of their addresses. */
+  /** The destinations that a source measured, in address order. */
   destinationsOf(source: Uint8Array): { address: KnownAddress; seen: Seen }[] {
     const { pairs } = this.columns;
     return Array.from(this.#pairsFrom(source, [0, this.numAddresses]), (at) => ({
@@ -134,7 +136,7 @@ export class KnownAddresses {
     }));
   }
 
-  /** Where `pairs` has those from a source to addresses of a range of indexes. */
+  /** Indexes into `pairs` of the pairs from a source to a range of address indexes. */
   *#pairsFrom(source: Uint8Array, [first, end]: [first: number, end: number]): Generator<number> {
     const { pairs } = this.columns;
     const a = this.indexOf(source);
@@ -145,7 +147,7 @@ export class KnownAddresses {
     for (let at = WORDS * start; pairs[at] === a && pairs[at + 1] < end; at += WORDS) yield at;
   }
 
-  /** The pairs that were measured most; those whose ends are in none before come first. */
+  /** The most measured pairs. Pairs whose endpoints are not in an earlier pair come first. */
   mostMeasured(count: number): { source: Uint8Array; destination: Uint8Array }[] {
     const { pairs } = this.columns;
     const ats = Array.from({ length: this.numPairs }, (_, i) => WORDS * i)
@@ -165,9 +167,9 @@ export class KnownAddresses {
   }
 
   /**
-   * The amount that absolute discounting takes off each pair's count, for pairs that were never measured: near 1 where
-   * most pairs were measured once, near 0 where hardly any was (Ney, Essen, Kneser, Computer Speech and Language 8, 1994,
-   * with one pair more of each kind, so that it is neither 0 nor 1).
+   * The amount that absolute discounting subtracts from each pair's count in favour of pairs that were never
+   * measured: near 1 if most pairs were measured once, near 0 if hardly any was (Ney, Essen, Kneser, Computer
+   * Speech and Language 8, 1994, with one more pair of each kind, so that it is neither 0 nor 1).
    */
   get pairDiscount(): number {
     const numWith = [0, 0, 0];
@@ -177,19 +179,19 @@ export class KnownAddresses {
     return (numWith[1] + 1) / (numWith[1] + 2 * numWith[2] + 3);
   }
 
-  /** All addresses that were measured as destinations, in their order. */
+  /** All addresses that were measured as destinations, in address order. */
   *destinations(): Generator<KnownAddress> {
     for (let i = 0; i < this.numAddresses; i++) {
       if (this.columns.seen[WORDS * i + 2] > 0) yield this.at(i);
     }
   }
 
-  /** All addresses, in their order. */
+  /** All addresses, in order. */
   *addresses(): Generator<KnownAddress> {
     for (let i = 0; i < this.numAddresses; i++) yield this.at(i);
   }
 
-  /** The pairs, by the places of their ends among {@link addresses}, in order. @param sources By default all. */
+  /** Pairs as indexes into {@link addresses}, in order. @param sources By default all. */
   *pairs(sources?: IpPrefix): Generator<[source: number, destination: number]> {
     const { pairs } = this.columns;
     const [first, end] = sources ? this.#rangeOf(sources) : [0, this.numAddresses];
@@ -197,7 +199,7 @@ export class KnownAddresses {
     for (let at = WORDS * start; pairs[at] < end; at += WORDS) yield [pairs[at], pairs[at + 1]];
   }
 
-  /** The number of known addresses in a prefix or place. */
+  /** Number of known addresses in a prefix or place. */
   countIn(prefix: IpPrefix): number {
     const { mixture } = prefix;
     if (mixture) {
@@ -208,7 +210,10 @@ export class KnownAddresses {
     return end - first;
   }
 
-  /** The longest prefix around an address, in whole steps, that has known addresses; undefined if no prefix has. */
+  /**
+   * The longest prefix of a few fixed lengths that contains an address and known ones; undefined if none
+   * does.
+   */
   prefixAround(bytes: Uint8Array): { prefix: IpPrefix; numKnown: number } | undefined {
     for (const length of bytes.length === 4 ? [24, 16, 8] : [64, 48, 32]) {
       const prefix = prefixOfAddress(bytes, length);
@@ -218,19 +223,19 @@ export class KnownAddresses {
     return undefined;
   }
 
-  /** The place of an address among {@link addresses}; -1 if the table does not have it. @param bytes 4 or 16 bytes. */
+  /** Index of an address in {@link addresses}; -1 if it is not in the table. @param bytes 4 or 16 bytes. */
   indexOf(bytes: Uint8Array): number {
     const [index, end] = this.#rangeOf({ bytes, length: 8 * bytes.length });
     return end > index ? index : -1;
   }
 
-  /** The indexes of the first known address in a prefix and of the first after it. */
+  /** Index of the first known address in a prefix, and of the first after it. */
   #rangeOf({ bytes, length }: IpPrefix): [first: number, end: number] {
     const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
     return [this.#lowerBound(bytes, false), this.#lowerBound(last, true)];
   }
 
-  /** The index of the first address at or (`isAfter`) after some bytes, of their IP version. */
+  /** Index of the first address of the same IP version that is at or (`isAfter`) after the given one. */
   #lowerBound(bytes: Uint8Array, isAfter: boolean): number {
     const { v4, v6 } = this.columns;
     const words = wordsOf(bytes);
@@ -240,7 +245,7 @@ export class KnownAddresses {
       partitionPoint(keys.length / width, (i) => (compare(keys, width * i, words) || bias) >= 0);
   }
 
-  /** The address at a place among {@link addresses}. */
+  /** The address at an index of {@link addresses}. */
   at(index: number): KnownAddress {
     const { v4, v6, seen } = this.columns;
     const words = index < this.#numV4
@@ -259,7 +264,7 @@ function seenOf(measurements: number, lastS: number): Seen {
   return measurements === 0 ? NEVER : { measurements, lastS: lastS > 0 ? lastS : null };
 }
 
-/** The bytes of an address as one or four big-endian words. */
+/** Converts an address to one or four big-endian words. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Uint32Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i));
@@ -272,21 +277,21 @@ function compare(keys: Uint32Array, at: number, words: Uint32Array): number {
   return 0;
 }
 
-/** Counts addresses and pairs while measurements are read; some 0.3 kB each. */
+/** Counts addresses and pairs while measurements are read. Each takes some 0.3 kB. */
 export class AddressCounts {
   readonly #ids = new Map<string, number>();
   readonly #words: Uint32Array[] = [];
-  /** As in {@link KnownColumns}, by index in order of appearance. */
+  /** As in {@link KnownColumns}, but in order of appearance. */
   readonly #seen: number[] = [];
   readonly #pairIds = new Map<number, number>();
-  /** Measurements and last time, by pair. */
+  /** Measurements and last time of each pair. */
   readonly #pairSeen: number[] = [];
   #isTruncated = false;
   #measurements = 0;
   #startS = Infinity;
   #endS = -Infinity;
 
-  /** Continues from earlier counts, as far as a table has them. */
+  /** Continues from earlier counts, as far as a table contains them. */
   static of({ known: { columns, isTruncated }, summary }: MeasuredData): AddressCounts {
     const counts = new AddressCounts();
     const { v4, v6, seen, pairs } = columns;
@@ -348,7 +353,6 @@ export class AddressCounts {
     count(this.#pairSeen, 2 * pair, timeS);
   }
 
-  /** The summary of the data. @param origin Their origin. */
   summary(origin: Pick<DataSummary, "origin" | "isSynthetic">): DataSummary {
     const numWith = (offset: number) =>
       this.#words.filter((_, i) => this.#seen[WORDS * i + offset] > 0).length;
@@ -363,7 +367,7 @@ export class AddressCounts {
     };
   }
 
-  /** Makes the table; if there are too many addresses or pairs, it has the most measured ones. */
+  /** Makes the table. If there are too many addresses or pairs, it contains the most measured ones. */
   table(maxAddresses = MAX_ADDRESSES, maxPairs = MAX_PAIRS): KnownAddresses {
     const seen = this.#seen;
     const total = (id: number) => seen[WORDS * id] + seen[WORDS * id + 2];
@@ -400,34 +404,34 @@ function count(seen: number[], at: number, timeS: number | null): void {
   seen[at + 1] = Math.max(seen[at + 1], timeS ?? 0);
 }
 
-/** At most `limit` items, those of the largest weight. */
+/** The `limit` items with the largest weights. */
 function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
   return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
 }
 
-/** What a model keeps of measurements. */
+/** What a model stores about measurements. */
 export interface MeasuredData {
-  /** The summary of all of them. */
+  /** A summary of all measurements. */
   readonly summary: DataSummary;
-  /** Their addresses and pairs. */
+  /** The measured addresses and pairs. */
   readonly known: KnownAddresses;
 }
 
 /** The data of a model. */
 export interface TrainingData extends MeasuredData {
-  /** The measurements that it was adapted to afterwards, if any. */
+  /** The measurements that the model was adapted to afterwards, if any. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
 /**
- * The basis of an answer: `measured` if the pair was; `estimate` if both ends were and the pair was not; `guess` if an end
- * never was, so that the answer rests on the network or place around it.
+ * The basis of an answer: `measured` if the pair was measured, `estimate` if both endpoints were but not the
+ * pair, `guess` if an endpoint never was, so that the answer relies on the network or place around it.
  */
 export type BasisKind = "measured" | "estimate" | "guess";
 
 /**
- * The kind of basis by numbers of measurements of the pair and of measured addresses at each end. A prefix or place is
- * never `measured` as a whole.
+ * Determines the basis from how often the pair was measured and how many addresses of each endpoint were.
+ * Prefixes and places are never `measured` as a whole.
  */
 export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", number>): BasisKind {
   if (pair > 0) return "measured";
@@ -436,7 +440,7 @@ export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", num
 
 /** A measured RTT that the model remembers. */
 export interface RememberedRtt {
-  /** The RTT. */
+  /** Milliseconds. */
   readonly rttMs: number;
   /** Unix seconds; null if unknown. */
   readonly timeS: number | null;
@@ -444,19 +448,23 @@ export interface RememberedRtt {
 
 /** The moment that an answer is for. */
 export interface Moment {
-  /** `any` is any time of the data: what a measurement at a random moment of them would show. */
+  /** `any`: as measured at a random moment of the data. */
   readonly kind: "any" | "asked";
-  /** Text for people, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */
+  /** Readable text, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */
   readonly text: string;
-  /** Seconds from the pair's last measurement, or else that of the data, to the asked time; null if that is not later. */
+  /**
+   * Seconds from the pair's last measurement (if none, the last of the data) to the asked time; null if not
+   * later.
+   */
   readonly ageS: number | null;
 }
 
 /**
  * Describes the moment that an answer is for.
  *
- * @param timeS The asked time, Unix seconds; null for any.
- * @param data `of`: the data, as far as known; `pairS`: the time of the pair's last measurement, null if there is none.
+ * @param timeS The asked time in Unix seconds; null for any.
+ * @param data `of`: the data, as far as known; `pairS`: the time of the pair's last measurement, null if
+ *   there is none.
  */
 export function momentOf(
   timeS: number | null,
@@ -486,25 +494,25 @@ function dayOf(timeS: number): string {
 
 /** The basis of an answer for a source and a destination: their measurements in the data. */
 export interface Basis {
-  /** Whether the pair was measured, and else both ends. */
+  /** Whether the pair was measured, and if not, whether both endpoints were. */
   readonly kind: BasisKind;
-  /** Text for people. */
+  /** Readable text. */
   readonly text: string;
-  /** The measurements of the source's address, as source or destination: the model does not distinguish these. */
+  /** Measurements of the source's address, as source or destination: the model does not distinguish these. */
   readonly src: Measured;
-  /** The measurements of the destination's address. */
+  /** Measurements of the destination's address, likewise. */
   readonly dst: Measured;
-  /** The measurements from the source to the destination. */
+  /** Measurements from the source to the destination. */
   readonly pair: Measured;
-  /** Measured RTTs from the source to the destination that the model remembers, newest first. */
+  /** Measured RTTs of the pair that the model remembers, newest first. */
   readonly rtts?: readonly RememberedRtt[] | undefined;
   /** The moment that the answer is for. */
   readonly moment?: Moment | undefined;
-  /** Where the ends are, as far as the model knows; undefined if it knows no places. */
+  /** Where the endpoints are, as far as the model knows; undefined if it knows neither place. */
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
 }
 
-/** A model's knowledge of places. */
+/** What a model knows about places. */
 export interface BasisPlaces {
   /** The place of an address, such as "Frankfurt am Main, DE, AS3320". */
   placeOf(address: Uint8Array): string | undefined;
@@ -512,7 +520,7 @@ export interface BasisPlaces {
   isMisplaced(address: Uint8Array): boolean;
 }
 
-/** The sum of the counts of training and an adaptation. */
+/** Adds the counts of training and an adaptation. */
 function together(trained: Seen, adapted: Seen = NEVER): Measured {
   const { measurements, lastS } = seenOf(
     trained.measurements + adapted.measurements,
@@ -533,7 +541,7 @@ export function measuredBy(
   );
 }
 
-/** The kind of basis of an answer; see {@link basisOf}. */
+/** Only the kind of what {@link basisOf} returns. */
 export function basisKindOf(
   data: TrainingData | undefined,
   source: IpPrefix,
@@ -557,7 +565,7 @@ export function basisKindOf(
  * Describes the basis of an answer.
  *
  * @param data From the checkpoint; undefined if it has no table of the training data.
- * @param source An address or a prefix; the measurements of a prefix are not counted.
+ * @param source An address or a prefix; measurements of a prefix are not counted.
  * @param where The places that the model knows.
  */
 export function basisOf(
@@ -623,7 +631,10 @@ function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
   return seenOf(asSource.measurements + asDestination.measurements, lastS);
 }
 
-/** "203.0.113.0/24 (12 known addresses)" or "the place of 192.0.2.1: Berlin, DE (no measurement of this network)". */
+/**
+ * "203.0.113.0/24 (12 known addresses)" or "the place of 192.0.2.1: Berlin, DE (no measurement of this
+ * network)".
+ */
 function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | undefined): string {
   if (place.mixture) {
     const { name, numNetworks } = place.mixture;
@@ -647,7 +658,6 @@ function knownCount(numKnown: number): string {
 
 export type { SeenJson };
 
-/** See {@link SeenJson}. */
 export const seenSchema = z.object({
   measurements: z.int(),
   in_adaptation: z.int().describe("how many of them the model was adapted to"),
@@ -659,7 +669,6 @@ export const basisKindSchema = z.enum(["measured", "estimate", "guess"]).describ
     "rests on the network or place around it",
 );
 
-/** See {@link BasisJson}. */
 export const basisSchema = z.object({
   kind: basisKindSchema,
   text: z.string().describe("the same for people"),
@@ -685,15 +694,15 @@ export const basisSchema = z.object({
     .describe("city or region, country and AS of each; null if unknown, absent without any"),
 });
 
-/** See {@link Basis}. */
+/** JSON form of {@link Basis}. */
 export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
-  /** The measurements of the source's address. */
+  /** Measurements of the source's address. */
   readonly src: SeenJson;
-  /** The measurements of the destination's address. */
+  /** Measurements of the destination's address. */
   readonly dst: SeenJson;
-  /** The measurements from the source to the destination. */
+  /** Measurements from the source to the destination. */
   readonly pair: SeenJson;
-  /** The measured RTTs of the pair that the model remembers, the newest first; absent without any. */
+  /** Measured RTTs of the pair that the model remembers, newest first; absent without any. */
   readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
   /** The moment that the answer is for. */
   readonly moment?:

@@ -1,20 +1,24 @@
 /**
- * The least RTT between two places: no reply comes back before light in fibre has been there and back.
+ * The smallest possible RTT between two places: no reply arrives before light in fibre could make the round
+ * trip.
  *
  * @module
  */
 import { distanceKm, type Position } from "./place_table.ts";
 
-/** Light in fibre takes a millisecond for 204 km (refractive index 1.468), there and back for half of it. */
+/**
+ * Light in fibre travels 204 km per millisecond (refractive index 1.468), so a round trip covers half of
+ * that.
+ */
 const KM_PER_MS = 102;
-/** Kilometres of a degree of latitude. */
+/** Length of a degree of latitude. */
 const KM_PER_DEGREE = 111;
 
 /**
- * The time of light between two positions, there and back.
+ * The round-trip time of light between two positions.
  *
- * @param stepDegrees Positions are multiples of it: each may be off by half the diagonal of a cell.
- * @returns ms; 0 where the positions may be the same.
+ * @param stepDegrees Positions are multiples of it, so each may be off by half the diagonal of a cell.
+ * @returns ms; 0 if the positions may be the same.
  */
 export function lightFloorMs(a: Position, b: Position, stepDegrees: number): number {
   const slackKm = 2 * KM_PER_DEGREE * Math.SQRT1_2 * stepDegrees;

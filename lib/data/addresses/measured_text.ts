@@ -1,20 +1,25 @@
-/** Measurements of addresses in words, for the page too, which imports no schemas. @module */
+/**
+ * Describes measurements of addresses in words. Also used by the web page, which imports no schemas. @module
+ */
 import { formatMs } from "../../base/text.ts";
 
-/** Measurements of something, as JSON has them. */
+/** JSON form of `Measured`. */
 export interface SeenJson {
-  /** The number of measurements. */
+  /** Number of measurements. */
   readonly measurements: number;
-  /** How many of them the model was adapted to. */
+  /** How many of them are from the adaptation. */
   readonly in_adaptation: number;
-  /** The time of the last one, ISO 8601; null if never, or without a known time. */
+  /** Time of the last measurement, ISO 8601; null if never measured, or at an unknown time. */
   readonly last_seen: string | null;
 }
 
-/** See `BasisJson`. */
+/** As in `BasisJson`. */
 type Rtts = readonly { readonly rtt_ms: number; readonly time: string | null }[];
 
-/** A count as text: "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never measured". */
+/**
+ * For example "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never
+ * measured".
+ */
 export function times({ measurements, in_adaptation, last_seen }: SeenJson): string {
   if (measurements === 0) return "never measured";
   const often = `measured ${["once", "twice"][measurements - 1] ?? `${measurements} times`}`;
@@ -26,14 +31,13 @@ export function times({ measurements, in_adaptation, last_seen }: SeenJson): str
   return last_seen === null ? of : `${of}, last on ${last_seen.slice(0, 10)}`;
 }
 
-/** The median of remembered RTTs, ms. */
 export function medianOf(rtts: Rtts): number {
   const sorted = rtts.map(({ rtt_ms }) => rtt_ms).sort((a, b) => a - b);
   const [low, high] = [Math.floor, Math.ceil].map((round) => sorted[round((sorted.length - 1) / 2)]);
   return (low + high) / 2;
 }
 
-/** Remembered RTTs in a line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
+/** Remembered RTTs in one line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
 export function rttsText(rtts: Rtts): string {
   const byDay = Map.groupBy(rtts, ({ time }) => time?.slice(0, 10) ?? "at unknown times");
   const days = [...byDay].map(([day, all]) =>
@@ -42,10 +46,10 @@ export function rttsText(rtts: Rtts): string {
   return [`median ${formatMs(medianOf(rtts))} ms`, ...days].join("; ");
 }
 
-/** A duration in one unit: "244 days", "47 hours". */
+/** Formats a duration in one unit: "244 days", "47 hours". */
 export function formatAge(seconds: number): string {
   const units = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]] as const;
-  // Below two of a unit the smaller one says more.
+  // Below two of a unit, the next smaller unit is more precise.
   const [unit, length] = units.find(([, length]) => seconds >= 2 * length) ?? units[3];
   const count = Math.floor(seconds / length);
   return `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}`;

@@ -1,23 +1,23 @@
 /**
- * Search of names of places and addresses.
+ * Searches names of places and addresses.
  *
  * @module
  */
 import { editDistance } from "../../base/text.ts";
 
 export interface SearchedName {
-  /** {@link comparable}. */
+  /** The name as {@link comparable} returns it. */
   readonly key: string;
-  /** A short name, by whose beginning it is found too. */
+  /** A short name whose beginning also finds the entry. */
   readonly code?: string;
   readonly name: () => string;
 }
 
 /**
- * Names that begin with a text, then those with a word that does, then similar ones.
+ * Finds names that begin with a text, then those with a word that does, then similar ones.
  *
- * @param wanted {@link comparable}.
- * @returns The first of each name, by name.
+ * @param wanted As {@link comparable} returns it.
+ * @returns The first entry of each name, by name.
  */
 export function matchingNames<T extends SearchedName>(
   names: readonly T[],
@@ -32,7 +32,8 @@ export function matchingNames<T extends SearchedName>(
       ({ key, code = "" }: SearchedName) =>
         key.startsWith(wanted) || wanted.length > 2 && code.startsWith(wanted),
       ({ key }: SearchedName) => key.includes(` ${wanted}`),
-      // All of a table of the whole Internet would take a fifth of a second; the first letter is rarely wrong.
+      // Comparing with the whole Internet's names would take a fifth of a second; the first letter is rarely
+      // wrong.
       ({ key }: SearchedName) =>
         key[0] === wanted[0] && Math.abs(key.length - wanted.length) <= 2 &&
         editDistance(key, wanted) <= Math.min(2, wanted.length / 3),
@@ -48,7 +49,7 @@ export function matchingNames<T extends SearchedName>(
   return found;
 }
 
-/** A name as names are compared: without case, accents and signs. */
+/** A name in the form used for comparisons: without case, accents and punctuation. */
 export function comparable(text: string): string {
   return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();

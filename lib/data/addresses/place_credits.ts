@@ -1,16 +1,16 @@
 /**
- * Credits of the files of places that answers rest on, as their licences ask for.
+ * Credits for the place files that answers rely on, as their licences require.
  *
  * @module
  */
 
-/** A name to show, and where it leads to. */
+/** A text to show and its link. */
 export interface PlaceCredit {
   readonly text: string;
   readonly url: string;
 }
 
-/** The credits by the beginning of a file's name, without its folder. */
+/** Credits by the beginning of a file's name, without its folder. */
 const CREDITS: readonly (readonly [start: RegExp, credit: PlaceCredit])[] = [
   [/^dbip/i, { text: "IP geolocation by DB-IP (CC BY 4.0)", url: "https://db-ip.com" }],
   [/^asn-ipv/i, {
@@ -21,7 +21,7 @@ const CREDITS: readonly (readonly [start: RegExp, credit: PlaceCredit])[] = [
   [/^ipinfo/i, { text: "IP address data by IPinfo", url: "https://ipinfo.io" }],
 ];
 
-/** The credits of files of places, each once. @param sources Names of files. */
+/** Each credit once. @param sources Names of place files. */
 export function placeCredits(sources: readonly string[]): PlaceCredit[] {
   return CREDITS.filter(([start]) => sources.some((name) => start.test(name))).map(([, credit]) => credit);
 }

@@ -1,10 +1,10 @@
 /**
- * Finds the prefixes of a country, a region, a city, a cell or an AS in a table of places, by two walks over its ranges:
- * up to a second for the whole Internet. Answers are remembered.
+ * Finds the prefixes of a country, a region, a city, a cell or an AS in a place table. It passes over the
+ * table's ranges twice, which takes up to a second for the whole Internet. Answers are cached.
  *
- * A place consists of networks: runs of neighbouring blocks of one AS, weighted by the square roots of their sizes, so that
- * neither the largest carrier nor the many smallest networks dominate. Addresses that no AS announces count only if the
- * place has no others.
+ * A place consists of networks: runs of adjacent blocks of one AS. Networks are weighted by the square roots
+ * of their sizes, so that neither the largest carrier nor the many smallest networks dominate. Addresses that
+ * no AS announces count only if the place has no others.
  *
  * @module
  */
@@ -26,50 +26,49 @@ import {
   type Site,
 } from "./place_table.ts";
 
-/** Conditions on addresses; an address must fulfil all. */
+/** Conditions on addresses, all of which must be met. */
 export interface PlaceSelector {
   /** Only addresses of this AS. */
   readonly asNumber?: number | undefined;
-  /** Only addresses at sites that fulfil this; all if absent. */
+  /** Only addresses at sites for which this is true; all sites if absent. */
   readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
 }
 
-/** A prefix that stands for a place. */
+/** A prefix that represents a place or a part of it. */
 export interface PlacePrefix {
   /** The prefix. */
   readonly prefix: IpPrefix;
-  /** Its share of the place's weight; the shares add up to 1. */
+  /** Its share of the place's weight. Shares add up to 1. */
   readonly share: number;
 }
 
-/** The prefixes of a place, or some that represent all. */
+/** All prefixes of a place, or some that represent it. */
 export interface PlacePrefixes {
-  /** In the order of addresses; empty if the place has no address of the IP version. */
+  /** In address order; empty if the place has no address of the IP version. */
   readonly prefixes: readonly PlacePrefix[];
   readonly isWhole: boolean;
-  /** How many networks the place has: runs of blocks of one AS. */
+  /** Number of networks, that is, runs of blocks of one AS. */
   readonly numNetworks: number;
-  /** The sum of the networks' weights. */
+  /** Sum of the networks' weights. */
   readonly weight: number;
 }
 
-/** A place that was asked for by name. */
 export interface NamedPlace {
-  /** As people write it: "Berlin, DE", "AS3320 Deutsche Telekom AG". */
+  /** A readable name: "Berlin, DE", "AS3320 Deutsche Telekom AG". */
   readonly name: string;
   readonly selector: PlaceSelector;
 }
 
-/** The size of the cells of `52.5,13.4`, which are centred on its multiples, as in the model's keys. */
+/** The size of the cells of `52.5,13.4`. As in the model's keys, they are centred on multiples of it. */
 const CELL_DEGREES = 5;
-/** Cities of one name this near to each other are one. */
+/** Cities with the same name that are at most this far apart count as one. */
 const SAME_CITY_KM = 100;
-/** The largest number of cities, regions or ASes that a message or a search lists. */
+/** How many cities, regions or ASes a message or a search lists. */
 const MAX_CANDIDATES = 5;
 /** How many answers are cached. */
 const MAX_REMEMBERED = 1024;
 
-/** Places by name and number. */
+/** Finds places by name and number. */
 export class PlaceIndex {
   /** @internal */
   readonly table: PlaceTable;
@@ -88,7 +87,7 @@ export class PlaceIndex {
     this.table = table;
   }
 
-  /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
+  /** @internal What the table knows about an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): Place {
     const { site, asNumber } = this.table.numbersAt(addressNumber(address), lengthOf(address));
     const { position, country, region } = this.table.sites[site];
@@ -106,9 +105,10 @@ export class PlaceIndex {
   }
 
   /**
-   * The prefixes of a place: all of them up to a maximum, else a selection, spread evenly over the weight.
+   * The prefixes of a place: all of them up to a maximum, otherwise a selection that is evenly spread over
+   * the weight.
    *
-   * @param length Of addresses, bytes.
+   * @param length Length of addresses in bytes.
    * @internal
    */
   prefixes(selector: PlaceSelector, maxPrefixes: number, length: 4 | 16): PlacePrefixes {
@@ -124,9 +124,9 @@ export class PlaceIndex {
   }
 
   /**
-   * A place as it is asked about: its one prefix, or all its prefixes as a mixture.
+   * A place as an endpoint of a question: its only prefix, or all its prefixes as a mixture.
    *
-   * @param length Of addresses, bytes.
+   * @param length Length of addresses in bytes.
    * @throws {UserError} If it has no address of the IP version.
    * @internal
    */
@@ -158,8 +158,8 @@ export class PlaceIndex {
   /**
    * The prefixes of groups of sites.
    *
-   * @param keyOf The group of a site; undefined for none.
-   * @param length Of addresses, bytes.
+   * @param keyOf The group of a site; undefined if it is in no group.
+   * @param length Length of addresses in bytes.
    * @internal
    */
   groups(
@@ -192,7 +192,7 @@ export class PlaceIndex {
     const isRouted = table.numRanges.networks > 0;
     const count = (isRouted: boolean) => visitRuns((group, first, end) => group.count(first, end), isRouted);
     count(isRouted);
-    // A place may have no routed address.
+    // A place may have only unrouted addresses.
     const hasOnlyUnrouted = isRouted && groups.size === 0;
     if (hasOnlyUnrouted) count(false);
     visitRuns((group, first, end) => group.choose(first, end), isRouted && !hasOnlyUnrouted);
@@ -201,10 +201,12 @@ export class PlaceIndex {
   }
 
   /**
-   * Finds a place by its name: a city ("Berlin, DE", "Springfield, Illinois, US"), a region ("Bavaria, DE"), a country
-   * ("DE", "Germany"), an AS ("AS3320"), both ("AS3320@DE"), or the cell of a position ("52.5,13.4").
+   * Finds a place by its name: a city ("Berlin, DE", "Springfield, Illinois, US"), a region ("Bavaria, DE"),
+   * a country ("DE", "Germany"), an AS ("AS3320"), both ("AS3320@DE"), or the cell of a position
+   * ("52.5,13.4").
    *
-   * @throws {UserError} If it is unknown or ambiguous; the message lists the nearest or the candidates.
+   * @throws {UserError} If the name is unknown or ambiguous. The message lists similar names or the
+   *   candidates.
    * @internal
    */
   find(text: string): NamedPlace {
@@ -242,15 +244,16 @@ export class PlaceIndex {
   }
 
   /**
-   * Names of places for {@link find}: those that begin with a text, then those that contain it, then similar ones. A country
-   * is also found by its code, an AS by the beginning of its number, such as `AS33`.
+   * Names of places for {@link find}: those that begin with a text, then those that contain it, then similar
+   * ones. A country is also found by its code, an AS by the beginning of its number, such as `AS33`.
    */
   search(text: string, limit: number = MAX_CANDIDATES): string[] {
     return this.searchPlaces(text, limit).map(({ name }) => name);
   }
 
   /**
-   * {@link search} with the position of each place's city with the most networks, except for an AS, which is in many places.
+   * {@link search} with the position of the city with the most networks in each place. An AS has no position,
+   * since it is in many places.
    *
    * @internal
    */
@@ -263,7 +266,7 @@ export class PlaceIndex {
 
   #allNames(): SearchedPlace[] {
     const { networks, regions, cities } = this.table.names;
-    // The first site of a country or region is that of its city with the most networks, if cities have names.
+    // The first site of a country or region is in its city with the most networks, if cities have names.
     const sites = new Map<string, number>();
     for (const site of [...cities.map(({ site }) => site), ...this.table.sites.keys()]) {
       const { country, region, position } = this.table.sites[site];
@@ -343,7 +346,7 @@ export class PlaceIndex {
     };
   }
 
-  /** @param names The city's, perhaps its region's. */
+  /** @param names The names of the city and perhaps its region. */
   #city([cityText, regionText]: readonly string[], inCountry: number | undefined): NamedPlace | undefined {
     const wanted = comparable(cityText);
     const region = regionText === undefined ? undefined : comparable(regionText);
@@ -354,7 +357,7 @@ export class PlaceIndex {
     };
     const cities = this.#allCities();
     const first = cities.findIndex((city) => city.key === wanted && isIn(city));
-    // "Frankfurt" is first of all Frankfurt am Main, which has more networks than Frankfurt (Oder).
+    // "Frankfurt" means Frankfurt am Main rather than Frankfurt (Oder), since it has more networks.
     const longer = region === undefined
       ? cities.slice(0, first < 0 ? cities.length : first).filter((city) =>
         city.key.startsWith(`${wanted} `) && isIn(city)
@@ -380,7 +383,7 @@ export class PlaceIndex {
     return distanceKm(p.position, q.position) <= SAME_CITY_KM;
   }
 
-  /** With its region if its name and country may mean another city. */
+  /** Includes the region if the name and country may also mean another city. */
   #cityName(city: City): string {
     const { country, region } = this.table.sites[city.site];
     let isAfter = false;
@@ -406,14 +409,14 @@ export class PlaceIndex {
     return this.#networks.get(asNumber);
   }
 
-  /** Such as "AS3320 Deutsche Telekom AG". */
+  /** For example "AS3320 Deutsche Telekom AG". */
   #networkText(asNumber: number): string {
     return [`AS${asNumber}`, this.#networkName(asNumber)].filter(Boolean).join(" ");
   }
 
-  /** The city with the most networks of a site. */
+  /** The city with the most networks at a site. */
   #cityOf(site: number): string | undefined {
-    // Reversed, since those with the most networks are first.
+    // Reversed, since cities with the most networks are first.
     this.#citiesOfSites ??= new Map(
       this.table.names.cities.toReversed().map(({ name, site }) => [site, name]),
     );
@@ -426,7 +429,7 @@ export class PlaceIndex {
 }
 
 interface SearchedPlace extends SearchedName {
-  /** Of the city with the most networks; undefined for an AS, which is in many places. */
+  /** Site of the city with the most networks; undefined for an AS, which is in many places. */
   readonly site?: number | undefined;
 }
 
@@ -437,12 +440,12 @@ interface City {
   readonly site: number;
 }
 
-/** The networks of a group of sites, and the prefixes that represent them. */
+/** The networks at a group of sites, and the prefixes that represent them. */
 class Group {
   #weight = 0;
   #numNetworks = 0;
   #numPrefixes = 0;
-  /** The weight of the networks that were visited for the second time. */
+  /** Weight of the networks visited in the second pass so far. */
   #passed = 0;
   readonly #chosen: { first: number; size: number; share: number }[] = [];
 
@@ -454,7 +457,7 @@ class Group {
     if (this.#numPrefixes <= this.maxPrefixes) this.#numPrefixes += alignedBlocks(first, end).length;
   }
 
-  /** Takes the prefixes that represent a network, once all are counted. */
+  /** Takes the prefixes that represent a network. All networks must have been counted. */
   choose(first: number, end: number): void {
     const weight = Math.sqrt(end - first);
     if (this.#numPrefixes <= this.maxPrefixes) {
@@ -494,7 +497,7 @@ interface Blocks {
   readonly size: number;
 }
 
-/** The fewest prefixes that a range of blocks consists of. */
+/** Splits a range of blocks into the smallest number of prefixes. */
 function alignedBlocks(first: number, end: number): Blocks[] {
   const parts: Blocks[] = [];
   while (first < end) {
@@ -526,14 +529,14 @@ function cellPlace(latitude: number, longitude: number): NamedPlace {
   };
 }
 
-/** The English name of a country, or its code. */
+/** The English name of a country, or its code if there is none. */
 export function countryName(code: string): string {
   displayNames ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
   return displayNames.of(code) ?? code;
 }
 let displayNames: Intl.DisplayNames | undefined;
 
-/** A place in short, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
+/** A short description, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
 export function placeText(place: Place): string | undefined {
   const { latitude, longitude, city, region, countryCode, asNumber } = place;
   const position = latitude === undefined ? undefined : `${latitude},${longitude}`;

@@ -1,9 +1,10 @@
 /**
- * Where addresses are: the position, country, region and AS of the whole routed Internet, as ranges of addresses with
- * equal values. A checkpoint holds such a table, so that it answers for any address without a database.
+ * Where addresses are: the position, country, region and AS of the whole routed Internet, as ranges of
+ * addresses with equal values. A checkpoint contains such a table, so that it answers for any address without
+ * a database.
  *
- * Ranges consist of whole blocks, by default /24 of IPv4 and /40 of IPv6; positions are multiples of a step. Coarser
- * tables are smaller.
+ * Ranges consist of whole blocks, by default /24 of IPv4 and /40 of IPv6. Positions are multiples of a step.
+ * Coarser tables are smaller.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
 import type { IpPrefix } from "./ip_prefix.ts";
 
-/** The place of an address; a field that is not known is absent. */
+/** The place of an address. Unknown fields are absent. */
 export interface Place {
   /** Degrees north, -90 to 90. */
   readonly latitude?: number;
@@ -19,13 +20,13 @@ export interface Place {
   readonly longitude?: number;
   /** ISO 3166-1 alpha-2, such as `DE`. */
   readonly countryCode?: string;
-  /** A name that is unique within the country, such as a state's. */
+  /** A name that is unique within the country, such as that of a state. */
   readonly region?: string;
-  /** Name of the city. */
+  /** City name. */
   readonly city?: string;
-  /** Number of the autonomous system that announces the address, from 1. */
+  /** Number of the autonomous system that announces the address, at least 1. */
   readonly asNumber?: number;
-  /** Name of the autonomous system. */
+  /** Name of that autonomous system. */
   readonly asName?: string;
 }
 
@@ -39,18 +40,18 @@ export interface Position {
 export interface LocatedPlace {
   /** Rounded to the table's step; undefined if unknown. */
   readonly position: Position | undefined;
-  /** The country's code as a number, see {@link countryNumber}; 0 if unknown. */
+  /** The code as a number, see {@link countryNumber}; 0 if unknown. */
   readonly country: number;
-  /** A hash of the region's name, 1 to 65535; 0 if unknown. */
+  /** A hash of the name, 1 to 65535; 0 if unknown. */
   readonly region: number;
-  /** The AS; 0 if unknown. */
+  /** 0 if unknown. */
   readonly asNumber: number;
 }
 
-/** A site: everything known about a range of addresses except its AS. */
+/** Everything known about a range of addresses except its AS. */
 export type Site = Omit<LocatedPlace, "asNumber">;
 
-/** Names for the numbers in a table, those with the most ranges first. */
+/** Names for the numbers in a table. Those with the most ranges are first. */
 export interface PlaceNames {
   /** A city may have several sites, and a site several cities. */
   readonly cities: readonly { readonly name: string; readonly site: number }[];
@@ -59,54 +60,53 @@ export interface PlaceNames {
 }
 
 export interface Coarseness {
-  /** The step between positions, in quarters of a degree. */
+  /** Step between positions, in quarters of a degree. */
   readonly quarterDegrees: number;
-  /** A range belongs to the one before it if its number of blocks times the error in km is below it. */
+  /** A range is merged into the previous one if its number of blocks times the error in km is below this. */
   readonly maxErrorKm: number;
 }
 
-/** Positions of the finest table, see {@link Coarseness}. */
+/** Step of the finest table, see {@link Coarseness}. */
 const QUARTER_DEGREES = 2;
-/** Coarser tables, from fine to coarse, in steps of half an octave. */
+/** Ever coarser tables, in steps of half an octave. */
 const COARSENESSES: readonly Coarseness[] = [
   { quarterDegrees: 4, maxErrorKm: 0 },
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 4, maxErrorKm: 64 * 2 ** (i / 2) })),
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 8, maxErrorKm: 65_536 * 4 ** i })),
 ];
-/** The share of a table's bytes that names may take where it has to be made smaller. */
+/** The share of a table's bytes available for names if the table has to shrink. */
 const NAMES_SHARE = 0.1;
-/** The most UTF-16 units of a name. */
+/** In UTF-16 units. */
 const MAX_NAME_LENGTH = 40;
-/** Kilometres added to the distance for another country, region or AS. */
+/** Kilometres added to the distance if the country, region or AS differs. */
 const ERRORS_KM = { country: 500, region: 50, network: 300 };
 
-/** Ranges consist of blocks of 2^n numbers of {@link addressNumber}; n by the length of addresses, bytes. */
+/** Ranges consist of blocks of 2^n values of {@link addressNumber}. The keys are address lengths in bytes. */
 type BlockBits = Readonly<Record<4 | 16, number>>;
 /** Blocks are /24 of IPv4 and /40 of IPv6. */
 const BLOCK_BITS: BlockBits = { 4: 8, 16: 8 };
 
-/** The number of bytes of an address that decide its place. */
+/** How many bytes of an address determine its place. */
 export const NUMBER_BYTES = { 4: 4, 16: 6 } as const;
 
-/** The length of an address, bytes. */
 export function lengthOf(address: Uint8Array): 4 | 16 {
   return address.length === 4 ? 4 : 16;
 }
 
-/** The first 32 bits of an IPv4 address or the first 48 bits of an IPv6 address as a number. */
+/** The first 32 bits of an IPv4 address or the first 48 bits of an IPv6 address, as a number. */
 export function addressNumber(address: Uint8Array): number {
   let number = 0;
   for (let i = 0; i < NUMBER_BYTES[lengthOf(address)]; i++) number = number * 256 + address[i];
   return number;
 }
 
-/** Where addresses are, as one or several databases say. */
+/** Where addresses are according to one or several databases. */
 export interface PlaceSource {
-  /** The place of an address; undefined if it is not known. @param address 4 or 16 bytes. */
+  /** The place of an address; undefined if unknown. @param address 4 or 16 bytes. */
   locate(address: Uint8Array): Place | undefined;
-  /** Visits the first number of each range with equal values, and the number after it; in any order. */
+  /** Visits the first number of each range with equal values and the number after its last, in any order. */
   visitBounds(length: 4 | 16, visit: (number: number) => void): void;
-  /** The sources that this one is composed of, the later overriding the earlier; absent for a single one. */
+  /** The sources that this one combines, later ones overriding earlier ones; absent for a single source. */
   readonly parts?: readonly PlaceSource[];
 }
 
@@ -126,13 +126,13 @@ export function missingFields<Field extends keyof Place>(
   return [...missing];
 }
 
-/** Several places as one: fields of later ones override those of earlier ones. */
+/** Merges places. Fields of later ones override those of earlier ones. */
 export function composedPlace(places: readonly (Place | undefined)[]): Place | undefined {
   const found = places.filter((place) => place !== undefined);
   return found.length < 2 ? found[0] : Object.assign({}, ...found);
 }
 
-/** Ranges in order, each with a value; the last one has no end. */
+/** Ranges in order, each with a value. The last one has no end. */
 interface Ranges {
   readonly starts: Float64Array;
   /** 0 for no value. */
@@ -143,26 +143,26 @@ interface Columns {
   /** See {@link Coarseness}. */
   readonly quarterDegrees: number;
   readonly blockBits: BlockBits;
-  /** By number from 1. */
+  /** By number, from 1. */
   readonly sites: readonly Site[];
-  /** Numbers of sites of IPv4, AS numbers of IPv4, the same of IPv6; starts are blocks. */
+  /** Site numbers of IPv4, AS numbers of IPv4, then both of IPv6. Starts are block numbers. */
   readonly ranges: readonly Ranges[];
-  /** Decoded at the first call. */
+  /** Decoded by the first call. */
   readonly names: () => PlaceNames;
 }
 
 /** Format 1 has no names. */
 const FORMAT = 2;
-/** Codes of countries, hashes of regions and AS numbers are at most these. */
+/** Largest country codes, region hashes and AS numbers. */
 const [MOST_COUNTRY, MOST_REGION, MOST_AS] = [26 ** 2, 2 ** 16 - 1, 2 ** 32 - 1];
-/** The coarsest step of positions, quarters of a degree. */
+/** The coarsest step of positions, in quarters of a degree. */
 const MOST_QUARTERS = 360;
 /** Tables by their bytes, so that several models of one checkpoint share them. */
 const decoded = new WeakMap<Uint8Array, PlaceTable>();
 const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
-/** The place of an address of which nothing is known. */
+/** The place of an address about which nothing is known. */
 export const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
-/** A table that knows nothing. */
+/** An empty table. */
 const UNTRAINED: Columns = {
   quarterDegrees: QUARTER_DEGREES,
   blockBits: BLOCK_BITS,
@@ -171,7 +171,6 @@ const UNTRAINED: Columns = {
   names: () => NO_NAMES,
 };
 
-/** The places of all addresses. */
 export class PlaceTable {
   readonly #columns: Columns;
 
@@ -180,7 +179,7 @@ export class PlaceTable {
   }
 
   /**
-   * Gathers what a source knows of all addresses. A block has the place of the address in its middle.
+   * Collects what a source knows about all addresses. A block has the place of the address in its middle.
    *
    * @param onBlocks Called now and then with the number of blocks so far.
    */
@@ -195,7 +194,7 @@ export class PlaceTable {
       for (const block of boundaryBlocks(source, length, bits)) {
         const address = addressOf(block * 2 ** bits + 2 ** (bits - 1), length);
         const places = parts.map((part) => part.locate(address)).filter((place) => place !== undefined);
-        // Few blocks have several sites, and those of one source are the same objects again.
+        // Few blocks have several sites, and a single source returns the same objects again.
         const ofSites = places.filter(hasSite);
         const site = ofSites.length < 2 ? ofSites[0] : composedPlace(ofSites);
         sites.add(block, site ? numbers.of(site) : 0);
@@ -281,24 +280,24 @@ export class PlaceTable {
     return bytes.whole();
   }
 
-  /** The step between positions, in degrees. */
+  /** Step between positions in degrees. */
   get stepDegrees(): number {
     return this.#columns.quarterDegrees / 4;
   }
 
-  /** The lengths of the prefixes that ranges consist of, bits. */
+  /** Lengths in bits of the prefixes that ranges consist of. */
   get prefixLengths(): { v4: number; v6: number } {
     const { 4: v4, 16: v6 } = this.#columns.blockBits;
     return { v4: 32 - v4, v6: 48 - v6 };
   }
 
-  /** The numbers of ranges with a site and with an AS, of both IP versions. */
+  /** How many ranges have a site and how many an AS, in both IP versions. */
   get numRanges(): { sites: number; networks: number } {
     const [a, b, c, d] = this.#columns.ranges.map(({ starts }) => starts.length);
     return { sites: a + c, networks: b + d };
   }
 
-  /** The number of different positions, countries and regions. */
+  /** Number of distinct combinations of position, country and region. */
   get numSites(): number {
     return this.#columns.sites.length - 1;
   }
@@ -313,10 +312,11 @@ export class PlaceTable {
   }
 
   /**
-   * Visits ranges of blocks with equal site and AS, ascending, except those with neither.
+   * Visits ranges of blocks with equal site and AS in ascending order, except those with neither.
    *
-   * @param length Of addresses, bytes.
-   * @param visit Gets the first block and the one after the last, the number of their site and their AS; 0 for none.
+   * @param length Length of addresses in bytes.
+   * @param visit Called with the first block, the one after the last, their site number and their AS; 0 for
+   *   none.
    */
   visitRanges(
     length: 4 | 16,
@@ -336,7 +336,10 @@ export class PlaceTable {
     }
   }
 
-  /** The prefix of `size` blocks from a block on, a power of two that divides it. @param length Of addresses, bytes. */
+  /**
+   * The prefix of `size` blocks (a power of two that divides `first`). @param length Length of addresses in
+   * bytes.
+   */
   prefixAt(first: number, size: number, length: 4 | 16): IpPrefix {
     const bits = this.#columns.blockBits[length];
     return {
@@ -345,13 +348,13 @@ export class PlaceTable {
     };
   }
 
-  /** An address in the table. @param number See {@link addressNumber}. @param length Of the address, bytes. */
+  /** Looks up an address. @param number See {@link addressNumber}. @param length Address length in bytes. */
   locate(number: number, length: 4 | 16): LocatedPlace {
     const { site, asNumber } = this.numbersAt(number, length);
     return { ...this.#columns.sites[site], asNumber };
   }
 
-  /** The number of the site and the AS of an address, as {@link locate} takes it. */
+  /** The site number and AS of an address; the parameters are as in {@link locate}. */
   numbersAt(number: number, length: 4 | 16): { site: number; asNumber: number } {
     const { blockBits, ranges } = this.#columns;
     const block = Math.floor(number / 2 ** blockBits[length]);
@@ -359,11 +362,14 @@ export class PlaceTable {
     return { site: valueAt(ranges[first], block), asNumber: valueAt(ranges[first + 1], block) };
   }
 
-  /** The table, without names, in which the blocks of some addresses have other places. The last one of a block counts. */
+  /**
+   * A copy of the table, without names, in which the blocks of some addresses have other places. The last
+   * place of a block counts.
+   */
   with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const numbers = new SiteNumbers(quarterDegrees);
-    // They keep their numbers.
+    // Existing sites keep their numbers.
     for (const site of sites) numbers.ofSite(site);
     const changed = ranges.map(({ starts, values }, i) => {
       const length = i < 2 ? 4 : 16;
@@ -391,7 +397,8 @@ export class PlaceTable {
   }
 
   /**
-   * The finest table, of this one and coarser ones, whose {@link encode} takes at most `maxBytes`, or the coarsest.
+   * Encodes the finest table, of this one and coarser ones, that fits in `maxBytes`; if none does, the
+   * coarsest.
    *
    * @param kept Addresses whose places stay exact, except that positions are rounded.
    */
@@ -440,7 +447,7 @@ function siteErrorKm(a: Site, b: Site): number {
 
 const EARTH_RADIUS_KM = 6371;
 
-/** The great-circle distance of two positions, km (haversine formula). */
+/** Great-circle distance in km (haversine formula). */
 export function distanceKm(a: Position, b: Position): number {
   const radians = (degrees: number) => degrees * Math.PI / 180;
   const [latitude, longitude] = [b.latitude - a.latitude, b.longitude - a.longitude].map((degrees) =>
@@ -450,7 +457,7 @@ export function distanceKm(a: Position, b: Position): number {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
-/** The cell of some degrees, two numbers from 0; the meridian of 180 degrees is in one cell on both sides. */
+/** The cell of a given size that contains a position, from 0. A cell can span the meridian of 180 degrees. */
 export function cellOf({ latitude, longitude }: Position, degrees: number): [row: number, column: number] {
   const column = Math.round((longitude + 180) / degrees) % (360 / degrees);
   return [Math.round((latitude + 90) / degrees), column];
@@ -465,7 +472,7 @@ function hasSite({ latitude, countryCode, region }: Place): boolean {
   return latitude !== undefined || countryCode !== undefined || region !== undefined;
 }
 
-/** The address of a number, whose further bytes are 0. */
+/** Inverse of {@link addressNumber}; further bytes are 0. */
 function addressOf(number: number, length: 4 | 16): Uint8Array {
   const address = new Uint8Array(length);
   for (let i = NUMBER_BYTES[length] - 1; i >= 0; i--) {
@@ -475,7 +482,7 @@ function addressOf(number: number, length: 4 | 16): Uint8Array {
   return address;
 }
 
-/** The number of blocks of all addresses. */
+/** Number of blocks in the whole address space. */
 function numBlocks(bits: BlockBits, length: 4 | 16): number {
   return 2 ** (8 * NUMBER_BYTES[length] - bits[length]);
 }
@@ -484,7 +491,9 @@ function blockOf(address: Uint8Array, bits: BlockBits): number {
   return Math.floor(addressNumber(address) / 2 ** bits[lengthOf(address)]);
 }
 
-/** Joins ranges to the one before them, if that has a value, the error is small and none of their blocks is kept. */
+/**
+ * Merges ranges into the previous one if that has a value, the error is small and no block in them is kept.
+ */
 function merge(
   { starts, values }: Ranges,
   { maxErrorKm, errorKm, kept }: {
@@ -508,13 +517,13 @@ function merge(
   return list.ranges();
 }
 
-/** The blocks in which ranges begin, ascending. */
+/** The blocks at which ranges begin, ascending. */
 function boundaryBlocks(source: PlaceSource, length: 4 | 16, bits: number): Float64Array {
   const limit = 2 ** (8 * NUMBER_BYTES[length] - bits);
   let found = new Float64Array(1024);
   let count = 0;
   source.visitBounds(length, (number) => {
-    // A range that begins in a block has the next block too, but not always this one.
+    // A range that begins inside a block has the next block, but not always this one.
     const block = Math.floor(number / 2 ** bits);
     for (const each of block * 2 ** bits === number ? [block] : [block, block + 1]) {
       if (each >= limit || (count > 0 && found[count - 1] === each)) continue;
@@ -529,13 +538,13 @@ function boundaryBlocks(source: PlaceSource, length: 4 | 16, bits: number): Floa
   return found.subarray(0, count).sort().filter((block, i, all) => i === 0 || block !== all[i - 1]);
 }
 
-/** The value of the range that has a block; 0 for none. */
+/** The value of the range that contains a block; 0 for none. */
 function valueAt({ starts, values }: Ranges, block: number): number {
   const index = partitionPoint(starts.length, (i) => starts[i] > block) - 1;
   return index < 0 ? 0 : values[index];
 }
 
-/** Gathers ranges; neighbours of equal value become one. */
+/** Collects ranges and merges neighbours with equal values. */
 class RangeList {
   readonly #starts: number[] = [];
   readonly #values: number[] = [];
@@ -552,15 +561,15 @@ class RangeList {
 }
 
 interface Counted {
-  /** The number of ranges in which it was found. */
+  /** In how many ranges it was found. */
   count: number;
 }
 
-/** Numbers sites from 1 in the order of appearance. */
+/** Numbers sites from 1 in order of appearance. */
 class SiteNumbers {
   readonly sites: Site[] = [NOWHERE];
   readonly #numbers = new Map<string, number>();
-  /** The numbers of places that were asked before: sources give the same objects again. */
+  /** Numbers of places seen before, since sources return the same objects repeatedly. */
   readonly #known = new WeakMap<Place, { number: number; city: Counted | undefined }>();
   readonly #cities = new Map<string, Counted & { name: string; site: number }>();
   readonly #regions = new Map<string, { name: string; country: number; region: number }>();
@@ -589,7 +598,7 @@ class SiteNumbers {
       const named = { name: shortName(region), country, region: regionHash };
       this.#regions.set(`${country} ${regionHash}`, named);
     }
-    // Such as "Berlin (Mitte)".
+    // "Berlin (Mitte)", for example, is Berlin.
     const name = shortName(city.replace(/ \(.*\)$/, ""));
     if (name === "" || number === 0) return { number, city: undefined };
     return {
@@ -598,7 +607,7 @@ class SiteNumbers {
     };
   }
 
-  /** The names of the places that were asked for. */
+  /** The names of all places seen. */
   names(): Pick<PlaceNames, "cities" | "regions"> {
     const cities = [...this.#cities.values()].sort((a, b) => b.count - a.count);
     return { cities: cities.map(({ name, site }) => ({ name, site })), regions: [...this.#regions.values()] };
@@ -622,7 +631,7 @@ class SiteNumbers {
   }
 }
 
-/** Numbers sites anew, the most frequent first, so that their numbers are short; unused ones are left out. */
+/** Renumbers sites by decreasing frequency, so that frequent numbers are short, and omits unused ones. */
 function byFrequency({ sites, ranges, names, ...rest }: Columns): Columns {
   const counts = new Uint32Array(sites.length);
   for (const { values } of [ranges[0], ranges[2]]) for (const site of values) counts[site]++;
@@ -650,7 +659,7 @@ function byFrequency({ sites, ranges, names, ...rest }: Columns): Columns {
   };
 }
 
-/** The names of ASes that have ranges, those with the most first. */
+/** Names of ASes. Those with the most ranges are first. */
 function networkNames(names: ReadonlyMap<number, string>, ranges: readonly Ranges[]): PlaceNames["networks"] {
   const counts = new Map<number, number>();
   for (const { values } of [ranges[1], ranges[3]]) {
@@ -664,7 +673,7 @@ function shortName(name: string): string {
   return name.trim().slice(0, MAX_NAME_LENGTH);
 }
 
-/** The most bytes of names: a fifth for regions, two fifths each for cities and ASes. */
+/** Shortens the lists of names: a fifth of the bytes is for regions, two fifths each for cities and ASes. */
 function fewerNames({ cities, regions, networks }: PlaceNames, maxBytes: number): PlaceNames {
   const first = <T extends { name: string }>(all: readonly T[], maxBytes: number) => {
     let numBytes = 0;
@@ -719,7 +728,7 @@ export function countryCode(number: number): string {
   return String.fromCharCode(65 + Math.floor((number - 1) / 26), 65 + (number - 1) % 26);
 }
 
-/** A hash of a region's name: FNV-1a of its UTF-16 units in 16 bits, 1 to 65535. */
+/** FNV-1a of the name's UTF-16 units, folded to 16 bits: 1 to 65535, or 0 for an empty name. */
 function regionNumber(name: string): number {
   if (name === "") return 0;
   let hash = 0x811c9dc5;
@@ -727,7 +736,9 @@ function regionNumber(name: string): number {
   return ((hash >>> 16 ^ hash) & 0xffff) || 1;
 }
 
-/** Writes whole numbers as LEB128: seven bits a byte, the lowest first, the highest bit set if more follow. */
+/**
+ * Writes whole numbers as LEB128: seven bits per byte, lowest first; the highest bit is set if more follow.
+ */
 class ByteWriter {
   #bytes = new Uint8Array(1024);
   #length = 0;
@@ -743,7 +754,7 @@ class ByteWriter {
     }
   }
 
-  /** Writes the length of a text in UTF-8, then the text. */
+  /** Writes the UTF-8 length of a text, then the text. */
   addText(text: string): void {
     const bytes = new TextEncoder().encode(text);
     this.add(bytes.length);
@@ -752,7 +763,7 @@ class ByteWriter {
     this.#length += bytes.length;
   }
 
-  /** Makes space for more bytes. */
+  /** Makes room for more bytes. */
   #make(numBytes: number): void {
     if (this.#length + numBytes <= this.#bytes.length) return;
     const larger = new Uint8Array(2 * this.#bytes.length + numBytes);
@@ -791,7 +802,7 @@ class ByteReader {
     return value;
   }
 
-  /** A number of things, of which each takes at least a byte. */
+  /** Reads the number of entries, each of which takes at least a byte. */
   count(): number {
     const count = this.number();
     if (count > this.bytes.length - this.#at) this.fail("it has fewer entries than it says");
@@ -805,7 +816,7 @@ class ByteReader {
     return text;
   }
 
-  /** A reader of a copy of all that follows. */
+  /** A reader of a copy of the remaining bytes. */
   rest(): ByteReader {
     return new ByteReader(this.bytes.slice(this.#at), this.path);
   }

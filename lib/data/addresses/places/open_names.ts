@@ -1,5 +1,5 @@
 /**
- * Opens files of names of addresses.
+ * Opens files with names of addresses.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { AddressNames } from "../address_names.ts";
 /**
  * Reads files of names.
  *
- * @param paths CSV or hosts files, compressed or not; later ones override earlier ones.
- * @throws {UserError} If a file cannot be read or a line of it is invalid.
+ * @param paths CSV or hosts files, compressed or not. Later ones override earlier ones.
+ * @throws {UserError} If a file cannot be read or has an invalid line.
  */
 export async function openNames(paths: readonly string[]): Promise<AddressNames> {
   const names = new AddressNames();
@@ -20,7 +20,7 @@ export async function openNames(paths: readonly string[]): Promise<AddressNames>
   return names;
 }
 
-/** The bytes of a file, decompressed. @throws {UserError} If it cannot be read. */
+/** Reads and decompresses a file. @throws {UserError} If it cannot be read. */
 export async function readWhole(path: string): Promise<Uint8Array> {
   return joinBytes(await Array.fromAsync((await openInput(path)).chunks));
 }

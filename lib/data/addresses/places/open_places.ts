@@ -1,6 +1,7 @@
 /**
- * Opens files of places: MMDB, CSV of ip-location-db, the probe archive of RIPE Atlas, compressed or not. The
- * content of a file tells its format. Several files are merged field by field; later ones override earlier ones.
+ * Opens place files: MMDB, CSV of ip-location-db and the probe archive of RIPE Atlas, compressed or not. The
+ * format is recognised by a file's content. Several files are merged field by field; later ones override
+ * earlier ones.
  *
  * @module
  */
@@ -23,11 +24,11 @@ import { ToUtf8 } from "../../formats/reader.ts";
 import { readWhole } from "./open_names.ts";
 
 /**
- * Opens files of places as one source.
+ * Opens place files as one source.
  *
  * @param paths At least one file.
  * @throws {UserError} If a file cannot be read.
- * @throws {FormatError} If it is damaged, or in none of these formats.
+ * @throws {FormatError} If a file is damaged or has none of these formats.
  */
 export async function openPlaces(paths: readonly string[]): Promise<PlaceSource> {
   const sources: PlaceSource[] = [];
@@ -55,7 +56,7 @@ class ComposedPlaces implements PlaceSource {
   }
 }
 
-/** The fields of a place that are valid. */
+/** Keeps the valid fields of a place. */
 function placeOf(
   { latitude, longitude, countryCode, asNumber, ...texts }: Partial<Record<keyof Place, unknown>>,
 ): Place {
@@ -71,7 +72,7 @@ function placeOf(
   };
 }
 
-/** Where fields are in records of MMDB files, with dots between names; the first one that a record has counts. */
+/** Paths of fields in MMDB records, separated by dots. The first one that a record has is used. */
 const NAMES = {
   latitude: ["latitude", "location.latitude", "lat"],
   longitude: ["longitude", "location.longitude", "lng", "lon"],
@@ -82,9 +83,9 @@ const NAMES = {
   asName: ["autonomous_system_organization", "as_name", "as_organization"],
 };
 
-/** The places of a database of cities, countries or networks of DB-IP, ip-location-db, GeoLite2 or IPinfo. */
+/** A database of cities, countries or networks from DB-IP, ip-location-db, GeoLite2 or IPinfo. */
 class MmdbPlaces implements PlaceSource {
-  /** By record. */
+  /** Places by record. */
   readonly #places = new Map<number, Place>();
 
   constructor(readonly database: Mmdb) {}
@@ -113,7 +114,7 @@ function mmdbPlace(record: MmdbValue): Place {
   return placeOf({ latitude, longitude, countryCode, region, city, asNumber, asName });
 }
 
-/** The first field of some names that is there and a number or a text. */
+/** The first of several fields that is a number or a text. */
 function fieldOf(record: MmdbValue, names: readonly string[]): MmdbValue | undefined {
   for (const name of names) {
     let value: MmdbValue | undefined = record;
@@ -127,7 +128,7 @@ function fieldOf(record: MmdbValue, names: readonly string[]): MmdbValue | undef
 
 /** Ranges of one IP version. */
 interface PlaceRanges {
-  /** Numbers of first addresses, and the numbers after the last ones; in the order of the file. */
+  /** Numbers of the first addresses; `ends` has those after the last. In file order until they are sorted. */
   readonly starts: number[];
   readonly ends: number[];
   readonly places: Place[];
@@ -138,19 +139,23 @@ const RANGES =
   "country, state, county, city, postcode, latitude, longitude";
 
 /**
- * The places of a CSV file of ip-location-db, whose ranges do not overlap: first and last address as numbers or text, then
- * the country's code, or the AS and its name, or country, state, county, city, postcode, latitude, longitude and time zone.
+ * A CSV file of ip-location-db with ranges that do not overlap: the first and last address as numbers or
+ * text, then the country's code, or the AS and its name, or country, state, county, city, postcode, latitude,
+ * longitude and time zone.
  */
 class CsvPlaces implements PlaceSource {
-  /** By the length of addresses. */
+  /** By address length. */
   readonly #ranges: Record<4 | 16, PlaceRanges> = {
     4: { starts: [], ends: [], places: [] },
     16: { starts: [], ends: [], places: [] },
   };
-  /** Equal places are one object. */
+  /** Equal places share one object. */
   readonly #known = new Map<string, Place | undefined>();
 
-  /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If a line is invalid. */
+  /**
+   * @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If a line is
+   *   invalid.
+   */
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new CsvScanner();
     let line = 0;
@@ -182,7 +187,7 @@ class CsvPlaces implements PlaceSource {
     });
   }
 
-  /** Adds a record. @returns Its fault, if it has one. */
+  /** Adds a record. @returns What is wrong with it, if anything. */
   #add([first, last, ...values]: string[]): string | undefined {
     const [from, to] = [first, last].map(boundOf);
     if (!from || !to || from.length !== to.length || to.number < from.number) {
@@ -209,7 +214,7 @@ function parsePlace(values: string[]): Place | undefined {
   return placeOf({ latitude, longitude, countryCode: first, region: second, city });
 }
 
-/** A bound of a range: an address, or a number, which is larger for any IPv6 address than for any IPv4 one. */
+/** Parses a bound of a range: an address or a number. Numbers below 2^32 are IPv4. */
 function boundOf(text: string | undefined): { number: number; length: 4 | 16 } | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) {
@@ -230,23 +235,26 @@ function sortRanges({ starts, ends, places }: PlaceRanges): void {
   }
 }
 
-/** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
+/** A probe's address gives a place to the prefix of this length, which is a block of a `PlaceTable`. */
 const OWN_BITS = { 4: 24, 16: 40 } as const;
 
-/** How many bytes of probes are in memory at once. */
+/** How many bytes of probes are in memory at a time. */
 const CHUNK_BYTES = 1 << 18;
 
 /**
- * The places of probes and anchors of RIPE Atlas, as their hosts stated them: https://ftp.ripe.net/ripe/atlas/probes/archive/
- * and the objects of https://atlas.ripe.net/api/v2/probes/ and https://atlas.ripe.net/api/v2/anchors/. A probe's address
- * gives its /24 or /40 a place, the announced prefix around it only an AS.
+ * Probes and anchors of RIPE Atlas with the locations stated by their hosts:
+ * https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
+ * and https://atlas.ripe.net/api/v2/anchors/. A probe's address gives a place to its /24 or /40, and only an
+ * AS to the announced prefix around it.
  */
 class AtlasPlaces implements PlaceSource {
-  /** By the address's length, then the prefix's length in bits, then its first number. */
+  /** By address length, prefix length in bits, and first number of the prefix. */
   readonly #places = { 4: new Map<number, Map<number, Place>>(), 16: new Map<number, Map<number, Place>>() };
   #numProbes = 0;
 
-  /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it has no probes. */
+  /**
+   * @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it has no probes.
+   */
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new JsonObjectScanner(path);
     for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
@@ -317,7 +325,7 @@ class AtlasPlaces implements PlaceSource {
   }
 }
 
-/** The first number of the prefix of some bits around a number. */
+/** The first number of the prefix of a given length that contains a number. */
 function firstOf(number: number, bits: number, length: 4 | 16): number {
   const scale = 2 ** (8 * NUMBER_BYTES[length] - bits);
   return Math.floor(number / scale) * scale;
