@@ -18,7 +18,7 @@ Deno.test("readAddress() tells more texts apart than it remembers", () => {
   }
 });
 
-/** Addresses at and just outside the edges of the special-purpose prefixes. */
+/** Addresses at the edges of the special-purpose prefixes and just outside. */
 const SPECIAL = `0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.249.100 100.127.255.255
   127.0.0.1 169.254.0.1 172.16.0.0 172.31.255.255 192.0.0.1 192.0.0.255 192.0.2.1 192.168.0.0 192.168.255.255
   198.18.0.0 198.19.255.255 198.51.100.7 203.0.113.255 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255

@@ -57,7 +57,7 @@ Deno.test("byteRange() and prefixContains() hold what shares the prefix's bits, 
     ),
     ([bytes, length, other, isNear]) => {
       const prefix = parsePrefix(`${formatAddress(bytes)}/${length}`);
-      // An address that shares bits with the prefix, or any.
+      // Sometimes shares bits with the prefix.
       const address = isNear ? other.map((byte, i) => i < length >> 3 ? bytes[i] : byte) : other;
       const isInside = bitsOf(address).slice(0, length) === bitsOf(bytes).slice(0, length);
       assertEquals(prefixContains(prefix, address), isInside);

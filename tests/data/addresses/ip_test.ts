@@ -75,7 +75,7 @@ Deno.test("parseAddress() gives an address or undefined for any text", () => {
   fc.assert(
     fc.property(fc.array(character, { maxLength: 24 }), (characters) => {
       const bytes = parseAddress(characters.join(""));
-      // A parsed address, written and read again, is the same.
+      // Formatting a parsed address and parsing it again returns the same address.
       if (bytes) assertEquals(hex(parseAddress(formatAddress(bytes))), hex(bytes));
     }),
     { numRuns: 5000 },

@@ -140,7 +140,7 @@ Deno.test("basisOf() says that a synthetic Internet is not the real one, and wha
   );
 });
 
-/** The same data, and an adaptation to an address that they do not have. */
+/** {@link DATA} with an adaptation. */
 function adaptedData(counts: AddressCounts) {
   const summary = counts.summary({ origin: "", isSynthetic: null });
   return { ...DATA, adaptation: { known: counts.table(), summary } };

@@ -142,7 +142,7 @@ Deno.test("PlaceTable says of every block what its source says of the address in
   assertEquals(table.locate(addressNumber(addressBytes("2a0d:3344:7::1")), 16).country, countryNumber("FR"));
 });
 
-/** Any places of ranges that begin at multiples of 2^5. */
+/** Ranges begin at multiples of 2^5. */
 function sourceOf(ranges: readonly (readonly [start: number, place: Place])[]): PlaceSource {
   const sorted = [...ranges].sort(([a], [b]) => a - b);
   return {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/data/formats/csv.ts";
 
-/** The records of a text that comes in pieces: fields, or what is wrong. */
+/** The records of a text that is split into pieces: fields, or what is wrong. */
 function scan(text: string, pieceLength = Infinity): (string[] | string)[] {
   const scanner = new CsvScanner();
   const records: CsvRecord[] = [];
@@ -30,7 +30,7 @@ Deno.test("CsvScanner reads the same whatever pieces the text comes in", () => {
     fc.property(records, fc.integer({ min: 1, max: 9 }), fc.boolean(), (rows, pieceLength, hasEnd) => {
       const quote = (text: string) => `"${text.replaceAll(`"`, `""`)}"`;
       const text = rows.map((row) => row.map(quote).join(",")).join("\n") + (hasEnd ? "\n" : "");
-      // Blanks at the end of a field do not count.
+      // Trailing blanks of a field are ignored.
       const trimmed = rows.map((row) => row.map((value) => value.trimEnd()));
       assertEquals(scan(text, pieceLength), trimmed);
     }),

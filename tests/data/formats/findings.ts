@@ -1,15 +1,14 @@
-/** What formats find in texts, in a short form. @module */
+/** Reads texts and shows the findings in a short form. @module */
 import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../../lib/data/formats/reader.ts";
 
-/** The source of texts that do not have one. */
+/** For texts without a source. */
 export const SOURCE = "192.0.2.77";
 /** 2026-01-01. */
 export const START_S = 1_767_225_600;
 export const LOST = FAILED_RTT_MS;
 
-/** What is found in bytes that come in chunks. */
 export function foundInChunks(
   chunks: Iterable<Uint8Array>,
   path: string,
@@ -27,13 +26,13 @@ export function foundIn(text: string, options: Partial<ReadingOptions> = {}): Fo
   return foundInChunks([bytes], "in.txt", { ...USUAL_READING, src: SOURCE, ...options });
 }
 
-/** What is found in a file of this folder. */
+/** @param name A file of this folder. */
 export function foundInFile(name: string, options: Partial<ReadingOptions> = {}): Found[] {
   const bytes = Deno.readFileSync(new URL(name, import.meta.url));
   return foundInChunks([bytes], name, { ...USUAL_READING, src: SOURCE, ...options });
 }
 
-/** The rows among what was found: destination, time in seconds (null if none) and RTTs. */
+/** Destination, time in seconds (null if unknown) and RTTs of each row. */
 export function rowsOf(found: readonly Found[]): [string, number | null, ...number[]][] {
   return found.flatMap(({ finding }) => {
     if (!("srcAddr" in finding)) return [];
@@ -42,7 +41,6 @@ export function rowsOf(found: readonly Found[]): [string, number | null, ...numb
   });
 }
 
-/** The RTTs of all rows. */
 export function rttsOf(found: readonly Found[]): number[] {
   return rowsOf(found).flatMap(([, , ...rttsMs]) => rttsMs);
 }
@@ -52,7 +50,7 @@ export function lossesOf(found: readonly Found[]): number[] {
   return found.flatMap(({ finding }) => "srcAddr" in finding ? finding.numLost : []);
 }
 
-/** What is not a row, as line and kind or reason. */
+/** Findings other than rows: the line, and the kind or reason. */
 export function othersOf(found: readonly Found[]): [number, string][] {
   return found.flatMap(({ finding, line }): [number, string][] => {
     if ("srcAddr" in finding) return [];
@@ -60,7 +58,7 @@ export function othersOf(found: readonly Found[]): [number, string][] {
   });
 }
 
-/** A text in UTF-16, without a byte order mark unless it begins with one. */
+/** Without a byte order mark unless the text begins with one. */
 export function utf16(text: string, isLittleEndian = true): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(2 * text.length));
   for (let i = 0; i < text.length; i++) view.setUint16(2 * i, text.charCodeAt(i), isLittleEndian);

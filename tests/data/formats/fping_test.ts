@@ -58,7 +58,7 @@ Deno.test("fping -C -q: a row for each packet of the summary, and for several ru
   const runs = foundIn("198.51.100.1 : 27.0 -\n198.51.100.1 : 27.2 27.3\n", { startS: START_S });
   assertEquals(rowsOf(runs), [27, LOST, 27.2, 27.3].map((rttMs, i) => ["198.51.100.1", START_S + i, rttMs]));
   assertEquals(rowsOf(foundIn("198.51.100.1 : 27.0 -\n"))[0], ["198.51.100.1", null, 27]);
-  // A time alone in a line is when the next run begins.
+  // A time alone on a line is the beginning of the next run.
   const text =
     "2026-01-01T00:00:00Z\n192.0.2.10 : 5.1 - 5.2\nThu Jan  1 00:01:00 UTC 2026\n192.0.2.10 : 5.3 -\n";
   const timed = [[0, 5.1], [1, LOST], [2, 5.2], [60, 5.3], [61, LOST]];

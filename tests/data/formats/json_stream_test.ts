@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { JsonObjectScanner, MAX_OBJECT_BYTES, objectsOf } from "../../../lib/data/formats/json_stream.ts";
 
-/** Scans a text cut into chunks of the given size. */
 function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes: number }[] {
   const bytes = new TextEncoder().encode(text);
   const scanner = new JsonObjectScanner("f.json");

@@ -1,6 +1,6 @@
-/** A RIPE Atlas ping result to vary. @module */
+/** A RIPE Atlas ping result for tests to vary. @module */
 
-/** A result of one packet and one reply, with some keys changed. */
+/** A result with one packet and one reply. @param changes Keys to add or replace. */
 export function ping(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     type: "ping",

@@ -283,7 +283,7 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
     `--- ${other} ping statistics ---\n2 packets transmitted, 2 received, 0% packet loss\n`;
   assertEquals(rowsOf(foundIn(headings + mixed + statistics)), wanted);
 
-  // ping began anew, and a duplicate.
+  // A restarted ping, and a duplicate.
   const anew = reply(1, HOST, 1, 5) + reply(2, HOST, 2, 5) + reply(2, HOST, 2, 6).replace("\n", " (DUP!)\n") +
     reply(11, HOST, 1, 6) + reply(12, HOST, 2, 6) + reply(14, HOST, 4, 6);
   assertEquals(rowsOf(foundIn(anew)).map(([, timeS, rttMs]) => [Number(timeS) - START_S, rttMs]), [
@@ -293,7 +293,7 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
     reply(4000, HOST, 1, 5);
   assertEquals(rttsOf(foundIn(long + reply(4002, HOST, 3, 5))).slice(3000), [5, LOST, 5]);
 
-  // A destination that answers by another address, and one whose heading has a name alone.
+  // A destination that replies from another address, and one whose heading has only a name.
   for (const [name, dst] of [[HOST, HOST], ["web.example", "192.0.2.3"]]) {
     const run = `PING ${name} 56 data bytes\n` + reply(1, other, 1, 5) + reply(3, other, 3, 5);
     const addresses = new Map([["web.example", "192.0.2.3"]]);

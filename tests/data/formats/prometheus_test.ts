@@ -16,7 +16,7 @@ import {
 
 const DST = "198.51.100.7";
 
-/** A series whose values are a second apart. */
+/** A series with one value per second. */
 function seriesOf(metric: Record<string, string>, ...values: string[]) {
   return { metric, values: values.map((value, i) => [START_S + i, value]) };
 }
@@ -36,7 +36,7 @@ Deno.test("Prometheus: the RTTs of the blackbox exporter, where 0 is no reply", 
     ["127.0.0.1", 1795761625, 0.070435],
   ]);
   assertEquals(rttsOf(found).length, 24);
-  // The third target is of another IP version than the source.
+  // The third target and the source have different IP versions.
   assertEquals(new Set(othersOf(found).map(([, reason]) => reason)), new Set(["versionMismatch"]));
   const overIpv6 = foundInFile("prometheus_rtt.json", { src: "2001:db8::1" });
   assertEquals(rowsOf(overIpv6)[0], ["::1", 1795761590, 0.122113]);

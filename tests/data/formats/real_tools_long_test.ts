@@ -1,4 +1,6 @@
-/** Outputs of the ping tools that Debian has, on this machine's loopback, read by `import` and `watch`. @module */
+/**
+ * Runs Debian's ping tools on this machine's loopback and reads their output by `import` and `watch`. @module
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { programsAreMissing } from "../../cli/missing_programs.ts";
 import { runStageProcess, succeeded } from "../../cli/process.ts";
@@ -7,17 +9,17 @@ import { joinBatches, readAll } from "../measurement_files/batches.ts";
 
 const LOOPBACK = "127.0.0.1";
 const OTHER = "127.0.0.2";
-/** The source of outputs that do not say it. */
+/** For outputs without a source. */
 const SRC = "127.0.0.9";
 
-/** The output of a program, and when it ran. */
+/** A program's output and when it ran. */
 interface Ran {
   text: string;
   startS: number;
   stopS: number;
 }
 
-/** Runs a program to its end. @param part The stream with its results. */
+/** @param part The stream with the results. */
 async function ran(program: string, args: string[], part: "stdout" | "stderr" = "stdout"): Promise<Ran> {
   const startS = Date.now() / 1000;
   const output = await new Deno.Command(program, { args, env: { LC_ALL: "C" } }).output();
@@ -30,7 +32,7 @@ async function ran(program: string, args: string[], part: "stdout" | "stderr" = 
   };
 }
 
-/** The rows of a text by `import`, as destination, time in seconds and RTT. */
+/** Imports a text and returns its rows. */
 async function imported(folder: TemporaryFolder, text: string, options: readonly string[] = []) {
   const stdin = new TextEncoder().encode(text);
   const output = folder.at("out.parquet");
@@ -43,10 +45,13 @@ async function imported(folder: TemporaryFolder, text: string, options: readonly
   ));
 }
 
-/** RTTs to this machine itself are short, but it may be busy: only a wrong unit is as long. */
+/** Even on a busy machine, RTTs on loopback are this long only in a wrong unit. */
 const MAX_RTT_MS = 10_000;
 
-/** Each destination has its number of rows, with a reply, within the time that the tool ran. */
+/**
+ * Asserts the number of rows of each destination, that all have replies, and that their times are within the
+ * run.
+ */
 function assertReplies(
   rows: Awaited<ReturnType<typeof imported>>,
   { startS, stopS }: Pick<Ran, "startS" | "stopS">,
@@ -78,7 +83,7 @@ testWith(["ping"], "real ping: its own times of -D, else those of --start and --
   assertEquals(rows.map(({ timeS }) => timeS - 1_767_225_600).map((each) => each.toFixed(1)), [
     ...["0.0", "0.2", "0.4", "0.6", "0.8"],
   ]);
-  // Runs with a time before each.
+  // Two runs, each with a time before it.
   const loop = `2026-01-01T00:00:00Z\n${plain.text}2026-01-01T01:00:00Z\n${plain.text}`;
   const looped = await imported(folder, loop, ["--src", SRC, "--interval", "0.2"]);
   assertEquals([looped.length, looped[5].timeS], [10, 1_767_229_200]);
@@ -96,7 +101,7 @@ testWith(["fping"], "real fping: -D -C, -C -q and -l", async (folder) => {
   const times = ["--start", String(quiet.startS), "--interval", "1"];
   const rows = await imported(folder, quiet.text, ["--src", SRC, ...times]);
   assertReplies(rows, { ...quiet, stopS: quiet.startS + 3 }, numEach);
-  // Until it is stopped.
+  // Runs until it is stopped.
   const child = new Deno.Command("fping", {
     args: ["-D", "-l", "-p", "1000", "-t", "1000", LOOPBACK],
     env: { LC_ALL: "C" },
@@ -134,7 +139,7 @@ testWith(["rrdtool"], "real rrdtool: an RRD of SmokePing's form by xport --json"
   const sources = ["uptime", "loss", "median"].map((name) => `DS:${name}:GAUGE:600:0:U`);
   const when = ["--start", String(startS), "--step", String(stepS)];
   await ran("rrdtool", ["create", rrd, ...when, ...sources, "RRA:AVERAGE:0.5:1:100"]);
-  // RTTs in seconds; nothing came back in the third round.
+  // RTTs in seconds. The third round has no replies.
   const rounds = [[0, 0.0341], [1, 0.0343], [20, NaN], [0, 0.0352]];
   const updates = rounds.map(([loss, median], i) =>
     `${startS + stepS * (i + 1)}:U:${loss}:${Number.isNaN(median) ? "U" : median}`

@@ -8,7 +8,7 @@ import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf, SOURCE, 
 const FOLDER = new URL("./", import.meta.url);
 const SAMPLES = [...Deno.readDirSync(FOLDER)].map(({ name }) => name)
   .filter((name) => !/\.(?:md|ts)$/.test(name)).sort();
-/** Formats by the first part of a sample's name. */
+/** Formats of samples whose names do not begin with the format. */
 const BY_NAME: Record<string, string> = { macos: "ping", windows: "ping", rrdtool: "smokeping" };
 
 const EXAMPLES: Record<string, string> = {
@@ -22,7 +22,7 @@ const EXAMPLES: Record<string, string> = {
   csv: JSON.stringify({ src: "192.0.2.1", dst: "198.51.100.7", time: 1767225600, rtt: 5 }),
 };
 
-/** The format of a text: of its first object that is a result, if it is JSON. */
+/** The format of a text or, in JSON, of its first result. */
 function formatNameOf(text: string): string | undefined {
   const found = recognise(text, true, USUAL_READING, "in");
   if (found?.kind === "text") return found.format.name;
@@ -89,7 +89,7 @@ Deno.test("what is found is the same however the bytes come", () => {
 
 const TABLE = "src,dst,time,rtt\r\n192.0.2.1,198.51.100.7,1767225600,5\r\n";
 
-/** What is found in bytes that come one by one. */
+/** Reads the bytes one at a time. */
 function foundInBytes(bytes: Uint8Array) {
   return foundInChunks(Array.from(bytes, (byte) => Uint8Array.of(byte)), "in", USUAL_READING);
 }

@@ -3,7 +3,6 @@ import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf } from "./findin
 
 const START = { sec: 1767225600, usec: 500000 };
 
-/** A ping of scamper as text. */
 function pingOf(fields: Record<string, unknown>): string {
   return JSON.stringify({
     ...{ type: "ping", version: "0.4", method: "icmp-echo", src: "192.0.2.1", dst: "198.51.100.7" },

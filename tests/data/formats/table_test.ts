@@ -7,7 +7,7 @@ import { foundIn, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts"
 const SRC = "192.0.2.1";
 const DST = "198.51.100.7";
 
-/** What is found in a text that says its sources. */
+/** Reads a text that contains its sources. */
 function found(text: string, options: Partial<ReadingOptions> = {}) {
   return foundIn(text, { src: undefined, ...options });
 }
@@ -51,7 +51,7 @@ Deno.test("a table: usual names, separators, comments above the header, byte ord
     }
   }
   assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};12,5\n`)), [12.5]);
-  // Carriage returns alone, of old Macs.
+  // Only carriage returns, as on old Macs.
   assertEquals(rttsOf(found(`src,dst,rtt\r${SRC},${DST},5\r${SRC},${DST},6\r`)), [5, 6]);
 });
 
@@ -88,7 +88,7 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
     assertEquals(rttOf(text), 1034.5, text);
   }
   assertEquals(["34,1234", "1,234,567.5", "<1", "<1 ms"].map(rttOf), [34.1234, 1234567.5, 0.5, 0.5]);
-  // It may be 34 ms, or 34 s.
+  // With a semicolon between fields, the comma is a decimal one.
   assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};34,123\n`)), [34.123]);
   for (const text of ["34,123", "1,03,4.5", "1,034,567", "1.034.5"]) {
     assertEquals(rttOf(text), undefined, text);
@@ -100,12 +100,12 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
 
 Deno.test("a table: what surrounds rows is not a row", () => {
   const row = `${SRC},${DST},5`;
-  // Files that were joined, rows that end with a separator, what a database shell adds.
+  // Concatenated files, rows with trailing separators, and what a database shell adds.
   const text = `src,dst,rtt\n------+------\n${row}\nsrc,dst,rtt\n${row},,\n(2 rows)\n`;
   assertEquals([rttsOf(found(text)), othersOf(found(text))], [[5, 5], []]);
   assertEquals(rttsOf(found("src;dst;rtt\n" + `${row},`.replaceAll(",", ";"))), [5]);
   assertEquals(othersOf(found(`src,dst,rtt\n${row},6\n`)), [[2, "invalidCsv"]]);
-  // The second header takes no time.
+  // The repeated header does not count as a row with a time.
   const times = rowsOf(found(text, { startS: START_S, intervalS: 60 })).map(([, timeS]) => timeS);
   assertEquals(times, [START_S, START_S + 60]);
 });
@@ -115,7 +115,7 @@ Deno.test("a table: blanks between its fields, names of rows, rules of Markdown"
   const [first, second] = [[START_S, SRC, DST, "12.5"], [START_S + 1, SRC, DST, "NA"]];
   const texts = [
     `time src dst rtt\n${first.join(" ")}\n${second.join(" ")}\n`,
-    // R's write.table(), and a data frame of pandas as it is printed.
+    // R's write.table(), and a printed data frame of pandas.
     `"time" "src" "dst" "rtt"\n"1" ${first.join(" ")}\n"2" ${second.join(" ")}\n`,
     `         time        src           dst   rtt\n0  ${first.join("  ")}\n1  ${second.join("    ")}\n`,
     `| time | src | dst | rtt |\n|---:|:---|---|---|\n| ${first.join(" | ")} |\n| ${second.join(" | ")} |\n`,
@@ -123,7 +123,7 @@ Deno.test("a table: blanks between its fields, names of rows, rules of Markdown"
   for (const text of texts) assertEquals([rowsOf(found(text)), othersOf(found(text))], [wanted, []], text);
   const columns = parseColumns("time=1,src=2,dst=3,rtt=4");
   assertEquals(rowsOf(found(`${first.join(" ")}\n${second.join(" ")}\n`, { columns })), wanted);
-  // A dash in the first column is no reply, not a rule.
+  // A dash in the first column means no reply; it is not a rule.
   assertEquals(rttsOf(found(`rtt,src,dst\n-,${SRC},${DST}\n`)), [LOST]);
 });
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { DuplicateSet, isSameResult, type ResultKey } from "../../../lib/data/import/duplicates.ts";
 
-/** Indexes of the keys that a set takes for new. */
+/** Indexes of the keys that a set accepts as new. */
 function takenIndexes(keys: readonly ResultKey[], maxBytes: number) {
   const set = new DuplicateSet({ maxBytes });
   const taken = [...keys.keys()].filter((index) => set.add(keys[index]));

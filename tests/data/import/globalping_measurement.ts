@@ -1,5 +1,5 @@
 /**
- * Measurements of Globalping in the form that its API documents: the example `getPingMeasurementResponse` of
+ * Measurements of Globalping in the documented form: the example `getPingMeasurementResponse` of
  * https://globalping.io/docs/api.globalping.io with other values.
  *
  * @module
@@ -19,7 +19,7 @@ export function globalpingProbe(place: { asn: number; country: string; city: str
   return { ...DETAILS, ...place };
 }
 
-/** The result of a ping that ran. @param rttsMs Of the packets that came back. @param total Packets sent. */
+/** @param rttsMs RTTs of the packets that came back. @param total Packets sent. */
 export function finishedPing(address: string, rttsMs: readonly number[], total: number = rttsMs.length) {
   const rcv = rttsMs.length;
   const mean = rttsMs.reduce((sum, rtt) => sum + rtt, 0) / rcv;
@@ -50,7 +50,6 @@ export function finishedPing(address: string, rttsMs: readonly number[], total: 
   };
 }
 
-/** A measurement with these probes and results. */
 export function globalpingMeasurement(
   results: readonly (readonly [probe: unknown, result: unknown])[],
   changes: Record<string, unknown> = {},

@@ -1,4 +1,6 @@
-/** Faults of `import` as a user meets them: exit code, one line on standard error, and what is left. @module */
+/**
+ * Faults of `import` as a user sees them: exit code, one line on standard error, and remaining files. @module
+ */
 import { assertEquals, assertMatch } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { exists } from "../../../lib/io/files/inputs.ts";
@@ -8,7 +10,7 @@ import { untilAtWork } from "../../until.ts";
 import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
-/** Lines of results; no two are the same. */
+/** JSON lines of distinct results. */
 function lines(numResults: number): string {
   return Array.from(
     { length: numResults },
@@ -17,12 +19,12 @@ function lines(numResults: number): string {
   ).join("\n");
 }
 
-/** The outputs, and whatever else is left of them. */
+/** Output files, including partial ones. */
 function names(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.includes("out")).sort();
 }
 
-/** Runs `import` to `out.parquet` of the folder: one line, exit code 1, and no file that could pass for an output. */
+/** Runs `import` and asserts exit code 1, one line of error and no file that could pass for an output. */
 async function assertFails(input: string, folder: string, message: string): Promise<void> {
   const line = await refused(runStageProcess(importArguments(input, folder)), 1, message);
   assertEquals(names(folder), [], line);
@@ -53,7 +55,7 @@ Deno.test("import ends with one line and no output when an input cannot be read 
 
 const isWindows = Deno.build.os === "windows";
 
-// Permissions do not hold root back.
+// Root ignores file permissions.
 Deno.test("import ends with one line when it may not read its input", {
   ignore: isWindows || Deno.uid() === 0,
 }, () =>
@@ -63,7 +65,7 @@ Deno.test("import ends with one line when it may not read its input", {
     await assertFails(`${folder}/closed.json`, folder, "closed.json: permission denied");
   }));
 
-// On Windows another process's open file cannot be cut.
+// On Windows a file that another process has open cannot be truncated.
 Deno.test(
   "import reads what is there when its input is cut or grows meanwhile",
   { ignore: isWindows },

@@ -1,4 +1,4 @@
-/** Measurements of Globalping, in the form that its API documents, become rows. @module */
+/** Measurements of Globalping, in the form documented by its API, become rows. @module */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { ImportOptions } from "../../../lib/data/import/import_measurements.ts";
@@ -9,7 +9,7 @@ import { ping } from "../formats/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
-/** What is imported of files with these contents. */
+/** Imports files with these contents. */
 async function rowsOf(contents: unknown[], options: Partial<ImportOptions> = {}) {
   using folder = new TemporaryFolder();
   return await imported(folder, contents, options);

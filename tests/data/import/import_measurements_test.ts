@@ -12,7 +12,7 @@ import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 import { importInto, rejectsIn, rowsIn } from "./imported.ts";
 
-/** Imports in a process of its own, whose memory is that of nothing else. */
+/** Imports in a separate process, so that nothing else uses its memory. */
 const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));
 
 const list = (path: string) => listMeasurementFiles([path]);
@@ -36,7 +36,7 @@ for (
   });
 }
 
-/** What says nothing about a path, by file. */
+/** Skipped results by file. */
 const ODD: Record<string, Record<string, number>> = {
   "sagan-tests.jsonl": { "clock not synchronised": 1 },
   "clock_never_synced.jsonl": { "clock not synchronised": 5 },
@@ -51,7 +51,7 @@ Deno.test("importMeasurements() makes rows or counted rejects of every odd file,
   const data = realData("atlas/edge-cases");
   await withFolder(async (folder) => {
     for (const path of list(data)) {
-      // Beside a good one, since a file of which nothing can be used fails.
+      // Imported with a good file, since a file without any usable result fails.
       const good = `${folder}/good.json`;
       Deno.writeTextFileSync(good, JSON.stringify(ping({ timestamp: 1_500_000_000 })));
       const { rows, duplicates, skippedByType, rejected } = await importInto(folder, [path, good], {
@@ -138,7 +138,7 @@ Deno.test("importMeasurements() counts duplicates, other results and rejects, an
 for (const rtt of ["mean", "each"] as const) {
   Deno.test(`importMeasurements() writes the same whatever memory it has to find duplicates, with rtt ${rtt}`, () =>
     withFolder(async (folder) => {
-      // Each third result is there again later, from another address and with another RTT.
+      // Each third result repeats an earlier one, from another address and with another RTT.
       const lines = Array.from({ length: 300 }, (_, i) => {
         const isAgain = i % 3 === 2;
         const key = { msm_id: 2 ** 32 + i % 2, prb_id: isAgain ? i - 2 : i, timestamp: 1_600_000_000.5 };
@@ -253,9 +253,9 @@ Deno.test("importMeasurements() fails above the reject ratio and leaves no outpu
     ]);
   }));
 
-/** Files of more than 160 MB, and what is imported of them. */
+/** Files of more than 160 MB and the counts that importing them returns. */
 const LONG_FILES = {
-  // One object that holds one list, so neither may be kept.
+  // One object that contains one list, neither of which can be held in memory.
   json: {
     head: `{"results": [`,
     part: Array.from(
@@ -349,7 +349,8 @@ Deno.test("importMeasurements() writes the same bytes, rejects and errors with a
   withFolder(async (folder) => {
     const pings = Array.from({ length: 6000 }, (_, i) =>
       JSON.stringify(ping({
-        // Each tenth is there twice, each hundredth has no address, each thousandth is of another type.
+        // Every tenth result is a duplicate, every hundredth has no address, every thousandth is of another
+        // type.
         prb_id: i % 10 === 9 ? i - 1 : i,
         dst_addr: i % 100 === 50 ? "" : `198.51.${i % 7}.${i % 250}`,
         type: i % 1000 === 500 ? "dns" : "ping",

@@ -1,5 +1,5 @@
 /**
- * Imports a file and prints how much more resident memory that took at its peak; run by import_measurements_test.ts.
+ * Imports a file and prints by how much resident memory rose at its peak; run by import_measurements_test.ts.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Imports for tests, and what they wrote. @module */
+/** Imports files for tests and reads the outputs. @module */
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import {
   importMeasurements,
@@ -7,7 +7,7 @@ import {
 } from "../../../lib/data/import/import_measurements.ts";
 import { joinBatches, readAll } from "../measurement_files/batches.ts";
 
-/** Imports files to `out.parquet` and `out.rejects.jsonl` of a folder. */
+/** Writes `out.parquet` and `out.rejects.jsonl` to a folder. */
 export async function importInto(
   folder: string,
   paths: string[],
@@ -23,12 +23,12 @@ export async function importInto(
   });
 }
 
-/** The rows that {@link importInto} wrote. */
+/** Rows written by {@link importInto}. */
 export async function rowsIn(folder: string): Promise<MeasurementBatch> {
   return joinBatches((await readAll([`${folder}/out.parquet`])).batches);
 }
 
-/** The rejects that it listed, in the order of the file's rows. */
+/** Rejects written by {@link importInto}, in row order. */
 export function rejectsIn(folder: string): { reason: string; path: string; row: number; detail: string }[] {
   return Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n").map((line) =>
     JSON.parse(line)

@@ -1,4 +1,4 @@
-/** Measurements for tests, and what tests do with files of them. @module */
+/** Measurements for tests, and their files. @module */
 import { fromFileUrl } from "@std/path";
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
@@ -9,7 +9,7 @@ import {
 } from "../../../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 
-/** `numRows` measurements, each unlike the others, of IPv4 and IPv6 in turns. */
+/** Makes distinct measurements that alternate between IPv4 and IPv6. */
 export function makeBatch(numRows: number, from = 0): Required<MeasurementBatch> {
   const rows = Array.from({ length: numRows }, (_, i) => from + i);
   const address = (row: number, host: number) =>
@@ -28,14 +28,12 @@ export function makeBatch(numRows: number, from = 0): Required<MeasurementBatch>
   };
 }
 
-/** Writes batches to a file; returns what the writer says. */
 export function writeParquet(path: string, batches: MeasurementBatch[]): { rows: number; sizeBytes: number } {
   using writer = MeasurementParquetWriter.create(path);
   for (const batch of batches) writer.append(batch);
   return writer.close();
 }
 
-/** Reads all batches of files. */
 export async function readAll(
   paths: string[],
   options: Partial<ReadOptions> = {},
@@ -45,7 +43,6 @@ export async function readAll(
   return { batches, rejects };
 }
 
-/** One batch of several. */
 export function joinBatches(batches: readonly MeasurementBatch[]): MeasurementBatch {
   const join = (pick: (batch: MeasurementBatch) => ArrayLike<number> | undefined) =>
     Float64Array.from(batches.flatMap((batch) => Array.from(pick(batch) ?? [])));
@@ -63,7 +60,7 @@ export function joinBatches(batches: readonly MeasurementBatch[]): MeasurementBa
   };
 }
 
-/** A folder of real data; see `tests/data/README.md`. */
+/** A folder of real data, see `tests/data/README.md`. */
 export function realData(folder: string): string {
   const path = fromFileUrl(new URL(`../${folder}`, import.meta.url));
   Deno.statSync(path);

@@ -8,7 +8,7 @@ import { NoMeasurementsError, USUAL_READING } from "../../../lib/data/formats/fo
 
 const TABLE = "src,dst,time,rtt\n192.0.2.1,198.51.100.7,1767225600,5\n";
 
-/** The names of the files that are read of a folder with these, and the lines about the others. */
+/** Writes files to a folder; returns the names of those that are read and the log lines about the others. */
 function listed(folder: TemporaryFolder, files: Record<string, string | Uint8Array>) {
   for (const [name, content] of Object.entries(files)) {
     if (typeof content === "string") Deno.writeTextFileSync(folder.at(name), content);

@@ -12,7 +12,7 @@ import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const TIME_S = 1_750_000_000;
 
-/** Writes a Parquet file of any columns, as another program might; returns its path. */
+/** Writes a Parquet file with any columns, as another program might. @returns Its path. */
 function writeForeign(
   folder: string,
   columns: (ColumnSource & { schema?: Partial<SchemaElement> })[],
@@ -171,7 +171,7 @@ Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected
       const path = `${folder}/damaged.parquet`;
       for (let trial = 0; trial < 200; trial++) {
         const damaged = whole.slice();
-        // A fixed scatter over the file, half of it in the footer.
+        // Deterministic positions spread over the file, half of them in the footer.
         const at = trial % 2 === 0
           ? (trial * 7919) % whole.length
           : whole.length - 1 - (trial * 31) % Math.min(whole.length, 1500);

@@ -12,7 +12,7 @@ import { withFolder } from "../../io/files/temporary_folder.ts";
 
 type Row = Record<string, unknown>;
 
-/** Rows as hyparquet reads them, which knows nothing of our writer; by default all. */
+/** Reads rows with hyparquet, which is independent of our writer. */
 async function readWithHyparquet(
   path: string,
   rows: { rowStart?: number } = {},
@@ -20,7 +20,7 @@ async function readWithHyparquet(
   return await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors, ...rows }) as Row[];
 }
 
-/** The expected rows of a batch, as hyparquet gives them. */
+/** The rows of a batch in the form that hyparquet returns. */
 function wantedRows(batch: Required<MeasurementBatch>): Row[] {
   const integer = (value: number) => Number.isNaN(value) ? null : BigInt(value);
   return Array.from({ length: batch.numRows }, (_, row) => ({
@@ -96,7 +96,7 @@ Deno.test("MeasurementParquetWriter says the range of each column in the footer"
   withFolder((folder) => {
     const path = `${folder}/f.parquet`;
     const batch = makeBatch(1000);
-    // In UTF-16 the second is the larger, in UTF-8, which counts, the first.
+    // The order of UTF-8 counts, in which the first is larger; in UTF-16 the second is.
     [batch.srcAddr[3], batch.srcAddr[5]] = ["\u{1f600}", "\uffee"];
     writeParquet(path, [batch]);
     const { chunks: [chunks], row_groups, num_rows } = chunksOf(path);
@@ -111,7 +111,7 @@ Deno.test("MeasurementParquetWriter says the range of each column in the footer"
       new Date(batch.eventTimeUs[999] / 1000),
     ]);
     assertEquals(num_rows, 1000n);
-    // The chunks fill the row group and follow each other without a gap.
+    // The chunks fill the row group without gaps.
     const sizes = row_groups[0].columns.map(({ meta_data }) => Number(meta_data?.total_compressed_size));
     let offset = 4;
     for (const [i, { file_offset, meta_data }] of row_groups[0].columns.entries()) {
