@@ -28,10 +28,7 @@ import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 const MAX_NAMES = 2 ** 18;
 /** In UTF-16 characters; host names have at most 253 (RFC 1035, section 2.3.4). */
 export const MAX_NAME_LENGTH = 255;
-/**
- * Characters that would disturb the surrounding lines: control characters, line separators, direction
- * changes.
- */
+/** Characters that disturb the surrounding lines: control characters, line separators, direction changes. */
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
@@ -69,10 +66,7 @@ function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts:
   return { records, isHosts: true };
 }
 
-/**
- * What identifies a hosts file with tabs: spaces after an address, two tabs, a comment after a name, or an
- * alias.
- */
+/** Signs of a hosts file with tabs: spaces after an address, two tabs, a comment after a name, an alias. */
 const HOSTS_SIGN = /^\S+ +\S|\t.*\t|\s#\s|\slocalhost\b|^\S+\t[\w-]+(\.[\w-]+)+ +[\w.-]+\s*$/m;
 
 /** The separator in a CSV file's first line; undefined for a hosts file. */
@@ -153,10 +147,7 @@ export class AddressNames {
     return this.#names;
   }
 
-  /**
-   * Addresses by lower-case name, including overridden names. If a name has several addresses, the first is
-   * used.
-   */
+  /** Addresses by lower-case name, including overridden names. If a name has several, the first is used. */
   addressesByName(): ReadonlyMap<string, string> {
     return this.#addresses;
   }
@@ -166,10 +157,7 @@ export class AddressNames {
     return this.#addresses.get(name.toLowerCase());
   }
 
-  /**
-   * The name of the longest named prefix that contains an address or prefix; undefined for none and for a
-   * place.
-   */
+  /** The name of the longest named prefix that contains a prefix; undefined for none and for a place. */
   ofPrefix({ bytes, length, mixture }: IpPrefix): string | undefined {
     if (mixture) return undefined;
     for (const each of this.#lengths.get(bytes.length) ?? []) {

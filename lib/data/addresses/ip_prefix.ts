@@ -82,9 +82,7 @@ export function isAddress({ bytes, length }: IpPrefix): boolean {
   return length === bytes.length * 8;
 }
 
-/**
- * Formats a prefix as in RFC 5952, a single address without its length, and several prefixes by their name.
- */
+/** Formats a prefix as in RFC 5952, a single address without a length, several prefixes by their name. */
 export function formatPrefix(prefix: IpPrefix): string {
   if (prefix.mixture) return prefix.mixture.name;
   const address = formatAddress(prefix.bytes);

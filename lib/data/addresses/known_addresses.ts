@@ -82,9 +82,7 @@ export class KnownAddresses {
   readonly #numV4: number;
   readonly #inMixtures = new WeakMap<PrefixMixture, number>();
 
-  /**
-   * Uses the columns without copying them. @param isTruncated Whether the data had more addresses or pairs.
-   */
+  /** Does not copy the columns. @param isTruncated Whether the data had more addresses or pairs. */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;
@@ -210,10 +208,7 @@ export class KnownAddresses {
     return end - first;
   }
 
-  /**
-   * The longest prefix of a few fixed lengths that contains an address and known ones; undefined if none
-   * does.
-   */
+  /** The longest of a few prefixes around an address that contains known ones; undefined if none does. */
   prefixAround(bytes: Uint8Array): { prefix: IpPrefix; numKnown: number } | undefined {
     for (const length of bytes.length === 4 ? [24, 16, 8] : [64, 48, 32]) {
       const prefix = prefixOfAddress(bytes, length);
@@ -452,10 +447,7 @@ export interface Moment {
   readonly kind: "any" | "asked";
   /** Readable text, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */
   readonly text: string;
-  /**
-   * Seconds from the pair's last measurement (if none, the last of the data) to the asked time; null if not
-   * later.
-   */
+  /** Seconds from the pair's last measurement, or else the data's, to the asked time; null if not later. */
   readonly ageS: number | null;
 }
 
@@ -631,10 +623,7 @@ function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
   return seenOf(asSource.measurements + asDestination.measurements, lastS);
 }
 
-/**
- * "203.0.113.0/24 (12 known addresses)" or "the place of 192.0.2.1: Berlin, DE (no measurement of this
- * network)".
- */
+/** Such as "203.0.113.0/24 (12 known addresses)". */
 function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | undefined): string {
   if (place.mixture) {
     const { name, numNetworks } = place.mixture;

@@ -6,10 +6,7 @@
  */
 import { distanceKm, type Position } from "./place_table.ts";
 
-/**
- * Light in fibre travels 204 km per millisecond (refractive index 1.468), so a round trip covers half of
- * that.
- */
+/** Light in fibre travels 204 km/ms (refractive index 1.468), so a round trip covers half of that. */
 const KM_PER_MS = 102;
 /** Length of a degree of latitude. */
 const KM_PER_DEGREE = 111;

@@ -1,6 +1,4 @@
-/**
- * Describes measurements of addresses in words. Also used by the web page, which imports no schemas. @module
- */
+/** Describes measurements of addresses in words, for the web page too, which imports no schemas. @module */
 import { formatMs } from "../../base/text.ts";
 
 /** JSON form of `Measured`. */
@@ -16,10 +14,7 @@ export interface SeenJson {
 /** As in `BasisJson`. */
 type Rtts = readonly { readonly rtt_ms: number; readonly time: string | null }[];
 
-/**
- * For example "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never
- * measured".
- */
+/** Such as "measured 41 times, last on 2019-06-01" or "in 24 measurements of the adaptation". */
 export function times({ measurements, in_adaptation, last_seen }: SeenJson): string {
   if (measurements === 0) return "never measured";
   const often = `measured ${["once", "twice"][measurements - 1] ?? `${measurements} times`}`;

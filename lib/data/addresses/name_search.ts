@@ -32,8 +32,7 @@ export function matchingNames<T extends SearchedName>(
       ({ key, code = "" }: SearchedName) =>
         key.startsWith(wanted) || wanted.length > 2 && code.startsWith(wanted),
       ({ key }: SearchedName) => key.includes(` ${wanted}`),
-      // Comparing with the whole Internet's names would take a fifth of a second; the first letter is rarely
-      // wrong.
+      // Comparing all names of the Internet would take a fifth of a second. The first letter is rarely wrong.
       ({ key }: SearchedName) =>
         key[0] === wanted[0] && Math.abs(key.length - wanted.length) <= 2 &&
         editDistance(key, wanted) <= Math.min(2, wanted.length / 3),

@@ -337,8 +337,7 @@ export class PlaceTable {
   }
 
   /**
-   * The prefix of `size` blocks (a power of two that divides `first`). @param length Length of addresses in
-   * bytes.
+   * The prefix of `size` blocks, a power of two that divides `first`. @param length Address length in bytes.
    */
   prefixAt(first: number, size: number, length: 4 | 16): IpPrefix {
     const bits = this.#columns.blockBits[length];
@@ -491,9 +490,7 @@ function blockOf(address: Uint8Array, bits: BlockBits): number {
   return Math.floor(addressNumber(address) / 2 ** bits[lengthOf(address)]);
 }
 
-/**
- * Merges ranges into the previous one if that has a value, the error is small and no block in them is kept.
- */
+/** Merges ranges into the previous one if it has a value, the error is small and no block in them is kept. */
 function merge(
   { starts, values }: Ranges,
   { maxErrorKm, errorKm, kept }: {
@@ -736,9 +733,7 @@ function regionNumber(name: string): number {
   return ((hash >>> 16 ^ hash) & 0xffff) || 1;
 }
 
-/**
- * Writes whole numbers as LEB128: seven bits per byte, lowest first; the highest bit is set if more follow.
- */
+/** Writes whole numbers as LEB128: seven bits per byte, lowest first; the highest bit says if more follow. */
 class ByteWriter {
   #bytes = new Uint8Array(1024);
   #length = 0;
@@ -763,7 +758,6 @@ class ByteWriter {
     this.#length += bytes.length;
   }
 
-  /** Makes room for more bytes. */
   #make(numBytes: number): void {
     if (this.#length + numBytes <= this.#bytes.length) return;
     const larger = new Uint8Array(2 * this.#bytes.length + numBytes);

@@ -97,10 +97,7 @@ function toNumber(value: unknown): number {
   return isText(value) && value.trim() !== "" ? Number(value) : NaN;
 }
 
-/**
- * The `type` of a result, or `ping` if it has none but the fields of a ping; undefined if the object is not a
- * result.
- */
+/** The `type` of a result, or `ping` if it only has the fields of one; undefined if this is not a result. */
 export function resultType(object: JsonObject): string | undefined {
   const { type, result } = object;
   const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;

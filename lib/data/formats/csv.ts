@@ -23,10 +23,7 @@ function fieldPattern(separator: CsvSeparator): RegExp {
 }
 const QUOTED = / *"(?:[^"]|"")*"(?!")/y;
 
-/**
- * The fields of a record or a readable description of what is wrong with it. `line` is its first line, from
- * 1.
- */
+/** The fields of a record, or what is wrong with it. `line` is its first line, from 1. */
 export type CsvRecord =
   | { line: number; fields: string[]; fault?: never }
   | { line: number; fields?: never; fault: string };

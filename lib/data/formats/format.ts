@@ -24,10 +24,7 @@ export const NETWORK_SOURCE = "network";
 
 /** How measurements are read. Plain data, since it is sent to worker threads. */
 export interface ReadingOptions {
-  /**
-   * The source of an Atlas result. `network` acts as `auto`; for results without a source see
-   * {@link NETWORK_SOURCE}.
-   */
+  /** The source of an Atlas result. `network` acts as `auto`, but see {@link NETWORK_SOURCE}. */
   source: SourceChoice | "network";
   /** Which RTT to take from several replies. */
   rtt: RttChoice;
@@ -79,10 +76,7 @@ export interface Rejection {
   detail: string;
 }
 
-/**
- * The beginning of a text shows that it is not measurements: its format or header is unknown, or it has no
- * rows.
- */
+/** A text cannot be measurements, since its format or header is unknown or it has no rows. */
 export class NoMeasurementsError extends FormatError {
   readonly found: string;
 
@@ -121,10 +115,7 @@ export type TakeFinding = (finding: Finding, line: number) => void;
 
 /** Reads a text of one format, piece by piece. */
 export interface TextReader {
-  /**
-   * Takes the next characters, or undefined at the end of the text. @throws {UserError} If reading cannot
-   * continue.
-   */
+  /** Takes the next characters; undefined ends the text. @throws {UserError} If reading cannot continue. */
   push(text: string | undefined): void;
 }
 
@@ -170,7 +161,6 @@ export abstract class LineReader implements TextReader {
   /** Reads a line, without its newline and the blanks around it. @param line Its number, from 1. */
   abstract read(text: string, line: number): void;
 
-  /** Called at the end of the text. */
   end(): void {}
 
   push(text: string | undefined): void {
@@ -342,14 +332,12 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
   };
 }
 
-/** One RTT per row. */
 function chosenRtts(rttsMs: number[], choice: RttChoice): number[] {
   if (choice === "each" || rttsMs.length === 1) return rttsMs;
   const replies = rttsMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
   return [replies.length > 0 ? summarise(replies, choice) : FAILED_RTT_MS];
 }
 
-/** Lost packets of each row. */
 export function numLostOf(rttsMs: readonly number[], choice: RttChoice): number[] {
   const isLost = (rttMs: number) => rttMs === FAILED_RTT_MS ? 1 : 0;
   return choice === "each" ? rttsMs.map(isLost) : [rttsMs.reduce((sum, rttMs) => sum + isLost(rttMs), 0)];

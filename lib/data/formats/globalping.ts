@@ -64,8 +64,7 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
   for (const { probe, result } of resultsOf(measurement)) {
     if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
-    // The test did not run (`failed`, `offline`) or has not ended (`in-progress`), which says nothing about
-    // the path.
+    // Not run (`failed`, `offline`) or not ended (`in-progress`), which says nothing about the path.
     else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
     else if (!hasNumbers(result)) yield { skipped: "globalping finished without numbers" };
     else {

@@ -32,10 +32,7 @@ const CLOSE_BRACKET = 0x5d;
 
 const decoder = new TextDecoder();
 
-/**
- * Bytes that may occur between objects, except brackets and strings: white space, `,:`, numbers, literals,
- * BOM.
- */
+/** Bytes allowed between objects, next to brackets and strings: white space, `,:`, numbers, literals, BOM. */
 const MAY_STAND_BETWEEN = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{feff}NaInfinity")) {
   MAY_STAND_BETWEEN[byte] = 1;
@@ -45,10 +42,7 @@ for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{
 const IS_DELIMITER = new Uint8Array(256);
 for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
 
-/**
- * A part of the text that is not a whole object: a damaged line, or either end of an object too long to be
- * parsed.
- */
+/** A damaged line of the text, or either end of an object too long to be parsed. */
 export interface JsonMark {
   kind: "damaged" | "begin" | "end";
   /** Its offset in the (decompressed) text. */
@@ -66,16 +60,11 @@ export interface JsonPiece {
   numConsumed: number;
   /** Begin and end of each object in `bytes`, alternating. */
   bounds: Uint32Array<ArrayBuffer>;
-  /**
-   * What lies between the objects, in order. The contents of an object that is too long are between its two
-   * marks.
-   */
+  /** What lies between the objects, in order. The contents of a long object are between its two marks. */
   marks: JsonMark[];
 }
 
-/**
- * Takes an object (undefined if it is not valid JSON) with its index in the bounds of a piece and its offset.
- */
+/** Takes an object (undefined if it is invalid JSON), its index in the bounds of a piece, and its offset. */
 type ObjectTaker = (value: Record<string, unknown> | undefined, index: number, offsetBytes: number) => void;
 
 /**
@@ -348,10 +337,7 @@ export class JsonObjectScanner {
   }
 }
 
-/**
- * Finds the brace that closes an object. `end` is the object's end, its first damaged byte, or the end of the
- * bytes.
- */
+/** Finds the end of an object or its first damaged byte; `unfinished` if the bytes contain neither. */
 function scanObject(
   bytes: Uint8Array,
   start: number,

@@ -269,9 +269,7 @@ class PingReader extends LineReader {
     this.take(pingRow(found, this.options), line);
   }
 
-  /**
-   * The time of the next ping: its own, or as many intervals after the start as there were pings before it.
-   */
+  /** The ping's own time, or as many intervals after the start as there were pings before it. */
   #timeOf(run: Run, timeUs: number): number {
     const { intervalS = 1 } = this.options;
     const numBefore = run.numTaken++;

@@ -159,13 +159,11 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
   }
 }
 
-/** The unit of a series' values, ms. */
 function unitMsOf(name: string): number {
   const [, unit = "s"] = UNIT.exec(name) ?? [];
   return RTT_UNITS[unit];
 }
 
-/** The endpoints that the labels name. */
 function endsOf(
   labels: JsonObject,
   options: ReadingOptions,

@@ -43,7 +43,6 @@ export interface ByteReader {
   end(): void;
 }
 
-/** Reads one file. */
 export class MeasurementReader {
   readonly #toUtf8 = new ToUtf8();
   readonly #decoder = new TextDecoder();

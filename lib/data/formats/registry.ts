@@ -37,9 +37,7 @@ export const NOT_A_RESULT = "not a result";
 
 export type JsonFormat = (typeof JSON_FORMATS)[number];
 
-/**
- * The results in an object and their formats, in order: the object itself, or those at any depth inside it.
- */
+/** The results in an object and their formats, in order: the object itself, or those anywhere inside it. */
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const known = formatOf(whole, options);
   if (known) return [[whole, known]];

@@ -57,7 +57,6 @@ interface Series {
   /** -1 if there is none. */
   loss: number;
   isLossPercent: boolean;
-  /** The RTTs of single pings. */
   pings: number[];
   /** Pings per round. */
   numPings: number;

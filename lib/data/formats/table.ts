@@ -57,9 +57,7 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
 /** The header is one of the first records; those above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
 const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
-/**
- * A header with blanks between its names, possibly in quotes. Other lines with blanks are sentences or rows.
- */
+/** A header with blanks between its names, some in quotes. Other such lines are sentences or rows. */
 const BLANK_HEADER = /^(?: *(?:"[^"]*"|[A-Za-z_]\w*)(?= |$)){2,} *\r?$/;
 /** How much of a text is searched for a header before other formats are tried. */
 const MAX_HEADER_CHARACTERS = 1 << 13;
@@ -102,7 +100,6 @@ export function parseColumns(text: string): Columns {
 
 /** The index in a record of each field of a measurement, from 0. */
 interface Layout {
-  /** Names of all fields. */
   readonly names: readonly string[];
   /** -1 if the options contain it. */
   readonly src: number;
@@ -254,10 +251,7 @@ function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType
   return last.layout;
 }
 
-/**
- * The rows in an object: the object itself, the lists beside the column names, or columns with one entry per
- * row.
- */
+/** The rows in an object: itself, the lists beside the column names, or columns with an entry per row. */
 function rowsOf(object: JsonObject, { names, time }: Layout): unknown[][] {
   const values = Object.values(object);
   if (names.length > 0 && Array.isArray(object.columns) && Array.isArray(object.data)) {

@@ -167,7 +167,6 @@ const MAX_MARKS = 2 ** 32;
 const ROOM_FOR_UNEVEN_PARTS = 1.25;
 
 interface UniqueRows {
-  /** Number of results left out. */
   numLeftOut: number;
   /** Absent if none were left out. */
   counts?: RowCounts;

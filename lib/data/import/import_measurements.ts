@@ -136,10 +136,7 @@ class FileReader implements Disposable {
     this.#pieces = new PieceReader(this.#reading, { numThreads, signal: options.signal });
   }
 
-  /**
-   * Reads a file. The contents of its last pieces follow with the next file. @throws {UserError} If it cannot
-   * be read.
-   */
+  /** Reads a file. Its last pieces are taken with the next file. @throws {UserError} If it cannot be read. */
   async read(path: string): Promise<void> {
     this.options.signal?.throwIfAborted();
     if (isParquet(path)) return await this.#readParquet(path);
@@ -287,7 +284,6 @@ class Importer {
     }
   }
 
-  /** Takes a finding in the text of a file. */
   addFinding(file: { path: string }, finding: Finding, line: number): void {
     this.#begin(file);
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);

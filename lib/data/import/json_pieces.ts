@@ -32,9 +32,7 @@ export const FOUND = {
   nothing: 6,
 } as const;
 
-/**
- * Indexes of the numbers of a ping in {@link PieceResults.pings}. NaN is an unknown msm_id, prb_id or size.
- */
+/** Indexes in {@link PieceResults.pings} of a ping's numbers. NaN is an unknown msm_id, prb_id or size. */
 export const PING = {
   msmId: 0,
   prbId: 1,

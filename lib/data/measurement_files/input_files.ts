@@ -22,10 +22,7 @@ const BESIDES =
 const PARQUET_MAGIC = "PAR1";
 /** Names that imply a format: if such a file has other contents, that is an error. */
 const MEASUREMENT_NAME = /\.(?:json|jsonl|ndjson|parquet)(?:\.gz|\.bz2|\.zst)?$/;
-/**
- * How much of a file is read to see whether it contains measurements, and how much text that may decompress
- * to.
- */
+/** How much of a file is read to recognise measurements, and the maximum after decompression. */
 const HEAD_BYTES = 1 << 16;
 const MAX_HEAD_BYTES = 1 << 24;
 /** How many of the files left out of a folder are reported one by one with a reason. */
@@ -64,9 +61,7 @@ export function listMeasurementFiles(
   return files.length < paths.length ? [STANDARD_INPUT, ...read] : read;
 }
 
-/**
- * The name of a log before rotation: `ping.log.gz` for `ping.log.2.gz`, `ping.log` for `ping.log-20260101`.
- */
+/** A log's name before rotation: `ping.log.gz` for `ping.log.2.gz`, `ping.log` for `ping.log-20260101`. */
 function withoutRotation(path: string): string {
   return path.replace(/[.-]\d+(?=(?:\.(?:gz|bz2|zst))?$)/, "");
 }

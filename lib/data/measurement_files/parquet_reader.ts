@@ -48,10 +48,7 @@ interface RowPieces {
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
-/**
- * IP versions of addresses, by code, since a file has few addresses and many rows. 0 if the text is not an
- * address.
- */
+/** IP versions by address code, since a file has few addresses and many rows. 0 if not an address. */
 type Versions = PerText<Uint8Array>;
 
 /** Selects rows with a valid time, addresses, RTT and numbers. The others are counted by reason. */
@@ -298,10 +295,7 @@ export interface InputSurvey {
   columns: OptionalColumn[];
 }
 
-/**
- * Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or its footer is
- * damaged.
- */
+/** Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or damaged. */
 export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
   let numRows = 0;
   const columns = new Set<OptionalColumn>();

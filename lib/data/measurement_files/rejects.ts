@@ -60,8 +60,7 @@ export class RejectLog {
   #listPath: string | undefined;
 
   /**
-   * Counts a row. @param row Its number in the file, from 0. @param detail The value that was found, in a few
-   * words.
+   * Counts a row. @param row Its number in the file, from 0. @param detail A short text with the value found.
    */
   add(reason: RejectReason, path: string, row: number, detail?: string): void {
     this.#counts.add(reason);
@@ -141,10 +140,7 @@ export function listOfCounts(counts: Record<string, number>): string {
   return Object.entries(counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
 }
 
-/**
- * Formats rejected rows by reason: `3 rejected (invalidRtt 2, nullValue 1)`. @param word What happened to the
- * rows.
- */
+/** Such as `3 rejected (invalidRtt 2, nullValue 1)`. @param word What happened to the rows. */
 export function describeRejected(counts: Record<string, number>, word = "rejected"): string {
   const total = totalOf(counts);
   return total === 0 ? `0 ${word}` : `${total} ${word} (${listOfCounts(counts)})`;

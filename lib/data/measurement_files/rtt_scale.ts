@@ -1,6 +1,4 @@
-/**
- * Checks whether RTTs have a plausible size for a network; if not, they are often in another unit. @module
- */
+/** Checks whether RTTs are plausible for a network; if not, they are often in another unit. @module */
 
 /** RTTs are counted by their logarithm, in steps of 2 %, from 1 ns to 51 days. */
 const STEPS_PER_E = 50;

@@ -1,6 +1,4 @@
-/**
- * Runs Debian's ping tools on this machine's loopback and reads their output by `import` and `watch`. @module
- */
+/** Reads the output of Debian's ping tools on this machine's loopback by `import` and `watch`. @module */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { programsAreMissing } from "../../cli/missing_programs.ts";
 import { runStageProcess, succeeded } from "../../cli/process.ts";
@@ -48,10 +46,7 @@ async function imported(folder: TemporaryFolder, text: string, options: readonly
 /** Even on a busy machine, RTTs on loopback are this long only in a wrong unit. */
 const MAX_RTT_MS = 10_000;
 
-/**
- * Asserts the number of rows of each destination, that all have replies, and that their times are within the
- * run.
- */
+/** Asserts each destination's number of rows, that all have replies, and that their times are in the run. */
 function assertReplies(
   rows: Awaited<ReturnType<typeof imported>>,
   { startS, stopS }: Pick<Ran, "startS" | "stopS">,

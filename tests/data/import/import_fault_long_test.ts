@@ -1,6 +1,4 @@
-/**
- * Faults of `import` as a user sees them: exit code, one line on standard error, and remaining files. @module
- */
+/** Faults of `import` as users see them: exit code, one line on standard error, remaining files. @module */
 import { assertEquals, assertMatch } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { exists } from "../../../lib/io/files/inputs.ts";

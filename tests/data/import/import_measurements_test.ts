@@ -349,8 +349,7 @@ Deno.test("importMeasurements() writes the same bytes, rejects and errors with a
   withFolder(async (folder) => {
     const pings = Array.from({ length: 6000 }, (_, i) =>
       JSON.stringify(ping({
-        // Every tenth result is a duplicate, every hundredth has no address, every thousandth is of another
-        // type.
+        // Every tenth is a duplicate, every hundredth has no address, every thousandth is of another type.
         prb_id: i % 10 === 9 ? i - 1 : i,
         dst_addr: i % 100 === 50 ? "" : `198.51.${i % 7}.${i % 250}`,
         type: i % 1000 === 500 ? "dns" : "ping",

@@ -152,10 +152,7 @@ class CsvPlaces implements PlaceSource {
   /** Equal places share one object. */
   readonly #known = new Map<string, Place | undefined>();
 
-  /**
-   * @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If a line is
-   *   invalid.
-   */
+  /** @param bytes The whole file. @param path For errors. @throws {FormatError} If a line is invalid. */
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new CsvScanner();
     let line = 0;
@@ -252,9 +249,7 @@ class AtlasPlaces implements PlaceSource {
   readonly #places = { 4: new Map<number, Map<number, Place>>(), 16: new Map<number, Map<number, Place>>() };
   #numProbes = 0;
 
-  /**
-   * @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it has no probes.
-   */
+  /** @param bytes The whole file. @param path For errors. @throws {FormatError} If it has no probes. */
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new JsonObjectScanner(path);
     for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
