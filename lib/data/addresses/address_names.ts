@@ -39,7 +39,6 @@ export function faultOfName(name: string): string | undefined {
   return UNSAFE.test(name) ? "found a name with control characters" : undefined;
 }
 
-/** Formats a file of names. */
 export function namesCsv(names: Iterable<readonly [prefix: string, name: string]>): string {
   return ["address,name", ...Array.from(names, ([prefix, name]) => `${prefix},${csvField(name)}`), ""].join(
     "\n",
@@ -78,7 +77,7 @@ function separatorOf(text: string, path: string): CsvSeparator | undefined {
   return isHosts ? undefined : separator as CsvSeparator | undefined;
 }
 
-/** Names of addresses and prefixes, from files of a user. */
+/** User-supplied names of addresses and prefixes. */
 export class AddressNames {
   readonly #names = new Map<string, string>();
   readonly #addresses = new Map<string, string>();

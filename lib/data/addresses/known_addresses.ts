@@ -399,7 +399,6 @@ function count(seen: number[], at: number, timeS: number | null): void {
   seen[at + 1] = Math.max(seen[at + 1], timeS ?? 0);
 }
 
-/** The `limit` items with the largest weights. */
 function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
   return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
 }
@@ -419,8 +418,8 @@ export interface TrainingData extends MeasuredData {
 }
 
 /**
- * The basis of an answer: `measured` if the pair was measured, `estimate` if both endpoints were but not the
- * pair, `guess` if an endpoint never was, so that the answer relies on the network or place around it.
+ * The basis of an answer: `measured` if the pair was measured, `estimate` if only its endpoints were, `guess`
+ * if an endpoint was never measured, so that the answer relies on the network or place around it.
  */
 export type BasisKind = "measured" | "estimate" | "guess";
 

@@ -462,7 +462,6 @@ export function cellOf({ latitude, longitude }: Position, degrees: number): [row
   return [Math.round((latitude + 90) / degrees), column];
 }
 
-/** The middle of a cell of {@link cellOf}. */
 export function middleOfCell(row: number, column: number, degrees: number): Position {
   return { latitude: row * degrees - 90, longitude: column * degrees - 180 };
 }
@@ -481,7 +480,6 @@ function addressOf(number: number, length: 4 | 16): Uint8Array {
   return address;
 }
 
-/** Number of blocks in the whole address space. */
 function numBlocks(bits: BlockBits, length: 4 | 16): number {
   return 2 ** (8 * NUMBER_BYTES[length] - bits[length]);
 }
@@ -572,7 +570,6 @@ class SiteNumbers {
   readonly #regions = new Map<string, { name: string; country: number; region: number }>();
   readonly #step: number;
 
-  /** @param quarterDegrees See {@link Coarseness}. */
   constructor(quarterDegrees: number) {
     this.#step = quarterDegrees / 4;
   }
@@ -604,7 +601,6 @@ class SiteNumbers {
     };
   }
 
-  /** The names of all places seen. */
   names(): Pick<PlaceNames, "cities" | "regions"> {
     const cities = [...this.#cities.values()].sort((a, b) => b.count - a.count);
     return { cities: cities.map(({ name, site }) => ({ name, site })), regions: [...this.#regions.values()] };

@@ -45,11 +45,11 @@ export const atlas: Format = {
 interface Replies {
   /** Includes duplicates and late replies. */
   numEntries: number;
-  /** Only of the entries that are neither duplicates nor late. */
+  /** RTTs of the entries that are neither duplicates nor late. */
   rttsMs: number[];
   /** Why the first impossible one of these RTTs is rejected, if there is one. */
   wrongRtt: Rejection | undefined;
-  /** Whether an RTT stands for no reply, which the counts may not reflect. */
+  /** Whether any RTT means no reply; the counts may not reflect that. */
   hasNoReplyRtt: boolean;
   /** Entries that report an error of the probe, such as no network. */
   numErrors: number;

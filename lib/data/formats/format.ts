@@ -113,7 +113,6 @@ export function objectOf(value: unknown): JsonObject {
 /** @param line Where the finding was, from 1. */
 export type TakeFinding = (finding: Finding, line: number) => void;
 
-/** Reads a text of one format, piece by piece. */
 export interface TextReader {
   /** Takes the next characters; undefined ends the text. @throws {UserError} If reading cannot continue. */
   push(text: string | undefined): void;
@@ -151,7 +150,6 @@ const MAX_LINE_CHARACTERS = 1 << 16;
 /** How many of the first lines are searched for one that identifies the format. */
 const MAX_HEAD_LINES = 100;
 
-/** Reads a text line by line. Lines that are too long are rejected. */
 export abstract class LineReader implements TextReader {
   #rest = "";
   #line = 0;
@@ -361,7 +359,6 @@ export function isHost(text: string, { addresses }: ReadingOptions): boolean {
   return addressOf(text, addresses).bytes !== undefined;
 }
 
-/** Resolves an address, or a name with a known address. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   const address = readAddress(text);
   if (address.bytes) return address;

@@ -47,7 +47,7 @@ const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
 /** The host could not send, or could not resolve the name. */
 const LOCAL_ERROR =
   /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated/i;
-/** The loss that this causes has a line of its own. */
+/** The loss itself has a separate line. */
 const ICMP_ERROR = /^ICMP .* for ICMP Echo sent to /;
 /** Duplicates, and statistics of all targets. */
 const OTHER =
@@ -70,7 +70,6 @@ export const fping: Format = {
   },
 };
 
-/** The state of a destination. */
 interface Target {
   /** Packets of earlier runs; `nextRound` also counts this run. */
   firstRound: number;

@@ -44,7 +44,6 @@ export interface GlobalpingProbe {
   /** Only in the United States. */
   state?: string | undefined;
   city?: string | undefined;
-  /** Autonomous system number. */
   asn?: number | undefined;
   /** Degrees. */
   latitude?: number | undefined;
@@ -126,7 +125,6 @@ function nameOf({ city, state, country, asn }: GlobalpingProbe): string {
   return [city, state, country, asn === undefined ? undefined : `AS${asn}`].filter(Boolean).join(", ");
 }
 
-/** Converts a result to the form of RIPE Atlas. */
 function atlasResult(result: JsonObject, timestamp: number, from: string): JsonObject {
   const { total, rcv } = objectOf(result.stats);
   const timings = Array.isArray(result.timings)

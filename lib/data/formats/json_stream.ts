@@ -18,7 +18,7 @@ export const MAX_OBJECT_BYTES = 1 << 22;
 
 /** Objects are parsed together up to this length, so that the result stays in the processor's cache. */
 const PARSED_BYTES = 1 << 16;
-const MAX_DEPTH = 512; // of containers around the objects; real files have 1 to 5
+const MAX_DEPTH = 512; // containers around the objects; real files have 1 to 5
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -32,7 +32,7 @@ const CLOSE_BRACKET = 0x5d;
 
 const decoder = new TextDecoder();
 
-/** Bytes allowed between objects, next to brackets and strings: white space, `,:`, numbers, literals, BOM. */
+/** White space, `,:`, numbers, literals, BOM: bytes between objects other than brackets and strings. */
 const MAY_STAND_BETWEEN = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{feff}NaInfinity")) {
   MAY_STAND_BETWEEN[byte] = 1;

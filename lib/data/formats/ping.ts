@@ -95,7 +95,7 @@ class PingReader extends LineReader {
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     if (text === "" && !Number.isNaN(timeUs)) return this.#beginAt(timeUs);
-    if (text === "" || rtts.length > 1) return; // Least, mean and greatest.
+    if (text === "" || rtts.length > 1) return; // minimum, mean and maximum
     if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
       const [[, sign, digits]] = rtts;

@@ -21,7 +21,6 @@ import {
   readTime,
 } from "./format.ts";
 
-/** Other objects that scamper writes. */
 const OTHER_TYPES: ReadonlySet<unknown> = new Set([
   ...["cycle-start", "cycle-stop", "cycle-def"],
   ...["trace", "tracelb", "dealias", "neighbourdisc", "tbit", "sting", "sniff", "host", "http", "udpprobe"],

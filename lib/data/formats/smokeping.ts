@@ -58,7 +58,6 @@ interface Series {
   loss: number;
   isLossPercent: boolean;
   pings: number[];
-  /** Pings per round. */
   numPings: number;
 }
 

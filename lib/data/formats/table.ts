@@ -65,7 +65,7 @@ const MAX_HEADER_CHARACTERS = 1 << 13;
 const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
 /** Records that are not rows: comments, separators, rules of database shells and Markdown, row counts. */
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
-/** A time in a column of its own, next to the date. */
+/** A time in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
 /** Names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
@@ -308,7 +308,6 @@ function usualName(name: string): string {
   );
 }
 
-/** Whether one of the first records of a text is a table's header. */
 function hasHeader(head: string, options: ReadingOptions): boolean {
   const records = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head, options));
   return records.slice(0, MAX_COMMENT_RECORDS).some((record) =>
@@ -419,7 +418,6 @@ class TableReader implements TextReader {
   }
 }
 
-/** Whether all columns are given by number. */
 function isByNumber({ columns }: ReadingOptions): boolean {
   return columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
 }

@@ -33,7 +33,6 @@ const MAX_PAIRS = 1 << 16;
 /** Results with equal keys are duplicates. */
 export type ResultKey = Pick<PingRow, "msmId" | "prbId" | "eventTimeUs">;
 
-/** Whether two rows belong to one result. */
 export function isSameResult(a: ResultKey, b: ResultKey): boolean {
   return a.msmId === b.msmId && a.prbId === b.prbId && a.eventTimeUs === b.eventTimeUs;
 }
@@ -161,7 +160,7 @@ function mix(hash: number, value: number): number {
   return mixed ^ mixed >>> 15;
 }
 
-const MARKS_SHARE = 0.25; // of the memory, for a bit per row
+const MARKS_SHARE = 0.25; // of memory, for one bit per row
 const MAX_MARKS = 2 ** 32;
 /** Allows for parts of the keys that are larger than the mean. */
 const ROOM_FOR_UNEVEN_PARTS = 1.25;
@@ -230,7 +229,7 @@ async function copyUniqueRows(
   return { numLeftOut, counts };
 }
 
-/** Marks the first row of each repeated result, among as many rows as there is memory for their bits. */
+/** Marks the first row of each repeated result, in as many rows as memory has bits for. */
 class RepeatedRows {
   count = 0;
   readonly #bits: Uint8Array;

@@ -38,7 +38,7 @@ import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
-const WORKER_BYTES = 60e6; // with its pieces
+const WORKER_BYTES = 60e6; // including its pieces
 /** How many workers one thread can keep busy, since it cuts the text and merges the results. */
 const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory, and their minimum share of the whole memory limit. */

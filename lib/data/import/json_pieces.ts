@@ -18,7 +18,6 @@ import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "..
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;
 
-/** Kinds of findings in an object. */
 export const FOUND = {
   ping: 0,
   /** A ping without a key, which cannot repeat an earlier one. */
@@ -210,7 +209,7 @@ export class PieceReader implements Disposable {
         coming.asked = undefined;
         this.#numPending--;
       });
-      coming.asked.catch(() => {}); // thrown where the piece is taken
+      coming.asked.catch(() => {}); // thrown when the piece is taken
     } else coming.found = readJob(job, this.options);
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }

@@ -66,7 +66,7 @@ function withoutRotation(path: string): string {
   return path.replace(/[.-]\d+(?=(?:\.(?:gz|bz2|zst))?$)/, "");
 }
 
-/** Leaves out other files that folders and globs contain. If there are only others, all stay. */
+/** Leaves out files in folders and globs that are not measurements. If none is, all stay. */
 function withoutOthers(
   listed: readonly string[],
   named: readonly string[],

@@ -288,7 +288,6 @@ export async function* readMeasurements(
   }
 }
 
-/** What the footers of Parquet files contain. */
 export interface InputSurvey {
   numRows: number;
   /** Optional columns that at least one file has. */

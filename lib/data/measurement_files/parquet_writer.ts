@@ -78,7 +78,6 @@ const COLUMNS: readonly (
 /** Names in files, in file order. */
 export const MEASUREMENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
-/** The columns of a file with these optional ones. */
 function columnsWith(optional: readonly OptionalColumn[]) {
   return COLUMNS.map((column) => ({
     ...column,

@@ -175,7 +175,6 @@ export function rejectsPathBeside(file: string): string {
 const MAX_COUNTED_KINDS = 100;
 const OTHER_KINDS = "other";
 
-/** Counts results by kind, such as those that say nothing about a path. */
 export class KindCounts {
   readonly #counts = new Map<string, number>();
 

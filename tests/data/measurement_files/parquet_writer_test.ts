@@ -79,7 +79,7 @@ Deno.test("MeasurementParquetWriter keeps nulls of optional columns, also where 
     });
     first.sizeBytes.fill(NaN);
     third.sizeBytes.fill(NaN);
-    lacking.sizeBytes.fill(NaN); // nowhere a value
+    lacking.sizeBytes.fill(NaN); // no value anywhere
     for (const batch of [first, lacking, third]) writer.append(batch);
     writer.close();
     second.msmId.fill(NaN);
