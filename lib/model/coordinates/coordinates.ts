@@ -1,9 +1,9 @@
 /**
- * Estimates of RTTs by coordinates of nodes. A model learns their errors: stacking (Wolpert, "Stacked
- * Generalization", Neural Networks 5, 1992). An estimate to learn from must not depend on the RTT that it estimates.
- * So the known pairs are divided into folds, and each fold has a factorisation that is fitted without it
- * (Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018). One more is fitted to all
- * pairs.
+ * RTT estimates from the coordinates of nodes. A model learns the errors of these estimates: stacking
+ * (Wolpert, "Stacked Generalization", Neural Networks 5, 1992). An estimate to learn from must not depend on
+ * the RTT that it estimates, so the known pairs are divided into folds. Each fold has a factorisation that is
+ * fitted without it (Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018).
+ * One more is fitted to all pairs.
  *
  * @module
  */
@@ -13,40 +13,40 @@ import { foldOfPair, type FoldSet, type KnownPairs, Neighbours, UNKNOWN } from "
 import { logOfRtt } from "./rtt_scale.ts";
 import type { VectorOptions } from "./node_vectors.ts";
 
-/** The scales whose estimates are averaged, see `toScale`. */
+/** The scales whose estimates are averaged; see `toScale`. */
 const POWERS: readonly number[] = [0, 0.5, 1];
-/** The number of saved values of a factorisation in addition to its vectors: its range, settings, and usual error. */
+/** Number of saved values per factorisation, not counting vectors: its range, settings and usual error. */
 const NUM_NUMBERS = 6;
 
-/** The error if all scales agree, as a share of the nodes' error (ASSUMPTION). */
+/** The error of an estimate if all scales agree, as a share of the nodes' error (ASSUMPTION). */
 const LEAST_SHARE = 0.2;
 
 interface CoordinateEstimate {
   readonly rttMs: number;
   /**
-   * Its expected error: about the median of |log(estimate / RTT)| of such pairs. It follows from the errors of both
-   * nodes' other pairs and from the spread of the scales' estimates of this pair.
+   * The expected error: about the median of |log(estimate / RTT)| of such pairs. It follows from the errors
+   * of both nodes' other pairs and from how far the scales' estimates of this pair differ.
    */
   readonly error: number;
 }
 
-/** The coordinates of a node that was not fitted, in each factorisation. */
+/** The coordinates of a node that was not fitted, one entry per factorisation. */
 export type LocatedNode = readonly LocatedNodeVector[];
 
-/** The size of coordinates, in the terms of the configuration. */
+/** The dimensions of coordinates, named as in the configuration. */
 export interface CoordinateSize {
   readonly nodes: number;
   readonly folds: number;
   readonly rank: number;
 }
 
-/** Coordinates in the form of checkpoints. */
+/** Coordinates as stored in checkpoints. */
 export interface SavedCoordinates {
-  /** (folds + 1, nodes, scales, 1 + rank). */
+  /** Shape (folds + 1, nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
-  /** (folds + 1, 2, nodes): the nodes' components, then their errors. */
+  /** Shape (folds + 1, 2, nodes): the nodes' components, then their errors. */
   readonly nodes: Float32Array;
-  /** (folds + 1, 6). */
+  /** Shape (folds + 1, 6). */
   readonly fits: Float32Array;
 }
 
@@ -60,7 +60,7 @@ export function coordinateShapes(
   };
 }
 
-/** The positions of a node's values in {@link SavedCoordinates}, always in the same order. */
+/** Returns the ranges of a node's values in {@link SavedCoordinates}, always in the same order. */
 export function numbersOfNode(
   { nodes, folds, rank }: CoordinateSize,
   node: number,
@@ -73,34 +73,33 @@ export function numbersOfNode(
   ]).flat();
 }
 
-/** A factorisation, and the errors of its estimates. */
 export interface Fit {
   readonly factorisation: Factorisation;
-  /** For each node the smoothed median of |log(estimate / RTT)| of its pairs. */
+  /** The smoothed median of |log(estimate / RTT)| of each node's pairs. */
   readonly errors: Float32Array;
-  /** The median of all pairs. */
+  /** The median over all pairs. */
   readonly usualError: number;
 }
 
-/** Factorisations of the RTTs of known pairs: one without each fold, then one of all. */
+/** Factorisations of the RTTs of known pairs: one without each fold, then one of all pairs. */
 export class Coordinates {
   #typical: LocatedNode | undefined;
 
-  /** @param fits One for each fold, and the one of all pairs. */
+  /** @param fits One per fold, then the fit of all pairs. */
   constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
     ensure(fits.length === size.folds + 1, `${fits.length} factorisations`);
   }
 
-  /** The fold of a pair, the same in both directions: the factorisation that has not seen it. */
+  /** The fold of a pair, also the index of the fit that has not seen the pair. Direction does not matter. */
   foldOf(a: number, b: number): number {
     return foldOfPair(a, b, this.size.folds);
   }
 
   /**
-   * The estimate of a pair, the same in both directions.
+   * Estimates the RTT of a pair. The direction does not matter.
    *
    * @param a A node's index, or a node from {@link locate}.
-   * @param fold Uses the factorisation without this fold (default: the one of all pairs).
+   * @param fold Selects the factorisation without this fold (default: the factorisation of all pairs).
    * @returns Undefined if one of the nodes has no known pair in the factorisation.
    */
   estimate(
@@ -122,8 +121,8 @@ export class Coordinates {
   /**
    * Finds the coordinates of a node that was not fitted.
    *
-   * @param known Nodes and their RTTs to it in ms.
-   * @param without Nodes that it is not compared with; none of them is in `known`.
+   * @param known Nodes and their RTTs to the new node in ms.
+   * @param without Nodes that the new node is not compared with; none of them is in `known`.
    */
   locate(
     known: readonly { node: number; rttMs: number }[],
@@ -135,19 +134,19 @@ export class Coordinates {
     );
   }
 
-  /** Stands for an unknown node: its distances to others are typical ones. */
+  /** Coordinates that represent an unknown node: its distances to other nodes are typical. */
   get typical(): LocatedNode {
     return this.#typical ??= this.fits.map(({ factorisation, usualError }) =>
       factorisation.typicalNode(usualError)
     );
   }
 
-  /** Whether a node's RTTs can be estimated. @param fold See {@link estimate}. */
+  /** Reports whether RTTs of a node can be estimated. @param fold See {@link estimate}. */
   hasCoordinates(node: number, fold = this.size.folds): boolean {
     return this.fits[fold].factorisation.vectorOf(node).component !== UNKNOWN;
   }
 
-  /** Gives a node the coordinates found by {@link locate}. */
+  /** Assigns the coordinates found by {@link locate} to a node. */
   put(node: number, located: LocatedNode): void {
     located.forEach((place, i) => {
       const { factorisation, errors } = this.fits[i];
@@ -156,7 +155,6 @@ export class Coordinates {
     });
   }
 
-  /** The values for a checkpoint, see {@link coordinateShapes}. */
   save(): SavedCoordinates {
     const concatenated = (parts: readonly ArrayLike<number>[]) => {
       const all = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
@@ -178,7 +176,7 @@ export class Coordinates {
     };
   }
 
-  /** Makes coordinates from the values of {@link save}; they keep the arrays. */
+  /** Makes coordinates from the values of {@link save}, without copying the arrays. */
   static load(size: CoordinateSize, saved: SavedCoordinates): Coordinates {
     const { nodes: numNodes, folds, rank } = size;
     for (const [name, shape] of Object.entries(coordinateShapes(size))) {
@@ -206,13 +204,12 @@ export class Coordinates {
   }
 }
 
-// Fits coordinates to known pairs, and chooses the settings of the fit.
+// Fits coordinates to known pairs and chooses the settings of the fit.
 //
-// A fold's factorisation must not depend on that fold, neither in its settings nor in the nodes' errors. So folds are
-// paired into couples. Trial factorisations are fitted without both folds of a couple, with each of the settings.
-// Their errors on one fold decide the settings and the errors of the other fold's factorisation.
+// Neither the settings nor the nodes' errors of a fold's factorisation may depend on that fold. So each fold
+// has a partner, and for each setting, trial factorisations are fitted without both. The errors of a trial on
+// one fold decide the settings and the errors of the partner's factorisation.
 
-/** Settings that are chosen by trial. */
 type CoordinateSettings = Pick<VectorOptions, "knee" | "regularisation">;
 
 /** The first suits most data; the others suit meshes, campaigns with few pairs per node, and noisy RTTs. */
@@ -222,31 +219,29 @@ const SETTINGS: readonly CoordinateSettings[] = [
   { knee: 0.06, regularisation: 0.12 },
   { knee: 0.06, regularisation: 0.5 },
 ];
-/** The scale of the trials: the middle one. */
+/** Trials use the middle scale only. */
 const TRIED_POWERS = [0.5];
-/** The weight of the usual error, in pairs, when a node's own error is smoothed. */
+/** The weight of the usual error when a node's error is smoothed, in pairs. */
 const NUM_USUAL_ERRORS = 5;
-/** The error without data to learn it from: a factor of e. */
+/** The error if there is no data to learn it from: a factor of e. */
 const UNKNOWN_ERROR = 1;
-/** The smallest error: that of an RTT's code. */
+/** The smallest error: the resolution of RTT codes. */
 const LEAST_ERROR = 5e-4;
 /** How often each node is solved for on the first scale. */
 const NUM_SWEEPS = 30;
 
 interface FitOptions {
-  /** Factorisations that each leave out a part of the pairs: an even number from 4 to 30 (default 4). */
+  /** Number of factorisations that each leave out some of the pairs: even, from 4 to 30 (default 4). */
   numFolds?: number | undefined;
-  /** Seed of the vectors' first values (default 0). */
+  /** Seed of the initial vectors (default 0). */
   seed?: number | undefined;
   /** Length of the vectors (default 24). */
   rank?: number | undefined;
 }
 
 /**
- * Fits coordinates, in time that grows with pairs + nodes. Besides the vectors it takes at most about 52 bytes per
- * pair and 8 (1 + rank) per node.
- *
- * @param pairs The known pairs.
+ * Fits coordinates. The time is linear in pairs + nodes. The fit needs the memory of the vectors and at most
+ * about 52 bytes per pair and 8 (1 + rank) bytes per node.
  */
 export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coordinates {
   const { seed = 0, numFolds = 4, rank = 24 } = options;
@@ -269,7 +264,7 @@ export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coo
   return new Coordinates({ nodes: pairs.numNodes, folds: numFolds, rank }, fits);
 }
 
-/** The settings as float32, in the form of checkpoints. */
+/** Rounds settings to float32, as checkpoints store them. */
 function rounded({ knee, regularisation }: CoordinateSettings): CoordinateSettings {
   return { knee: Math.fround(knee), regularisation: Math.fround(regularisation) };
 }
@@ -278,7 +273,7 @@ function partnerOf(fold: number): number {
   return fold ^ 1;
 }
 
-/** Fits without each couple of folds in turn. @returns |log(estimate / RTT)| of each entry; NaN if unknown. */
+/** Leaves out two folds at a time. @returns |log(estimate / RTT)| of each entry; NaN if unknown. */
 function tryOut(
   neighbours: Neighbours,
   options: VectorOptions & { numSweeps: number; seed: number },
@@ -304,7 +299,7 @@ function isIn(folds: FoldSet, fold: number): boolean {
   return (folds >> fold & 1) === 1;
 }
 
-/** The mean of the errors' square roots, which takes both usual and large errors into account. */
+/** The mean square root of the errors, which accounts for both usual and large errors. */
 function meanError({ folds }: Neighbours, errors: Float32Array, judges: FoldSet): number {
   let sum = 0;
   let count = 0;
@@ -320,7 +315,7 @@ function leastOf(values: readonly number[]): number {
   return values.indexOf(Math.min(...values));
 }
 
-/** The median error of all entries of some folds, and the smoothed one of each node's entries. */
+/** The median error over all entries of the given folds, and a smoothed median per node. */
 function errorsOfNodes({ start, folds, numNodes }: Neighbours, errors: Float32Array, judges: FoldSet) {
   const medianOf = (from: number, to: number) => {
     const own = errors.subarray(from, to).filter((error, i) =>

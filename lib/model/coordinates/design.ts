@@ -1,10 +1,11 @@
 /**
- * Which RTTs tell most of others once they are measured: Bayesian experimental design (Chaloner and Verdinelli, Statistical
- * Science 10, 1995). On the logarithmic scale an RTT is linear in a node's bias and vector, given those of the other node.
- * An unknown node is normally distributed, at first with the covariance of all fitted nodes; each known RTT reduces it.
- * The pair is chosen by which the sum of the wanted RTTs' variances (V-optimality) falls most, then the next one, as in
- * Krause, Singh and Guestrin, "Near-optimal sensor placements in Gaussian processes", JMLR 9, 2008. Variances do not depend
- * on RTTs, so all pairs are chosen before the first is measured.
+ * Chooses which RTTs to measure to learn the most about others: Bayesian experimental design (Chaloner and
+ * Verdinelli, Statistical Science 10, 1995). On the logarithmic scale an RTT is linear in a node's bias and
+ * vector, given those of the other node. The bias and vector of an unknown node are normally distributed, at
+ * first with the covariance over all fitted nodes; each known RTT reduces it. The algorithm is greedy: each
+ * step chooses the pair that most reduces the summed variance of the wanted RTTs (V-optimality), as in
+ * Krause, Singh and Guestrin, "Near-optimal sensor placements in Gaussian processes", JMLR 9, 2008. Variances
+ * do not depend on RTTs, so all pairs are chosen before the first is measured.
  *
  * @module
  */
@@ -19,11 +20,11 @@ const NORMAL_SPREAD = 1.4826;
 
 /** A node of the linear model of RTTs. */
 export interface DesignNode {
-  /** The change of an RTT with the parts of the other node, (1 + rank). */
+  /** Derivative of an RTT of this node with respect to the other node's bias and vector, (1 + rank). */
   readonly features: Float64Array;
-  /** The covariance of its own parts, (1 + rank, 1 + rank). */
+  /** The covariance of this node's bias and vector, (1 + rank, 1 + rank). */
   readonly covariance: Float64Array;
-  /** The sum of the products of the features of the nodes whose RTTs to it are wanted, likewise. */
+  /** The sum of outer products of features over nodes whose RTTs to this node are wanted, same shape. */
   readonly wanted: Float64Array;
   /** See `Fit.errors`. */
   readonly error: number;
@@ -32,7 +33,6 @@ export interface DesignNode {
 /** Two nodes whose RTT may be measured, or is wanted. */
 export type DesignPair = readonly [DesignNode, DesignNode];
 
-/** Chooses pairs to measure. */
 export class MeasurementDesign {
   readonly #width: number;
   readonly #component: number | undefined;
@@ -43,7 +43,7 @@ export class MeasurementDesign {
   constructor(readonly fit: Fit) {
     const { components, options: { rank } } = fit.factorisation.factors;
     const width = this.#width = rank + 1;
-    // Nodes that were located are not fitted: their components are below `UNKNOWN`.
+    // Nodes that were located and not fitted are left out: their components are below `UNKNOWN`.
     this.#component = mostFrequent(components.filter((component) => component > UNKNOWN));
     const nodes = [...components.keys()].filter((node) => components[node] === this.#component);
     this.#mean = new Float64Array(width);
@@ -58,17 +58,17 @@ export class MeasurementDesign {
     }
   }
 
-  /** The bias and the vector on the logarithmic scale, which is the first. */
+  /** A node's bias and vector on the first scale, which is logarithmic. */
   #partsOf(node: number): Float64Array {
     return Float64Array.from(this.fit.factorisation.vectorOf(node).vectors.subarray(0, this.#width));
   }
 
   /**
-   * A node.
+   * Makes a node of the linear model.
    *
-   * @param node Its number; of one without coordinates, or `NO_ROW`, nothing is known but `measured`.
-   * @param measured The nodes whose RTTs to it are known; those without coordinates say nothing (default: a node with
-   *   coordinates is known exactly).
+   * @param node Its index. If the node has no coordinates, or for `NO_ROW`, only `measured` is known.
+   * @param measured Nodes whose RTTs to this node are known. Nodes without coordinates are ignored. If
+   *   omitted, a node with coordinates is known exactly.
    */
   node(node: number, measured?: Iterable<number>): DesignNode {
     const isExact = measured === undefined && this.#isKnown(node);
@@ -108,13 +108,13 @@ export function varianceOf([a, b]: DesignPair): number {
   return noiseOf(a.error, b.error) + of(a, b) + of(b, a);
 }
 
-/** Makes the RTT of a pair one of those that are wanted. */
+/** Adds a pair to the wanted RTTs. */
 export function want([a, b]: DesignPair): void {
   addProduct(a.wanted, b.features, 1);
   addProduct(b.wanted, a.features, 1);
 }
 
-/** By how much the sum of the wanted RTTs' variances falls if a pair is measured. */
+/** By how much measuring a pair reduces the summed variance of the wanted RTTs. */
 export function gainOf([a, b]: DesignPair): number {
   const of = (own: DesignNode, other: DesignNode) => {
     const changes = times(own.covariance, other.features);
@@ -123,7 +123,7 @@ export function gainOf([a, b]: DesignPair): number {
   return (of(a, b) + of(b, a)) / varianceOf([a, b]);
 }
 
-/** Makes the RTT of a pair known. */
+/** Treats the RTT of a pair as known. */
 export function measure([a, b]: DesignPair): void {
   const variance = varianceOf([a, b]);
   const noiseFor = (own: DesignNode, other: DesignNode) =>
@@ -133,18 +133,18 @@ export function measure([a, b]: DesignPair): void {
   lessen(b.covariance, a.features, noises[1]);
 }
 
-/** The variance of the error of an estimate of a pair whose nodes are known. */
+/** The variance of the error of an estimate between known nodes. */
 function noiseOf(errorA: number, errorB: number): number {
   return NORMAL_SPREAD ** 2 * errorA * errorB;
 }
 
-/** The covariance after a measurement of `features`, with an error of variance `noise`. */
+/** Updates a covariance for a measurement of `features` whose error has the variance `noise`. */
 function lessen(covariance: Float64Array, features: Float64Array, noise: number): void {
   const changes = times(covariance, features);
   addProduct(covariance, changes, -1 / (dot(features, changes) + noise));
 }
 
-/** Adds the product of a column and itself as a row. */
+/** Adds the weighted outer product of a column with itself. */
 function addProduct(matrix: Float64Array, column: Float64Array, weight: number): void {
   const { length } = column;
   for (let i = 0; i < length; i++) {

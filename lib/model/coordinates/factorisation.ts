@@ -1,6 +1,7 @@
 /**
- * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm. Their estimates are
- * averaged, since their errors differ: the logarithm minimises relative errors, milliseconds absolute ones.
+ * A factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm. The
+ * estimates of the scales are averaged because their errors differ: the logarithm minimises relative errors,
+ * milliseconds absolute ones.
  *
  * @module
  */
@@ -10,29 +11,29 @@ import { fromScale, toScale } from "./rtt_scale.ts";
 
 // Finds the coordinates of a node that was not fitted.
 //
-// A few RTTs cannot determine two dozen numbers, but they show which nodes the new one resembles: those with similar
-// estimates to the same others (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours, Cover and Hart, IEEE Trans.
-// Inf. Theory 13, 1967). The new node's vectors are regularised towards the weighted mean of these nodes.
+// A few RTTs cannot determine two dozen numbers, but they show which nodes the new one resembles: those with
+// similar estimates to the same others (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours,
+// Cover and Hart, IEEE Trans. Inf. Theory 13, 1967). The new node's vectors are regularised towards the
+// weighted mean of these nodes.
 
-/** Factor on the regularisation of a new node's vectors, since similar nodes determine them. */
+/** Factor on the regularisation of a new node's vectors, which similar nodes mostly determine. */
 const PRIOR_STRENGTH = 5;
-/** Degrees of freedom of Student's t, with which a few outlying RTTs reduce a node's weight only little. */
+/** Degrees of freedom of Student's t, with which a few outlying RTTs hardly reduce a node's weight. */
 const DEGREES = 3;
-/** The largest number of nodes that are compared, evenly spread, so that the time does not grow with the network. */
+/** The most nodes to compare with, evenly spaced, so that the time does not grow with the network. */
 export const MAX_CANDIDATES = 2048;
-/** The largest number of RTTs by which they are compared. */
+/** The most RTTs to compare nodes by. */
 const MAX_COMPARED = 64;
-/** Nodes of a smaller weight, relative to the largest one, do not count. */
+/** Nodes with a smaller weight, relative to the largest weight, are ignored. */
 const LEAST_WEIGHT = 1e-6;
-/** The weight of the expected error, in RTTs, and how much larger it is with a single RTT. */
+/** The weight of the expected error, in RTTs, and by how much one known RTT increases it. */
 const NUM_EXPECTED = 8;
 const EXPECTED_OF_ONE = 2;
 
-/** The nodes that a new node resembles. */
 interface SimilarNodes {
-  /** Nodes and weights; the weights sum to 1. */
+  /** Weights sum to 1. */
   readonly nodes: readonly { readonly node: number; readonly weight: number }[];
-  /** The error of estimates: the smoothed difference of each RTT from the prediction by the others. */
+  /** The error of estimates: the smoothed difference between each RTT and its prediction from the others. */
   readonly error: number;
 }
 
@@ -40,9 +41,9 @@ interface SimilarNodes {
  * Finds the nodes that a new one resembles.
  *
  * @param candidates Nodes and their coordinates.
- * @param known Coordinates of nodes and the logarithms of their RTTs to the new one; at least one.
- * @param options `estimate`: the logarithm of the RTT for two nodes' coordinates; `usualError`: the usual error of
- *   such estimates.
+ * @param known Coordinates of nodes and the logarithms of their RTTs to the new node; at least one.
+ * @param options `estimate` returns the logarithm of the RTT between two nodes' coordinates; `usualError` is
+ *   the usual error of such estimates.
  */
 function similarNodes<P>(
   candidates: readonly { node: number; place: P }[],
@@ -78,53 +79,55 @@ function shares(logs: Float64Array): Float64Array {
   return weights.map((weight) => weight / sum);
 }
 
-/** At most `most` of the items, evenly spread. */
+/** At most `most` of the items, evenly spaced. */
 export function spread<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor(i * all.length / most)]);
 }
 
-/** First sweeps, in which all errors count by their squares: they only show the errors of the initial values. */
+/** In the first sweeps all errors count by their squares, since they only reflect the initial values. */
 const NUM_PLAIN_SWEEPS = 2;
 /** Each scale starts from the vectors of the previous one, which saves this share of the sweeps. */
 const SAVED_SHARE = 2 / 3;
 const NUM_LOCATING_SWEEPS = 5;
 
-/** Factor on the errors of nodes that were not fitted, see {@link errorOfVector}. */
+/** Factor on the errors of nodes that were not fitted; see {@link errorOfVector}. */
 const CLOSER_SCALES = 2;
 
-/** Stored minus the component of a node that was located and not fitted: all values are below {@link UNKNOWN}. */
+/** The component of a located node is stored as this minus the component, always below {@link UNKNOWN}. */
 const LOCATED = UNKNOWN - 1;
 
 interface LogEstimate {
   /** Natural logarithm of the RTT in ms. */
   readonly log: number;
-  /** The spread of the scales' estimates: half the range of their logarithms. */
+  /** Half the range of the logarithms that the scales estimate. */
   readonly spread: number;
 }
 
 export interface NodeVector {
-  /** (scales, 1 + rank): a bias and a vector for each scale. */
+  /** Shape (scales, 1 + rank): a bias and a vector for each scale. */
   readonly vectors: Float32Array;
-  /** Its component, see {@link componentsOf}. */
+  /** See {@link componentsOf}. */
   readonly component: number;
 }
 
 /** The coordinates of a node that was not fitted. */
 export interface LocatedNodeVector extends NodeVector {
-  /** The expected error of its estimates, see `Fit.errors`. */
+  /** The expected error of estimates for this node; see `Fit.errors`. */
   readonly error: number;
 }
 
 export interface Factors {
-  /** The scales' powers, see {@link toScale}. */
+  /** The scales' powers; see {@link toScale}. */
   readonly powers: readonly number[];
   readonly options: VectorOptions;
-  /** (nodes, scales, 1 + rank). */
+  /** Shape (nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
-  /** (nodes,), see {@link componentsOf}; of nodes that were not fitted see {@link Factorisation.put}. */
+  /**
+   * Shape (nodes,); see {@link componentsOf}, and {@link Factorisation.put} for nodes that were not fitted.
+   */
   readonly components: Float32Array;
-  /** (3,): logarithms of the typical, the smallest and the largest RTT. */
+  /** Shape (3,): logarithms of the typical, the smallest and the largest RTT. */
   readonly range: Float32Array;
 }
 
@@ -136,11 +139,8 @@ export class Factorisation {
   }
 
   /**
-   * Fits factors to known pairs.
-   *
-   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: the number of times that all nodes are
-   *   solved for;
-   *   `without`: folds that the result does not depend on; `seed`: seed of the initial values.
+   * @param options See {@link VectorOptions} and {@link Factors}. `numSweeps`: how often all nodes are solved
+   *   for; `without`: folds that the result must not depend on; `seed`: seed of the initial values.
    */
   static fit(
     neighbours: Neighbours,
@@ -188,15 +188,16 @@ export class Factorisation {
   }
 
   /**
-   * Gives coordinates to a node that was not fitted. Its component is stored as {@link LOCATED} minus the component. So
-   * it has its own estimates, but neither {@link typicalNode} nor coordinates that are located later depend on it.
+   * Assigns coordinates to a node that was not fitted. Its component is stored as {@link LOCATED} minus the
+   * component. The node then has estimates of its own, but neither {@link typicalNode} nor nodes located
+   * later depend on it.
    */
   put(node: number, { vectors, component }: NodeVector): void {
     this.vectorOf(node).vectors.set(vectors);
     this.factors.components[node] = component === UNKNOWN ? UNKNOWN : LOCATED - component;
   }
 
-  /** The estimate of a pair, the same in both directions; undefined if one of the nodes is unknown. */
+  /** Estimates a pair, regardless of direction; undefined if one of the nodes is unknown. */
   estimate(a: NodeVector, b: NodeVector): LogEstimate | undefined {
     if (a.component === UNKNOWN || b.component === UNKNOWN) return undefined;
     const { powers, options, range: [typical, least, greatest] } = this.factors;
@@ -218,9 +219,9 @@ export class Factorisation {
   /**
    * Finds the coordinates of a node that was not fitted, in the component of most of the known nodes.
    *
-   * @param known Nodes and the logarithms of their RTTs to it.
-   * @param options `usualError`: the usual error of estimates, as a logarithm; `without`: nodes that it is not
-   *   compared with.
+   * @param known Nodes and the logarithms of their RTTs to the new node.
+   * @param options `usualError`: the usual error of estimates, as a logarithm; `without`: nodes that the new
+   *   node is not compared with.
    */
   locate(
     known: readonly { node: number; log: number }[],
@@ -256,8 +257,8 @@ export class Factorisation {
   }
 
   /**
-   * The coordinates of an unknown node: the mean of the fitted nodes of the largest component. Its error is the
-   * distance of its estimates from those of other nodes.
+   * The coordinates of an unknown node: the mean over the fitted nodes of the largest component. The error is
+   * the difference between its estimates and those of other nodes.
    */
   typicalNode(usualError: number): LocatedNodeVector {
     const { powers, components } = this.factors;
@@ -304,15 +305,15 @@ export class Factorisation {
 }
 
 /**
- * The stored error of a node that was not fitted. The error of a pair is the geometric mean of both nodes' errors;
- * a large one is raised so that the pair's error is about this node's own. That also compensates for the scales'
- * estimates, which are closer together since they share a prior.
+ * The stored error of a node that was not fitted. The error of a pair is the geometric mean of both nodes'
+ * errors; large errors are raised so that the pair's error is about this node's. That also makes up for
+ * estimates of the scales being closer together, since they share a prior.
  */
 function errorOfVector(error: number, usualError: number): number {
   return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
 }
 
-/** The most frequent value, the smallest of several; undefined without values. */
+/** The most frequent value, on a tie the smallest; undefined if there are no values. */
 export function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

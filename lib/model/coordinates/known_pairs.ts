@@ -3,21 +3,20 @@ import { ensure } from "../../base/errors.ts";
 import { mix } from "../../base/random.ts";
 import { logOfRtt } from "./rtt_scale.ts";
 
-/** Pairs of nodes whose RTT is known; each pair occurs once, in either order. */
+/** Pairs of nodes whose RTT is known. Each pair occurs once, in either order. */
 export interface KnownPairs {
-  /** Nodes have indexes from 0 to `numNodes - 1`. */
+  /** Node indexes are below `numNodes`. */
   readonly numNodes: number;
-  /** One node of each pair, and the other. */
+  /** The two nodes of each pair are in `a` and `b`. */
   readonly a: Uint32Array;
   readonly b: Uint32Array;
-  /** The pairs' typical RTTs, such as the medians of their measurements. */
+  /** The typical RTT of each pair, such as the median of its measurements. */
   readonly rttMs: Float64Array;
 }
 
 /**
- * The fold of a pair, the same in both directions.
+ * Assigns a pair to a fold, regardless of direction.
  *
- * @param numFolds Number of folds.
  * @returns 0 to `numFolds - 1`.
  */
 export function foldOfPair(a: number, b: number, numFolds: number): number {
@@ -25,9 +24,11 @@ export function foldOfPair(a: number, b: number, numFolds: number): number {
   return mix(mix(low + 1) ^ Math.imul(high + 1, 0x9e3779b9)) % numFolds;
 }
 
-/** For each node the other nodes of its pairs; 9 bytes an entry, two entries a pair. */
+/**
+ * The neighbours of each node, which are the other nodes of its pairs. Two entries per pair, 9 bytes each.
+ */
 export class Neighbours {
-  /** The entries of node i are from `start[i]` to below `start[i + 1]`. */
+  /** Node i has the entries from `start[i]` to `start[i + 1] - 1`. */
   readonly start: Float64Array;
   readonly others: Uint32Array;
   /** Natural logarithms of RTTs in ms. */
@@ -80,10 +81,10 @@ export type FoldSet = number;
 export const UNKNOWN = -1;
 
 /**
- * Finds the components of a network.
+ * Finds the connected components of a network.
  *
  * @param without Folds whose pairs are ignored.
- * @returns The number of each node's component; {@link UNKNOWN} without known pairs.
+ * @returns The component number of each node; {@link UNKNOWN} if the node has no known pairs.
  */
 export function componentsOf(neighbours: Neighbours, without: FoldSet): Float32Array {
   const { start, others, folds, numNodes } = neighbours;

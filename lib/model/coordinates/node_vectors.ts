@@ -1,13 +1,13 @@
 /**
- * Factorises a symmetric matrix of RTTs. On a scale, an RTT is the sum of both nodes' biases and of the products of
- * their vectors' parts. A quarter of the products count positively, the rest negatively. Squared distances have this form,
- * |x - y|^2 = |x|^2 + |y|^2 - 2 x.y (Torgerson, "Multidimensional scaling", Psychometrika 17, 1952); the positive parts
- * allow violations of the triangle inequality. A node has one vector for both directions, half the numbers of a source and
- * a destination vector.
+ * Factorises a symmetric matrix of RTTs. On a scale, an RTT is the sum of both nodes' biases and of the
+ * products of their vectors' elements. A quarter of the products are added, the rest subtracted. Squared
+ * distances have this form, |x - y|^2 = |x|^2 + |y|^2 - 2 x.y (Torgerson, "Multidimensional scaling",
+ * Psychometrika 17, 1952); the added products allow violations of the triangle inequality. A node has one
+ * vector for both directions, half the numbers of a source and a destination vector.
  *
- * Alternating least squares solves for one node after the other. Errors count by the loss of Huber ("Robust Estimation of
- * a Location Parameter", Ann. Math. Statist. 35, 1964), with weights from the previous errors. So a few outlying
- * RTTs, such as from detours and queues, do not move a node.
+ * Alternating least squares solves for one node after the other. Errors count by Huber's loss ("Robust
+ * Estimation of a Location Parameter", Ann. Math. Statist. 35, 1964), with weights from the previous errors,
+ * so a few outlying RTTs, such as those caused by detours and queues, do not move a node.
  *
  * @module
  */
@@ -15,22 +15,22 @@ import { RandomStream } from "../../base/random.ts";
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
 import { RidgeSum } from "./ridge.ts";
 
-/** Standard deviation of the first values of the vectors: small compared with the biases. */
+/** Standard deviation of the initial vectors, small compared with the biases. */
 const INITIAL_SCALE = 0.1;
 const POSITIVE_SHARE = 0.25;
-/** Factor on the regularisation of biases; it gives the smallest errors on campaigns, where many nodes have few pairs. */
+/** Factor on the regularisation of biases; the best one for campaigns, where many nodes have few pairs. */
 const BIAS_REGULARISATION = 3;
 
 export interface VectorOptions {
-  /** Length of the vectors, without the bias. */
+  /** Length of the vectors, not counting the bias. */
   readonly rank: number;
   /** Weight of the L2 regularisation. */
   readonly regularisation: number;
-  /** Errors up to it, on the scale, count by their squares, larger ones by their magnitude. */
+  /** Errors up to this, on the scale, count by their squares, larger ones by their magnitude. */
   readonly knee: number;
 }
 
-/** The sign of the products of a part, which is 1 or more. */
+/** The sign of the products of a vector element. @param part From 1 to `rank`. */
 export function signOf(part: number, rank: number): number {
   return part > Math.floor(rank * POSITIVE_SHARE) ? -1 : 1;
 }
@@ -60,8 +60,9 @@ export class NodeSolver {
    * Adds a known RTT between the node and another.
    *
    * @param value The RTT on the scale.
-   * @param others The other's bias and vector, which begin at `at`.
-   * @param own The node's present bias and vector, which begin at `ownAt`; the RTT counts less if their error is large.
+   * @param others The bias and vector of the other node begin at `at` in this array.
+   * @param own The node's present bias and vector begin at `ownAt`. If their error is large, the RTT counts
+   *   less.
    */
   add(
     value: number,
@@ -89,7 +90,7 @@ export class NodeSolver {
   }
 
   /**
-   * The node's bias and vector, (1 + rank,). Clears the added RTTs.
+   * Returns the node's bias and vector, (1 + rank,), and clears the added RTTs.
    *
    * @param prior The values to regularise towards; zeros by default.
    */
@@ -108,10 +109,9 @@ export class NodeSolver {
 }
 
 /**
- * Initial biases and vectors.
+ * Draws initial vectors; biases are 0.
  *
- * @param seed Seed of the random numbers.
- * @returns (nodes, 1 + rank).
+ * @returns Shape (nodes, 1 + rank).
  */
 export function firstVectors(numNodes: number, rank: number, seed: number): Float64Array {
   const random = new RandomStream(seed, "coordinates/vectors");
@@ -123,13 +123,12 @@ export function firstVectors(numNodes: number, rank: number, seed: number): Floa
 }
 
 /**
- * Fits a bias and a vector to every node; zeros to nodes without pairs.
+ * Fits a bias and a vector to every node; nodes without pairs get zeros.
  *
  * @param vectors (nodes, 1 + rank), biases first: initial values, which the fit replaces.
- * @param known The known pairs, and their RTTs on the scale, one for each entry.
- * @param options See {@link VectorOptions}; `numSweeps`: the number of times that each node is solved for;
- *   `numPlainSweeps`: the number of first sweeps in which all errors count by their squares; `without`: folds that
- *   are ignored.
+ * @param known The known pairs, and one RTT on the scale for each entry.
+ * @param options See {@link VectorOptions}. `numSweeps`: how often each node is solved for; `numPlainSweeps`:
+ *   for how many of the first sweeps all errors count by their squares; `without`: folds to ignore.
  */
 export function fitVectors(
   vectors: Float64Array,
@@ -160,7 +159,7 @@ export function fitVectors(
  * The sum of both biases and the product of both vectors.
  *
  * @param at The index at which both begin.
- * @param rank Length of the vectors; 0 for the biases alone.
+ * @param rank Length of the vectors; 0 to use the biases alone.
  */
 export function valueOf(a: Float32Array, b: Float32Array, at: number, rank: number): number {
   let value = a[at] + b[at];

@@ -1,4 +1,4 @@
-/** Linear least squares with L2 regularisation, as alternating least squares solves it many times. @module */
+/** Linear least squares with L2 regularisation, for many small problems in a row. @module */
 
 /** The inner product of two vectors of the same length. */
 export function dot(a: Float64Array, b: Float64Array): number {
@@ -7,9 +7,9 @@ export function dot(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** The normal equations of a least-squares problem, gathered row by row. */
+/** The normal equations of a least-squares problem, accumulated row by row. */
 export class RidgeSum {
-  /** Sums of the products of features, (n, n), lower triangle only, and of features and targets, (n,). */
+  /** Sums of products: feature by feature, (n, n), lower triangle only; and feature by target, (n,). */
   readonly #products: Float64Array;
   readonly #targets: Float64Array;
   readonly #factor: Float64Array;
@@ -26,7 +26,7 @@ export class RidgeSum {
     this.#targets.fill(0);
   }
 
-  /** Adds a row. @param target The value that the features should predict. */
+  /** @param target The value that the features should predict. */
   add(features: Float64Array, target: number): void {
     const n = this.numFeatures;
     for (let i = 0; i < n; i++) {
@@ -36,7 +36,7 @@ export class RidgeSum {
   }
 
   /**
-   * Adds four rows at once, which is faster than one after the other.
+   * Adds four rows at once, which is faster than adding them one by one.
    *
    * @param features (4, n). @param targets (4,). @param weights (4,); 0 leaves a row out.
    */
@@ -58,9 +58,10 @@ export class RidgeSum {
   }
 
   /**
-   * The weights w that minimise the sum of (features . w - target)^2 + sum of penalty_i (w_i - prior_i)^2, by Cholesky.
+   * Returns the weights w that minimise the sum of (features . w - target)^2 + sum of penalty_i (w_i -
+   * prior_i)^2, by Cholesky.
    *
-   * @param penalty Above 0, one for each weight or the same for all.
+   * @param penalty Above 0; one per weight, or one for all.
    * @param prior Zeros by default.
    */
   solve(penalty: number | Float64Array, prior?: Float64Array): Float64Array {
@@ -80,10 +81,10 @@ export class RidgeSum {
 }
 
 /**
- * The Cholesky factor L of a symmetric matrix L L^T, in its place.
+ * Replaces a symmetric matrix by its Cholesky factor L: the matrix is L L^T.
  *
  * @param lower (n, n); only the lower triangle is used.
- * @param least The least square of a number on the diagonal.
+ * @param least Lower bound of the squared diagonal elements.
  */
 export function factorize(lower: Float64Array, n: number, least = 0): void {
   for (let i = 0; i < n; i++) {
@@ -97,7 +98,7 @@ export function factorize(lower: Float64Array, n: number, least = 0): void {
   }
 }
 
-/** The columns before `i` of the rows from i to i + 3: four sums at once, since one alone waits for each addition. */
+/** Columns before `i` of rows i to i + 3. Four sums run at once: the additions of one wait for each other. */
 function factorizeFour(lower: Float64Array, n: number, i: number): void {
   const [a, b, c, d] = [i * n, (i + 1) * n, (i + 2) * n, (i + 3) * n];
   for (let j = 0; j < i; j++) {
@@ -118,7 +119,7 @@ function factorizeFour(lower: Float64Array, n: number, i: number): void {
   }
 }
 
-/** Solves L x = b in the place of b. @param lower See {@link factorize}. */
+/** Solves L x = b in place. @param lower See {@link factorize}. */
 export function substituteForward(lower: Float64Array, b: Float64Array): void {
   const n = b.length;
   for (let i = 0; i < n; i++) {
@@ -128,7 +129,7 @@ export function substituteForward(lower: Float64Array, b: Float64Array): void {
   }
 }
 
-/** Solves L^T x = b in the place of b. @param lower See {@link factorize}. */
+/** Solves L^T x = b in place. @param lower See {@link factorize}. */
 export function substituteBack(lower: Float64Array, b: Float64Array): void {
   const n = b.length;
   for (let i = n - 1; i >= 0; i--) {
