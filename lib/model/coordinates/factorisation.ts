@@ -123,9 +123,7 @@ export interface Factors {
   readonly options: VectorOptions;
   /** Shape (nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
-  /**
-   * Shape (nodes,); see {@link componentsOf}, and {@link Factorisation.put} for nodes that were not fitted.
-   */
+  /** Shape (nodes,); see {@link componentsOf}. Nodes that were not fitted: {@link Factorisation.put}. */
   readonly components: Float32Array;
   /** Shape (3,): logarithms of the typical, the smallest and the largest RTT. */
   readonly range: Float32Array;

@@ -24,9 +24,7 @@ export function foldOfPair(a: number, b: number, numFolds: number): number {
   return mix(mix(low + 1) ^ Math.imul(high + 1, 0x9e3779b9)) % numFolds;
 }
 
-/**
- * The neighbours of each node, which are the other nodes of its pairs. Two entries per pair, 9 bytes each.
- */
+/** The neighbours of each node: the other nodes of its pairs. Two entries per pair, 9 bytes each. */
 export class Neighbours {
   /** Node i has the entries from `start[i]` to `start[i + 1] - 1`. */
   readonly start: Float64Array;

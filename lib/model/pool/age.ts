@@ -1,11 +1,12 @@
 /**
- * What time does to known RTTs: paths change, so an answer widens with the age of what it rests on.
+ * How known RTTs age. Paths change, so an answer widens with the age of the RTTs that it rests on.
  *
- * Changes come at rates that differ from path to path. If rates have a gamma distribution of shape 1/2, the chance that a
- * path has not changed after a time t is (1 + t / s)^(-1/2): it falls soon for some paths and hardly at all for others
- * (Lomax, "Business Failures", JASA 49, 1954). After a change the RTT is one of those seen before or one near them, at a
- * distance with heavy tails that grows with the age. Together |ln(RTT now / RTT then)| grows like the fourth root of the
- * age, as it does in measurements. Much later they say no more than those of other pairs do.
+ * Paths change at different rates. If rates follow a gamma distribution of shape 1/2, the probability that a
+ * path has not changed after a time t is (1 + t / s)^(-1/2): it falls quickly for some paths and hardly at
+ * all for others (Lomax, "Business Failures", JASA 49, 1954). After a change the RTT is one of those seen
+ * before, or near one of them, at a heavy-tailed distance that grows with age. Together, |ln(RTT now / RTT
+ * then)| grows like the fourth root of the age, as measurements do. Much later, old RTTs say no more than
+ * those of other pairs.
  *
  * @module
  */
@@ -16,32 +17,32 @@ const DAY_S = 86_400;
 /** Widths of kernels around RTTs from before a change, ln, at an age of a day. */
 const WIDTHS = [-10, -7, -6, -5, -4, -3, -1].map((exponent) => 2 ** exponent);
 /**
- * The power of the age by which they grow. With 1/8 intervals hold 83 % of the results of MENOG 2019 after 18 days, with 1/4
- * 98 % of those of the traces after 14 days: lib/eval/RESULTS.md.
+ * Kernel widths grow with this power of the age. With 1/8, intervals contain 83 % of the results of MENOG
+ * 2019 after 18 days; with 1/4, 98 % of those of the traces after 14 days: lib/eval/RESULTS.md.
  */
 const GROWTH = 3 / 16;
 /**
- * How much longer than a change it takes until a pair's RTTs say nothing more. ASSUMPTION: with it 3 % are such pairs after
- * 18 days; of 3,233 results of MENOG 2019 then, 1.4 % more than after half a day were off by a factor of two.
+ * A pair's RTTs become worthless this many times more slowly than its path changes. ASSUMPTION: with this
+ * value, they are worthless for 3 % of pairs after 18 days. Of 3,233 results of MENOG 2019 of that age, 1.4 %
+ * more than after half a day were off by a factor of two.
  */
 const REPLACED_FACTOR = 512;
 
-/** A smaller chance of that counts as none: it does not pay for asking what other pairs say. */
+/** Smaller probabilities of worthless RTTs count as 0, which saves asking what other pairs say. */
 const LEAST_REPLACED = 0.001;
 
-/** How fast RTTs age. */
 export interface AgeCurve {
-  /** The scale s of changes, seconds: after 3 s half of the paths have changed. */
+  /** The scale s of changes, seconds: after 3 s, half of the paths have changed. */
   readonly changeS: number;
-  /** The shares of the kernels of each width after a change; they add to 1. */
+  /** The shares of the kernels of each width after a change; they sum to 1. */
   readonly shares: readonly number[];
 }
 
 export const AGE: Tensor = ["pool.age", [real(60, 1e9), ...WIDTHS.map(() => SHARE)]];
 
 /**
- * The curve of paths of which nothing else is known: fitted to 25 traces of RIPE Atlas, 4 minutes apart, of up to 33 days
- * (Shao et al. 2017, https://github.com/WenqinSHAO/rtt) by `fitAge`.
+ * The curve of paths that nothing else is known about. `fitAge` fitted it to 25 traces of RIPE Atlas, 4
+ * minutes apart, up to 33 days long (Shao et al. 2017, https://github.com/WenqinSHAO/rtt).
  */
 export const USUAL_AGE: AgeCurve = {
   changeS: DAY_S / 2,
@@ -58,26 +59,26 @@ export function ageCurveOf([changeS, ...shares]: Float32Array): AgeCurve {
 }
 
 export interface AgeShares {
-  /** P(RTTs of the pair say nothing any more). */
+  /** P(the pair's RTTs say nothing any more). */
   readonly replaced: number;
-  /** P(the path changed), if they do. */
+  /** P(the path has changed), if the RTTs still say something. */
   readonly changed: number;
 }
 
-/** What may have happened since an RTT. @param ageS Seconds. */
+/** The probabilities of what may have happened since an RTT. @param ageS Seconds. */
 export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number): AgeShares {
   const after = (scaleS: number) => 1 - 1 / Math.sqrt(1 + ageS / scaleS);
   const replaced = after(REPLACED_FACTOR * changeS);
   return { replaced: replaced < LEAST_REPLACED ? 0 : replaced, changed: after(changeS) };
 }
 
-/** The widths of kernels after a change, ln. @param ageS Above 0. */
+/** Kernel widths after a change, ln. @param ageS Above 0. */
 export function changedWidths(ageS: number): number[] {
   const growth = (ageS / DAY_S) ** GROWTH;
   return WIDTHS.map((width) => kernelWidth(width * growth));
 }
 
-/** Kernels around RTTs from before a change, of mass 1. @param logs ln ms. @param ageS Above 0. */
+/** Kernels around RTTs from before a change; masses sum to 1. @param logs ln ms. @param ageS Above 0. */
 export function changedKernels(
   { shares }: Pick<AgeCurve, "shares">,
   logs: readonly number[],
@@ -88,7 +89,7 @@ export function changedKernels(
   );
 }
 
-/** Kernels of an answer without RTTs of the pair, widened by as much as RTTs change on average. @param ageS Above 0. */
+/** Widens kernels of an answer without RTTs of the pair by the mean change of RTTs. @param ageS Above 0. */
 export function widenedKernels(
   { shares }: AgeCurve,
   kernels: readonly Kernel[],
@@ -99,8 +100,8 @@ export function widenedKernels(
 }
 
 /**
- * The share of the time that each RTT stands for: from halfway since the one before to halfway to the next one. RTTs of one
- * time share what it stands for, and one without a time stands for as much as the mean.
+ * The share of time that each RTT represents: from halfway since the previous RTT to halfway to the next.
+ * RTTs with equal times divide their span equally; an RTT without a time gets the mean share.
  *
  * @param timesS Unix seconds; null if unknown. At least one.
  */

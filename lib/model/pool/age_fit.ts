@@ -1,6 +1,7 @@
 /**
- * Fits how fast RTTs age to pairs that were measured again and again: each case is a later result of a pair and the RTTs
- * from before. As long as a path is the same, the forecasts around the pair's RTTs hold, whose weights are fitted here too.
+ * Fits how fast RTTs age to pairs that were measured repeatedly. A case is a later result of a pair and the
+ * earlier RTTs. While a path stays the same, forecasts around the pair's RTTs are valid; their weights are
+ * fitted here too.
  *
  * @module
  */
@@ -13,22 +14,22 @@ import { indexOfCode, type Kernel, KernelMixture, NUM_CODES } from "./kernel_mix
 import { kindOf } from "./question_kinds.ts";
 
 export interface AgeCase {
-  /** The RTTs from before, the nearest first. */
+  /** The earlier RTTs, nearest first. */
   readonly ofPair: readonly PairRtt[];
-  /** The result, and how long after the nearest of them it came, seconds. */
+  /** The result, and how many seconds after the nearest of the earlier RTTs it was measured. */
   readonly rttCode: number;
   readonly ageS: number;
 }
 
-/** The scales of changes that are tried, in multiples of the usual one. */
+/** Candidate scales of changes, as multiples of the usual scale. */
 const FACTORS = [-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6].map((exponent) => 2 ** exponent);
-/** The standard deviation of ln of the scale before any case: by MENOG 2019 it is twice that of the traces. */
+/** The prior standard deviation of ln(scale); the scale of MENOG 2019 is twice that of the traces. */
 const SCALE_SPREAD = Math.log(2);
-/** The worth of the usual shares and of even weights of forecasts, in cases. */
+/** How many cases the prior counts as: the usual shares, then equal weights of the forecasts. */
 const PRIOR_CASES = 30;
 const PRIOR_OF_FORECASTS = 10;
 const NUM_ITERATIONS = 60;
-/** Mass of each code whatever is known, all together. */
+/** The probability that is always spread over all codes. */
 const LEAST_MASS = 1e-3;
 
 const FORECASTS = [pairRtts, pairMedians];
@@ -50,20 +51,22 @@ const NOTHING: Omit<KnownOfQuestion, "ofPair"> = {
   },
 };
 
-/** A case by what its forecasts say of the result's code. */
+/** What the forecasts of a case say about the code of the result. */
 interface Scored {
-  /** Whose weights of the forecasts it shares. */
+  /** Cases of a group share the weights of the forecasts. */
   readonly group: string;
   readonly ageS: number;
-  /** P(the code) of each forecast around the pair's RTTs, and of the kernels of each width after a change. */
+  /** P(the code) by each forecast around the pair's RTTs, and by the kernels of each width after a change. */
   readonly same: readonly number[];
   readonly changed: readonly number[];
 }
 
 /**
- * Fits a curve by expectation maximisation, for each of some scales of changes; the usual one if there are no cases.
+ * Fits a curve by expectation maximisation for each candidate scale; returns the usual curve if there are no
+ * cases.
  *
- * @param weight The worth of a case: several of one pair are not worth as many of several.
+ * @param weight How much a case counts. Several cases of one pair should count less than cases of different
+ *   pairs.
  */
 export function fitAge(cases: readonly AgeCase[], weight = 1): AgeCurve {
   const scored = cases.map(scoreOf);
@@ -105,7 +108,7 @@ function scoreOf({ ofPair, rttCode, ageS }: AgeCase): Scored {
   };
 }
 
-/** The shares of widths if changes have a scale, and the log-likelihood of the cases and of the prior, nats. */
+/** The shares of widths for a given scale of changes, and the log-likelihood of cases and prior, nats. */
 function fitShares(
   cases: readonly Scored[],
   { changeS, weight }: { changeS: number; weight: number },
@@ -136,7 +139,7 @@ function fitShares(
   return { shares: [...shares], score };
 }
 
-/** The weights of forecasts in a group, and the counts that make the next ones. */
+/** The weights of forecasts in a group, and the counts for the next iteration. */
 interface Weights {
   now: Float64Array;
   readonly next: Float64Array;

@@ -1,6 +1,6 @@
 /**
- * A simple forecast of an RTT, without a network: a mixture of Laplace kernels by what is known of the question. A file of
- * `forecasts/` is one forecast; `forecasts.ts` lists them.
+ * A simple forecast of an RTT without a network: a mixture of Laplace kernels derived from what is known
+ * about the question. Each file in `forecasts/` is one forecast; `forecasts.ts` lists them.
  *
  * @module
  */
@@ -11,67 +11,67 @@ import type { RttEstimate } from "../selected_rows.ts";
 import type { Kernel } from "./kernel_mixture.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
-/** A forecast with mixtures of kernels, each of which has a weight by kind of question. */
+/** A forecast of several kernel mixtures, each of which has a weight per kind of question. */
 export interface Forecast {
-  /** The name of its weights in checkpoints, so it never changes. */
+  /** The name of the weights in checkpoints, so it must never change. */
   readonly name: string;
   readonly numWeights: number;
-  /** True: it is asked only if an RTT of the pair is known; false: only if none is; undefined: always. */
+  /** True: asked only if an RTT of the pair is known; false: only if none is; undefined: always. */
   readonly needsPair?: boolean;
-  /** What else it needs of the training data. */
+  /** What else the forecast needs from the training data. */
   readonly memory?: Memory<unknown>;
-  /** Predicts once for a question; the result gives the kernels for any weights of the mixtures. */
+  /** Predicts once per question. The returned function makes the kernels for any weights of the mixtures. */
   ask(known: KnownOfQuestion): (weights: readonly number[]) => Kernel[];
 }
 
-/** Known RTTs that bear on the one to predict. All logarithms are of ms. */
+/** Known RTTs that are relevant to the question. All logarithms are of ms. */
 export interface KnownOfQuestion {
   readonly ends: PairEnds;
   readonly hashes: readonly [Hashes, Hashes];
-  /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, the nearest in time first. */
+  /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, nearest in time first. */
   readonly ofPair: readonly PairRtt[];
-  /** Where no time is asked about: the share of the time that each RTT of the pair stands for. They add to 1. */
+  /** If no time is asked about: the share of time that each RTT of the pair represents. They sum to 1. */
   readonly spans: readonly number[] | undefined;
-  /** By coordinates; undefined without them. */
+  /** Estimated by coordinates; undefined without coordinates. */
   readonly estimate: RttEstimate | undefined;
-  /** Usual RTTs from the source to its destinations, and to the destination; empty if it is unknown. */
+  /** Usual RTTs from the source to its destinations, and to the destination; empty for unknown addresses. */
   readonly ofSource: readonly number[];
   readonly ofDestination: readonly number[];
-  /** Whether the source and the destination have such RTTs or coordinates. */
+  /** Whether the source and the destination have usual RTTs or coordinates. */
   readonly knowsSource: boolean;
   readonly knowsDestination: boolean;
-  /** Whether each end is known so, or by its place. */
+  /** Whether each endpoint is known that way or has a known place. */
   readonly knowsPlaces: boolean;
-  /** RTTs from the source in the context, to other destinations. */
+  /** RTTs in the context from the source to other destinations. */
   readonly inContext: readonly number[];
   readonly ofAll: readonly number[];
   readonly recall: <T>(memory: Memory<T>) => T;
 }
 
 export interface PairRtt {
-  /** ln ms. */
+  /** In ln ms. */
   readonly log: number;
   /** Unix seconds; null if unknown. */
   readonly timeS: number | null;
-  /** Seconds between it and the asked time; null if either is unknown. */
+  /** Seconds between this RTT and the asked time; null if either is unknown. */
   readonly gapS: number | null;
 }
 
-/** RTTs of a pair that count. */
+/** The most RTTs of a pair that are used. */
 export const MAX_PAIR_RTTS = 24;
 
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */
 export interface Memory<T> {
   readonly tensors: Readonly<Record<string, Tensor>>;
-  /** Whether it answers about unknown addresses: the fit hides an address by learning it without. */
+  /** Whether it answers about unknown addresses; the fit hides an address by learning without it. */
   readonly knowsUnknown: boolean;
-  /** @param options `earlier`: the tensors that were learned before any address was hidden. */
+  /** @param options `earlier`: the tensors learned before any address was hidden. */
   learn(
     pairs: readonly TrainingPair[],
     options: { placeOf: PlaceOf; seed: number; earlier: Tensors | undefined },
   ): Tensors;
   open(tensors: Tensors, placeOf: PlaceOf): T;
-  /** The broken rules between several numbers, for people; no numbers break none. */
+  /** Describes broken rules that involve several numbers. Tensors without numbers break no rule. */
   faults?(tensors: Tensors): Iterable<string>;
 }
 
@@ -84,7 +84,7 @@ export interface TrainingPair extends PairEnds {
 
 export const USUAL_WIDTH: number = 2 ** -3.5;
 
-/** Kernels around each logarithm with equal shares, by the weight of each width; around those of all pairs if there are none. */
+/** Kernels around each logarithm, or those of all pairs if there are none, with a weight per width. */
 export function evenKernels(
   { ofAll }: KnownOfQuestion,
   logs: readonly number[],

@@ -1,5 +1,6 @@
 /**
- * The forecasts of the pool and their weights. A new forecast is a file of `forecasts/` and a place in this list.
+ * The forecasts of the pool and their weights. A new forecast is a file in `forecasts/` and an entry in this
+ * list.
  *
  * @module
  */
@@ -19,7 +20,7 @@ import { usualRtts } from "./forecasts/usual_rtts.ts";
 import type { Kernel } from "./kernel_mixture.ts";
 import { NUM_KINDS } from "./question_kinds.ts";
 
-/** All forecasts, in the order in which their kernels are added up; a new one comes last. */
+/** All forecasts, in the order in which their kernels are summed. New ones go last. */
 export const FORECASTS: readonly Forecast[] = [
   pairRtts,
   pairMedians,
@@ -30,26 +31,26 @@ export const FORECASTS: readonly Forecast[] = [
   factors,
 ];
 
-/** What forecasts remember, each once. */
+/** The memories of all forecasts, without duplicates. */
 export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set(
   FORECASTS.flatMap(({ memory }) => memory ?? []),
 );
 
 const WEIGHTS = "pool.weights";
-/** The columns of the weights: that of the model, those of the forecasts, that of even mass. */
+/** The columns of the weights: the model, the forecasts, and the even distribution. */
 const PARTS: readonly Pick<Forecast, "name" | "numWeights" | "needsPair">[] = [
   { name: "model", numWeights: 1 },
   ...FORECASTS,
   { name: "even", numWeights: 1 },
 ];
-/** The parts of files from before weights had names, in the order of the list. */
+/** The parts in files from before weights had names, in the order of the list. */
 const BY_POSITION = new Set(
   ["model", "pair_rtts", "pair_medians", "coordinates", "usual_rtts", "forest", "kriging", "factors", "even"],
 );
-/** The weights of a kind in those files. */
+/** The number of weights per kind in those files. */
 const NUM_BY_POSITION = 42;
 
-/** The tensors of the weights and the place of each of their numbers among all weights (kinds, components). */
+/** The tensors of the weights, and the index of each number among all weights (kinds, components). */
 const PLACES = placesOf(PARTS);
 
 function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
@@ -64,10 +65,10 @@ function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
 }
 
 export const EVEN: number = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 1);
-/** The number of components, that of the model, 0, included. */
+/** The number of components, including the model, which is number 0. */
 export const NUM_COMPONENTS: number = EVEN + 1;
 
-/** Whether each component may have a weight in a question. @param hasPair Whether an RTT of the pair is known. */
+/** Whether each component may have a weight. @param hasPair Whether an RTT of the pair is known. */
 export function usableComponents(hasPair: boolean): boolean[] {
   return PARTS.flatMap(({ numWeights, needsPair = hasPair }) =>
     Array(numWeights).fill(needsPair === hasPair)
@@ -78,7 +79,7 @@ export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
   [name, { length }],
 ) => [name, Array(length / NUM_KINDS).fill(SHARE)]);
 
-/** The fault of a pool whose forecasts are those of another version, if any. */
+/** Says what is wrong with a pool whose forecasts are those of another version; undefined if nothing is. */
 export function faultOfWeights(tensors: Tensors): string | undefined {
   for (const [name, { length }] of tensors) {
     if (!name.startsWith(WEIGHTS)) continue;
@@ -90,9 +91,9 @@ export function faultOfWeights(tensors: Tensors): string | undefined {
 }
 
 /**
- * The weights (kinds, components); 0 of a forecast that the pool was fitted without.
+ * The weights (kinds, components); 0 for forecasts that the pool was fitted without.
  *
- * @throws {FormatError} If there are others.
+ * @throws {FormatError} If the pool has weights of other forecasts.
  */
 export function weightsOf(tensors: Tensors): Float64Array {
   const fault = faultOfWeights(tensors);
@@ -105,14 +106,14 @@ export function weightsOf(tensors: Tensors): Float64Array {
   return all;
 }
 
-/** The tensors of weights (kinds, components). */
+/** Splits weights (kinds, components) into tensors. */
 export function namedWeights(weights: ArrayLike<number>, tensors = PLACES): Map<string, Float32Array> {
   return new Map(
     [...tensors].map(([name, places]) => [name, Float32Array.from(places, (at) => weights[at])]),
   );
 }
 
-/** A pool as this version has it, by name and with weights of 0 for forecasts that came after it. */
+/** Converts a pool to this version: weights get names, and newer forecasts get weights of 0. */
 export function presentPool(tensors: Tensors): Tensors {
   if (tensors.size === 0) return tensors;
   const pool = new Map(tensors);
@@ -133,7 +134,7 @@ export function presentPool(tensors: Tensors): Tensors {
   return pool;
 }
 
-/** The kernels of a question's forecasts, each of which is asked once, if any of its weights is above 0. */
+/** The kernels of a question's forecasts, each asked once and only if one of its weights is above 0. */
 export function kernelsOf(known: KnownOfQuestion): (weights: Float64Array) => Kernel[] {
   const hasPair = known.ofPair.length > 0;
   const asked = new Map<Forecast, ReturnType<Forecast["ask"]>>();

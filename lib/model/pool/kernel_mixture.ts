@@ -1,9 +1,10 @@
 /**
- * Mixtures of Laplace kernels in the logarithm of the RTT, as probabilities of RTT codes: kernel density estimation
- * (Silverman, "Density Estimation for Statistics and Data Analysis", 1986).
+ * Mixtures of Laplace kernels in the logarithm of the RTT, as probabilities of RTT codes: kernel density
+ * estimation (Silverman, "Density Estimation for Statistics and Data Analysis", 1986).
  *
- * The mass of a code is the kernel's between the ends of the code's bucket. A wide kernel is evaluated at the ends of
- * {@link BLOCK_CODES} codes and is even among them, which is faster.
+ * The probability of a code is the kernel's mass between the edges of the code's bucket. Wide kernels are
+ * evaluated only at the edges of blocks of {@link BLOCK_CODES} codes and are even within a block, which is
+ * faster.
  *
  * @module
  */
@@ -11,34 +12,34 @@ import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
-/** Codes that a wide kernel does not tell apart; above 1.024 ms they span 0.4 to 0.8 %. */
+/** Codes that a wide kernel does not distinguish; above 1.024 ms they span 0.4 to 0.8 %. */
 export const BLOCK_CODES = 8;
 /** Kernels of at least this width are wide. */
 export const WIDE = 0.03;
-/** Codes below this index are blocks of their own: their buckets are wide. */
+/** Each code below this index is its own block, since its bucket is wide. */
 const FIRST_BLOCK = 1023;
-/** Mass that a kernel may lack at its ends. */
+/** Tails of a kernel may be cut where less than this share of its mass is left. */
 const NEGLIGIBLE = 1e-11;
 
-/** Where the buckets of codes begin, ln ms, (codes + 1): from -Infinity to Infinity. */
+/** Lower edges of the codes' buckets, ln ms, (codes + 1): from -Infinity to Infinity. */
 const EDGES = Float64Array.from(
   { length: NUM_CODES + 1 },
   (_, i) => i < NUM_CODES ? Math.log(rttCodeBounds(CANONICAL_RTT_CODES[i]).lowMs) : Infinity,
 );
-/** The first code of each block, and the number of codes. */
+/** The first code of each block, then the number of codes. */
 const KNOTS = Uint32Array.from(
   { length: FIRST_BLOCK + (NUM_CODES - FIRST_BLOCK) / BLOCK_CODES + 1 },
   (_, i) => i < FIRST_BLOCK ? i : FIRST_BLOCK + (i - FIRST_BLOCK) * BLOCK_CODES,
 );
 const KNOT_EDGES = Float64Array.from(KNOTS, (code) => EDGES[code]);
 
-/** The index among the canonical codes of a code. @param code A canonical code. */
+/** The index of a code among the canonical codes. @param code A canonical code. */
 export function indexOfCode(code: number): number {
   const exponent = code >> 11;
   return exponent === 0 ? code - 1 : 2047 + (exponent - 1) * 1024 + (code & 1023);
 }
 
-/** The index of the first code whose bucket begins at an RTT or later, ms. */
+/** The index of the first code whose bucket begins at an RTT in ms or above it. */
 export function indexFrom(rttMs: number): number {
   const code = encodeRttCode(rttMs);
   const index = indexOfCode(code);
@@ -56,28 +57,29 @@ export function logOfCode(code: number): number {
 }
 
 export interface Kernel {
-  /** Its centre, ln ms. */
+  /** The centre, ln ms. */
   readonly log: number;
   /** The mean distance from the centre. */
   readonly width: number;
   readonly mass: number;
 }
 
-/** Kernels within a range of codes, and an even mass over the range. */
+/** Kernels within a range of codes, plus a probability that is even over the range. */
 export class KernelMixture {
   readonly #kernels: readonly Kernel[];
   readonly #first: number;
   readonly #end: number;
   readonly #even: number;
-  /** The divisor of the kernels: the share of their mass within the range. */
+  /** The share of the kernels' mass within the range; kernels are divided by it. */
   readonly #within: number;
-  /** The kernels' mass of all codes before the range. */
+  /** The kernels' mass below the range. */
   readonly #before: number;
 
   /**
-   * @param kernels Kernels; a centre outside of the range counts as at its end. Their masses add to 1 with `even`.
-   * @param range Indexes of the first code that may occur, and of the first after them; others have no mass.
-   * @param even A mass that the codes of the range share evenly.
+   * @param kernels Centres outside the range are moved to its nearest edge. The masses and `even` sum to 1.
+   * @param range Indexes of the first code that may occur and of the code after the last one. Other codes
+   *   have the probability 0.
+   * @param even A probability that the codes of the range share evenly.
    */
   constructor(kernels: readonly Kernel[], range: readonly [first: number, end: number], even = 0) {
     [this.#first, this.#end] = range;
@@ -112,9 +114,9 @@ export class KernelMixture {
   }
 
   /**
-   * Adds the probability of every code to an array.
+   * Adds the probability of every code, times `factor`, to an array.
    *
-   * @param everywhere Added to every code in addition, also outside of the range.
+   * @param everywhere Added to every code in addition, including those outside the range.
    */
   addTo(out: Float64Array, factor: number, everywhere = 0): void {
     const range = [this.#first, this.#end] as const;
@@ -131,7 +133,7 @@ export class KernelMixture {
       const next = KNOTS[block + 1];
       const each = even + BLOCKS[block] * factor / within / (next - KNOTS[block]);
       if (next - i === BLOCK_CODES && next <= end) {
-        // Faster than a loop: all blocks but the shortest RTTs'.
+        // The usual case, except for the shortest RTTs; faster than a loop.
         out[i] += each;
         out[i + 1] += each;
         out[i + 2] += each;
@@ -153,7 +155,7 @@ export class KernelMixture {
     return byWidth;
   }
 
-  /** The kernels' mass of one code. A difference of distribution functions would lose the digits of a small one. */
+  /** The kernels' mass in one code. A difference of cumulative masses would lose the digits of small ones. */
   #massAt(index: number): number {
     const block = blockOf(index);
     let sum = 0;
@@ -166,7 +168,7 @@ export class KernelMixture {
     return sum;
   }
 
-  /** The kernels' mass of all codes before one. */
+  /** The kernels' mass below a code. */
   #below(index: number): number {
     let sum = 0;
     for (const kernel of this.#kernels) sum += kernel.mass * massBefore(index, kernel);
@@ -174,7 +176,7 @@ export class KernelMixture {
   }
 }
 
-/** The share of a kernel's mass before a code. */
+/** The share of a kernel's mass below a code. */
 function massBefore(index: number, { log, width }: Omit<Kernel, "mass">): number {
   if ((log - EDGES[index]) / width > FAR) return 0;
   if (width < WIDE) return between(-Infinity, EDGES[index], log, width);
@@ -184,15 +186,15 @@ function massBefore(index: number, { log, width }: Omit<Kernel, "mass">): number
     (share > 0 ? share * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) : 0);
 }
 
-/** The share from a code on. */
+/** The share of a kernel's mass from a code on. */
 function massFrom(index: number, { log, width }: Omit<Kernel, "mass">): number {
   return (EDGES[index] - log) / width > FAR ? 0 : 1 - massBefore(index, { log, width });
 }
 
-/** Widths from a centre beyond which a kernel has no mass to speak of, 3e-14. */
+/** Distance from the centre, in widths, beyond which a kernel's mass is negligible: 3e-14. */
 const FAR = 31;
 
-/** The block of a code, or the last one for the end of all. */
+/** The block of a code; for the end of all codes the last block. */
 function blockOf(index: number): number {
   return Math.min(
     KNOTS.length - 2,
@@ -207,12 +209,12 @@ function between(low: number, high: number, centre: number, width: number): numb
   return 1 - tail(centre - low, width) - tail(high - centre, width);
 }
 
-/** The mass beyond a distance from the centre, on one side. */
+/** The mass of one tail, beyond a distance from the centre. */
 function tail(distance: number, width: number): number {
   return 0.5 * Math.exp(-distance / width);
 }
 
-/** Where cells begin, ln ms, and by width of the kernel the factor by which its tail falls within each cell. */
+/** Cell edges, ln ms, and for each kernel width the factor by which a tail falls across each cell. */
 interface Grid {
   readonly edges: Float64Array;
   readonly falls: Map<number, Float64Array>;
@@ -221,12 +223,13 @@ interface Grid {
 const CODE_GRID: Grid = { edges: EDGES, falls: new Map() };
 const WIDE_GRID: Grid = { edges: KNOT_EDGES, falls: new Map() };
 
-/** The mass of blocks; overwritten by each mixture. */
+/** The mass of each block; every mixture overwrites it. */
 const BLOCKS = new Float64Array(KNOTS.length - 1);
 
 /**
- * Adds kernels of one width to the cells of a grid. The tails of all of them fall alike from cell to cell, so one pass
- * upwards and one downwards carry them, as far as there is any.
+ * Adds kernels of one width to the cells of a grid. All their tails fall by the same factor from cell to
+ * cell, so one pass upwards and one downwards carry the sum of all tails, for as long as it is not
+ * negligible.
  */
 function addKernels(
   out: Float64Array,
@@ -238,7 +241,7 @@ function addKernels(
     range?: readonly [number, number];
   },
 ): void {
-  // Widths are few: see `kernelWidth`.
+  // There are few widths: see `kernelWidth`.
   const fall = getOrMake(
     falls,
     width,
@@ -288,7 +291,7 @@ function addKernels(
   }
 }
 
-/** A width near the given one, of few: half octaves. @param width Above 0. */
+/** Rounds a width to half octaves, so that there are few different ones. @param width Above 0. */
 export function kernelWidth(width: number): number {
   return 2 ** (Math.round(2 * Math.log2(width)) / 2);
 }

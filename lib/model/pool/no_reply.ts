@@ -1,23 +1,24 @@
 /**
- * P(no reply) of a pool: the network's, and the share of the training measurements that had none, of the pair, the source
- * and the destination. How much the share counts is fitted by kind of question, as the weights of RTTs are.
+ * P(no reply) of a pool: a mixture of the network's probability and the share of training measurements
+ * without a reply, for the pair, the source and the destination. The weight of the share is fitted per kind
+ * of question, like the weights of RTTs.
  *
- * The share of the pair is shrunk towards what its ends let expect, whose log-odds add up as if they were independent of
- * each other, and that of an end towards that of all: beta-binomial shares (Gelman et al., "Bayesian Data Analysis", 3rd
- * ed. 2013, section 2.4).
+ * The share of an endpoint is shrunk towards the share of all measurements. The share of a pair is shrunk
+ * towards what its endpoints suggest, whose log-odds add up as if they were independent. Both are
+ * beta-binomial shares (Gelman et al., "Bayesian Data Analysis", 3rd ed. 2013, section 2.4).
  *
  * @module
  */
 
-/** Measurements, and how many of them had no reply. */
+/** A number of measurements, and how many of them had no reply. */
 export interface Tried {
   readonly measurements: number;
   readonly failures: number;
 }
 
-/** Counts of replies and losses that bear on a question. */
+/** Counts of measurements that are relevant to a question. */
 export interface KnownTries {
-  /** Between both ends, in both directions. */
+  /** Between both endpoints, in both directions. */
   readonly ofPair: Tried;
   /** From the source, and to the destination. */
   readonly ofSource: Tried;
@@ -25,14 +26,14 @@ export interface KnownTries {
   readonly ofAll: Tried;
 }
 
-/** The worth of the share of all for an end, and of both ends' for their pair, in measurements. */
+/** How many measurements the priors of an endpoint's and of a pair's share count as. */
 const END_WORTH = 2;
 const PAIR_WORTH = 4;
 
-/** The least share, of replies as of failures: no outcome is impossible. */
+/** Lower bound of the shares of replies and of failures: no outcome is impossible. */
 const LEAST_SHARE = 1e-6;
 
-/** P(no reply) by what is known. */
+/** P(no reply) from the counts alone. */
 export function failureShare({ ofPair, ofSource, ofDestination, ofAll }: KnownTries): number {
   const usual = (ofAll.failures + 1) / (ofAll.measurements + 2);
   const [source, destination] = [ofSource, ofDestination].map((end) => shrunk(end, usual, END_WORTH));
@@ -51,13 +52,13 @@ function logit(p: number): number {
 
 export const NUM_FAILURE_KINDS = 5;
 
-/** The kind of a question: 4 if its pair was measured, else 2 if its source was, plus 1 if its destination was. */
+/** The kind: 4 if the pair was measured, else 2 if the source was, plus 1 if the destination was. */
 export function failureKind({ ofPair, ofSource, ofDestination }: KnownTries): number {
   if (ofPair.measurements > 0) return 4;
   return (ofSource.measurements > 0 ? 2 : 0) + (ofDestination.measurements > 0 ? 1 : 0);
 }
 
-/** A measurement as the weights are fitted to it. */
+/** A measurement to fit the weights to. */
 export interface FailureCase {
   readonly kind: number;
   /** P(no reply) by the model, and by {@link failureShare}. */
@@ -67,12 +68,12 @@ export interface FailureCase {
   readonly weight: number;
 }
 
-/** The weight of the share before any measurement, and what it is worth as a prior, measurements. */
+/** The weight of the share before any measurement, and how many measurements this prior counts as. */
 const FIRST_WEIGHT = 0.2;
 const PRIOR_CASES = 12;
 const NUM_ITERATIONS = 200;
 
-/** The weight of the share in each kind, by expectation maximisation; the prior of a kind is the fit of all together. */
+/** Fits the share's weight in each kind by expectation maximisation. The prior is the fit of all kinds. */
 export function fitFailures(cases: readonly FailureCase[]): Float64Array {
   const fit = (chosen: readonly FailureCase[], prior: number) => {
     let fitted = prior;

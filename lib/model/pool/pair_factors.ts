@@ -1,8 +1,8 @@
 /**
- * The RTT of a pair that was not measured by a matrix factorisation of those that were: DMFSGD (Liao, Du, Geurts, Leduc,
- * "DMFSGD: A Decentralized Matrix Factorization Algorithm for Network Distance Prediction", IEEE/ACM Transactions on
- * Networking 21, 2013, arXiv 1201.1174). The RTT is X_source . Y_destination, with vectors of no negative entries, under
- * the robust L1 loss |X . Y - RTT|.
+ * Estimates the RTT of a pair that was not measured from the measured pairs, by matrix factorisation: DMFSGD
+ * (Liao, Du, Geurts, Leduc, "DMFSGD: A Decentralized Matrix Factorization Algorithm for Network Distance
+ * Prediction", IEEE/ACM Transactions on Networking 21, 2013, arXiv 1201.1174). The RTT is X_source .
+ * Y_destination, with non-negative vectors, under the robust L1 loss |X . Y - RTT|.
  *
  * @module
  */
@@ -16,9 +16,9 @@ import { HASHES, real, Rows, type Tensor } from "../possible_numbers.ts";
 import type { Memory, TrainingPair } from "./forecast.ts";
 
 /**
- * One step of both vectors of a measured pair (the paper's equations of its algorithm 2, L1 loss).
+ * One step of both vectors of a measured pair (the equations of the paper's algorithm 2, L1 loss).
  *
- * @param rates The sizes of the steps of `x` and of `y`.
+ * @param rates The step sizes of `x` and `y`.
  * @param regularisation The weight of the L2 regularisation.
  */
 export function descend(
@@ -37,27 +37,27 @@ export function descend(
 
 type FactoredPair = Pick<TrainingPair, "hashes" | "rttsMs">;
 
-/** The paper's length of a vector. */
+/** The vector length in the paper. */
 const RANK = 10;
-/** The hashes of an address; X, Y. */
+/** The hashes of each address, and its X and Y. */
 const TENSORS = {
   hashes: ["pool.factor_hashes", HASHES, "U32"],
   factors: ["pool.factors", Array(2 * RANK).fill(real(0, 2 ** 32))],
 } as const satisfies Record<string, Tensor>;
-/** The most pairs that vectors are fitted to. */
+/** The most pairs to fit vectors to. */
 const MAX_FACTORED = 2 ** 16;
-/** Addresses with fewer pairs have no vectors. At most the addresses with the most pairs have some: 1.6 MB. */
+/** Addresses with fewer pairs have no vectors. Of too many, those with the most pairs are kept: 1.6 MB. */
 const LEAST_PAIRS = 4;
 const MAX_ADDRESSES = 2 ** 14;
-/** The regularisation with the least error on a held-out tenth of the pairs is taken. */
+/** Candidates; the best is chosen by the error on a held-out tenth of the pairs. */
 const REGULARISATIONS = [0.1, 0.03, 0.01];
 const HELD_OUT = 10;
-/** Step sizes of the first and the last epoch; they fall by the same factor from epoch to epoch. */
+/** Step sizes of the first and the last epoch; they fall geometrically. */
 const [FIRST_RATE, LAST_RATE] = [0.1, 0.001];
-/** Bounds of the epochs, each of one RTT per pair, and of the steps of all epochs together. */
+/** Bounds on the number of epochs, each with one RTT per pair, and on the total number of steps. */
 const [LEAST_PASSES, MOST_PASSES, MAX_STEPS] = [20, 200, 4e6];
 
-/** Vectors of an address as a source and as a destination. */
+/** An address's vectors as a source and as a destination. */
 type Factor = readonly [x: Float64Array, y: Float64Array];
 
 export class PairFactors {
@@ -73,7 +73,7 @@ export class PairFactors {
     }
   }
 
-  /** The tensors of vectors fitted to pairs in both directions. */
+  /** Fits vectors to pairs in both directions and returns the tensors. */
   static fit(pairs: readonly FactoredPair[], seed: number): Tensors {
     const learned = usablePairs(pairs);
     const heldOut = learned.filter((_, i) => i % HELD_OUT === 0);
@@ -100,7 +100,7 @@ export class PairFactors {
     ]);
   }
 
-  /** The RTT of a pair, ln ms; none if one of the ends has no vectors. */
+  /** The estimated RTT of a pair, ln ms; empty if one of the endpoints has no vectors. */
   logs(source: Hashes, destination: Hashes): number[] {
     const [a, b] = [source, destination].map((end) => this.#factors.get(keyOfHashes(end)));
     const ms = estimateMs(a, b);
@@ -108,7 +108,7 @@ export class PairFactors {
   }
 }
 
-/** The vectors of the addresses of all pairs, or of {@link MAX_FACTORED} some. */
+/** Vectors of addresses, fitted to all pairs or to a sample of {@link MAX_FACTORED}. */
 export const PAIR_FACTORS: Memory<PairFactors> = {
   tensors: TENSORS,
   knowsUnknown: false,
@@ -127,13 +127,13 @@ export const PAIR_FACTORS: Memory<PairFactors> = {
   },
 };
 
-/** The mean of both directions; undefined if an end is unknown or the vectors have nothing in common. */
+/** The mean of both directions; undefined if an endpoint is unknown or the products are 0. */
 function estimateMs(a: Factor | undefined, b: Factor | undefined): number | undefined {
   const ms = a && b ? (dot(a[0], b[1]) + dot(b[0], a[1])) / 2 : 0;
   return ms > 0 ? ms : undefined;
 }
 
-/** The pairs of addresses that have pairs enough. */
+/** The pairs whose addresses have enough pairs. */
 function usablePairs(pairs: readonly FactoredPair[]): FactoredPair[] {
   const counts = new Map<number, number>();
   for (const { hashes } of pairs) {

@@ -1,6 +1,7 @@
 /**
- * A random forest of pairs that were not measured, small enough for a checkpoint. It learns each pair as if it, or an end,
- * or both, had never been measured: how much longer its RTT is than its distance and its ends say.
+ * A random forest for pairs that were not measured, small enough for a checkpoint. It learns how much longer
+ * each pair's RTT is than the distance and the endpoints suggest, as if the pair had never been measured, and
+ * with either endpoint, or both, unknown as well.
  *
  * @module
  */
@@ -23,13 +24,13 @@ import { FeatureRows, type ForestArrays, type ForestSize, LEAF, RandomForest } f
 
 export type MeasuredPair = Omit<TrainingPair, "hashes">;
 
-/** At most 1,024 leaves a tree: 1 MB. */
+/** At most 1,024 leaves per tree: 1 MB. */
 const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: 8 };
 
 const FOREST_TENSORS = {
   regression: ["pool.regression", [LOG, real(0, 1), LOG]],
   excessHashes: ["pool.excess_hashes", HASHES, "U32"],
-  /** The sum, the count. */
+  /** Sum and count. */
   excesses: ["pool.excesses", [ANY, whole(1, 2 ** 32)]],
   roots: ["pool.roots", [COUNT], "U32"],
   nodes: ["pool.nodes", [whole(LEAF, NUM_FEATURES - 1), ANY, COUNT]],
@@ -37,11 +38,11 @@ const FOREST_TENSORS = {
   ...KRIGING_TENSORS,
 } as const satisfies Record<string, Tensor>;
 
-/** Pairs that a forest learns from at most, each direction counted. */
+/** The most pairs that a forest learns from, counting each direction. */
 const MAX_LEARNED = 2 ** 15;
-/** Pairs whose rows a forest has at most. */
+/** The most pairs that become rows of a forest. */
 const MAX_ROWS = 5000;
-/** The levels of the quantiles that stand for a forecast. */
+/** The levels of the quantiles that represent a forecast. */
 const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
 
 const NONE = new Float32Array();
@@ -52,7 +53,7 @@ export class PairForest {
   readonly #forest: RandomForest;
   readonly #kriging: PairKriging;
 
-  /** @param tensors See {@link FOREST_TENSORS}; `placeOf`: the places of addresses. */
+  /** @param tensors See {@link FOREST_TENSORS}. @param placeOf The places of addresses. */
   constructor(tensors: Tensors, placeOf: PlaceOf) {
     const floats = (part: keyof typeof FOREST_TENSORS) => tensorOf(tensors, FOREST_TENSORS[part][0], "F32");
     const words = (part: keyof typeof FOREST_TENSORS) => tensorOf(tensors, FOREST_TENSORS[part][0], "U32");
@@ -70,7 +71,7 @@ export class PairForest {
     this.#kriging = new PairKriging({ kernel: floats("kernel"), ends, pairs: floats("pairs") }, placeOf);
   }
 
-  /** The tensors of a forest of pairs. @param kernel See {@link PairKriging.fit}. */
+  /** Fits a forest to pairs and returns the tensors. @param kernel See {@link PairKriging.fit}. */
   static fit(
     pairs: readonly MeasuredPair[],
     placeOf: PlaceOf,
@@ -83,7 +84,7 @@ export class PairForest {
     const random = new RandomStream(seed, "pool/rows of a forest");
     for (const i of drawDistinct(pairs.length, Math.min(pairs.length, MAX_ROWS), random).sort()) {
       const measured = pairs[i];
-      // One RTT of each pair, not always of the same age, so that the spread within pairs counts.
+      // One RTT per pair, at a random age, so that the forest learns the spread within pairs too.
       const log = logOfRtt(measured.rttsMs[random.below(measured.rttsMs.length)]);
       const pair = known.pairOf(measured);
       for (const hidden of NEW_PAIRS) {
@@ -105,7 +106,7 @@ export class PairForest {
     return new Map(parts.map(([part, [name]]) => [name, arrays[part]]));
   }
 
-  /** Quantiles of the RTT of a pair that was not measured, ln ms, ascending; none if nothing was learned. */
+  /** Quantiles of the RTT of a pair that was not measured, ln ms, ascending; empty if nothing was learned. */
   logs(ends: PairEnds): number[] {
     if (this.#forest.arrays.roots.length === 0) return [];
     const pair = this.#known.pairOf(ends);
@@ -117,21 +118,21 @@ export class PairForest {
     );
   }
 
-  /** The RTT of such a pair by those of similar pairs, ln ms; none if nothing was learned. */
+  /** The RTT of such a pair estimated from similar pairs, ln ms; empty if nothing was learned. */
   krigedLogs(ends: PairEnds): number[] {
     const excess = this.#kriging.excessOf(ends);
     return excess === undefined ? [] : [this.#known.expectedLog(this.#known.pairOf(ends)) + excess];
   }
 }
 
-/** A forest of all pairs, or of {@link MAX_LEARNED} some, and the kriging beside it. */
+/** A forest and kriging, fitted to all pairs or to a sample of {@link MAX_LEARNED}. */
 export const PAIR_FOREST: Memory<PairForest> = {
   tensors: FOREST_TENSORS,
   knowsUnknown: true,
   learn(pairs, { placeOf, seed, earlier }) {
     const random = new RandomStream(seed, "pool/pairs of a forest");
     const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_LEARNED), random).sort();
-    // The weights of similarities are chosen once, by all pairs.
+    // The weights of similarities are chosen once, from all pairs.
     const kernel = earlier && tensorOf(earlier, KRIGING_TENSORS.kernel[0], "F32");
     return PairForest.fit(Array.from(chosen, (i) => pairs[i]), placeOf, seed, kernel);
   },
@@ -149,7 +150,7 @@ function* measurementsOf(pairs: readonly MeasuredPair[]): Generator<PairMeasurem
   }
 }
 
-/** Trees whose nodes lead to later ones, so that each walk ends at a leaf. */
+/** Checks the forest. Children must come after their parent, so that every descent ends at a leaf. */
 function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Generator<string> {
   const [excesses, roots, nodes, targets] = (["excesses", "roots", "nodes", "targets"] as const).map(of);
   yield* of("excessHashes").asManyAs(excesses);
@@ -191,7 +192,7 @@ function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Gener
   yield* new Rows(targets.name, values, 1).where(0, "numbers in ascending order", isLess);
 }
 
-/** Pairs of a source, and a destination, whose rows follow those of sources. */
+/** Pairs must refer to a source and a destination; rows of destinations follow those of sources. */
 function* faultsOfKriging(ends: Rows, pairs: Rows): Generator<string> {
   const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
   yield* pairs.where(0, `below ${ends.count}, the number of ends`, (row) => pairs.at(row, 0) >= ends.count);

@@ -1,9 +1,9 @@
 /**
- * The RTT of a pair that was not measured by those of similar pairs: the mean of a Gaussian process (Rasmussen, Williams,
- * "Gaussian Processes for Machine Learning", 2006, algorithm 2.1), or kriging. Its values are how much longer RTTs are than
- * their distance says. Their covariance is a sum of how similar the sources are, how similar the destinations are, and the
- * product of both. Ends are similar by their address, prefixes, AS, country and distance. The weights of these are those
- * with the greatest likelihood of some of the pairs (section 5.4).
+ * Estimates the RTT of a pair that was not measured from similar pairs, by kriging: the mean of a Gaussian
+ * process (Rasmussen, Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1). Its values
+ * are how much longer RTTs are than their distance suggests. The covariance is a sum of the similarity of the
+ * sources, the similarity of the destinations, and the product of both. Similarity is by address, prefixes,
+ * AS, country and distance, weighted so as to maximise the likelihood of some of the pairs (section 5.4).
  *
  * @module
  */
@@ -15,33 +15,33 @@ import { factorize, substituteBack, substituteForward } from "../coordinates/rid
 import { type Allowed, ANY, COUNT, real, type Tensor, whole } from "../possible_numbers.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
-/** A pair, and how much longer its RTT is than its distance says, ln. */
+/** A pair, and how much longer its RTT is than its distance suggests, ln. */
 interface KrigedPair extends PairEnds {
   readonly excess: number;
 }
 
-/** Distances at which two ends are similar by 1/e, km. */
+/** Distances at which the similarity of two endpoints is 1/e, km. */
 const SCALES_KM = [1000, 4000];
-/** How similar two ends are: equal addresses, /24 (IPv6: /48), /16 (/32), ASes, countries; then by each distance. */
+/** Similarities of endpoints: equal address, /24 (IPv6: /48), /16 (/32), AS, country; one per distance. */
 const NUM_SIMILARITIES = 5 + SCALES_KM.length;
-/** The weights of similarities of sources, then of destinations; of both roles alone; the variance of a pair alone. */
+/** Weights of similarities of sources, then of destinations; of each role alone; the variance of one pair. */
 const KERNEL_LENGTH = 2 * NUM_SIMILARITIES + 3;
 const FIRST_WEIGHTS = [0.02, 0.03, 0.03, 0.1, 0.03, 0.1, 0.3];
 const FIRST_KERNEL = [...FIRST_WEIGHTS, ...FIRST_WEIGHTS, 0.03, 0.03, 0.01];
-/** The variance of all pairs together. */
+/** The variance that all pairs share. */
 const COMMON = 0.02;
-/** The least variance of a pair given those before, which equal pairs of little variance of their own lack. */
+/** Lower bound of a pair's variance given the previous pairs, for equal pairs whose own variance is small. */
 const LEAST_VARIANCE = 1e-12;
 
-/** Pairs that a process has at most, and pairs that choose the weights. */
+/** The most pairs in a process, and the most pairs used to choose the weights. */
 export const MAX_KRIGED = 1024;
 const MAX_TUNED = 400;
-/** The standard deviation of the logarithms of weights around those of the first kernel, before any pair. */
+/** The prior standard deviation of the logarithms of weights around the first kernel. */
 const PRIOR_SPREAD = 1.5;
-/** Each weight is multiplied or divided by this at most so often in each round, while that pays. */
+/** In each round a weight is multiplied or divided by this at most `MAX_STEPS` times, while that helps. */
 const [TUNING_FACTOR, MAX_STEPS, NUM_ROUNDS] = [4, 3, 2];
 
-/** Ends whose similarities are kept, for each role: 8 MB at most. */
+/** Endpoints whose similarities are cached, per role: at most 8 MB. */
 const MAX_KNOWN = 1024;
 
 const ADDRESS_LENGTH: Allowed = {
@@ -54,7 +54,7 @@ export const KRIGING_TENSORS = {
   kernel: ["pool.kriging_kernel", Array(KERNEL_LENGTH).fill(real(0, 2 ** 20))],
   /** The length of the address and its bytes. */
   ends: ["pool.kriging_ends", [ADDRESS_LENGTH, ...Array(16).fill(ANY)], "U8"],
-  /** The rows of the source and the destination, whose rows follow those of sources; the weight of its covariance. */
+  /** Rows of the source and the destination (sources come first), and the weight of the covariance. */
   pairs: ["pool.kriging_pairs", [COUNT, COUNT, ANY]],
 } as const satisfies Record<string, Tensor>;
 
@@ -71,7 +71,7 @@ interface End {
 
 export class PairKriging {
   readonly #endsByRole: readonly (readonly End[])[];
-  /** How similar the ends of recent questions are to those of their role. */
+  /** Similarities of the endpoints of recent questions to the endpoints of the same role. */
   readonly #knownByRole = [new Map<string, Float64Array>(), new Map<string, Float64Array>()];
 
   /** @param tensors See {@link KRIGING_TENSORS}. */
@@ -91,7 +91,7 @@ export class PairKriging {
     this.#endsByRole = [ends.slice(0, numSources), ends.slice(numSources)];
   }
 
-  /** The tensors of a process. @param kernel Its weights; chosen by the pairs if it is not given. */
+  /** Fits a process and returns its tensors. @param kernel The weights; chosen from the pairs by default. */
   static fit(
     pairs: readonly KrigedPair[],
     placeOf: PlaceOf,
@@ -109,7 +109,7 @@ export class PairKriging {
     };
   }
 
-  /** How much longer the RTT of a pair is than its distance says, ln; undefined if nothing was learned. */
+  /** How much longer a pair's RTT is than its distance suggests, ln; undefined if nothing was learned. */
   excessOf({ source, destination }: PairEnds): number | undefined {
     const { kernel, pairs } = this.tensors;
     const [ofSource, ofDestination] = [source, destination].map((name, role) => this.#ofEnd(name, role));
@@ -121,7 +121,7 @@ export class PairKriging {
     return pairs.length > 0 ? sum : undefined;
   }
 
-  /** How similar an end is to each of its role. */
+  /** The similarities of an endpoint to all endpoints of its role. */
   #ofEnd(name: string, role: number): Float64Array {
     const known = this.#knownByRole[role];
     if (known.size === MAX_KNOWN && !known.has(name)) known.clear();
@@ -136,7 +136,7 @@ export class PairKriging {
   }
 }
 
-/** Pairs, and how similar their ends are. */
+/** Pairs and the similarities of their endpoints. */
 class Sample {
   readonly sources: RoleEnds;
   readonly destinations: RoleEnds;
@@ -148,7 +148,7 @@ class Sample {
     this.#excesses = Float64Array.from(pairs, ({ excess }) => excess);
   }
 
-  /** The logarithm of the likelihood but for a constant; `weights` gives those of the covariances with each pair. */
+  /** The log-likelihood up to a constant; `weights` returns the weights of the covariances with each pair. */
   solve(kernel: Float32Array): { logLikelihood: number; weights: () => Float64Array } {
     const count = this.#excesses.length;
     const [from, to] = [this.sources.weighed(kernel, 0), this.destinations.weighed(kernel, 1)];
@@ -176,7 +176,7 @@ class Sample {
 
 class RoleEnds {
   readonly ends: readonly End[];
-  /** The place in `ends` of that of each pair. */
+  /** For each pair the index of its endpoint in `ends`. */
   readonly ofPairs: readonly number[];
   readonly #similarities: Float32Array;
 
@@ -188,7 +188,7 @@ class RoleEnds {
     ends.forEach((a, i) => ends.forEach((b, j) => compare(a, b, this.#similarities, i * ends.length + j)));
   }
 
-  /** How similar the ends of two pairs are. */
+  /** Returns a function that gives the similarity of two pairs' endpoints in this role. */
   weighed(kernel: Float32Array, role: number): (pair: number, other: number) => number {
     const { length } = this.ends;
     const all = Float64Array.from(
@@ -199,7 +199,7 @@ class RoleEnds {
   }
 }
 
-/** The weights with the greatest likelihood that is found by changing one after the other. */
+/** Searches for the weights with the greatest likelihood by changing one weight at a time. */
 function tuned(sample: Sample): Float32Array {
   const scoreOf = (kernel: Float32Array) =>
     kernel.reduce(
@@ -227,7 +227,7 @@ function endOf(name: string, placeOf: PlaceOf): End {
   return { address: addressBytes(name), place: placeOf(name) ?? NOWHERE };
 }
 
-/** Writes how similar two ends are, see {@link NUM_SIMILARITIES}. @param row Which row of `out`. */
+/** Writes the similarities of two endpoints; see {@link NUM_SIMILARITIES}. @param row Row of `out`. */
 function compare(a: End, b: End, out: Float32Array, row: number): void {
   const { length } = a.address;
   let equal = 0;
@@ -243,7 +243,7 @@ function compare(a: End, b: End, out: Float32Array, row: number): void {
   for (const scale of SCALES_KM) out[at++] = Math.exp(-km / scale);
 }
 
-/** Similarities as one number. @param role 0: of sources, 1: of destinations. @param row Of which row of values. */
+/** Combines similarities. @param role 0 for sources, 1 for destinations. @param row Row of `values`. */
 function weighed(values: ArrayLike<number>, kernel: Float32Array, role: number, row = 0): number {
   let sum = 0;
   for (let i = 0; i < NUM_SIMILARITIES; i++) {
@@ -252,7 +252,7 @@ function weighed(values: ArrayLike<number>, kernel: Float32Array, role: number, 
   return sum;
 }
 
-/** The covariance of two pairs. @param from, to How similar their sources and their destinations are. */
+/** The covariance of two pairs. @param from, to Similarity of their sources and of their destinations. */
 function covariance(from: number, to: number, kernel: Float32Array): number {
   return COMMON + kernel[2 * NUM_SIMILARITIES] * from + kernel[2 * NUM_SIMILARITIES + 1] * to + from * to;
 }

@@ -1,6 +1,7 @@
 /**
- * What is known of a pair apart from its RTTs: its distance, and how much longer RTTs of its ends, their networks and their
- * countries are than those of other pairs of this distance. Random forests learn from it.
+ * What is known about a pair apart from its RTTs: its distance, and how much longer the RTTs of its
+ * endpoints, their networks and their countries are than those of other pairs at this distance. Random
+ * forests learn from this.
  *
  * @module
  */
@@ -10,19 +11,19 @@ import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/pla
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
 import { advance, beginAddress, keyOfHashes } from "../embedding_table.ts";
 
-/** The place of an address given as text; undefined if it is not known. */
+/** Returns the place of an address given as text; undefined if it is not known. */
 export type PlaceOf = (address: string) => LocatedPlace | undefined;
 
-/** The names of a pair's ends, any text. */
+/** The names of a pair's endpoints, any text. */
 export interface PairEnds {
   source: string;
   destination: string;
 }
 
 export interface PairMeasurement extends PairEnds {
-  /** Null if there was no reply, from which nothing is learned. */
+  /** Null for no reply, which is ignored. */
   rttMs: number | null;
-  /** Whether it was learned before: it is newer now, but counts once. */
+  /** Whether it was learned before. It then becomes the newest RTT, but counts once. */
   isRepeated?: boolean;
 }
 
@@ -30,7 +31,7 @@ export function placesOf(placeOf: PlaceOf, { source, destination }: PairEnds) {
   return [placeOf(source) ?? NOWHERE, placeOf(destination) ?? NOWHERE] as const;
 }
 
-/** A sum over pairs of how much longer RTTs are, as logarithms. */
+/** How much longer RTTs are, as a sum of logarithms over pairs. */
 interface Excess {
   sum: number;
   count: number;
@@ -39,9 +40,9 @@ const NONE: Readonly<Excess> = { sum: 0, count: 0 };
 
 interface End {
   readonly place: LocatedPlace;
-  /** The excess of its country, its AS and itself, in this role. */
+  /** The excess of the endpoint's country, its AS and itself, in this role. */
   readonly levels: readonly [country: Excess, network: Excess, own: Excess];
-  /** The share of the pair in them. */
+  /** How much the pair contributes to these. */
   readonly added: Excess;
 }
 
@@ -49,46 +50,50 @@ export interface Pair {
   readonly km: number;
   readonly source: End;
   readonly destination: End;
-  /** The excess of all pairs from its first to its second country, of its source's, of its destination's. */
+  /**
+   * Excesses from the source's country to the destination's: of all pairs, of the source, of the destination.
+   */
   readonly countries: readonly [all: Excess, ofSource: Excess, ofDestination: Excess];
-  /** The sum of the logarithms, how many, and the newest of them, oldest first. */
+  /** The sum of the logarithms, their number, and the newest of them, oldest first. */
   logSum: number;
   count: number;
   newest: number[];
 }
 
-/** An excess is shrunk towards that of the next wider level, or 0, which counts as this many pairs. */
+/** The prior of an excess, which is that of the next wider level or 0, counts as this many pairs. */
 const PRIOR_PAIRS = 2;
-/** The newest RTTs of a pair of which the median is taken. */
+/** How many of a pair's newest RTTs its median is taken over. */
 export const NUM_NEWEST = 9;
-/** The slowest, and the fastest, rise of RTTs per km, in shares of the RTT at 0 km; and how many are tried between. */
+/**
+ * The slowest and the fastest rise of RTTs per km, relative to the RTT at 0 km, and how many values to try.
+ */
 const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
-/** Pairs to which the regression is fitted. */
+/** The most pairs that the regression is fitted to. */
 const MAX_FITTED = 4096;
 
-/** Excesses that are saved at most: 0.8 MB. */
+/** The most excesses to save: 0.8 MB. */
 const MAX_SAVED = 2 ** 15;
 
-/** Six features of each end and six of the pair, see `featuresOf`. */
+/** Six features of each endpoint and six of the pair; see `featuresOf`. */
 export const NUM_FEATURES = 18;
 
 export interface SavedExcesses {
-  /** base, slope, median. */
+  /** Base, slope, median. */
   readonly regression: Float32Array;
-  /** Two hashes of the text that each excess is of, (excesses, 2). */
+  /** Two hashes of each excess's text, (excesses, 2). */
   readonly excessHashes: Uint32Array;
   /** Sums and counts, (excesses, 2). */
   readonly excesses: Float32Array;
 }
 
-/** The parts of a pair that a training row is made without, as if they were not known. */
+/** The parts of a pair that are treated as unknown when a training row is made. */
 export interface Hidden {
   readonly pair: boolean;
   readonly source: boolean;
   readonly destination: boolean;
 }
 export const NOTHING_HIDDEN: Hidden = { pair: false, source: false, destination: false };
-/** The parts that are hidden of a pair that is learned as a new one: four rows of each. */
+/** What is hidden when a pair is learned as a new pair: four rows per pair. */
 export const NEW_PAIRS: readonly Hidden[] = [
   { pair: true, source: false, destination: false },
   { pair: true, source: false, destination: true },
@@ -96,13 +101,13 @@ export const NEW_PAIRS: readonly Hidden[] = [
   { pair: true, source: true, destination: true },
 ];
 
-/** Pairs, and what their places and ends say of their RTTs. */
+/** Pairs, and what their places and endpoints suggest about their RTTs. */
 export class PlacedPairs {
   readonly #pairs = new Map<string, Pair>();
-  /** By the hash of what it is of. */
+  /** Keyed by the hash of the text that names the excess. */
   readonly #excesses = new Map<number, Excess>();
   #isLoaded = false;
-  /** log RTT = base + log(1 + slope * km); where the distance is not known, the median. */
+  /** log RTT = base + log(1 + slope * km); the median if the distance is unknown. */
   #base = 0;
   #slope = 0;
   #median = 0;
@@ -118,7 +123,7 @@ export class PlacedPairs {
     }
   }
 
-  /** The excesses and the regression, for answers about pairs that were not measured; at most those of the most pairs. */
+  /** The regression and the excesses of the most pairs, for answers about pairs that were not measured. */
   save(): SavedExcesses {
     const known = [...this.#excesses].filter(([, { count }]) => count > 0)
       .sort(([a, x], [b, y]) => y.count - x.count || a - b).slice(0, MAX_SAVED);
@@ -131,7 +136,7 @@ export class PlacedPairs {
     };
   }
 
-  /** Learns all measurements. @returns Whether there is any. */
+  /** Learns from all measurements. @returns False if none had a reply. */
   train(measurements: Iterable<PairMeasurement>): boolean {
     for (const measurement of measurements) this.#add(measurement);
     const pairs = [...this.#pairs.values()];
@@ -151,7 +156,7 @@ export class PlacedPairs {
     this.#update(pair, "destination", excess);
   }
 
-  /** A pair; with nothing measured if it is not known. */
+  /** Returns a pair; an unknown pair has no RTTs. */
   pairOf(query: PairEnds): Pair {
     return this.#pairs.get(keyOf(query)) ?? this.#newPair(query);
   }
@@ -160,12 +165,12 @@ export class PlacedPairs {
     return this.#pairs.values();
   }
 
-  /** The logarithm of the RTT by the distance alone. */
+  /** The logarithm of the RTT that the distance alone suggests. */
   expectedLog({ km }: Pair): number {
     return Number.isNaN(km) ? this.#median : this.#base + Math.log1p(this.#slope * km);
   }
 
-  /** {@link expectedLog} with the excesses of both ends. */
+  /** {@link expectedLog} plus the excesses of both endpoints. */
   expectedWithEnds(pair: Pair, hidden: Hidden): number {
     const excessOf = (end: End, isHidden: boolean) => {
       const without = isHidden ? end.levels[2] : hidden.pair ? end.added : NONE;
@@ -175,7 +180,7 @@ export class PlacedPairs {
       excessOf(pair.destination, hidden.destination);
   }
 
-  /** The {@link NUM_FEATURES} features of a pair that was not measured, or with parts hidden; NaN where nothing is known. */
+  /** The {@link NUM_FEATURES} features of a pair with parts hidden; NaN for unknown values. */
   featuresOf(pair: Pair, hidden: Hidden): number[] {
     const { km, source, destination, countries } = pair;
     const endOf = ({ place, levels, added }: End, isHidden: boolean) => {
@@ -239,7 +244,9 @@ export class PlacedPairs {
     };
   }
 
-  /** Least absolute errors of the logarithm, so that wrong places and slow pairs hardly count. */
+  /**
+   * Minimises absolute errors of the logarithm, so that wrong places and slow pairs have little influence.
+   */
   #fit(pairs: readonly Pair[]): void {
     this.#median = quantileOfSample(pairs.map(meanOf), 0.5);
     const step = Math.max(1, pairs.length / MAX_FITTED);
@@ -258,7 +265,7 @@ export class PlacedPairs {
     }
   }
 
-  /** Tells all levels of an end what the pair adds now; a destination's is what its source does not explain. */
+  /** Updates all levels of an endpoint. A pair adds to its destination what its source does not explain. */
   #update(pair: Pair, role: "source" | "destination", ofPair: number): void {
     const end = pair[role];
     const [, , own] = pair.source.levels;
@@ -278,7 +285,7 @@ function keyOf({ source, destination }: PairEnds): string {
 
 const ENCODER = new TextEncoder();
 
-/** The number that stands for what a text names. */
+/** Hashes the text that names an excess to a key. */
 function keyOfText(text: string): number {
   const state = beginAddress(0, 4);
   for (const byte of ENCODER.encode(text)) advance(state, byte);
@@ -289,7 +296,7 @@ function meanOf({ logSum, count }: Pair): number {
   return logSum / count;
 }
 
-/** The share of a pair, and of its other hidden parts, in the excess of its countries. */
+/** What the pair and its hidden endpoints contribute to the excess of its countries. */
 function withoutOf({ source, countries: [, ofSource, ofDestination] }: Pair, hidden: Hidden): Excess {
   const { added } = source;
   const total = (part: "sum" | "count") => {
@@ -299,7 +306,7 @@ function withoutOf({ source, countries: [, ofSource, ofDestination] }: Pair, hid
   return { sum: total("sum"), count: total("count") };
 }
 
-/** {@link excess} without a prior; NaN without pairs. */
+/** {@link excess} with a prior of 0; NaN if there are no pairs. */
 function excessOf(of: Excess, without: Excess): number {
   return of.count === without.count ? NaN : excess(of, without, 0);
 }

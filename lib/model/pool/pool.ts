@@ -1,7 +1,8 @@
 /**
- * The linear pool of a checkpoint: the distribution of an RTT is a mixture of the model's and of simple forecasts, with
- * weights by how much is known of the question (Gneiting, Ranjan, "Combining Predictive Distributions", Electronic Journal
- * of Statistics 7, 2013). The weights are fitted to the validation split after training, see `lib/eval/fit_pool.ts`.
+ * The linear pool of a checkpoint. The distribution of an RTT is a mixture of the model's distribution and
+ * simple forecasts, weighted by how much is known about the question (Gneiting, Ranjan, "Combining Predictive
+ * Distributions", Electronic Journal of Statistics 7, 2013). The weights are fitted to the validation split
+ * after training; see `lib/eval/fit_pool.ts`.
  *
  * @module
  */
@@ -40,7 +41,7 @@ import { type FailureCase, failureKind, failureShare, type KnownTries, type Trie
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
-/** The tensors of a pool except those of its weights and its forecasts, see lib/model/EXACT.md. */
+/** The tensors of a pool except its weights and forecasts; see lib/model/EXACT.md. */
 export const POOL_TENSORS = {
   range: ["pool.range", [whole(0, NUM_CODES - 1), whole(1, NUM_CODES)], "U32"],
   pairs: ["pool.pairs", [...HASHES, COUNT], "U32"],
@@ -65,15 +66,15 @@ export function poolShapes(tensors: Tensors): Map<string, number[]> {
   );
 }
 
-/** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */
+/** The probability that is spread over all codes whatever the weights: no measurement is impossible. */
 const LEAST_MASS = 1e-6;
 
-/** P(one of some codes). @param mixed Their mass in the mixture of the components. */
+/** P(one of `numCodes` codes). @param mixed Their probability in the mixture of the components. */
 export function pooledProbability(mixed: number, numCodes: number): number {
   return (1 - LEAST_MASS) * mixed + LEAST_MASS * numCodes / NUM_CODES;
 }
 
-/** Two entries of one measurement: its time may be rounded. */
+/** Equal RTTs within this time are the same measurement, since its time may be rounded. */
 const SAME_TIME_S = 2;
 
 export interface PooledQuestion {
@@ -83,38 +84,38 @@ export interface PooledQuestion {
   readonly timeS: number | null;
   /** The measurements in the model's prompt, oldest first. */
   readonly context: readonly TokenMeasurement[];
-  /** See `RttQuery.recent`; of what the pool remembers, only what is not later then counts. */
+  /** See `RttQuery.recent`. If given, remembered RTTs later than the asked time are ignored. */
   readonly recent?: readonly TokenMeasurement[] | undefined;
 }
 
-/** The least RTT of a question. */
+/** The shortest RTT that light allows. */
 export interface LightFloor {
-  /** The time of light between the places of its ends; 0 if it is not known. */
+  /** The time that light needs between the places of the endpoints; 0 if a place is unknown. */
   readonly floorMs: number;
   /** An RTT of the pair that the pool does not know; null for none. */
   readonly rttCode: number | null;
-  /** Whether the places are what is asked about, so that no measurement shows that they are wrong. */
+  /** Whether the question is about places, so that no measurement can show that they are wrong. */
   readonly isOfPlaces: boolean;
 }
 
 /**
- * The mixture with the model's distribution: P(code) = modelShare P_model(code) + its own part. Codes before `begin` are
- * left out of it, which `lib/query/rtt/rtt_bytes.ts` does.
+ * The mixture with the model's distribution: P(code) = modelShare P_model(code) + the mass of the simple
+ * forecasts. `lib/query/rtt/rtt_bytes.ts` removes the codes before `begin`.
  */
 export interface PooledForecast {
-  /** What light needs; 0 if it is not known, or an RTT of the pair shows that a place is wrong. */
+  /** What light needs; 0 if it is not known, or if an RTT of the pair shows that a place is wrong. */
   readonly floorMs: number;
-  /** The index of the first code that is not below it. */
+  /** The index of the first code that is not below the floor. */
   readonly begin: number;
   /** The weight of the model, of whose codes only those before `end` count. */
   readonly modelShare: number;
-  /** The index of the first code that is too long an RTT; the first code of its first byte. */
+  /** The index of the first code that is too long, always the first code of its first byte. */
   readonly end: number;
-  /** P(no reply). @param ofModel That of the model. */
+  /** P(no reply). @param ofModel The model's probability. */
   failureProbability(ofModel: number): number;
-  /** The mass of the simple forecasts of codes from index `first` to before `end`. */
+  /** The probability that the simple forecasts give to codes from index `first` to `end - 1`. */
   massBetween(first: number, end: number): number;
-  /** Adds this mass of every code. @param out (codes). */
+  /** Adds this probability for every code. @param out (codes). */
   addTo(out: Float64Array): void;
 }
 
@@ -125,12 +126,12 @@ export class Pool {
   readonly #embeddings: AddressEmbeddings | undefined;
   readonly #history: Uint32Array | undefined;
   readonly #firstPair: number;
-  /** (kinds, components): those of each kind add to 1. */
+  /** Shape (kinds, components); the weights of each kind sum to 1. */
   readonly #weights: Float64Array;
   readonly #range: readonly [first: number, end: number];
-  /** The end of the range where no RTT of the pair is known. */
+  /** The end of the range if no RTT of the pair is known. */
   readonly #unknownEnd: number;
-  /** The time of the newest RTT that is remembered. */
+  /** The time of the newest remembered RTT. */
   readonly #newestS: number;
   readonly #age: AgeCurve;
   readonly #pairs: HashedRows;
@@ -145,8 +146,8 @@ export class Pool {
   readonly #allTries: Tried;
 
   /**
-   * @param tensors `weights`: the model's; `pool`: its own, see {@link POOL_TENSORS}.
-   * @throws {FormatError} If it was fitted by another version of the program.
+   * @param tensors `weights`: the model's tensors; `pool`: the pool's, see {@link POOL_TENSORS}.
+   * @throws {FormatError} If the pool was fitted by another version of the program.
    */
   constructor(
     readonly config: ModelConfig,
@@ -159,7 +160,7 @@ export class Pool {
       new HashedRows(words(part), POOL_TENSORS[part][1].length);
     this.#recall = this.recallOf(pool);
     this.#weights = weightsOf(pool);
-    // Rounded to float32 they do not.
+    // Weights rounded to float32 do not sum to exactly 1.
     for (let kind = 0; kind < NUM_KINDS; kind++) {
       const own = this.#weights.subarray(kind * NUM_COMPONENTS, (kind + 1) * NUM_COMPONENTS);
       const sum = own.reduce((a, b) => a + b, 0);
@@ -187,7 +188,7 @@ export class Pool {
     this.#firstPair = prefixVectors?.rows ?? 0;
     this.#history = pairVectors?.history ? tensorOf(weights, PAIR_HISTORY, "U32") : undefined;
     if (!coordinates && !pairVectors) return;
-    // Histories are read where they are.
+    // Histories are read from `#history` instead.
     this.#embeddings = new AddressEmbeddings({
       ...config,
       pairVectors: pairVectors && { ...pairVectors, history: false },
@@ -195,19 +196,19 @@ export class Pool {
     this.#embeddings.load(weights);
   }
 
-  /** Opens memories when they are first needed, with the places of the checkpoint. @param tensors Those of a pool. */
+  /** Opens each memory on first use, with the places of the checkpoint. @param tensors A pool's tensors. */
   recallOf(tensors: Tensors): Recall {
     const opened = new Map<unknown, unknown>();
     const placeOf = (address: string) => this.#embeddings?.placeOf(addressBytes(address));
     return <T>(memory: Memory<T>) => getOrMake(opened, memory, () => memory.open(tensors, placeOf)) as T;
   }
 
-  /** The same pool of a model that was adapted. */
+  /** The same pool for an adapted model. */
   withWeights(weights: Tensors): Pool {
     return new Pool(this.config, { weights, pool: this.#tensors });
   }
 
-  /** The simple forecasts of a question and the weights of its kind. */
+  /** Mixes the simple forecasts of a question with the weights of its kind. */
   forecast(question: PooledQuestion, floor?: LightFloor): PooledForecast {
     const known = this.known(question);
     const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
@@ -217,7 +218,7 @@ export class Pool {
     });
     let light = floor ? floorOf(floor, known.ofPair.map(({ log }) => log)) : NO_FLOOR;
     let { range, mixture } = within(this.#rangeOf(known, light.begin));
-    // If both ends were measured, their measurements may show that a place is wrong.
+    // If both endpoints were measured, the forecasts may show that a place is wrong.
     if (light.begin > 0 && known.knowsSource && known.knowsDestination && !floor?.isOfPlaces) {
       const above = mixture.massBetween(light.begin, NUM_CODES) / mixture.massBetween(0, NUM_CODES);
       if (above < DOUBT) {
@@ -228,7 +229,7 @@ export class Pool {
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question, known.ofPair.length);
     const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
-    // Callers ask for the same few masses repeatedly.
+    // Callers ask for the same few ranges repeatedly.
     const masses = new Map<number, number>();
     return {
       ...light,
@@ -252,7 +253,7 @@ export class Pool {
     const { ofPair, spans } = known;
     if (ofPair.length === 0) return this.#unmeasuredAt(known, timeS);
     const weights = this.#weightsOf(known);
-    // The network has the newest RTTs of a pair, which stand for a part of the time only.
+    // The network only knows the newest RTTs of a pair, which represent a part of the time.
     if (spans) return mixed(kernelsOf(known), withoutModel(weights));
     const now = mixed(kernelsOf(known), weights);
     const { changed, replaced, after } = this.#afterChange(known);
@@ -266,7 +267,7 @@ export class Pool {
     return sumOf([...ofPairs, scaled(unmeasured, replaced)]);
   }
 
-  /** The mixture if no RTT of the pair is known, by the age of the newest RTT of all. */
+  /** The mixture if no RTT of the pair is known, by the age of the newest remembered RTT. */
   #unmeasuredAt(known: KnownOfQuestion, timeS: number | null, { noModel = false } = {}): Mixed {
     const ageS = timeS === null ? 0 : Math.max(0, timeS - this.#newestS);
     const unknown = { ...known, knowsSource: false, knowsDestination: false, knowsPlaces: false };
@@ -277,13 +278,13 @@ export class Pool {
     return { ofModel, kernels: ageS > 0 ? widenedKernels(this.#age, kernels, ageS) : kernels, even };
   }
 
-  /** The weights of a question's kind, (components). */
+  /** The weights of the question's kind, (components). */
   #weightsOf(known: KnownOfQuestion): Float64Array {
     const { number } = kindOf(known);
     return this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
   }
 
-  /** What a change since the nearest RTT of the pair makes of its RTTs, and how probable it is. */
+  /** The kernels if the path has changed since the nearest RTT of the pair, and how probable a change is. */
   #afterChange({ ofPair }: KnownOfQuestion): AgeShares & { readonly after: Kernel[] } {
     const gapS = ofPair[0]?.gapS ?? 0;
     if (gapS === 0) return { changed: 0, replaced: 0, after: [] };
@@ -294,12 +295,13 @@ export class Pool {
   }
 
   /**
-   * A measurement as `fitPool` needs it.
+   * Makes a case for `fitPool` from a measurement.
    *
    * @param ofModel The model's distribution, (codes).
    * @param rttCode The measured code.
-   * @param recall If the question has another, unknown address in place of an end: memories that did not learn of the end.
-   *   The pair's own RTT then does not count among the usual RTTs of the other end.
+   * @param recall If the question names an unknown address in place of an endpoint: memories that did not
+   *   learn about the endpoint. The pair's own RTT is then not counted among the usual RTTs of the other
+   *   endpoint.
    */
   caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, recall?: Recall): PoolCase {
     const index = indexOfCode(rttCode);
@@ -314,7 +316,7 @@ export class Pool {
       unit[component] = 1;
       return new KernelMixture(kernels(unit), range, unit[EVEN]);
     });
-    // The model's mass of the codes before each, of those before the end of the range.
+    // Cumulative probabilities of the model, up to the end of the range.
     const before = new Float64Array(NUM_CODES + 1);
     for (let i = 0; i < NUM_CODES; i++) before[i + 1] = before[i] + (i < range[1] ? ofModel[i] : 0);
     const { changed, after } = this.#afterChange(known);
@@ -332,9 +334,9 @@ export class Pool {
   }
 
   /**
-   * A measurement as `fitFailures` needs it.
+   * Makes a case for `fitFailures` from a measurement.
    *
-   * @param measured The addresses that were measured, where one of the question is another, unknown address.
+   * @param measured The measured addresses, if the question names an unknown address in place of one of them.
    */
   failureCaseOf(
     question: PooledQuestion,
@@ -342,7 +344,7 @@ export class Pool {
   ): Pick<FailureCase, "kind" | "share"> {
     const tries = this.#triesOf(question, this.#rttsOf(question).length);
     if (!measured) return { kind: failureKind(tries), share: failureShare(tries) };
-    // The pair's own measurements do not count for the end that is known.
+    // Measurements of the pair itself do not count for the endpoint that is known.
     const pair = { ...measured, timeS: null, context: [] };
     const { ofPair } = this.#triesOf(pair, this.#rttsOf(pair).length);
     const others = ({ measurements, failures }: Tried) => ({
@@ -354,7 +356,7 @@ export class Pool {
     return { kind: failureKind(tries), share: failureShare(known) };
   }
 
-  /** How often the pair and its ends were tried, in the context too. @param numRtts Of how many replies of the pair is known. */
+  /** Counts measurements, including the context. @param numRtts Number of known RTTs of the pair. */
   #triesOf({ source, destination, context }: PooledQuestion, numRtts: number): KnownTries {
     const [a, b] = [source, destination].map(hashesOf);
     const ofContext = context.filter((each) => isOfPair(each, { source, destination }));
@@ -365,15 +367,16 @@ export class Pool {
     const ofAll = this.#allTries;
     const row = this.#pairTries.find(pairHashes(a, b, 0));
     const known = triesAt(this.#pairTries, row, 0);
-    // The RTTs of a pair that never failed in training are known.
+    // If no measurement of a pair failed in training, its known RTTs are counted instead.
     const measurements = row < 0 ? numRtts + failures : known.measurements + ofContext.length;
     return { ofPair: { measurements, failures: known.failures + failures }, ofSource, ofDestination, ofAll };
   }
 
   /**
-   * The range of a question: that of training, widened by the RTTs of the pair and the context.
+   * The range of a question: the range of training, extended by the RTTs of the pair and the context.
    *
-   * @param begin The first code that light leaves: the range ends as late as after an RTT of this code.
+   * @param begin The first code that light allows. The range extends at least as far as an RTT of this code
+   *   would require.
    */
   #rangeOf({ ofPair, inContext }: KnownOfQuestion, begin = 0): readonly [first: number, end: number] {
     const [first, most] = this.#range;
@@ -428,7 +431,7 @@ export class Pool {
     return embeddings?.coordinates?.hasCoordinates(embeddings.nodeOf(address)) ?? false;
   }
 
-  /** The RTTs of a pair, the nearest in time first. */
+  /** The RTTs of a pair, nearest in time first. */
   #rttsOf(question: PooledQuestion): KnownOfQuestion["ofPair"] {
     const { source, destination, timeS, context, recent } = question;
     const found: { rttCode: number; timeS: number | null }[] = [];
@@ -454,7 +457,7 @@ export class Pool {
       .sort((x, y) => (x.gapS ?? -1) - (y.gapS ?? -1)).slice(0, MAX_PAIR_RTTS);
   }
 
-  /** The measured RTTs of a pair that are remembered, of adaptations and training, the newest first. */
+  /** The remembered RTTs of a pair from adaptation and training, newest first. */
   measured(source: Uint8Array, destination: Uint8Array): { rttMs: number; timeS: number | null }[] {
     const remembered = this.#remembered(pairHashes(hashesOf(source), hashesOf(destination), 0));
     const adapted = this.#adaptedTo(source, destination, remembered[0]?.timeS ?? -Infinity);
@@ -462,7 +465,7 @@ export class Pool {
       .map(({ rttCode, timeS }) => ({ rttMs: decodeRttCode(rttCode), timeS }));
   }
 
-  /** The RTTs of training that the pool keeps of a pair, newest first. */
+  /** The training RTTs that the pool remembers for a pair, newest first. */
   #remembered(pair: Hashes): { rttCode: number; timeS: number }[] {
     const row = this.#pairs.find(pair);
     if (row < 0) return [];
@@ -473,7 +476,7 @@ export class Pool {
     });
   }
 
-  /** The RTTs of a pair that an adaptation added, newest first: a history has the time of its newest only. */
+  /** RTTs that adaptation added to a pair, newest first. Histories have the time of the newest RTT only. */
   #adaptedTo(
     source: Uint8Array,
     destination: Uint8Array,
@@ -505,12 +508,12 @@ export class Pool {
   }
 }
 
-/** If the forecasts of two measured addresses have less mass above their floor, a place is wrong. */
+/** If the forecasts of two measured addresses have less probability above the floor, a place is wrong. */
 const DOUBT = 0.5;
 
 const NO_FLOOR = { floorMs: 0, begin: 0 };
 
-/** The floor of a question, unless an RTT of the pair is below it. @param logs Of the pair's RTTs, ln ms. */
+/** The floor of a question, or none if an RTT of the pair is below it. @param logs The pair's RTTs, ln ms. */
 function floorOf(
   { floorMs, rttCode, isOfPlaces }: LightFloor,
   logs: readonly number[],
@@ -523,7 +526,7 @@ function floorOf(
   return isMeasuredBelow && !isOfPlaces ? NO_FLOOR : { floorMs, begin };
 }
 
-/** The forecast of a checkpoint without a pool: the model alone above the floor; undefined if there is no floor. */
+/** The forecast without a pool: the model alone, above the floor. Undefined without a floor. */
 export function forecastOfModel(question: PooledQuestion, floor: LightFloor): PooledForecast | undefined {
   const { context, recent = [] } = question;
   const logs = [...context, ...recent].flatMap((each) =>
@@ -535,12 +538,12 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, massBetween: () => 0, addTo() {} };
 }
 
-/** Rows by the hashes of their keys, ascending: two hashes, then how many values each part has. */
+/** Rows sorted by the hashes of their keys: two hashes, then the number of values of each part. */
 class HashedRows {
   readonly #rows: Uint32Array;
   readonly #width: number;
   readonly #keys: Float64Array;
-  /** Where the values of each part of each row begin. */
+  /** Index of the first value of each part of each row. */
   readonly #starts: Uint32Array;
 
   constructor(rows: Uint32Array, width: number) {
@@ -565,12 +568,11 @@ class HashedRows {
     return this.#keys[row] === key ? row : -1;
   }
 
-  /** How many values a part of a row has. */
   countOf(row: number, part: number): number {
     return this.#rows[row * this.#width + HASHES.length + part];
   }
 
-  /** The first value of a part of a row. */
+  /** The index of the first value of a part of a row. */
   startOf(row: number, part: number): number {
     return this.#starts[row * (this.#width - HASHES.length) + part];
   }
@@ -582,7 +584,7 @@ function triesAt(rows: HashedRows, row: number, part: number): Tried {
   return { measurements: rows.countOf(row, part), failures: rows.countOf(row, part + 1) };
 }
 
-/** The parts of a mixture: the model's share, kernels, and what is even over the range. */
+/** A mixture: the model's share, kernels, and a probability that is even over the range. */
 interface Mixed {
   readonly ofModel: number;
   readonly kernels: readonly Kernel[];
@@ -601,7 +603,7 @@ function scaled({ ofModel, kernels, even }: Mixed, factor: number): Mixed {
   };
 }
 
-/** Weights of which the model has none; all is even if it had all. */
+/** Removes the model's weight. If the model has all the weight, the even distribution gets it. */
 function withoutModel(weights: Float64Array): Float64Array {
   const rest = 1 - weights[0];
   return weights.map((weight, k) => k === 0 ? 0 : rest > 0 ? weight / rest : k === EVEN ? 1 : 0);
@@ -618,16 +620,16 @@ function sumOf(parts: readonly Mixed[]): Mixed {
 
 type Ends = Pick<PooledQuestion, "source" | "destination">;
 
-/** Whether two measurements have the same ends, in either direction. */
+/** Whether two measurements have the same endpoints, in either direction. */
 export function isOfPair(one: Ends, other: Ends): boolean {
   return (isSameBytes(one.source, other.source) && isSameBytes(one.destination, other.destination)) ||
     (isSameBytes(one.source, other.destination) && isSameBytes(one.destination, other.source));
 }
 
 /**
- * The range of codes that may occur: indexes of the first code and of the first one of the byte after the last.
- * ASSUMPTION: an RTT is at most {@link RANGE_FACTOR} times as long or short as one that is known, since the limit of the
- * measuring tool is not.
+ * The range of codes that may occur, as indexes of the first code and of the first code of the byte after the
+ * last. ASSUMPTION: an RTT is at most {@link RANGE_FACTOR} times longer or shorter than a known RTT, since
+ * the limit of the measuring tool is unknown.
  */
 export function rangeAround(leastCode: number, greatestCode: number): [first: number, end: number] {
   const first = indexOfCode(encodeRttCode(decodeRttCode(leastCode) / RANGE_FACTOR));
@@ -637,7 +639,7 @@ export function rangeAround(leastCode: number, greatestCode: number): [first: nu
 
 const RANGE_FACTOR = 4;
 
-/** Values without the one that is nearest to a number. */
+/** Removes the value that is nearest to a number. */
 function withoutNearest(values: readonly number[], to: number): number[] {
   const distances = values.map((value) => Math.abs(value - to));
   return values.filter((_, i) => i !== distances.indexOf(Math.min(...distances)));

@@ -1,10 +1,10 @@
 /**
- * Fits the weights of a linear pool to measurements by expectation maximisation: stacking of predictive distributions
- * (Wolpert, "Stacked Generalization", Neural Networks 5, 1992; Gneiting, Ranjan, "Combining Predictive Distributions",
- * Electronic Journal of Statistics 7, 2013).
+ * Fits the weights of a linear pool to measurements by expectation maximisation: stacking of predictive
+ * distributions (Wolpert, "Stacked Generalization", Neural Networks 5, 1992; Gneiting, Ranjan, "Combining
+ * Predictive Distributions", Electronic Journal of Statistics 7, 2013).
  *
- * Kinds of questions with few measurements have weights near those of a larger group: the weights of a group are the prior
- * of its parts, worth {@link PRIOR_CASES} measurements.
+ * If a kind of question has few measurements, its weights stay near those of a larger group: the weights of a
+ * group are the prior of its parts, which counts as {@link PRIOR_CASES} events.
  *
  * @module
  */
@@ -13,54 +13,55 @@ import { EVEN, NUM_COMPONENTS, usableComponents } from "./forecasts.ts";
 import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
 
 /**
- * The worth of the larger group's weights, in events of weight 1: some six measurements. With 12 the weights of
- * kinds with few measurements followed them too closely.
+ * How much the weights of the larger group count, in events of weight 1: about six measurements. With 12 the
+ * weights of kinds followed their few measurements too closely.
  */
 export const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
-/** Weights that change by less are left as they are. */
+/** The fit stops when all weights change by less than this. */
 const SETTLED = 1e-4;
-/** The model's weight before any measurement, and that of the even component always. */
+/** The prior weight of the model, and the fixed weight of the even component. */
 const MODEL_SHARE = 0.8;
 const EVEN_SHARE = 0.001;
 
-/** An event that happened, and what the components said of it before. */
+/** An event that occurred, and the probabilities that the components gave it. */
 export interface ScoredEvent {
-  /** P(the event) of each component. */
+  /** P(the event) by each component. */
   readonly masses: Float64Array;
-  /** How much its logarithmic score counts. */
+  /** The weight of its logarithmic score. */
   readonly weight: number;
 }
 
-/** A measurement as the pool is fitted to it. */
+/** A measurement to fit the pool to. */
 export interface PoolCase {
   readonly kind: Kind;
-  /** First that it has its code. */
+  /** The first event is that the measurement has its exact code. */
   readonly events: readonly ScoredEvent[];
-  /** How much it counts; measurements of one unknown address are not worth as many of several (1). */
+  /** How much it counts (default 1): less for several measurements of one unknown address. */
   readonly weight?: number;
 }
 
-// The logarithmic score of codes alone would choose what is sharp rather than near. So the scores of longer runs of codes
-// are added, and those of the events "at most x", which the continuous ranked probability score is made of, where x is a
-// quantile of the model's distribution. Sums of proper scores are proper (Gneiting, Raftery, JASA 102, 2007).
+// The logarithmic score of single codes would reward forecasts that are sharp rather than near. So the scores
+// of longer runs of codes are added, and those of the events "at most x", which make up the continuous ranked
+// probability score, where x is a quantile of the model's distribution. Sums of proper scores are proper
+// (Gneiting, Raftery, JASA 102, 2007).
 
 /**
- * Lengths of runs of codes, and how much each counts: the exact code little, since what the network lacks in its last bits
- * must not cost it its weight, and a sharp forecast beside the RTT must not gain it.
+ * Lengths of runs of codes and their weights. The exact code counts little: errors in the last bits should
+ * not cost the network its weight, and sharp forecasts next to the RTT should not gain from it.
  */
 const RESOLUTIONS = [1, 32, 256];
 const RESOLUTION_WEIGHTS = [0.1, 0.3, 1];
-/** Quantiles of the model that are x, and how much each counts. */
+/** Levels of the model's quantiles used as x, and the weight of each event. */
 const LEVELS = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 const LEVEL_WEIGHT = 0.5;
 
 /**
  * The events of a measurement.
  *
- * @param index Of its code.
+ * @param index Index of the measured code.
  * @param ofModel The model's distribution, (codes).
- * @param massesOf P(first <= index < end) of each component.
+ * @param massesOf P(first <= index < end) by each component.
  */
 export function eventsOf(
   index: number,
@@ -81,22 +82,22 @@ export function eventsOf(
   return events;
 }
 
-/** The runs that a code is in: indexes of the first code and of the one after the last. @param index Its own. */
+/** The runs that contain a code: indexes of the first code and of the code after the last. */
 function runsOfCode(index: number): (readonly [first: number, end: number])[] {
   return RESOLUTIONS.map((length) => {
-    // Below 2.048 ms code 0 is missing.
+    // Code 0 does not exist, so below 2.048 ms index i has the code i + 1.
     const first = Math.floor((index + 1) / length) * length - 1;
     return [Math.max(0, first), first + length];
   });
 }
 
-/** Weights by events. @param prior (components): its weights before any case, which add to 1. */
+/** Fits weights to events. @param prior (components): the weights before any case; they sum to 1. */
 export function fitWeights(
   events: readonly ScoredEvent[],
   prior: Float64Array,
   numIterations = NUM_ITERATIONS,
 ): Float64Array {
-  // Components without weight before have none after.
+  // Components with a prior weight of 0 keep it.
   const used = [...prior.keys()].filter((k) => prior[k] > 0);
   const even = used.indexOf(EVEN);
   const own = Float64Array.from(events.flatMap(({ masses }) => used.map((k) => masses[k])));
@@ -134,7 +135,7 @@ function firstWeights(hasPair: boolean): Float64Array {
   return weights;
 }
 
-/** The weights of all kinds, (kinds, components). */
+/** Fits the weights of all kinds, (kinds, components). */
 export function fitPool(cases: readonly PoolCase[]): Float64Array {
   const scoresOf = (chosen: readonly PoolCase[]) =>
     chosen.flatMap(({ events, weight: ofCase = 1 }) =>
@@ -151,7 +152,7 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
   for (const { number, groups } of allKinds()) {
     let weights = firstWeights(groups[0] === "pair");
     if (groups[0] === "placed") {
-      // The weights where nothing is known of an end may hold here too, or not.
+      // The weights for unknown endpoints may or may not suit endpoints with a known place.
       const others = ofGroup("unplaced", 0, weights);
       weights = weights.map((weight, k) => (weight + others[k]) / 2);
     }

@@ -1,6 +1,6 @@
 /**
- * The memory of a pool of the training data: some RTTs of each pair, usual RTTs of each address, how many measurements
- * of each had no reply, a forest of the pairs, and vectors of addresses.
+ * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, how many
+ * measurements of each had no reply, a forest of the pairs, and vectors of addresses.
  *
  * @module
  */
@@ -20,17 +20,17 @@ import { fitFailures } from "./no_reply.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { POOL_TENSORS, rangeAround } from "./pool.ts";
 
-/** The most RTTs kept of a pair, and how many of them are the newest. */
+/** The most RTTs kept per pair, and how many of them are the newest. */
 const MAX_RTTS = 16;
 const NUM_NEWEST = 4;
-/** The most RTTs kept of all pairs: 8 MB. */
+/** The most RTTs kept in total: 8 MB. */
 const MAX_ALL_RTTS = 2 ** 20;
 const MAX_PAIRS = 2 ** 19;
-/** The most usual RTTs kept of an address in one role, and of all pairs. */
+/** The most usual RTTs kept per address and role, and over all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
 
-/** The most results from which ageing is learned, of all pairs and of one, and the least RTTs of such a pair. */
+/** The most results to learn ageing from, in total and per pair, and the fewest RTTs of such a pair. */
 const MAX_AGED = 3000;
 const MAX_AGED_OF_PAIR = 8;
 const MIN_AGED_RTTS = 4;
@@ -45,14 +45,14 @@ interface PoolEnd {
   readonly hashes: Hashes;
 }
 
-/** Addresses in one role, source (0) or destination (1), that are hidden from memories: one of {@link NUM_FOLDS} parts. */
+/** Addresses hidden from memories, one of {@link NUM_FOLDS} parts. Role 0: sources, 1: destinations. */
 export interface Fold {
   readonly role: 0 | 1;
   readonly number: number;
 }
 const NUM_FOLDS = 4;
 
-/** The part that an address is in. */
+/** The part that contains an address. */
 export function partOf({ hash2 }: Hashes): number {
   return hash2 % NUM_FOLDS;
 }
@@ -60,17 +60,17 @@ export function partOf({ hash2 }: Hashes): number {
 interface KeptPair {
   readonly hashes: Hashes;
   readonly ends: readonly [PoolEnd, PoolEnd];
-  /** From the first end, and from the second: measurements, and those without a reply. */
+  /** By the first endpoint, and by the second: measurements, and those without a reply. */
   readonly measured: [number, number];
   readonly failed: [number, number];
-  /** Every `stride`th RTT, and the newest ones. */
+  /** Every `stride`th RTT, and the newest RTTs. */
   readonly spread: Rtt[];
   readonly newest: Rtt[];
   stride: number;
   count: number;
 }
 
-/** Collects the tables from measurements, those of a source in the order of time. */
+/** Collects the tables from measurements. Those of each source must be added in time order. */
 export class PoolTables {
   readonly #pairs = new Map<number, KeptPair>();
   #least = Infinity;
@@ -78,15 +78,15 @@ export class PoolTables {
   #learned: Tensors | undefined;
   #curve: AgeCurve | undefined;
 
-  /** @param placeOf The places of addresses, from which the forest learns. */
+  /** @param placeOf The places of addresses, which the forest uses. */
   constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
 
-  /** An address for {@link add}. */
+  /** Makes an address for {@link add}. */
   static endOf(address: Uint8Array): PoolEnd {
     return { name: formatAddress(address), hashes: hashesOf(address) };
   }
 
-  /** Adds a measurement. @param rttCode null: no reply. @param timeS Unix seconds. */
+  /** Adds a measurement. @param rttCode Null for no reply. @param timeS Unix seconds. */
   add(source: PoolEnd, destination: PoolEnd, rttCode: number | null, timeS: number): void {
     const hashes = pairHashes(source.hashes, destination.hashes, 0);
     const key = keyOfHashes(hashes);
@@ -159,7 +159,7 @@ export class PoolTables {
     return new Map([...namedWeights(weights), ...saved, ...this.#learned ??= this.learned()]);
   }
 
-  /** The tensors that forecasts remember; without some addresses those that answer about unknown addresses. */
+  /** Learns what forecasts remember. If addresses are hidden: only what answers about unknown addresses. */
   learned(without?: Fold): Tensors {
     const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
       [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
@@ -168,7 +168,7 @@ export class PoolTables {
           source: source.name,
           destination: destination.name,
           hashes: [source.hashes, destination.hashes] as const,
-          // Few of very many pairs are learned.
+          // Evaluated lazily: of very many pairs only a sample is learned.
           get rttsMs() {
             return spread.map(({ rttCode }) => decodeRttCode(rttCode));
           },
@@ -181,7 +181,7 @@ export class PoolTables {
     );
   }
 
-  /** Fitted to later results of some pairs, with the RTTs from before that would have been remembered. */
+  /** Fitted to later results of a sample of pairs, with the earlier RTTs that would have been remembered. */
   #ageCurve(pairs: readonly KeptPair[]): AgeCurve {
     const often = pairs.filter(({ spread }) => spread.length >= MIN_AGED_RTTS);
     const length = Math.min(MAX_AGED_OF_PAIR, Math.ceil(MAX_AGED / often.length));
@@ -216,7 +216,7 @@ export class PoolTables {
   }
 }
 
-/** Measurements and those without a reply of each end, as a source and as a destination. */
+/** Counts measurements and failures of each address, as a source and as a destination. */
 function triesOfEnds(pairs: readonly KeptPair[]): { hashes: Hashes; tries: number[] }[] {
   const ends = new Map<number, { hashes: Hashes; tries: number[] }>();
   for (const pair of pairs) {
@@ -235,19 +235,19 @@ function sumOf([a, b]: readonly [number, number]): number {
   return a + b;
 }
 
-/** The newest RTTs of a pair and others at even distances, newest first. */
+/** The newest RTTs of a pair and an even sample of the others, newest first. */
 function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
   const others = spread.filter((rtt) => !newest.includes(rtt));
   return [...evenlySpread(others, most - newest.length), ...newest].sort((a, b) => b.timeS - a.timeS);
 }
 
-/** At most this many values, evenly spaced. */
+/** At most `most` of the values, evenly spaced. */
 function evenlySpread<T>(values: readonly T[], most: number): T[] {
   const count = Math.min(values.length, most);
   return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
-/** At most this many evenly spaced quantiles, ascending. */
+/** At most `most` evenly spaced quantiles, ascending. */
 function quantilesOf(codes: readonly number[], most: number): number[] {
   return evenlySpread(codes.toSorted((a, b) => a - b), most);
 }

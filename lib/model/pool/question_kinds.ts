@@ -1,33 +1,33 @@
 /**
- * Kinds of questions, each of which has its own weights of the forecasts.
+ * Kinds of questions, each with its own weights for the forecasts.
  *
  * @module
  */
 import type { KnownOfQuestion } from "./forecast.ts";
 
 const COUNTS = [2, 4, 8];
-/** Ranges of the middle half of the pair's RTTs, ln. */
+/** Interquartile range of the pair's RTTs, ln. */
 const SPREADS = [0.003, 0.015, 0.08];
 /** Seconds from the nearest RTT of the pair. */
 const GAPS_S = [5400, 21_600, 172_800];
 const CONTEXTS = [1, 5];
 
 const NUM_PAIR_KINDS = (COUNTS.length + 1) * (SPREADS.length + 1) * (GAPS_S.length + 2);
-/** Which ends are known: both; of fewer, also whether the places of the others are known. */
+/** Both endpoints are known. With fewer, kinds also depend on whether the others have known places. */
 const BOTH = 3;
 export const NUM_KINDS: number = NUM_PAIR_KINDS + (2 * BOTH + 1) * (CONTEXTS.length + 1);
 
 export interface Kind {
-  /** Which weights it has. */
+  /** Index of the weights. */
   readonly number: number;
   /**
-   * The groups of kinds that it is in, the largest first: `pair` if an RTT of the pair is known; if not, `placed` if each
-   * end or its place is; else `unplaced`.
+   * The groups that contain this kind, the largest first: `pair` if an RTT of the pair is known; else
+   * `placed` if each endpoint or its place is known; else `unplaced`.
    */
   readonly groups: readonly string[];
 }
 
-/** The kind of a question: how much is known of its pair, or of both ends and the context. */
+/** The kind of a question, by what is known about its pair, or about both endpoints and the context. */
 export function kindOf(
   { ofPair, knowsSource, knowsDestination, knowsPlaces, inContext }: KnownOfQuestion,
 ): Kind {
@@ -43,7 +43,7 @@ export function kindOf(
   return pairKind(classOf(COUNTS, ofPair.length), classOf(SPREADS, width), gap);
 }
 
-/** All kinds, by their numbers. */
+/** All kinds, ordered by number. */
 export function allKinds(): Kind[] {
   const upTo = (last: number) => Array.from({ length: last + 1 }, (_, i) => i);
   return [

@@ -1,7 +1,7 @@
 import { evenKernels, type Forecast, USUAL_WIDTH } from "../forecast.ts";
 import { kernelWidth } from "../kernel_mixture.ts";
 
-/** Widths by the error of the estimate. The median of |ln(estimate / RTT)| is ln 2 times the width. */
+/** Kernel widths relative to the error. The median of |ln(estimate / RTT)| is ln 2 times the width. */
 const ERROR_FACTORS = [0.25, 1, 4].map((factor) => factor / Math.LN2);
 const [LEAST_WIDTH, GREATEST_WIDTH] = [2 ** -9, 1];
 

@@ -3,7 +3,7 @@ import { PAIR_FACTORS } from "../pair_factors.ts";
 
 const WIDTHS = [2 ** -6, 2 ** -4, 2 ** -2];
 
-/** Kernels around the product of the vectors of both ends. */
+/** Kernels around the product of the endpoints' vectors. */
 export const factors: Forecast = {
   name: "factors",
   numWeights: WIDTHS.length,

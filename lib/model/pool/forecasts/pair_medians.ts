@@ -1,11 +1,11 @@
 import { quantileOfSample } from "../../../base/sample_statistics.ts";
 import { type Forecast, MAX_PAIR_RTTS } from "../forecast.ts";
 
-/** How many of the nearest RTTs a median is taken over. */
+/** Each median is taken over this many of the nearest RTTs. */
 const COUNTS = [1, 5, MAX_PAIR_RTTS];
 const WIDTHS = [-12, -10, -8, -6, -4, -2].map((exponent) => 2 ** exponent);
 
-/** Kernels around medians of the pair's RTTs; for any time around each of them, by the spans that they stand for. */
+/** Kernels around medians of the pair's RTTs, or around each RTT by its span if no time is asked about. */
 export const pairMedians: Forecast = {
   name: "pair_medians",
   numWeights: COUNTS.length * WIDTHS.length,

@@ -1,10 +1,10 @@
 import type { Forecast } from "../forecast.ts";
 
-/** Weights of RTTs by their rank in time, the nearest first. */
+/** Weights of RTTs by their rank in time, nearest first. */
 const RECENCIES: readonly ((rank: number) => number)[] = [(rank) => 0.75 ** rank, () => 1];
 const WIDTHS = [-10, -8, -6].map((exponent) => 2 ** exponent);
 
-/** Kernels around each RTT of the pair; for any time by the spans that they stand for. */
+/** Kernels around each RTT of the pair. If no time is asked about, they are weighted by the RTTs' spans. */
 export const pairRtts: Forecast = {
   name: "pair_rtts",
   numWeights: RECENCIES.length * WIDTHS.length,

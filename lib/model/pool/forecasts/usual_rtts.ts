@@ -3,8 +3,8 @@ import { evenKernels, type Forecast, USUAL_WIDTH } from "../forecast.ts";
 const WIDTHS = [USUAL_WIDTH, 2 ** -1];
 
 /**
- * Kernels around usual RTTs of the source, of the destination, around RTTs of the context from the source to others, and
- * around usual RTTs of all pairs, these in two widths.
+ * Kernels around the usual RTTs of the source, those of the destination, RTTs of the context from the source
+ * to other destinations, and the usual RTTs of all pairs, the last in two widths.
  */
 export const usualRtts: Forecast = {
   name: "usual_rtts",
