@@ -35,7 +35,7 @@ import {
 const T = 48;
 const BATCH_SIZE = 2;
 
-/** Without dropping, since a reference batch has the rows that inference has. */
+/** Nothing is dropped, so that a reference batch has the same rows as inference. */
 const CONFIG = tinyConfig({
   sequenceLength: T,
   prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
@@ -222,7 +222,7 @@ testOnEachDevice(
       assertClose(prefix, full.subarray(0, split * V), same, `prefill of ${split}`);
       decoder.fork([1]);
       for (let t = split; t < context.length; t++) {
-        // Half-way the row becomes two, of which the second goes on.
+        // Halfway, the row branches into two, and the second one continues.
         const branches = t === split + 3;
         const row = branches
           ? await decoder.step([context[t], context[t]], Uint32Array.of(0, 0))

@@ -35,7 +35,7 @@ function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressEmbe
   return rows;
 }
 
-/** The rows of each token of a measurement in some order of its fields. */
+/** The rows of each token of a measurement, with its fields in a given order. */
 function read(
   rows: AddressEmbeddings,
   { src, dst, order = 0 }: { src: string; dst: string; order?: number },
@@ -51,7 +51,7 @@ function read(
 }
 
 const [A, B, C] = ["192.0.2.1", "198.51.100.7", "192.0.2.9"];
-/** Tokens of a measurement in the first order: start, source, destination, RttStart, two bytes, time. */
+/** Tokens before RTT bytes; the first order is start, source, destination, RttStart, two bytes, time. */
 const RTT_PLACES = [11, 12];
 
 Deno.test("AddressEmbeddings: each byte of an address has a row, and the two tokens before RTT bytes the pair's", () => {
@@ -134,7 +134,7 @@ Deno.test("EmbeddingCursor.clone() remembers what was read before it and by itse
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressEmbeddings(config);
   const [found, tokens] = [new Uint32Array(ROWS_PER_TOKEN), new Uint16Array(64)];
-  /** Reads measurements, and tells the rows before the last one's RTT. */
+  /** Reads measurements and returns the rows before the last one's RTT. */
   const readOn = (cursor: EmbeddingCursor, ...rttCodes: number[]) => {
     let before: number[] = [];
     for (const rttCode of rttCodes) {
@@ -155,7 +155,7 @@ Deno.test("EmbeddingCursor.clone() remembers what was read before it and by itse
   assertEquals(readOn(other, 0x1600), readAll(0x1400, 0x1400, 0x1500, 0x1500, 0x1600));
 });
 
-/** Codes with a time each, 10 s apart. */
+/** Gives the codes times, 10 s apart. */
 function timed(...codes: number[]): TimedRtt[] {
   return codes.map((rttCode, i) => ({ rttCode, timeS: 10 * (i + 1) }));
 }
@@ -170,7 +170,7 @@ Deno.test("AddressEmbeddings: what is remembered of a pair selects rows by the b
   for (const rtt of timed(0x1300, 0x1234, 0x1111)) rows.remember(pair, rtt);
   const found = read(rows, { src: B, dst: A });
   assertEquals(selected(found[11].rows).slice(0, 4), [0x12, 256 + 0x34, 772 + 0x11, 772 + 256 + 0x11]);
-  // The measurement's own RTT has the first byte 0x04.
+  // The measured RTT has the first byte 0x04.
   assertEquals(selected(found[12].rows).slice(0, 2), [768 + 3, 772 + 768 + 3]);
   const places = new Uint32Array(ROWS_PER_TOKEN);
   const selectedBy = (
@@ -195,7 +195,7 @@ Deno.test("AddressEmbeddings: what is remembered of a pair selects rows by the b
   assertEquals(selectedBy(0x22, { ...inference, rttHistory: null }), []);
 });
 
-/** The rows at the last measurement's RttStart, after others in the same sequence. */
+/** The rows at the last measurement's RttStart, after the other measurements in the same sequence. */
 function rowsAtEnd(
   rows: AddressEmbeddings,
   measurements: readonly TokenMeasurement[],
@@ -231,7 +231,7 @@ Deno.test("EmbeddingCursor takes the RTTs of the pair in a sequence, after those
     rowsAfter({ isTraining: false, context: 0, recent }),
     same(rttHistoryOf([0x1700], 1, 1)),
   );
-  // A pair without a row has what the sequence told of it.
+  // For a pair without a row, the sequence is all that is known.
   const other = rowsAtEnd(rows, [...told, of(C, 0x1600, null)]);
   assertEquals(other.length, 6);
   assertEquals(other.slice(0, 4).map((row) => row - 128), [0x26, 256, 772 + 0x26, 772 + 256]);
@@ -278,7 +278,7 @@ Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, 
   const rows = knowing(config, ...pairs);
   const rttHistory = rttHistoryOf([0x1234], 1, null) ?? null;
   const found = new Uint32Array(ROWS_PER_TOKEN);
-  /** What is known of each pair: 1 for its row, 2 for its history. */
+  /** What is known about each pair: 1 for its row, plus 2 for its history. */
   const knownIn = (context: number) =>
     pairs.map(([src, dst]) => {
       const tokens = new Uint16Array(64);

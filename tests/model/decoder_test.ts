@@ -15,12 +15,12 @@ import { logitsProblem, referenceForward } from "../reference/model.ts";
 import { modelTolerance, type Tolerance } from "../tolerances.ts";
 import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
-/** The largest difference between the cache and the full pass, in nats, that a user may rely on. */
+/** The largest difference between the cache and the full pass, in nats, that users may rely on. */
 const SAME: Tolerance = { relative: 0, absolute: 1e-5 };
 
 const CONFIG = tinyConfig({ sequenceLength: 96, headDim: 32, numHeads: 2 });
 
-/** Tests a model without and one with keys that are shifted, whose cache has them before that too. */
+/** Tests a model without and a model with shifted keys; the cache stores keys before the shift as well. */
 function testWithAndWithoutShift(
   name: string,
   test: (registry: KernelRegistry, config: ModelConfig) => Promise<void>,
@@ -44,7 +44,7 @@ async function decoderOf(
   });
 }
 
-/** The log-probabilities of every position of sequences by the full forward pass, (T, V). */
+/** Log-probabilities at every position of a sequence by the full forward pass, (T, V). */
 async function fullPass(
   registry: KernelRegistry,
   config: ModelConfig,
@@ -68,7 +68,7 @@ function randomTokens(label: string, length: number): Uint16Array {
   return Uint16Array.from({ length }, () => random.below(vocabSize));
 }
 
-/** Measurements between documentation addresses, the newest last, as tokens without the last one's end. */
+/** Measurements between documentation addresses, newest last, as tokens without the last one's end. */
 function measurementTokens(version: 4 | 6, numMeasurements: number): Uint16Array {
   const tokens = new Uint16Array(256);
   const writer = new TokenWriter(tokens);
@@ -105,7 +105,7 @@ testWithAndWithoutShift(
   },
 );
 
-/** Children that each continue one of several prompts by tokens of their own. */
+/** Several children each continue one of these prompts with their own tokens. */
 const PROMPT_LENGTHS = [3, 40, 17, 95];
 const NUM_CHILDREN = [33, 0, 60, 1];
 
@@ -152,7 +152,7 @@ testWithAndWithoutShift(
     await decoder.prefill(prompts);
     decoder.fork([2, 1, 3]);
     let rows = [0, 0, 1, 2, 2, 2].map((prompt) => [...prompts[prompt]]);
-    // More rows at each step than fit a tile of attention, fewer, and none of the second prompt.
+    // More rows per step than fit a tile of attention, then fewer, then none of the second prompt.
     const steps = [
       undefined,
       [0, 0, 1, 2, 2, 2, 3, 5],

@@ -61,7 +61,7 @@ Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the r
   for (const [name, values] of weights) {
     const deviation = Math.sqrt([...values].reduce((sum, w) => sum + w * w, 0) / values.length);
     const wanted = /[on]_proj/.test(name) && !/[qkv]_proj|up_proj/.test(name) ? 0.02 / Math.sqrt(4) : 0.02;
-    // The deviation of a sample's deviation is wanted / sqrt(2 n); 5 of those, n >= 1024.
+    // The deviation of a sample's standard deviation is wanted / sqrt(2 n); allow 5 of those, n >= 1024.
     const bound = 5 * wanted / Math.sqrt(2 * values.length);
     assertEquals(Math.abs(deviation - wanted) < bound, true, `${name}: ${deviation} is not ${wanted}`);
   }
@@ -93,7 +93,7 @@ Deno.test("initialParameters() with ordinal byte vectors makes near bytes alike,
       const values = tensorOf(weights, name, "F32");
       const vector = (byte: number) =>
         values.subarray((firstByte + byte) * width, (firstByte + byte + 1) * width);
-      /** The mean cosine of the angle between the vectors of bytes so far apart. */
+      /** The mean cosine similarity of the vectors of bytes at this distance. */
       const likeness = (distance: number) => {
         let sum = 0;
         for (let byte = 0; byte < 256; byte++) {

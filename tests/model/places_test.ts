@@ -35,7 +35,7 @@ const TOKYO: Place = {
   region: "Tokyo",
   asNumber: 64502,
 };
-/** The place of each /24. */
+/** Places by /24. */
 const PLACES: Record<string, Place> = {
   "192.0.2.0": BERLIN,
   "192.0.3.0": BERLIN,
@@ -72,7 +72,7 @@ function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressEmbe
   return rows;
 }
 
-/** The rows of the tokens before the two bytes of an RTT. */
+/** The rows of the two tokens that precede the bytes of an RTT. */
 function rowsOf(rows: AddressEmbeddings, [src, dst]: [string, string], use?: RowUse): number[][] {
   const tokens = new Uint16Array(64);
   const measurement = { source: addressBytes(src), destination: addressBytes(dst), timeS: null };
@@ -87,7 +87,7 @@ function rowsOf(rows: AddressEmbeddings, [src, dst]: [string, string], use?: Row
 }
 
 const known = (rows: number[]) => rows.filter((row) => row !== NO_ROW);
-/** The rows of the path of the source, of the destination, and of the pair of places. */
+/** Splits rows into those of addresses, the source's path, the destination's path, the pair of places. */
 function parts(rows: number[]) {
   const first = modelShapes(tinyConfig()).rowsPerToken;
   return {
@@ -121,10 +121,10 @@ Deno.test("a place that training did not see has the rows of what it shares with
   const rows = knowing(placesConfig(), ["192.0.2.1", "203.0.113.5"]);
   const berlin = parts(rowsOf(rows, ["192.0.2.1", "203.0.113.5"])[0]);
   const hamburg = parts(rowsOf(rows, ["198.51.100.7", "203.0.113.5"])[0]);
-  // The cell of 20 degrees, neither that of 5, the country, neither region nor AS.
+  // They share the 20-degree cell and the country, but not the 5-degree cell, region or AS.
   assertEquals(hamburg.source, [berlin.source[0], NO_ROW, berlin.source[2], NO_ROW, NO_ROW]);
   assertEquals(hamburg.destination, berlin.destination);
-  // Countries, cells, not the ASes; one of two classes of the distance.
+  // They share the countries and cells, but not the ASes, and one of two classes of the distance.
   assertEquals(hamburg.pair.slice(0, 3), [...berlin.pair.slice(0, 2), NO_ROW]);
   const asOnly = parts(rowsOf(rows, ["192.0.2.1", "203.0.114.5"])[0]);
   assertEquals(asOnly.destination, [NO_ROW, NO_ROW, NO_ROW, NO_ROW, berlin.destination[4]]);

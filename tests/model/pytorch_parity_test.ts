@@ -1,5 +1,5 @@
 /**
- * The model and its training against PyTorch 2.15 in float32: values in tests/golden/pytorch, see its PROVENANCE.md.
+ * The model and its training against PyTorch 2.15 in float32; see tests/golden/pytorch/PROVENANCE.md.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";
 import { readGradients } from "./tiny_model.ts";
 
-/** The cases of make.py, which together have every option of the architecture. */
+/** The cases of make.py, which together cover every option of the architecture. */
 const CASES = {
   relu2: "with softcap and qkNorm, Muon",
   gelu: "without softcap, Muon",
@@ -30,7 +30,7 @@ const CASES = {
 };
 
 interface GoldenBatch extends ModelBatch {
-  /** (B, T, ROWS_PER_TOKEN): the address embeddings of each token, if the model has such. */
+  /** (B, T, ROWS_PER_TOKEN): the address embeddings of each token, if the model has any. */
   readonly embeddingRows?: Uint32Array<ArrayBuffer>;
 }
 
@@ -38,7 +38,7 @@ interface Golden extends SafetensorsContent {
   config: ModelConfig;
   batches: GoldenBatch[];
   batchSize: number;
-  /** The tensors of address embeddings in addition to parameters. */
+  /** Tensors of address embeddings, in addition to the parameters. */
   ofRows: Map<string, TensorArray>;
 }
 
@@ -72,7 +72,7 @@ function readGolden(name: string): Golden {
   return { ...content, config, batches, batchSize: file.batchSize, ofRows };
 }
 
-/** The tensors `PREFIX.NAME` by NAME. */
+/** The tensors named `PREFIX.NAME`, by NAME. */
 function withPrefix({ tensors, metadata }: Golden, prefix: string): Map<string, Float32Array> {
   const chosen = [...tensors].filter(([name]) => name.startsWith(`${prefix}.`));
   const byName = new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
@@ -86,12 +86,12 @@ async function modelOf(registry: KernelRegistry, golden: Golden): Promise<Transf
   return model;
 }
 
-/** One over the number of targets: a mean loss. */
+/** One over the number of targets, for a mean loss. */
 function weightOf({ lossMask }: ModelBatch): number {
   return 1 / lossMask.reduce((sum, bit) => sum + bit, 0);
 }
 
-/** The golden rows are those that the model finds for itself where it evaluates. */
+/** Checks that the golden rows are those that the model finds during evaluation. */
 function checkRows({ config, batches, ofRows }: Golden): void {
   const known = new AddressEmbeddings(config);
   known.load(ofRows);
@@ -101,7 +101,7 @@ function checkRows({ config, batches, ofRows }: Golden): void {
   }
 }
 
-/** The gradients, that of the address embeddings whole: the golden file has the rows that the batch names, ascending. */
+/** Expands the address embeddings' gradient: the golden file has only the batch's rows, ascending. */
 function wholeGradients(golden: Golden): Map<string, Float32Array> {
   const { config, batches: [{ embeddingRows }] } = golden;
   const gradients = withPrefix(golden, "gradients");
@@ -119,7 +119,7 @@ async function compareLogits(model: Transformer, golden: Golden): Promise<void> 
   const stride = Number(golden.metadata.logitStride);
   const logits = Float64Array.from(tensorOf(golden.tensors, "logits", "F32"));
   const V = modelShapes(golden.config).vocabSize;
-  // The golden logits are capped already.
+  // The golden logits are already capped.
   const expected = logProbabilities({ vocabSize: V, stride: V, softcap: null }, logits);
   const positions = Uint32Array.from({ length: logits.length / V }, (_, i) => i * stride);
   const actual = await model.logProbabilities(golden.batches[0], positions);

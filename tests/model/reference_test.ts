@@ -6,7 +6,7 @@ import { tinyBatch, tinyConfig, tinyWeights } from "./tiny_model.ts";
 
 /** Checks every gradient of the float64 model against finite differences. */
 function checkModelGradient(changes: Partial<ModelConfig>) {
-  // Smaller than the kernels can do; finite differences cost two forward passes an element.
+  // Smaller than the kernels support; finite differences cost two forward passes per element.
   const small = { width: 8, headDim: 4, mlpWidth: 12, sequenceLength: 7 } as unknown as ModelConfig;
   const config = { ...tinyConfig(), ...small, ...changes };
   const batch = tinyBatch(config, 2);

@@ -1,4 +1,4 @@
-/** A model that learns the bytes of RTTs from another one. */
+/** A model that learns the bytes of RTTs from another model. */
 import { assert, assertLess } from "@std/assert";
 import { named } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
@@ -17,7 +17,7 @@ import { batchOf, knownRows, tinyBatch, tinyConfig, tinyWeights, toFloat32 } fro
 const BATCH_SIZE = 2;
 const STUDENT = tinyConfig();
 const SEQUENCE_LENGTH = STUDENT.sequenceLength;
-/** Wider, of longer sequences, and with another cap. */
+/** Wider, with longer sequences and another cap. */
 const TEACHER = tinyConfig({ width: 24, numHeads: 1, sequenceLength: 32, softcap: null });
 
 function rttBatch(seed: number): ModelBatch {
@@ -29,7 +29,7 @@ function rttBatch(seed: number): ModelBatch {
 async function teacherOf(registry: KernelRegistry): Promise<Transformer> {
   const options = { batchSize: BATCH_SIZE, training: false, sequenceLength: SEQUENCE_LENGTH };
   const teacher = await Transformer.create(registry, TEACHER, options);
-  // Small weights: a teacher that is not sure.
+  // Small weights make an uncertain teacher.
   const weights = [...toFloat32(tinyWeights(TEACHER, 7))].map(([name, values]): [string, Float32Array] => [
     name,
     values.map((value) => 0.5 * value),
@@ -87,7 +87,7 @@ testOnEachDevice("a student that is its teacher learns nothing from it", async (
   const alone = await studentOf(registry, {});
   for (const seed of [1, 2]) {
     const batch = rttBatch(seed);
-    // Where RTT bytes come next, only the teacher teaches.
+    // Positions where RTT bytes come next learn from the teacher alone.
     const others = markRttBytes(batch, SEQUENCE_LENGTH).map((kind) => Number(kind === 1));
     const gradients: Map<string, Float32Array>[] = [];
     for (const [model, lossMask] of [[taught, batch.lossMask], [alone, others]] as const) {
@@ -103,7 +103,7 @@ testOnEachDevice("a student that is its teacher learns nothing from it", async (
   }
 });
 
-/** The mean Kullback-Leibler divergence from the teacher's distributions to the student's at RTT bytes, nats. */
+/** The mean Kullback-Leibler divergence from the teacher to the student at RTT bytes, nats. */
 async function divergence(teacher: Transformer, student: Transformer, batch: ModelBatch): Promise<number> {
   const marks = markRttBytes(batch, SEQUENCE_LENGTH);
   const positions = Uint32Array.from([...marks.keys()].filter((row) => marks[row] >= 2));

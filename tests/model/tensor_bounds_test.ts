@@ -9,7 +9,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
   const pool = poolOfMesh();
   assertEquals(faultOfNumbers(pool), undefined);
   let numTried = 0;
-  // Without zeros, which are possible in most places.
+  // Without zeros, which most tensors allow.
   const accepted = new Map<string, Set<number>>();
   for (const [name, { length: width }] of POOL_COLUMNS) {
     const values = named(pool, name);
@@ -17,7 +17,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
       const kept = values[column];
       for (const value of VALUES) {
         values[column] = value;
-        // In tensors of whole numbers another number is stored.
+        // Integer tensors convert the value.
         const stored = values[column];
         if (Object.is(stored, kept)) continue;
         numTried++;
@@ -31,7 +31,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
   assertEquals(
     accepted,
     new Map([
-      // A hash may be any number that keeps the rows in order.
+      // Hashes may be any numbers that keep the rows in order.
       ...["end_tries", "ends", "excess_hashes", "factor_hashes", "pair_tries", "pairs"].map((name) =>
         [`pool.${name}`, new Set([2 ** 32 - 1, 1e9])] as const
       ),

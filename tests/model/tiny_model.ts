@@ -15,7 +15,7 @@ import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { PACKED_HISTORY, packHistory, rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
 import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 
-/** A configuration of two layers; `changes` replace its values. */
+/** A configuration with two layers. @param changes Replace values. */
 export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return parseModelConfig({
     numLayers: 2,
@@ -30,7 +30,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
 }
 
 /**
- * Weights large enough that every part of the model has a say (the usual 0.02 leaves attention uniform).
+ * Weights large enough that every part of the model matters (with the usual 0.02, attention is uniform).
  *
  * @returns Values that are exact in float32.
  */
@@ -47,7 +47,7 @@ export function tinyWeights(config: ModelConfig, seed = 1): Weights {
   return weights;
 }
 
-/** A batch as the loader's: segments that start at random places, padding at the end of each sequence. */
+/** A batch like the loader's: segments start at random positions, and sequences end with padding. */
 export function tinyBatch(config: ModelConfig, batchSize: number, seed = 2) {
   const T = config.sequenceLength;
   const length = batchSize * T;
@@ -71,7 +71,7 @@ export function tinyBatch(config: ModelConfig, batchSize: number, seed = 2) {
   return { tokens, targets, lossMask, segmentStart };
 }
 
-/** float64 weights as the model loads them. */
+/** Converts float64 weights to what the model loads. */
 export function toFloat32(weights: Weights): Map<string, Float32Array> {
   return new Map([...weights].map(([name, values]) => [name, Float32Array.from(values)]));
 }
@@ -80,8 +80,8 @@ export function largest(values: ArrayLike<number>): number {
   return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
-// Rows of prefixes and pairs of a few addresses, batches of measurements of them, and the gradients of a model that has
-// such rows.
+// Rows of prefixes and pairs of a few addresses, batches of measurements between them, and the gradients of a
+// model with such rows.
 
 const NUM_ADDRESSES = 6;
 
@@ -91,7 +91,7 @@ function address(index: number): Uint8Array {
     : Uint8Array.of(192, 0, 2 + index % 2, index);
 }
 
-/** All pairs of the first addresses have rows, up to four RTTs and coordinates, the others none. */
+/** Pairs of the first addresses have rows, up to four RTTs and coordinates; other pairs have none. */
 export function knownRows(config: ModelConfig): AddressEmbeddings {
   const rows = new AddressEmbeddings(config);
   const nodes = Array.from({ length: NUM_ADDRESSES - 1 }, (_, i) => rows.claimNode(address(i)));
@@ -111,7 +111,7 @@ export function knownRows(config: ModelConfig): AddressEmbeddings {
   return rows;
 }
 
-/** Sequences of two contexts each, whose measurements have random addresses and orders. */
+/** Sequences of two contexts each; the measurements have random addresses and field orders. */
 export function batchOf(seed: number, batchSize = 2, sequenceLength = 48): ModelBatch {
   const T = sequenceLength;
   const random = new RandomStream(seed, "measurements");
@@ -138,7 +138,7 @@ export function batchOf(seed: number, batchSize = 2, sequenceLength = 48): Model
   return { tokens, targets, lossMask, segmentStart, histories: recallsOf(tokens, random) };
 }
 
-/** A rttHistory of half of the RTTs. */
+/** Gives most RTTs a history. */
 function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
   const histories = new Uint32Array(tokens.length * PACKED_HISTORY);
   tokens.forEach((token, i) => {
@@ -149,7 +149,7 @@ function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
   return histories;
 }
 
-/** Gradients by name, that of the address embeddings, if there are any, in the places of its rows. */
+/** Gradients by name. That of the address embeddings, if any, is in the order of the embedding rows. */
 export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
   const { gpu } = model.registry;
   const gradients = await readParameterLike(gpu, model.shapes, model.gradients);

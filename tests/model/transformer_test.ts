@@ -212,7 +212,7 @@ async function halfModel(registry: KernelRegistry, options: Partial<ModelExtent>
 testOnEachDevice("Transformer of f16 is near the float64 model", async ({ registry, gpu }) => {
   const weights = tinyWeights(TINY);
   const batch = tinyBatch(TINY, BATCH_SIZE);
-  // As in a training: matrix units round the residual stream's gradient, times the loss scale, to f16.
+  // As in training: matrix units round the gradient of the residual stream, times the loss scale, to f16.
   const weight = 1 / batch.tokens.length;
   const forward = referenceForward(TINY, weights, batch);
   const expected = referenceBackward(TINY, weights, batch, { forward, weight });
@@ -271,7 +271,7 @@ async function gradientsOf(
   const config = tinyConfig();
   const batch = tinyBatch(config, 2);
   batch.tokens.fill(RTT_START, 4, 6);
-  // Earlier keys in their segment: a token that attends to itself alone has no gradient of q and k but roundings.
+  // If a token attended only to itself, its gradients of q and k would be rounding errors.
   batch.segmentStart.fill(3, 3, 7);
   if (isRttOnly) batch.lossMask = markRttBytes(batch, config.sequenceLength).map((kind) => Number(kind > 1));
   const model = await Transformer.create(registry, config, { batchSize: 2, training: true, ...weights });

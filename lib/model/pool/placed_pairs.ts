@@ -50,9 +50,7 @@ export interface Pair {
   readonly km: number;
   readonly source: End;
   readonly destination: End;
-  /**
-   * Excesses from the source's country to the destination's: of all pairs, of the source, of the destination.
-   */
+  /** Excesses between both countries, in this direction: of all pairs, of the source, of the destination. */
   readonly countries: readonly [all: Excess, ofSource: Excess, ofDestination: Excess];
   /** The sum of the logarithms, their number, and the newest of them, oldest first. */
   logSum: number;
@@ -64,9 +62,7 @@ export interface Pair {
 const PRIOR_PAIRS = 2;
 /** How many of a pair's newest RTTs its median is taken over. */
 export const NUM_NEWEST = 9;
-/**
- * The slowest and the fastest rise of RTTs per km, relative to the RTT at 0 km, and how many values to try.
- */
+/** The slowest and the fastest rise per km, relative to the RTT at 0 km, and how many values to try. */
 const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
 /** The most pairs that the regression is fitted to. */
 const MAX_FITTED = 4096;
@@ -244,9 +240,7 @@ export class PlacedPairs {
     };
   }
 
-  /**
-   * Minimises absolute errors of the logarithm, so that wrong places and slow pairs have little influence.
-   */
+  /** Minimises absolute errors of the logarithm, so wrong places and slow pairs have little influence. */
   #fit(pairs: readonly Pair[]): void {
     this.#median = quantileOfSample(pairs.map(meanOf), 0.5);
     const step = Math.max(1, pairs.length / MAX_FITTED);

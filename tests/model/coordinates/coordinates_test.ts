@@ -14,7 +14,6 @@ import { RandomStream } from "../../../lib/base/random.ts";
 const { known, heldOut } = splitPairs(80, planeRtts(80), 0.4);
 const coordinates = fitCoordinates(known);
 
-/** Its pairs, of which one has another RTT. */
 function withRtt(pairs: KnownPairs, i: number, rttMs: number): KnownPairs {
   return { ...pairs, rttMs: pairs.rttMs.with(i, rttMs) };
 }
@@ -111,7 +110,7 @@ Deno.test("Coordinates.load gives back what save wrote, and save has the shapes 
 });
 
 Deno.test("Coordinates.estimate says nothing of nodes without known pairs, also where the only one is in the fold", () => {
-  // Node 80 has one known pair, node 81 none.
+  // Node 80 has one known pair, node 81 has none.
   const withOne = (rttMs: number): KnownPairs => ({
     numNodes: 82,
     a: Uint32Array.of(...known.a, 80),
@@ -224,7 +223,7 @@ Deno.test({
     const outOfFold = logErrors(known, (a, b) => fitted.estimate(a, b, fitted.foldOf(a, b)));
     const unseen = logErrors(heldOut, (a, b) => fitted.estimate(a, b));
     const seen = logErrors(known, (a, b) => fitted.estimate(a, b));
-    // The folds' factorisations know three quarters of the pairs.
+    // The fold factorisations are fitted to three quarters of the pairs.
     for (const level of [0.25, 0.5, 0.75, 0.9]) {
       const at = (sorted: Float64Array) => sorted[Math.floor(level * sorted.length)];
       const ratio = at(outOfFold) / at(unseen);
@@ -272,7 +271,7 @@ Deno.test({
           .map(([a, b, rttMs]) => ({ node: a === node ? b : a, rttMs }));
       const measured = toOld(known).slice(0, 10);
       const place = fitted.locate(measured);
-      // With vectors of length 0 a node is its bias alone.
+      // With vectors of 0, only the node's bias is left.
       const biases = places(fitted, place);
       for (const { node: other, rttMs } of toOld(heldOut)) {
         const off = (of: typeof place) =>
@@ -288,7 +287,7 @@ Deno.test({
   },
 });
 
-/** The same place, of which only the biases are left. */
+/** Sets everything except the biases to 0. */
 function places(fitted: Coordinates, place: ReturnType<Coordinates["locate"]>): typeof place {
   const width = fitted.size.rank + 1;
   return place.map((found) => ({

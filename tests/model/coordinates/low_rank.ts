@@ -2,13 +2,12 @@ import type { KnownPairs } from "../../../lib/model/coordinates/known_pairs.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { readAll, realData } from "../../data/measurement_files/batches.ts";
 
-/** Pairs, known and held out. */
 interface PairSplit {
   known: KnownPairs;
   heldOut: KnownPairs;
 }
 
-/** Splits the pairs of nodes at random. @param rttMs Of a pair; undefined if it has none. */
+/** Splits the pairs of nodes at random. @param rttMs Undefined if a pair has no RTT. */
 export function splitPairs(
   numNodes: number,
   rttMs: (a: number, b: number) => number | undefined,
@@ -20,7 +19,7 @@ export function splitPairs(
     for (let b = a + 1; b < numNodes; b++) {
       const ms = rttMs(a, b);
       const part = random.float64() < share ? 0 : 1;
-      // Which node comes first says nothing.
+      // The order of the nodes must not matter.
       if (ms !== undefined) parts[part].push(random.float64() < 0.5 ? [a, b, ms] : [b, a, ms]);
     }
   }
@@ -28,7 +27,7 @@ export function splitPairs(
   return { known, heldOut };
 }
 
-/** Known pairs from nodes and RTTs in ms. */
+/** Makes known pairs from two node indexes and an RTT in ms each. */
 export function pairsOf(numNodes: number, pairs: readonly (readonly [number, number, number])[]): KnownPairs {
   return {
     numNodes,
@@ -47,7 +46,7 @@ export function planeRtts(numNodes: number): (a: number, b: number) => number {
     10 * (nodes[a][2] + nodes[b][2]);
 }
 
-/** |log(estimate / RTT)| of each pair of which there is an estimate, sorted. */
+/** |log(estimate / RTT)| of each pair that has an estimate, sorted. */
 export function logErrors(
   { a, b, rttMs }: KnownPairs,
   estimate: (a: number, b: number) => { rttMs: number } | undefined,
@@ -60,17 +59,14 @@ export function logErrors(
   return Float64Array.from(errors).sort();
 }
 
-/** The middle one of sorted numbers. */
 export function medianOf(sorted: Float64Array): number {
   return sorted[sorted.length >> 1];
 }
 
-// RTTs of the first nodes of PlanetLab.
-
-/** The number of nodes. */
+/** Only the first nodes of PlanetLab are used. */
 export const NUM_NODES = 160;
 
-/** Their pairs. @param share Of them that is known. */
+/** Splits the pairs of PlanetLab at random. @param share Share of the pairs that is known. */
 export async function planetLab(share: number): Promise<PairSplit> {
   const nodes = new Map<string, number>();
   const rtts = new Map<string, number>();

@@ -27,7 +27,7 @@ Deno.test("nothing has happened at age 0, half of the paths have changed after t
     assert(replaced < changed && changed < 1);
     assert(i === 0 || (changed > shares[i - 1].changed && replaced >= shares[i - 1].replaced));
   });
-  // Soon after it would cost more than it is worth.
+  // Small probabilities of worthless RTTs count as 0.
   assert(shares[1].replaced === 0 && shares[2].replaced > 0 && shares[5].replaced > 0.999);
 });
 
@@ -49,7 +49,7 @@ Deno.test("RTTs stand for the time to halfway to their neighbours, those of one 
   assertEquals(spansOf([null, 7]), [0.5, 0.5]);
 });
 
-/** Results of pairs whose paths change at rates of a gamma distribution of shape 1/2. @param changeS The scale. */
+/** Results of pairs whose paths change at gamma-distributed rates of shape 1/2. @param changeS The scale. */
 function casesOf(changeS: number, count: number): AgeCase[] {
   const random = new RandomStream(0, "tests/age");
   const normal = () =>

@@ -17,7 +17,7 @@ function cdf(x: number, { log, width }: Kernel): number {
   return x < log ? 0.5 * Math.exp((x - log) / width) : 1 - 0.5 * Math.exp((log - x) / width);
 }
 
-/** Kernels as the definition has them: the mass of every code, of wide kernels even in each block. */
+/** The probability of every code by definition; wide kernels are even within each block. */
 function referenceOf(
   given: readonly Kernel[],
   [first, end]: readonly [number, number],

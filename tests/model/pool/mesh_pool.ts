@@ -3,7 +3,7 @@ import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 
-/** The pool of a mesh of six addresses, with a loss for each pair, and trees. */
+/** A pool of a mesh of six addresses, with a loss for each pair, and trees. */
 export function poolOfMesh(): Map<string, TensorArray> {
   const tables = new PoolTables();
   const ends = Array.from({ length: 6 }, (_, i) => PoolTables.endOf(Uint8Array.of(192, 0, 2, i)));

@@ -20,7 +20,7 @@ Deno.test("failureShare() is that of all where nothing is known, of an end, of b
   assertAlmostEquals(failureShare(knownOf({})), 0.1, 1e-12);
   const ofSource = tried(100, 50);
   assertAlmostEquals(failureShare(knownOf({ ofSource })), (50 + 2 * 0.1) / 102, 1e-12);
-  // Odds of 1 / 9 for all; each end has nine times these, so both together have 81 times.
+  // The overall odds are 1 / 9. Each endpoint's are nine times those, so together they have 81 times.
   const end = tried(1e9, 5e8);
   assertAlmostEquals(failureShare(knownOf({ ofSource: end, ofDestination: end })), 9 / 10, 1e-6);
   const ofPair = tried(36, 0);
@@ -42,7 +42,7 @@ Deno.test("failureKind() tells by what was measured", () => {
   assertEquals(failureKind(knownOf({ ofPair: some })), NUM_FAILURE_KINDS - 1);
 });
 
-/** Outcomes drawn from the model or from the share, each of which says something else of each. */
+/** Outcomes drawn from the model or from the share, which disagree about each of them. */
 function drawnFrom(truth: "ofModel" | "share", kind: number, count: number): FailureCase[] {
   const random = new RandomStream(kind, "tests/failures");
   return Array.from({ length: count }, () => {

@@ -7,7 +7,7 @@ import { hashesOf } from "../../../lib/model/embedding_table.ts";
 const NUM_NODES = 40;
 const END = Array.from({ length: NUM_NODES }, (_, i) => hashesOf(Uint8Array.of(192, 0, 2, i)));
 
-/** Pairs of a mesh whose RTTs are products of vectors of three numbers; a tenth of the RTTs are 50 times as long. */
+/** Pairs of a mesh: RTTs are products of vectors of length 3, except a tenth that are 50 times as long. */
 function mesh() {
   const random = new RandomStream(3, "tests/factors");
   const vectors = END.map(() => Array.from({ length: 3 }, () => 1 + 4 * random.float64()));

@@ -4,7 +4,7 @@ import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/pl
 import { PairKriging } from "../../../lib/model/pool/pair_kriging.ts";
 
 const nowhere = () => undefined;
-/** Weights of the seven similarities of sources and of destinations, of each alone, and the variance of one pair. */
+/** Weights of seven similarities of sources and destinations, of each role alone, the variance of a pair. */
 const KERNEL = Float32Array.from([
   ...[1 / 2, 1 / 4, 1 / 8, 1, 2, 4, 8],
   ...[1 / 4, 1 / 2, 1 / 8, 2, 1, 8, 4],
@@ -29,7 +29,7 @@ Deno.test("one pair bears on others by how similar their ends are", () => {
   const covariance = (u: number, v: number) => 0.02 + u / 2 + v / 4 + u * v;
   const asked: [string, string, number, number][] = [
     ["192.0.2.1", "2001:db8:1::1", ...own as [number, number]],
-    // Another address of the AS; another one of its country; one of the /16; any other one.
+    // Same AS; same country; same /16; nothing in common.
     ["192.0.2.0", "2001:db8:1::2", 1 / 4 + 1 / 8 + 1 + 2 + 4 + 8, 1 / 2 + 1 / 8],
     ["192.0.2.9", "2001:db8:2::1", 1 / 4 + 1 / 8 + 2 + 4 + 8, 1 / 8],
     ["192.0.9.1", "2001:db9::1", 1 / 8, 0],

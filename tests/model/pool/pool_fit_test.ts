@@ -13,7 +13,7 @@ import { allKinds, NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
 
 const NUM_OUTCOMES = 40;
 
-/** Distributions over outcomes, one for each component, and draws of outcomes from one of them. */
+/** Distributions over outcomes, one per component, and outcomes drawn from one of them. */
 function drawnFrom(truth: number, count: number, seed = 0): ScoredEvent[] {
   const random = new RandomStream(seed, "tests/pool");
   return Array.from({ length: count }, () => {
@@ -30,7 +30,7 @@ function drawnFrom(truth: number, count: number, seed = 0): ScoredEvent[] {
 
 const firstWeights = fitPool([]).subarray(0, NUM_COMPONENTS);
 
-/** The log-likelihood of the events, nats, and that of the prior. */
+/** The log-likelihood of the events plus that of the prior, nats. */
 function logPosterior(events: readonly ScoredEvent[], prior: Float64Array, weights: Float64Array): number {
   let sum = 0;
   for (const { masses, weight } of events) {
@@ -82,7 +82,7 @@ Deno.test("what is learned of ends that nothing is known of counts half where so
   const kinds = allKinds().slice(-(2 * 3 + 1) * 3);
   const isUnplaced = ({ groups }: typeof kinds[number]) => groups[0] === "unplaced";
   const unplaced = kinds.filter(isUnplaced);
-  // None, the destination, the source is known, with three numbers of RTTs in the context.
+  // Neither endpoint, the destination, the source is known, with three numbers of RTTs in the context.
   assertEquals(unplaced, kinds.slice(0, 9));
   const weights = fitPool(
     unplaced.flatMap((kind) => drawnFrom(EVEN - 1, 50).map((event) => ({ kind, events: [event] }))),

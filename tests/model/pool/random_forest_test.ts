@@ -43,7 +43,7 @@ Deno.test("RandomForest of few rows, or of equal ones, has their quantiles", () 
   }));
 });
 
-/** Hosts of three cities, of which the second byte is the city; those of another one are known by their place only. */
+/** Hosts of three cities; the second byte is the city. New hosts are known by their place only. */
 const LATITUDES = [50, 30, 10];
 const cityOf = (name: string) => Number(name.split(".")[1]);
 function placeOf(name: string): LocatedPlace {
@@ -105,7 +105,7 @@ Deno.test("PoolTables makes forests of all pairs, and of those without a part of
     (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)),
   );
   for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
-  // Each destination has two: its own, and with the source's country. Seven are of the source, of countries and networks.
+  // Two excesses per destination: its own and that from the source's country. Seven are of other things.
   const numPairs = (without?: Fold) =>
     Math.max(0, named(tables.learned(without), "pool.excesses").length / 2 - 7) / 2;
   assertEquals(numPairs(), 8);
@@ -124,7 +124,7 @@ Deno.test("PAIR_FOREST learns from at most 32,768 pairs", () => {
   const [name, { length }] = KRIGING_TENSORS.kernel;
   const earlier = new Map([[name, new Float32Array(length).fill(0.03)]]);
   const tensors = PAIR_FOREST.learn(pairs, { placeOf: () => undefined, seed: 0, earlier });
-  // All pairs are of one destination.
+  // All pairs have the same destination.
   const counts = tensorOf(tensors, "pool.excesses", "F32").filter((_, i) => i % 2 === 1);
   assertEquals(counts.reduce((most, count) => Math.max(most, count), 0), 2 ** 15);
 });
