@@ -71,7 +71,6 @@ export function tinyBatch(config: ModelConfig, batchSize: number, seed = 2) {
   return { tokens, targets, lossMask, segmentStart };
 }
 
-/** Converts float64 weights to what the model loads. */
 export function toFloat32(weights: Weights): Map<string, Float32Array> {
   return new Map([...weights].map(([name, values]) => [name, Float32Array.from(values)]));
 }

@@ -33,14 +33,12 @@ interface CoordinateEstimate {
 /** The coordinates of a node that was not fitted, one entry per factorisation. */
 export type LocatedNode = readonly LocatedNodeVector[];
 
-/** The dimensions of coordinates, named as in the configuration. */
 export interface CoordinateSize {
   readonly nodes: number;
   readonly folds: number;
   readonly rank: number;
 }
 
-/** Coordinates as stored in checkpoints. */
 export interface SavedCoordinates {
   /** Shape (folds + 1, nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;

@@ -18,7 +18,6 @@ import { dot } from "./ridge.ts";
 /** The standard deviation of a normal distribution whose median magnitude is 1. */
 const NORMAL_SPREAD = 1.4826;
 
-/** A node of the linear model of RTTs. */
 export interface DesignNode {
   /** Derivative of an RTT of this node with respect to the other node's bias and vector, (1 + rank). */
   readonly features: Float64Array;

@@ -1,6 +1,5 @@
 /** Linear least squares with L2 regularisation, for many small problems in a row. @module */
 
-/** The inner product of two vectors of the same length. */
 export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
   for (let k = 0; k < a.length; k++) sum += a[k] * b[k];

@@ -16,7 +16,6 @@ export interface Tried {
   readonly failures: number;
 }
 
-/** Counts of measurements that are relevant to a question. */
 export interface KnownTries {
   /** Between both endpoints, in both directions. */
   readonly ofPair: Tried;
@@ -58,7 +57,6 @@ export function failureKind({ ofPair, ofSource, ofDestination }: KnownTries): nu
   return (ofSource.measurements > 0 ? 2 : 0) + (ofDestination.measurements > 0 ? 1 : 0);
 }
 
-/** A measurement to fit the weights to. */
 export interface FailureCase {
   readonly kind: number;
   /** P(no reply) by the model, and by {@link failureShare}. */

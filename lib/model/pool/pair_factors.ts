@@ -44,7 +44,6 @@ const TENSORS = {
   hashes: ["pool.factor_hashes", HASHES, "U32"],
   factors: ["pool.factors", Array(2 * RANK).fill(real(0, 2 ** 32))],
 } as const satisfies Record<string, Tensor>;
-/** The most pairs to fit vectors to. */
 const MAX_FACTORED = 2 ** 16;
 /** Addresses with fewer pairs have no vectors. Of too many, those with the most pairs are kept: 1.6 MB. */
 const LEAST_PAIRS = 4;

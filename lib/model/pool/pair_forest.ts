@@ -71,7 +71,7 @@ export class PairForest {
     this.#kriging = new PairKriging({ kernel: floats("kernel"), ends, pairs: floats("pairs") }, placeOf);
   }
 
-  /** Fits a forest to pairs and returns the tensors. @param kernel See {@link PairKriging.fit}. */
+  /** @param kernel See {@link PairKriging.fit}. */
   static fit(
     pairs: readonly MeasuredPair[],
     placeOf: PlaceOf,

@@ -136,7 +136,6 @@ export class PairKriging {
   }
 }
 
-/** Pairs and the similarities of their endpoints. */
 class Sample {
   readonly sources: RoleEnds;
   readonly destinations: RoleEnds;

@@ -64,7 +64,6 @@ const PRIOR_PAIRS = 2;
 export const NUM_NEWEST = 9;
 /** The slowest and the fastest rise per km, relative to the RTT at 0 km, and how many values to try. */
 const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
-/** The most pairs that the regression is fitted to. */
 const MAX_FITTED = 4096;
 
 /** The most excesses to save: 0.8 MB. */
@@ -97,7 +96,6 @@ export const NEW_PAIRS: readonly Hidden[] = [
   { pair: true, source: true, destination: true },
 ];
 
-/** Pairs, and what their places and endpoints suggest about their RTTs. */
 export class PlacedPairs {
   readonly #pairs = new Map<string, Pair>();
   /** Keyed by the hash of the text that names the excess. */
@@ -132,7 +130,7 @@ export class PlacedPairs {
     };
   }
 
-  /** Learns from all measurements. @returns False if none had a reply. */
+  /** @returns False if no measurement had a reply. */
   train(measurements: Iterable<PairMeasurement>): boolean {
     for (const measurement of measurements) this.#add(measurement);
     const pairs = [...this.#pairs.values()];
@@ -152,7 +150,7 @@ export class PlacedPairs {
     this.#update(pair, "destination", excess);
   }
 
-  /** Returns a pair; an unknown pair has no RTTs. */
+  /** Returns a pair without RTTs if it is unknown. */
   pairOf(query: PairEnds): Pair {
     return this.#pairs.get(keyOf(query)) ?? this.#newPair(query);
   }

@@ -32,7 +32,6 @@ export interface ScoredEvent {
   readonly weight: number;
 }
 
-/** A measurement to fit the pool to. */
 export interface PoolCase {
   readonly kind: Kind;
   /** The first event is that the measurement has its exact code. */
@@ -57,8 +56,6 @@ const LEVELS = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 const LEVEL_WEIGHT = 0.5;
 
 /**
- * The events of a measurement.
- *
  * @param index Index of the measured code.
  * @param ofModel The model's distribution, (codes).
  * @param massesOf P(first <= index < end) by each component.

@@ -81,7 +81,6 @@ export class PoolTables {
   /** @param placeOf The places of addresses, which the forest uses. */
   constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
 
-  /** Makes an address for {@link add}. */
   static endOf(address: Uint8Array): PoolEnd {
     return { name: formatAddress(address), hashes: hashesOf(address) };
   }

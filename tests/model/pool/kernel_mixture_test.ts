@@ -12,7 +12,6 @@ import {
   WIDE,
 } from "../../../lib/model/pool/kernel_mixture.ts";
 
-/** The distribution function of a Laplace distribution. */
 function cdf(x: number, { log, width }: Kernel): number {
   return x < log ? 0.5 * Math.exp((x - log) / width) : 1 - 0.5 * Math.exp((log - x) / width);
 }

@@ -5,7 +5,6 @@ import { kernelWidth } from "../kernel_mixture.ts";
 const ERROR_FACTORS = [0.25, 1, 4].map((factor) => factor / Math.LN2);
 const [LEAST_WIDTH, GREATEST_WIDTH] = [2 ** -9, 1];
 
-/** Kernels around the estimate by coordinates. */
 export const coordinates: Forecast = {
   name: "coordinates",
   numWeights: ERROR_FACTORS.length,
