@@ -157,7 +157,7 @@ const FORMAT = 2;
 const [MOST_COUNTRY, MOST_REGION, MOST_AS] = [26 ** 2, 2 ** 16 - 1, 2 ** 32 - 1];
 /** The coarsest step of positions, in quarters of a degree. */
 const MOST_QUARTERS = 360;
-/** Tables by their bytes, so that several models of one checkpoint share them. */
+/** Tables by encoded form, so that several models of one checkpoint share them. */
 const decoded = new WeakMap<Uint8Array, PlaceTable>();
 const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
 /** The place of an address about which nothing is known. */
@@ -211,13 +211,13 @@ export class PlaceTable {
     );
   }
 
-  /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
+  /** Reads the output of {@link encode}. @throws {FormatError} If it is damaged. */
   static decode(bytes: Uint8Array, path: string): PlaceTable {
     return decoded.get(bytes) ?? PlaceTable.#decode(bytes, path);
   }
 
   static #decode(bytes: Uint8Array, path: string): PlaceTable {
-    // A model that was not trained yet has zeros.
+    // All zeros in an untrained model.
     if (!(bytes[0] > 0)) return new PlaceTable(UNTRAINED);
     const read = new ByteReader(bytes, path);
     const format = read.number();
@@ -259,7 +259,7 @@ export class PlaceTable {
     return table;
   }
 
-  /** The table as bytes, a multiple of three; lib/model/EXACT.md has the format. */
+  /** Encodes the table as bytes, a multiple of three. Format: lib/model/EXACT.md. */
   encode(): Uint8Array<ArrayBuffer> {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const bytes = new ByteWriter();
