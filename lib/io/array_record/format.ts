@@ -1,12 +1,13 @@
 /**
- * The format of ArrayRecord files: Riegeli files, which are chunks of records with block headers between their bytes,
- * with an index of their chunks at the end.
+ * The format of ArrayRecord files: Riegeli files, which are chunks of records interrupted by block headers,
+ * with an index of the chunks at the end.
  *
- * Every 64 KiB a 24-byte block header interrupts the chunk there, so that a reader can find the next chunk from
- * anywhere. A chunk has a 40-byte header and its data: of a simple chunk the records one after the other, optionally
- * compressed. Names and formulas follow Riegeli's `records/block.h` and
- * https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md (sections "Block header",
- * "Conventions", "Chunk", "Simple chunk with records"). All positions are bytes from the start of the file.
+ * Every 64 KiB a 24-byte block header interrupts the chunk at that position, so that a reader can find the
+ * next chunk from anywhere. A chunk has a 40-byte header followed by its data. The data of a simple chunk are
+ * its records, one after the other, optionally compressed. Names and formulas follow Riegeli's
+ * `records/block.h` and https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
+ * (sections "Block header", "Conventions", "Chunk", "Simple chunk with records"). All positions are bytes
+ * from the start of the file.
  *
  * @module
  */
@@ -18,59 +19,57 @@ import { isSameBytes, joinBytes } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import { decompressZstdFrame } from "../compression/zstd_decoder.ts";
 
-/** The key of the checksum (Riegeli/records file format, section "Chunks"). */
+/** Riegeli/records file format, section "Chunks". */
 const KEY = new TextEncoder().encode("Riegeli/records\nRiegeli/records\n");
 
 /**
- * Computes the 8 bytes of the checksum as files store them: HighwayHash-64 (J. Alakuijala, B. Cox, J. Wassenberg, "Fast
- * keyed hash/pseudo-random function using SIMD multiply and permute", 2016) under a fixed key.
+ * Computes the 8 checksum bytes as stored in files: HighwayHash-64 (J. Alakuijala, B. Cox, J. Wassenberg,
+ * "Fast keyed hash/pseudo-random function using SIMD multiply and permute", 2016) with a fixed key.
  */
 export type RiegeliHash = (bytes: Uint8Array) => Uint8Array;
 
-/** Loads the hash function; must come before the first read or write of a file. */
+/** Loads the hash function; required before the first read or write of a file. */
 export async function loadRiegeliHash(): Promise<RiegeliHash> {
   const module = await WasmHighwayHash.loadModule();
   return (bytes) => module.hash64(KEY, bytes);
 }
 
-/** Distance between block headers, bytes. */
+/** Distance between block headers. */
 export const BLOCK_SIZE_BYTES = 1 << 16;
-/** Length of a block header: hash, previous_chunk, next_chunk, 8 bytes each. */
+/** Hash, previous_chunk and next_chunk, 8 bytes each. */
 const BLOCK_HEADER_SIZE_BYTES = 24;
-/** Length of a chunk header. */
 export const CHUNK_HEADER_SIZE_BYTES = 40;
 
-/** The content of a block, bytes. */
+/** The content of a block. */
 export const USABLE_BLOCK_SIZE_BYTES = BLOCK_SIZE_BYTES - BLOCK_HEADER_SIZE_BYTES;
 
-/** Whether a block header is at the position. */
 function isBlockBoundary(position: number): boolean {
   return position % BLOCK_SIZE_BYTES === 0;
 }
 
-/** Bytes up to the next block boundary; 0 at one. */
+/** Bytes up to the next block boundary; 0 at a boundary. */
 export function remainingInBlock(position: number): number {
   return (BLOCK_SIZE_BYTES - position % BLOCK_SIZE_BYTES) % BLOCK_SIZE_BYTES;
 }
 
-/** Whether a chunk can begin at the position: not inside a block header and not right after one. */
+/** Whether a chunk can begin at the position: neither inside a block header nor right after one. */
 export function isPossibleChunkBoundary(position: number): boolean {
   return remainingInBlock(position) < USABLE_BLOCK_SIZE_BYTES;
 }
 
-/** The number of block headers met when `sizeBytes` of content are laid out from `position` on. */
+/** The number of block headers among `sizeBytes` of content laid out from `position` on. */
 function overheadBlocks(position: number, sizeBytes: number): number {
   return Math.floor(
     (sizeBytes + (position + USABLE_BLOCK_SIZE_BYTES - 1) % BLOCK_SIZE_BYTES) / USABLE_BLOCK_SIZE_BYTES,
   );
 }
 
-/** The end of `sizeBytes` of content when they are laid out from `position` on, block headers included. */
+/** The end of `sizeBytes` of content laid out from `position` on, including block headers. */
 export function addWithOverhead(position: number, sizeBytes: number): number {
   return position + sizeBytes + overheadBlocks(position, sizeBytes) * BLOCK_HEADER_SIZE_BYTES;
 }
 
-/** The first position from `position` on where a chunk can begin. */
+/** The first position at or after `position` where a chunk can begin. */
 export function roundUpToPossibleChunkBoundary(position: number): number {
   return position + Math.max(0, remainingInBlock(position) - (USABLE_BLOCK_SIZE_BYTES - 1));
 }
@@ -98,8 +97,8 @@ function readU64(bytes: Uint8Array, offsetBytes: number): number {
 }
 
 /**
- * Lays out the content of a chunk as the bytes from `begin` to `end`, its end by {@link chunkEnd}: with a block header at the
- * beginning of each block, and zeros up to the end.
+ * Lays out the content of a chunk as the bytes from `begin` to its {@link chunkEnd}, with a block header at
+ * the beginning of each block and zeros after the content.
  */
 export function layOutChunk(
   hash: RiegeliHash,
@@ -133,7 +132,7 @@ export function layOutChunk(
 }
 
 /**
- * Removes the block headers from a part of a chunk and checks each.
+ * Removes and checks the block headers in a part of a chunk.
  *
  * @param at `position` of the first byte of `raw`; the chunk's `begin` and, if known, its `end`.
  * @param onError Called with the fault and the position of the block header; must throw.
@@ -171,10 +170,9 @@ export function stripBlockHeaders(
   return content.subarray(0, length);
 }
 
-/** The compressions of a writer. */
 export type Compression = "zstd" | "brotli" | "none";
 
-/** Kinds of chunk, by the character in their header. */
+/** Chunk types, by the character in their header. */
 export const CHUNK_TYPES = {
   signature: 0x73,
   simple: 0x72,
@@ -183,20 +181,19 @@ export const CHUNK_TYPES = {
   metadata: 0x6d,
 } as const;
 
-/** The fields of a chunk's header. */
 export interface ChunkHeader {
   /** One of {@link CHUNK_TYPES}. */
   type: number;
-  /** Length of the data as stored. */
+  /** Length of the stored, possibly compressed, data. */
   dataSizeBytes: number;
-  /** The checksum of the data as stored. */
+  /** Checksum of the stored data. */
   dataHash: Uint8Array;
   numRecords: number;
-  /** Sum of the lengths of the records. */
+  /** Total length of the records. */
   decodedSizeBytes: number;
 }
 
-/** Data of a chunk that violate the format; the reader adds the file and the offset. */
+/** Chunk data that violate the format. The reader adds the file and the offset. */
 export class ChunkError extends Error {
   override name = "ChunkError";
 }
@@ -207,20 +204,19 @@ const SNAPPY = 0x73;
 const ZSTD_LEVEL = 3;
 const ZSTD_WINDOW_LOG = 20;
 const BROTLI_QUALITY = 6;
-// ASSUMPTION: no valid chunk is larger; the limit bounds the allocation for a forged header.
+// ASSUMPTION: no valid chunk is larger. The limit bounds the allocation for a forged header.
 const MAX_DECODED_BYTES = 2 ** 30;
 const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes in addition to its content
-/** The number of cached encoded sizes of single records, about 200 bytes each. */
+/** How many encoded sizes of single records to cache, about 200 bytes each. */
 const MAX_LONE_SIZES = 4096;
 
-/** The name of a compression in the options string of array_record's writer. */
+/** Names of compressions in the options string of array_record's writer. */
 export const COMPRESSION_OPTION: Record<Compression, string> = {
   none: "uncompressed",
   zstd: `zstd:${ZSTD_LEVEL},window_log:${ZSTD_WINDOW_LOG}`,
   brotli: `brotli:${BROTLI_QUALITY}`,
 };
 
-/** Encodes a chunk header over `data`. */
 export function encodeChunkHeader(
   hash: RiegeliHash,
   data: Uint8Array,
@@ -229,18 +225,14 @@ export function encodeChunkHeader(
   const header = new Uint8Array(CHUNK_HEADER_SIZE_BYTES);
   writeU64(header, 8, data.length);
   header.set(hash(data), 16);
-  // One byte of type and seven of count share a 64-bit word.
+  // One byte of type and seven bytes of count share a 64-bit word.
   writeU64(header, 24, chunk.numRecords * 256 + chunk.type);
   writeU64(header, 32, chunk.decodedSizeBytes);
   header.set(hash(header.subarray(8)));
   return header;
 }
 
-/**
- * Decodes a chunk header.
- *
- * @throws {ChunkError} If its checksum is wrong or its sizes exceed the limits.
- */
+/** @throws {ChunkError} If its checksum is wrong or its sizes exceed the limits. */
 export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkHeader {
   if (header.length < CHUNK_HEADER_SIZE_BYTES) throw new ChunkError("a chunk header is truncated");
   if (!isSameBytes(header.subarray(0, 8), hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
@@ -265,7 +257,6 @@ export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkH
   return chunk;
 }
 
-/** Encodes records as the data of a simple chunk. */
 export function encodeSimpleChunk(records: readonly Uint8Array[], compression: Compression): Uint8Array {
   const sizes = records.length === 1
     ? loneSize(records[0].length, compression)
@@ -274,7 +265,7 @@ export function encodeSimpleChunk(records: readonly Uint8Array[], compression: C
   return joinBytes([sizes, ...values]);
 }
 
-/** The compression's letter, the size of the compressed record sizes, and these sizes. */
+/** The compression's letter, the length of the compressed record sizes, and those sizes. */
 function encodeSizes(sizesBytes: readonly number[], compression: Compression): Uint8Array {
   const sizes = new BinaryWriter();
   for (const sizeBytes of sizesBytes) sizes.uint32(sizeBytes);
@@ -298,10 +289,10 @@ function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
 }
 
 /**
- * Decodes the data of a simple chunk, whose checksum is verified.
+ * Decodes the data of a simple chunk whose checksum has been verified.
  *
  * @returns The records, views of one array.
- * @throws {ChunkError} If the data violate the header or the format.
+ * @throws {ChunkError} If the data contradict the header or violate the format.
  */
 export function decodeSimpleChunk(
   data: Uint8Array,
@@ -339,7 +330,7 @@ export function decodeSimpleChunk(
   return records;
 }
 
-/** The decoded size, unless nothing is compressed, and the compressed bytes. */
+/** The decoded size, unless uncompressed, followed by the compressed bytes. */
 function compress(bytes: Uint8Array, compression: Compression): Uint8Array[] {
   if (compression === "none") return [bytes];
   const compressed = compression === "zstd"
@@ -357,10 +348,10 @@ function encodeVarint(value: number): Uint8Array {
 
 function zstdOptions(lengthBytes: number) {
   return {
-    // With the size given beforehand the frame states it, as in the files of Google's writer.
+    // Given the size beforehand, the frame states it, as in files from Google's writer.
     pledgedSrcSize: lengthBytes,
-    // Above ZSTD_compressBound: with a smaller buffer Deno 2.9 calls zstd once too often, and an empty second frame
-    // follows the first, which Riegeli's readers refuse.
+    // Above ZSTD_compressBound. With a smaller buffer Deno 2.9 calls zstd once too often and appends an empty
+    // second frame, which Riegeli's readers reject.
     chunkSize: lengthBytes + (lengthBytes >> 7) + 1024,
     params: {
       [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
@@ -392,7 +383,7 @@ function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8A
 
 function decompressBody(body: Uint8Array, letter: number, length: number): Uint8Array {
   if (letter === LETTER.zstd) return decompressZstdFrame(body, length);
-  // One output buffer of the right size; node:zlib needs at least 64 bytes.
+  // A single output buffer of the right size; node:zlib needs at least 64 bytes.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
   if (letter === LETTER.brotli) return plainBytes(brotliDecompressSync(body, options));
   if (letter !== SNAPPY) {
@@ -418,31 +409,30 @@ function readVarint(reader: BinaryReader): number {
   }
 }
 
-/** The magic number of a postscript, layout.proto. */
+/** From layout.proto. */
 const POSTSCRIPT_MAGIC = 0x71930e704fdae05en;
-/** Version of the layout that is written and read. */
 const LAYOUT_VERSION = 1;
-/** The postscript is written three times. */
 const POSTSCRIPT_COPIES = 3;
 
 /** The footer's entry for a data chunk. */
 export interface ChunkEntry {
-  /** The offset of the chunk. */
   offsetBytes: number;
-  /** Sum of the lengths of its records. */
+  /** Total length of the records. */
   decodedSizeBytes: number;
   numRecords: number;
 }
 
-/** The footer of a file. Its messages are in `array_record/cpp/layout.proto` (https://github.com/google/array_record). */
+/**
+ * The footer of a file. Its messages are defined in `array_record/cpp/layout.proto`
+ * (https://github.com/google/array_record).
+ */
 export interface ArrayRecordFooter {
   numRecords: number;
-  /** The options of the writer as text, such as `group_size:1,…,zstd:3`. */
+  /** The writer's options as text, such as `group_size:1,…,zstd:3`. */
   writerOptions: string;
   chunks: ChunkEntry[];
 }
 
-/** Encodes the records of the footer chunk. */
 export function encodeFooter(footer: ArrayRecordFooter): Uint8Array[] {
   const metadata = new BinaryWriter().tag(1, WireType.LengthDelimited).fork()
     .tag(1, WireType.Varint).uint32(LAYOUT_VERSION)
@@ -460,7 +450,7 @@ export function encodeFooter(footer: ArrayRecordFooter): Uint8Array[] {
   return [metadata, ...entries];
 }
 
-/** Decodes the records of the footer chunk. @throws {Error} If they cannot be decoded, or contradict each other. */
+/** @throws {Error} If the records cannot be decoded or contradict each other. */
 export function decodeFooter(records: readonly Uint8Array[]): ArrayRecordFooter {
   const outer = readFields(records[0] ?? new Uint8Array(0));
   const metadata = readFields(bytesField(outer, 1));
@@ -486,7 +476,6 @@ export function decodeFooter(records: readonly Uint8Array[]): ArrayRecordFooter 
   return footer;
 }
 
-/** Encodes the records of the postscript. @param footerOffsetBytes The offset of the footer chunk. */
 export function encodePostscript(footerOffsetBytes: number): Uint8Array[] {
   const record = new BinaryWriter()
     .tag(1, WireType.Varint).uint64(footerOffsetBytes)
@@ -495,9 +484,7 @@ export function encodePostscript(footerOffsetBytes: number): Uint8Array[] {
   return new Array(POSTSCRIPT_COPIES).fill(record);
 }
 
-/**
- * Decodes the records of the postscript. @returns The offset of the footer chunk. @throws {Error} If they cannot be decoded.
- */
+/** @returns The offset of the footer chunk. @throws {Error} If the records cannot be decoded. */
 export function decodePostscript(records: readonly Uint8Array[]): number {
   const fields = readFields(records[0] ?? new Uint8Array(0));
   if (fields.get(2) !== POSTSCRIPT_MAGIC) throw new Error("the magic number is missing");

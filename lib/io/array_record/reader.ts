@@ -1,7 +1,8 @@
 /**
- * Reads ArrayRecord files: any record by its index, or all in order; every checksum is verified. Opening reads the index at the
- * end; records are then read with one seek a chunk. Files of Google's `array_record` are read with any group size and
- * compression (none, zstd, brotli, snappy); transposed chunks are not.
+ * Reads ArrayRecord files: any record by its index, or all in order. Every checksum is verified. Opening a
+ * file reads the index at its end; records are then read with one seek per chunk. Files written by Google's
+ * `array_record` can be read with any group size and compression (none, zstd, brotli, snappy), except for
+ * transposed chunks.
  *
  * @module
  */
@@ -30,29 +31,27 @@ import {
   stripBlockHeaders,
 } from "./format.ts";
 
-/** Bytes of the signature, the first chunk of every Riegeli file. */
+/** Size of the signature, the first chunk of every Riegeli file. */
 const SIGNATURE_SIZE_BYTES = 64;
-/** The advice for a damaged file. */
 const WRITE_AGAIN = "the file is damaged or truncated; write it again";
-// A chunk longer than this costs a second read; the limit bounds the work for a forged index.
+// A chunk longer than this costs a second read. The limit bounds the work for a forged index.
 const FIRST_READ_BYTES = 1 << 20;
 
 export interface ArrayRecordReaderOptions {
-  /** The effect of a damaged data chunk: an error (the default), or its records are skipped and counted. */
+  /** What a damaged data chunk causes: an error (the default), or its records are skipped and counted. */
   onCorrupt?: "error" | "skip";
 }
 
-/** A file open for reading. */
+/** An ArrayRecord file open for reading. */
 export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
-  /** The file, as it was opened. */
+  /** The path as given. */
   readonly path: string;
-  /** Size of the file, bytes. */
   readonly sizeBytes: number;
   readonly #file: ChunkFile;
   readonly #onCorrupt: "error" | "skip";
   readonly #footer: ArrayRecordFooter;
   readonly #footerOffsetBytes: number;
-  /** Number of records before each chunk, and in total. */
+  /** Number of records before each chunk, followed by the total. */
   readonly #firstRecord: Float64Array;
   readonly #corruptChunks = new Set<number>();
   #lastChunk = -1;
@@ -88,22 +87,21 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     }
   }
 
-  /** Number of records of the file, damaged ones included. */
+  /** Number of records in the file, including damaged ones. */
   get numRecords(): number {
     return this.#footer.numRecords;
   }
 
-  /** Number of data chunks. */
   get numChunks(): number {
     return this.#footer.chunks.length;
   }
 
-  /** The options that the writer recorded, such as `group_size:1,…,zstd:3`. */
+  /** The options recorded by the writer, such as `group_size:1,…,zstd:3`. */
   get writerOptions(): string {
     return this.#footer.writerOptions;
   }
 
-  /** Sum of the lengths of the records, bytes. */
+  /** Total length of the records. */
   get decodedSizeBytes(): number {
     return this.#footer.chunks.reduce((sum, chunk) => sum + chunk.decodedSizeBytes, 0);
   }
@@ -113,13 +111,16 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#corruptChunks.size;
   }
 
-  /** A record; it stays valid. @throws {FormatError} If its chunk is damaged, whatever `onCorrupt` is. */
+  /**
+   * Reads a record; the bytes stay valid. @throws {FormatError} If its chunk is damaged, whatever `onCorrupt`
+   * is.
+   */
   read(index: number): Uint8Array {
     const chunk = this.#findChunk(index);
     return this.#readChunk(chunk)[index - this.#firstRecord[chunk]];
   }
 
-  /** {@link read}, but undefined if its chunk is damaged and `onCorrupt` is "skip". */
+  /** Like {@link read}, but undefined if the chunk is damaged and `onCorrupt` is "skip". */
   readOrSkip(index: number): Uint8Array | undefined {
     const chunk = this.#findChunk(index);
     return this.#readChunkOrSkip(chunk)?.[index - this.#firstRecord[chunk]];
@@ -134,8 +135,9 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   }
 
   /**
-   * The header of the index and then of at most `maxChunks` data chunks, evenly spread with the first and the last, unverified.
-   * Each has a checksum of its chunk's data, so they tell files apart at a small part of the cost of reading the data.
+   * The unverified headers of the index and of at most `maxChunks` data chunks, evenly spread and including
+   * the first and the last. Each contains a checksum of its chunk's data, so they distinguish files at a
+   * fraction of the cost of reading the data.
    */
   *chunkHeaders(maxChunks: number): Generator<Uint8Array> {
     yield this.#file.rawHeader(this.#footerOffsetBytes);
@@ -146,12 +148,10 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     }
   }
 
-  /** Closes the file. */
   close(): void {
     this.#file[Symbol.dispose]();
   }
 
-  /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -232,28 +232,27 @@ interface Chunk extends ChunkHeader {
   endOffsetBytes: number;
 }
 
-/** A Riegeli file of chunks, open for reading; every checksum is verified. */
+/** A Riegeli file open for reading, as chunks; every checksum is verified. */
 class ChunkFile implements Disposable {
   readonly #file: FileWindow;
   readonly #hash: RiegeliHash;
 
-  /** Opens a file. @throws {UserError} If it cannot be opened. */
+  /** @throws {UserError} If the file cannot be opened. */
   constructor(path: string, hash: RiegeliHash) {
     this.#file = new FileWindow(path);
     this.#hash = hash;
   }
 
-  /** The file, as it was opened. */
+  /** The path as given. */
   get path(): string {
     return this.#file.path;
   }
 
-  /** Size of the file, bytes. */
   get sizeBytes(): number {
     return this.#file.sizeBytes;
   }
 
-  /** Checks the first chunk and the size of the file. */
+  /** Checks the first chunk and the file size. */
   checkSignature(): void {
     const empty = new Uint8Array(0);
     const { signature } = CHUNK_TYPES;
@@ -278,7 +277,7 @@ class ChunkFile implements Disposable {
     }
   }
 
-  /** The records of the chunk at a position, which only padding chunks follow up to `limit`. */
+  /** The records of the chunk at a position; only padding chunks may follow it up to `limit`. */
   paddedRecords(begin: number, limit: number, remedy: string): Uint8Array[] {
     const chunk = this.chunkAt(begin, limit, remedy);
     const records = this.recordsOf(chunk, begin, remedy);
@@ -290,7 +289,7 @@ class ChunkFile implements Disposable {
     return records;
   }
 
-  /** Reads the chunk at a position and verifies its checksums; it must end at `limit` or before. */
+  /** Reads the chunk at a position and verifies its checksums. The chunk must end at or before `limit`. */
   chunkAt(begin: number, limit: number, remedy: string): Chunk {
     const fail = (message: string, offsetBytes: number): never => {
       throw this.error(`${message}; ${remedy}`, offsetBytes);
@@ -298,7 +297,7 @@ class ChunkFile implements Disposable {
     if (!isPossibleChunkBoundary(begin)) fail("no chunk can begin here", begin);
     const headerEnd = addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES);
     if (headerEnd > limit) fail("a chunk is longer than its space", begin);
-    // Usually the chunk extends up to the limit: then this is the only read.
+    // Usually the chunk extends to the limit, and this is the only read.
     const stretch = this.#file.read(begin, Math.min(limit - begin, FIRST_READ_BYTES));
     const header = this.#header(stretch.subarray(0, headerEnd - begin), begin, fail);
     const end = chunkEnd(begin, header.dataSizeBytes, header.numRecords);
@@ -356,7 +355,7 @@ class ChunkFile implements Disposable {
     return new FormatError(message, { path: this.path, offsetBytes, cause });
   }
 
-  /** A chunk's header, unverified. */
+  /** A chunk's unverified header. */
   rawHeader(begin: number): Uint8Array {
     return this.#file.read(begin, addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES) - begin);
   }

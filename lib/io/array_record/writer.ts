@@ -1,7 +1,8 @@
 /**
- * Writes ArrayRecord files as Google's `array_record` (and so Grain) reads them; uncompressed files equal those of Google's
- * writer byte for byte. Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block
- * boundary, and one block with the postscript, which holds the footer's offset.
+ * Writes ArrayRecord files as read by Google's `array_record` and thus Grain; uncompressed files are
+ * byte-identical to those of Google's writer. Layout: 64 bytes of signature, data chunks, a footer chunk with
+ * the index, padding to a block boundary, and one block with the postscript, which contains the footer's
+ * offset.
  *
  * @module
  */
@@ -26,21 +27,20 @@ import {
   USABLE_BLOCK_SIZE_BYTES,
 } from "./format.ts";
 
-// Small chunks are collected up to this size before they are written.
+// Small chunks are buffered up to this size before being written.
 const WRITE_BUFFER_BYTES = 1 << 20;
-/** The largest record: Riegeli's readers take chunks up to 2 GiB; decoders here up to 1 GiB. */
+/** The largest record. Riegeli's readers accept chunks up to 2 GiB, the decoders here up to 1 GiB. */
 const MAX_RECORD_BYTES = 2 ** 30;
 
 export interface ArrayRecordWriterOptions {
-  /** The compression of chunks; zstd by default. */
+  /** zstd by default. */
   compression?: Compression;
-  /** Records per chunk; 1 by default, so that each record is readable alone. */
+  /** Records per chunk. The default is 1, so that each record can be read alone. */
   groupSize?: number;
 }
 
-/** Writes one file; its path does not exist until {@link ArrayRecordWriter.close}. */
+/** Writes one file, which appears at its path only on {@link ArrayRecordWriter.close}. */
 export class ArrayRecordWriter {
-  /** Records written so far. */
   numRecords = 0;
   readonly #file: AtomicFile;
   readonly #hash: RiegeliHash;
@@ -62,14 +62,17 @@ export class ArrayRecordWriter {
     this.#writeChunk(CHUNK_TYPES.signature, new Uint8Array(0), { numRecords: 0, decodedSizeBytes: 0 });
   }
 
-  /** Opens a writer; the file gets its name once it is complete. @throws {UserError} If it cannot be made. */
+  /**
+   * Opens a writer. The file gets its final name once it is complete. @throws {UserError} If it cannot be
+   * made.
+   */
   static async create(path: string, options: ArrayRecordWriterOptions = {}): Promise<ArrayRecordWriter> {
     const hash = await loadRiegeliHash();
     return new ArrayRecordWriter(AtomicFile.create(path), hash, options);
   }
 
   /**
-   * Appends a record. The array may be used again afterwards.
+   * Appends a record. The array may be reused afterwards.
    *
    * @throws {UserError} If the disk is full; the temporary file is then deleted.
    */
@@ -81,7 +84,7 @@ export class ArrayRecordWriter {
   }
 
   /**
-   * Writes the index and gives the file its name.
+   * Writes the index and gives the file its final name.
    *
    * @returns Number of records and size in bytes of the file.
    * @throws {UserError} If the disk is full; the temporary file is then deleted.
@@ -104,7 +107,7 @@ export class ArrayRecordWriter {
     return { numRecords: this.numRecords, numBytes: this.#position };
   }
 
-  /** Deletes the file if it was not closed. */
+  /** Deletes the file if it has not been closed. */
   [Symbol.dispose](): void {
     this.#file.abort();
   }
@@ -129,7 +132,7 @@ export class ArrayRecordWriter {
   #padToBlockBoundary(): void {
     let length = remainingInBlock(this.#position);
     if (length === 0) return;
-    // If the chunk's header does not fit, the padding takes the next block too.
+    // If the chunk's header does not fit, the padding includes the next block too.
     if (length < CHUNK_HEADER_SIZE_BYTES) length += USABLE_BLOCK_SIZE_BYTES;
     const zeros = new Uint8Array(length - CHUNK_HEADER_SIZE_BYTES);
     this.#writeChunk(CHUNK_TYPES.padding, zeros, { numRecords: 0, decodedSizeBytes: 0 });

@@ -1,15 +1,19 @@
 /**
- * Reads tables of FlatBuffers, the encoding of Arrow's metadata (https://flatbuffers.dev/internals/), with bounds checks on
- * every access: Arrow's own library trusts the lengths of vectors, so a few damaged bytes make it allocate without limit.
+ * Reads tables of FlatBuffers, the encoding of Arrow's metadata (https://flatbuffers.dev/internals/), with
+ * bounds checks on every access. Arrow's own library trusts vector lengths, so a few damaged bytes make it
+ * allocate without limit.
  *
  * @module
  */
 
 const decoder = new TextDecoder();
-/** The longest text. Many fields can point to one text, so without a limit their sum could far exceed the buffer. */
+/**
+ * Maximum text length. Many fields can point to one text, so without a limit their sum could far exceed the
+ * buffer.
+ */
 const MAX_TEXT_BYTES = 2 ** 16;
 
-/** A table; fields are named by their position in the schema. Reads past the end throw RangeError. */
+/** A table whose fields are identified by their index in the schema. Reads past the end throw RangeError. */
 export class FlatTable {
   readonly #view: DataView;
   readonly #at: number;
@@ -23,7 +27,7 @@ export class FlatTable {
     this.#vtableSizeBytes = view.getUint16(this.#vtable, true);
   }
 
-  /** The root table of a buffer. @throws {RangeError} If it lies outside. */
+  /** The root table of a buffer. @throws {RangeError} If it lies outside the buffer. */
   static root(view: DataView): FlatTable {
     return new FlatTable(view, view.getUint32(0, true));
   }
@@ -52,13 +56,12 @@ export class FlatTable {
     return at === 0 ? 0 : readInt64(this.#view, at);
   }
 
-  /** A table within the table. */
   table(field: number): FlatTable | undefined {
     const at = this.positionOf(field);
     return at === 0 ? undefined : new FlatTable(this.#view, this.#follow(at));
   }
 
-  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is too long. */
+  /** A text; empty if the field is absent. @throws {RangeError} If it extends past the end or is too long. */
   text(field: number): string {
     const vector = this.vectorPosition(field, 1);
     if (vector.length > MAX_TEXT_BYTES) throw new RangeError(`a text of ${vector.length} bytes`);
@@ -66,13 +69,13 @@ export class FlatTable {
     return decoder.decode(new Uint8Array(buffer, byteOffset + vector.at, vector.length));
   }
 
-  /** A vector of tables. @throws {RangeError} If it passes the end. */
+  /** A vector of tables. @throws {RangeError} If it extends past the end. */
   tables(field: number): FlatTable[] {
     const { at, length } = this.vectorPosition(field, 4);
     return Array.from({ length }, (_, i) => new FlatTable(this.#view, this.#follow(at + 4 * i)));
   }
 
-  /** A 64-bit integer at a position of {@link vectorPosition}, rounded above 2^53. */
+  /** A 64-bit integer at a position from {@link vectorPosition}, rounded above 2^53. */
   int64At(at: number): number {
     return readInt64(this.#view, at);
   }
@@ -89,7 +92,10 @@ export class FlatTable {
     return at + this.#view.getUint32(at, true);
   }
 
-  /** The position of a vector's first element in the buffer. @throws {RangeError} If the vector passes the end. */
+  /**
+   * The position of a vector's first element in the buffer. @throws {RangeError} If the vector extends past
+   * the end.
+   */
   vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
     const slot = this.positionOf(field);
     if (slot === 0) return { at: 0, length: 0 };

@@ -1,6 +1,6 @@
 /**
- * Writes Arrow IPC messages of a fixed schema by filling numbers into a message that was encoded once:
- * the metadata of two batches of one schema differ only in lengths and offsets.
+ * Writes Arrow IPC messages of a fixed schema by filling numbers into a message that was encoded once: the
+ * metadata of two batches with the same schema differ only in lengths and offsets.
  *
  * Format: https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format; fields as in
  * Message.fbs.
@@ -10,7 +10,7 @@
 import { ensure } from "../../base/errors.ts";
 import { FlatTable } from "./flat_table.ts";
 
-/** Continuation marker and size of the metadata before each message. */
+/** The continuation marker and metadata size before each message. */
 const PREFIX_BYTES = 8;
 const MESSAGE = { headerType: 1, header: 2, bodyLength: 3 };
 const DICTIONARY_BATCH = { headerType: 2, data: 1 };
@@ -18,12 +18,12 @@ const RECORD_BATCH = { headerType: 3, length: 0, nodes: 1, buffers: 2 };
 /** A FieldNode is (length, null_count), a Buffer (offset, length): two 64-bit integers each. */
 const PAIR_BYTES = 16;
 
-/** Bytes of a buffer in a message's body: padded to 8. */
+/** Size of a buffer in a message's body, padded to 8. */
 export function paddedBytes(numBytes: number): number {
   return (numBytes + 7) & ~7;
 }
 
-/** The parts of an Arrow IPC stream: each message's metadata with its prefix, without bodies. */
+/** Splits an Arrow IPC stream into its messages: metadata with prefix, without bodies. */
 export function splitStream(stream: Uint8Array): Uint8Array[] {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
   const messages: Uint8Array[] = [];
@@ -39,9 +39,9 @@ export function splitStream(stream: Uint8Array): Uint8Array[] {
   }
 }
 
-/** The message of a record or dictionary batch whose numbers can be filled in. */
+/** The message of a record or dictionary batch, with numbers to be filled in. */
 export class BatchTemplate {
-  /** Bytes of the metadata with its prefix, a multiple of 8. */
+  /** Size of the metadata with its prefix, a multiple of 8. */
   readonly sizeBytes: number;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -50,7 +50,7 @@ export class BatchTemplate {
   readonly #nodes: { at: number; length: number };
   readonly #buffers: { at: number; length: number };
 
-  /** @param message A message of {@link splitStream} with no count of zero and no nulls. */
+  /** @param message A message from {@link splitStream} without zero counts or nulls. */
   constructor(message: Uint8Array) {
     this.#bytes = message.slice();
     this.sizeBytes = message.length;
@@ -68,7 +68,7 @@ export class BatchTemplate {
   }
 
   /**
-   * Writes the metadata for a batch without nulls, which its body must follow.
+   * Writes the metadata for a batch without nulls; the body must follow.
    *
    * @param length Rows of the batch, at least 1.
    * @param bufferBytes Bytes of each buffer of the body, without padding; not all 0.

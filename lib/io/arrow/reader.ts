@@ -1,9 +1,9 @@
 /**
- * The columns of an Arrow IPC stream of flat columns as typed arrays, checked: present, of a usable type, without nulls, and
- * as long as the batch. They are views of the bytes.
+ * Reads an Arrow IPC stream of flat columns as typed arrays, checked to be present, of a usable type, without
+ * nulls, and as long as the batch. The arrays are views of the bytes.
  *
- * A loader opens two such streams per probe row, and a row may have few measurements: this reader takes a
- * few microseconds where apache-arrow's takes 80 (26 measurements), and checks every length before use.
+ * A loader opens two such streams per probe row, and a row may have few measurements: this reader takes a few
+ * microseconds where apache-arrow's takes 80 (26 measurements), and it checks every length before use.
  * Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format, Message.fbs, Schema.fbs.
  *
  * @module
@@ -12,28 +12,28 @@ import { isSameBytes } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
 import { FlatTable } from "./flat_table.ts";
 
-/** Type of a column, numbered as the union `Type` of Schema.fbs. */
+/** Column types, numbered as in the union `Type` of Schema.fbs. */
 const ARROW_TYPES = { int: 2, float: 3, binary: 4, utf8: 5, timestamp: 10 } as const;
 const TYPE_NAMES =
   "none null int float binary utf8 bool decimal date time timestamp interval list struct union"
     .split(" ");
-// Types of one value buffer of fixed width: int, float, bool, decimal, date, time, timestamp, interval.
+// Types with a single fixed-width value buffer: int, float, bool, decimal, date, time, timestamp, interval.
 const FIXED_WIDTH = new Set([2, 3, 6, 7, 8, 9, 10, 11]);
 const MESSAGE = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const;
-/** Bits per value of FloatingPoint.precision HALF, SINGLE, DOUBLE. */
+/** Bits per value for FloatingPoint.precision HALF, SINGLE, DOUBLE. */
 const FLOAT_BITS = [16, 32, 64];
 /** A FieldNode is (length, null_count), a Buffer (offset, length): two 64-bit integers each. */
 const PAIR_BYTES = 16;
 const NONE = new Uint8Array(0);
-// ASSUMPTION: no valid stream has more. The limit bounds the work for a forged one.
+// ASSUMPTION: no valid stream has more. The limit bounds the work for a forged stream.
 const MAX_COLUMNS = 1000;
 
-/** Thrown for a stream that breaks the format; the caller adds the file and the place. */
+/** Thrown for a stream that violates the format; the caller adds the file and the location. */
 class ArrowError extends Error {
   override name = "ArrowError";
 }
 
-/** Microseconds per TimeUnit of Schema.fbs; nanoseconds are divided exactly below. */
+/** Microseconds per TimeUnit of Schema.fbs. Nanoseconds are divided exactly, see below. */
 const US_PER_UNIT = [1e6, 1e3, 1];
 const NANOSECONDS = 3;
 
@@ -51,7 +51,7 @@ type ArrayType<T> = {
   BYTES_PER_ELEMENT: number;
 };
 
-/** The arrays of integers by their width in bits. */
+/** Integer arrays by bit width. */
 type IntegerArrays = Readonly<Record<number, ArrayType<NumberArray>>>;
 const SIGNED: IntegerArrays = { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: BigInt64Array };
 const UNSIGNED: IntegerArrays = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array, 64: BigInt64Array };
@@ -69,11 +69,10 @@ export class ArrowColumns {
   }
 
   /**
-   * Opens a stream of at most one non-empty batch.
+   * Opens a stream with at most one non-empty batch.
    *
-   * @param bytes An Arrow IPC stream.
-   * @param where The file and place, for error messages.
-   * @throws {FormatError} If it is not such a stream.
+   * @param where The file and location, for error messages.
+   * @throws {FormatError} If the bytes are not such a stream.
    */
   static decode(bytes: Uint8Array, where: Where): ArrowColumns {
     try {
@@ -96,12 +95,13 @@ export class ArrowColumns {
     }
   }
 
-  /** Number of rows of the batch. */
   get numRows(): number {
     return this.#stream.numRows;
   }
 
-  /** Timestamps of any unit as microseconds since 1970. @throws {FormatError} If the column has another type. */
+  /**
+   * Timestamps of any unit in microseconds since 1970. @throws {FormatError} If the column has another type.
+   */
   timesUs(name: string): Float64Array {
     const column = this.#column(name);
     const { type, timeUnit } = column.field;
@@ -113,7 +113,7 @@ export class ArrowColumns {
       return timesUs.map((_, i) => Number(timesNs[i] / 1000n));
     }
     const usPerUnit = US_PER_UNIT[timeUnit] ?? NaN;
-    // Two 32-bit halves: a BigInt per element would cost ten times as much.
+    // Two 32-bit halves: a BigInt per element would be ten times slower.
     for (let i = 0; i < timesUs.length; i++) {
       timesUs[i] = (halves[2 * i + 1] * 2 ** 32 + (halves[2 * i] >>> 0)) * usPerUnit;
     }
@@ -206,7 +206,7 @@ export class ArrowColumns {
     return texts;
   }
 
-  /** The offsets of variable-length values, ascending and within the values. */
+  /** The offsets of variable-length values, ascending and within bounds. */
   #offsets(column: ArrowColumn): Int32Array {
     const offsets = this.#view({ ...column, values: column.offsets }, Int32Array, column.length + 1);
     let last = 0;
@@ -234,7 +234,7 @@ export class ArrowColumns {
     return this.#view(column, type, column.length);
   }
 
-  /** The values as a typed array: a view where the alignment allows, else a copy. */
+  /** The values as a typed array: a view if the alignment allows it, else a copy. */
   #view<T>(column: ArrowColumn, type: ArrayType<T>, length: number): T {
     const { values } = column;
     const sizeBytes = length * type.BYTES_PER_ELEMENT;
@@ -263,17 +263,18 @@ export class ArrowColumns {
   }
 }
 
-/** A column of the schema. */
 interface ArrowField {
   name: string;
-  /** One of {@link ARROW_TYPES} or another number of Schema.fbs; the values' type if dictionary-encoded. */
+  /**
+   * One of {@link ARROW_TYPES} or another number of Schema.fbs; the type of the values if dictionary-encoded.
+   */
   type: number;
-  /** Width of a number; the index's width if dictionary-encoded. */
+  /** Bit width of a number; of the index if dictionary-encoded. */
   bitWidth: number;
   isSigned: boolean;
   /** TimeUnit of Schema.fbs: 0 s, 1 ms, 2 µs, 3 ns. */
   timeUnit: number;
-  /** The dictionary's id; undefined if the column is plain. */
+  /** Undefined if the column is plain. */
   dictionaryId: number | undefined;
 }
 
@@ -282,13 +283,12 @@ interface ArrowColumn {
   field: ArrowField;
   length: number;
   numNulls: number;
-  /** Offsets of variable-length values (int32), else empty. */
+  /** Offsets of variable-length values (int32); empty for other types. */
   offsets: Uint8Array;
-  /** The values, or indices into the dictionary. */
+  /** The values, or indexes into the dictionary. */
   values: Uint8Array;
 }
 
-/** A whole stream. */
 interface ArrowStream {
   numRows: number;
   /** Empty if the stream has no rows. */
@@ -305,7 +305,7 @@ interface Message {
   body: Uint8Array;
 }
 
-/** The name of a type in error messages. */
+/** The name of a type for error messages. */
 function arrowTypeName(field: ArrowField): string {
   const name = TYPE_NAMES[field.type] ?? `type ${field.type}`;
   return field.type === ARROW_TYPES.int || field.type === ARROW_TYPES.float
@@ -316,9 +316,9 @@ function arrowTypeName(field: ArrowField): string {
 }
 
 /**
- * Reads a stream of at most one non-empty record batch.
+ * Reads a stream with at most one non-empty record batch.
  *
- * @throws {ArrowError} If it is not a stream of that form.
+ * @throws {ArrowError} If it is not such a stream.
  * @throws {RangeError} If metadata point outside the bytes.
  */
 function readArrowStream(bytes: Uint8Array): ArrowStream {
@@ -370,7 +370,7 @@ function* readMessages(bytes: Uint8Array): Generator<Message> {
   }
 }
 
-/** A cache of the fields of schemas by the bytes of their messages: the records of a file repeat two schemas. */
+/** Caches the fields of schemas by the bytes of their messages: the records of a file repeat two schemas. */
 const knownSchemas: { metadata: Uint8Array; fields: ArrowField[] }[] = [];
 const MAX_KNOWN_SCHEMAS = 4;
 
@@ -380,7 +380,7 @@ function knownSchema(metadata: Uint8Array): ArrowField[] | undefined {
 
 function remember(metadata: Uint8Array, fields: ArrowField[]): ArrowField[] {
   if (knownSchemas.length === MAX_KNOWN_SCHEMAS) knownSchemas.shift();
-  // A copy: the bytes are a view of a whole record.
+  // A copy, because the bytes are a view of a whole record.
   knownSchemas.push({ metadata: metadata.slice(), fields });
   return fields;
 }
@@ -394,7 +394,7 @@ function readSchema(schema: FlatTable): ArrowField[] {
     const type = field.uint8(2);
     const detail = field.table(3);
     const dictionary = field.table(4);
-    // The index of a dictionary is a signed int32 by default.
+    // A dictionary's index is a signed int32 by default.
     const integer = dictionary ? dictionary.table(1) : type === ARROW_TYPES.int ? detail : undefined;
     const bitWidth = integer?.int32(0) ??
       (dictionary ? 32 : type === ARROW_TYPES.float ? FLOAT_BITS[detail?.int16(0) ?? 0] ?? 0 : 64);

@@ -1,9 +1,10 @@
 /**
- * bzip2 decompression of a stream of any length, one block at a time
- * (https://en.wikipedia.org/wiki/Bzip2#File_format; there is no specification but the source of bzip2 1.0.8).
+ * Decompresses bzip2 streams of any length, one block at a time
+ * (https://en.wikipedia.org/wiki/Bzip2#File_format; there is no specification apart from the source of bzip2
+ * 1.0.8).
  *
- * unbzip2-stream decodes the blocks. Its own stream decodes all blocks of its input at once, and a few hundred bytes
- * can hold gigabytes; here memory holds one block and its text, at most 46 MB.
+ * unbzip2-stream decodes the blocks. Its own stream decodes all blocks of its input at once, and a few
+ * hundred bytes can expand to gigabytes; here memory contains one block and its text, at most 46 MB.
  *
  * @module
  */
@@ -11,24 +12,26 @@ import untypedReader from "unbzip2-stream/lib/bit_iterator.js";
 import untypedDecoder from "unbzip2-stream/lib/bzip2.js";
 import { FormatError } from "../../base/errors.ts";
 
-/** Reads bits, the highest of a byte first; `null` goes on to the next whole byte. */
+/** Reads bits, most significant first within a byte; `null` skips to the next whole byte. */
 interface BitReader {
   (numBits: number | null): number;
   /** Bytes of which at least one bit was read. */
   readonly bytesRead: number;
 }
 
-/** The block decoder; it has one state for all streams, reset by each `header`. Both throw if the bytes are invalid. */
+/**
+ * The block decoder. All streams share its state, which `header` resets. Both methods throw on invalid bytes.
+ */
 interface BlockDecoder {
   /** Reads a stream's header. @returns The level: a block has up to `100000 * level` bytes. */
   header(bits: BitReader): number;
   /**
    * Decodes a block.
    *
-   * @param put Takes each decoded byte.
-   * @param buffer Has `100000 * level` numbers of any values.
-   * @param checksum Of the stream's blocks so far.
-   * @returns The new checksum; null if this was the stream's end instead of a block.
+   * @param put Receives each decoded byte.
+   * @param buffer `100000 * level` numbers of any value.
+   * @param checksum The checksum of the stream's blocks so far.
+   * @returns The new checksum; null at the end of the stream.
    */
   decompress(
     bits: BitReader,
@@ -39,20 +42,20 @@ interface BlockDecoder {
   ): number | null;
 }
 
-/** Reads the bits of buffers one after another; the first buffer is asked for at once. */
+/** Reads the bits of consecutive buffers; the first buffer is requested immediately. */
 const bitReader: (nextBuffer: () => Uint8Array) => BitReader = untypedReader;
 const blockDecoder: BlockDecoder = untypedDecoder;
 
 const BLOCK_BYTES_PER_LEVEL = 100_000;
 const FIRST_TEXT_BYTES = 1 << 20;
 const PIECE_BYTES = 1 << 18;
-// Bytes that hold any block: at most 900,000 symbols of 20 bits (bzip2.c), selectors and code tables.
+// Enough bytes for any block: at most 900,000 symbols of 20 bits (bzip2.c), selectors and code tables.
 const LONGEST_BLOCK_BYTES = 900_000 * 20 / 8 + 25_000;
 
 /**
- * Decompresses bzip2 streams, one after another, which may be cut anywhere.
+ * Decompresses consecutive bzip2 streams, split into pieces anywhere.
  *
- * @param path The file they come from, for errors.
+ * @param path The source file, for errors.
  * @throws {FormatError} If the bytes are damaged or end inside a stream.
  */
 export async function* decompressBzip2(
@@ -75,7 +78,7 @@ export async function* decompressBzip2(
   }
 }
 
-/** Compressed bytes, filled with enough bytes for any block before one is decoded. */
+/** Compressed bytes, filled before each block with enough bytes for any block. */
 class BlockInput {
   readonly #chunks: AsyncGenerator<Uint8Array>;
   readonly #queue: Uint8Array[] = [];
@@ -86,12 +89,12 @@ class BlockInput {
 
   constructor(chunks: AsyncGenerator<Uint8Array>, readonly path: string) {
     this.#chunks = chunks;
-    // The bit reader asks for its first buffer at once, before there is one.
+    // The bit reader requests its first buffer immediately, before any was read.
     this.#queue.push(new Uint8Array(0));
     this.#bits = bitReader(() => this.#nextBuffer());
   }
 
-  /** Reads more bytes. @returns Whether there are bytes left. @throws The errors of the reader. */
+  /** Reads more bytes. @returns Whether bytes are left. @throws The errors of the reader. */
   async fill(): Promise<boolean> {
     while (!this.#isAtEnd && this.#numBytes - this.#bits.bytesRead < LONGEST_BLOCK_BYTES) {
       const { done, value } = await this.#chunks.next();
@@ -104,7 +107,7 @@ class BlockInput {
     return this.#numBytes > this.#bits.bytesRead;
   }
 
-  /** Decodes a header or a block. @throws {FormatError} If it is damaged or cut off. */
+  /** Decodes a header or a block. @throws {FormatError} If it is damaged or truncated. */
   decode<T>(part: (bits: BitReader) => T): T {
     const offsetBytes = this.#bits.bytesRead;
     try {

@@ -1,6 +1,6 @@
 /**
- * Input files as streams of bytes, decompressed according to their first bytes: gzip (RFC 1952), bzip2, Zstandard
- * (RFC 8878), or none. Archives of several members or frames are read to their end.
+ * Input files as byte streams, decompressed according to their first bytes: gzip (RFC 1952), bzip2, Zstandard
+ * (RFC 8878), or none. Archives with several members or frames are read to their end.
  *
  * @module
  */
@@ -15,13 +15,11 @@ import { decompressZstd } from "./zstd_decoder.ts";
 
 const CHUNK_BYTES = 1 << 18;
 
-/** The name that stands for standard input. */
+/** The path that means standard input. */
 export const STANDARD_INPUT = "-";
 
-/** The compression of a file. */
 export type Compression = "none" | "gzip" | "bzip2" | "zstd";
 
-/** A file opened as a stream. */
 export interface InputStream {
   compression: Compression;
   /** The decompressed bytes. Each chunk belongs to the consumer. */
@@ -29,13 +27,12 @@ export interface InputStream {
 }
 
 /**
- * Opens a file, or standard input for `-`, and looks at its first bytes.
+ * Opens a file, or standard input for `-`, and detects its compression from the first bytes.
  *
- * @param path The file.
- * @param options `onBytes`: called after each read with the number of (compressed) bytes; `raw`: the bytes, if they are
- *   not read here.
- * @throws {UserError} If the file cannot be opened. Reading on throws a {@link FormatError} that names the file and
- *   the byte where compressed data is damaged or ends too early.
+ * @param options `onBytes`: called after each read with the number of (compressed) bytes; `raw`: the bytes,
+ *   if the caller reads them.
+ * @throws {UserError} If the file cannot be opened. Later reads throw a {@link FormatError} that names the
+ *   file and the byte where compressed data is damaged or ends too early.
  */
 export async function openInput(
   path: string,
@@ -48,11 +45,12 @@ export async function openInput(
 }
 
 /**
- * The bytes of a small file at once, if they are gzip or not compressed: faster than a stream.
+ * Decompresses a small gzip or uncompressed file at once, which is faster than a stream.
  *
- * @param bytes The whole file, or its beginning with `isHead`, of which the decompressed beginning is given.
+ * @param bytes The whole file, or with `isHead` its beginning, whose decompressed beginning is then returned.
  * @param maxBytes The longest result.
- * @returns Undefined if it is of another compression, damaged or longer: {@link openInput} says what is wrong.
+ * @returns Undefined if the file uses another compression, is damaged, or is longer: {@link openInput}
+ *   reports the reason.
  */
 export function decompressWhole(
   bytes: Uint8Array<ArrayBuffer>,
@@ -134,7 +132,7 @@ async function* readRaw(path: string, onBytes?: (numBytes: number) => void): Asy
   }
 }
 
-/** The first bytes, at least four where the stream has them. */
+/** The first bytes, at least four unless the stream is shorter. */
 async function takeHead(raw: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array(0);
   while (head.length < 4) {

@@ -1,12 +1,13 @@
 /**
- * Zstandard decompression (RFC 8878): of single frames, and of a stream of any number of frames (pzstd writes several).
+ * Zstandard decompression (RFC 8878) of single frames, and of streams with any number of frames (pzstd writes
+ * several).
  *
  * @module
  */
 import { constants, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { FormatError, UserError } from "../../base/errors.ts";
 
-/** The part of Node's internal handle that is used; `lib/internal/zlib.js` of Node calls it in the same way. */
+/** The part of Node's internal handle used here. Node's `lib/internal/zlib.js` calls it in the same way. */
 interface Handle {
   reset(): void;
   writeSync(
@@ -21,12 +22,13 @@ interface Handle {
 }
 
 /**
- * A decoder that is called again and again, for input and output in pieces of any size; skippable frames are skipped.
+ * A decoder that takes input and output in pieces of any size over repeated calls. Skippable frames are
+ * skipped.
  *
- * `node:zlib` has no such call, so this one uses the handle under its stream, as Node's own synchronous calls do.
- * Deno's stream silently stops after the first of several frames, accepts a truncated frame as complete, and throws
- * errors where nobody can catch them. `zstdDecompressSync` makes a decoder for every call: 20 µs for a record of 2 kB, of
- * which 4 µs are the decompression (Deno 2.9, processor time).
+ * `node:zlib` has no such call, so this class uses the handle below its stream, as Node's synchronous calls
+ * do. Deno's stream silently stops after the first of several frames, accepts a truncated frame as complete,
+ * and throws errors that cannot be caught. `zstdDecompressSync` makes a decoder for every call: 20 µs for a
+ * record of 2 kB, of which 4 µs are the decompression (Deno 2.9, processor time).
  */
 export class ZstdDecoder {
   readonly #handle: Handle;
@@ -38,7 +40,7 @@ export class ZstdDecoder {
     this.#left = left;
   }
 
-  /** Makes a decoder; undefined if the runtime has no handle of that form. */
+  /** Makes a decoder; undefined if the runtime has no compatible handle. */
   static open(): ZstdDecoder | undefined {
     const { _handle: handle, _writeState: left } = createZstdDecompress() as unknown as {
       _handle?: Partial<Handle>;
@@ -48,15 +50,15 @@ export class ZstdDecoder {
     return isKnown && left instanceof Uint32Array ? new ZstdDecoder(handle as Handle, left) : undefined;
   }
 
-  /** Clears the state that a damaged or truncated frame left. */
+  /** Clears the state left by a damaged or truncated frame. */
   reset(): void {
     this.#handle.reset();
   }
 
   /**
-   * Decodes until the input is used up or the output is full.
+   * Decodes until the input is consumed or the output is full.
    *
-   * @returns The number of bytes of the input and of the output that are left over.
+   * @returns The number of input and output bytes left over.
    * @throws {Error} If the input is damaged.
    */
   decode(input: Uint8Array, output: Uint8Array): { inputLeft: number; outputLeft: number } {
@@ -68,14 +70,14 @@ export class ZstdDecoder {
 const OUTPUT_BYTES = 1 << 17;
 const LAST_BYTE = 7;
 
-/** One per thread, made at the first frame; null if the runtime has none. */
+/** One per thread, made at the first frame; null if the runtime has no compatible handle. */
 let decoder: ZstdDecoder | null | undefined;
 
 /**
- * Decompresses a frame.
+ * Decompresses a single frame.
  *
  * @param sizeBytes The stated size of the decompressed frame.
- * @returns The bytes, in a buffer of their own; fewer than stated if the frame has fewer or is truncated.
+ * @returns The bytes, in a new buffer; fewer than stated if the frame has fewer or is truncated.
  * @throws {Error} If the frame cannot be decoded or has more bytes than stated.
  */
 export function decompressZstdFrame(frame: Uint8Array, sizeBytes: number): Uint8Array {
@@ -97,7 +99,7 @@ function tryDecoder(decoder: ZstdDecoder, frame: Uint8Array, sizeBytes: number):
 }
 
 function decompressPublicly(frame: Uint8Array, sizeBytes: number): Uint8Array {
-  // One output buffer of the right size; node:zlib needs at least 64 bytes.
+  // A single output buffer of the right size; node:zlib needs at least 64 bytes.
   const options = { maxOutputLength: Math.max(1, sizeBytes), chunkSize: Math.max(64, sizeBytes) };
   const { buffer, byteOffset, byteLength } = zstdDecompressSync(frame, options);
   // A plain array: `slice` of a Buffer would not copy.
@@ -105,9 +107,9 @@ function decompressPublicly(frame: Uint8Array, sizeBytes: number): Uint8Array {
 }
 
 /**
- * Decompresses Zstandard frames, which may be cut anywhere.
+ * Decompresses Zstandard frames, split into pieces anywhere.
  *
- * @param path The file they come from, for errors.
+ * @param path The source file, for errors.
  * @throws {FormatError} If the bytes are damaged or end inside a frame.
  */
 export async function* decompressZstd(
@@ -156,7 +158,7 @@ function decode(
   }
 }
 
-/** Whether the last frame is complete: only then does the decoder read another one. */
+/** Whether the last frame is complete: only then does the decoder read another frame. */
 function isBetweenFrames(decoder: ZstdDecoder): boolean {
   const output = new Uint8Array(2);
   try {

@@ -1,6 +1,6 @@
 /**
- * A file of lines that grows for weeks: each line is on the disk when it was written, so that no end of the process loses
- * one, and the next process goes on behind them.
+ * A file of lines that grows for weeks. Each line is on the disk once `write` returns, so that no crash loses
+ * a line, and the next process continues after the last one.
  *
  * @module
  */
@@ -15,26 +15,26 @@ import { placeOfFile } from "./output_place.ts";
 
 const NEWLINE = 0x0a;
 
-/** The command that appends lines, and what a file may have that they are appended to. */
+/** The command that appends lines, and the lines that an existing file may contain. */
 interface OwnLines {
-  /** Its name, for messages. */
+  /** The command's name, for messages. */
   stage: string;
-  /** How each line of the stage begins. */
+  /** How each line of the command begins. */
   beginning: string;
-  /** Takes a line that is there. @returns Whether it is one of the stage. */
+  /** Reads an existing line. @returns Whether this command wrote it. */
   take(line: string): boolean;
 }
 
-/** A file open for appending. */
 export class AppendedLines implements Disposable {
   readonly #opened = new DisposableStack();
   readonly #file: ByteFile;
 
   /**
-   * Opens the file, which is made if needed. A last line that a killed process did not end is
-   * ended if it is whole, else removed.
+   * Opens the file, making it if needed. If a killed process left the last line without a newline, a complete
+   * line gets one and a partial line is removed.
    *
-   * @throws {UserError} If another process writes it, its first line is not one of the stage, or it cannot be written.
+   * @throws {UserError} If another process is writing it, its first line is from another program, or it
+   *   cannot be written.
    */
   constructor(readonly path: string, own: OwnLines) {
     const { path: target, work } = placeOfFile(path);
@@ -47,7 +47,7 @@ export class AppendedLines implements Disposable {
     this.#opened = opened.move();
   }
 
-  /** Takes the lines that are there, and ends the last one. */
+  /** Reads the existing lines, and completes or removes the last one. */
   #goOn({ stage, beginning, take }: OwnLines): void {
     const decoder = new TextDecoder();
     let rest: Uint8Array = new Uint8Array(0);
@@ -78,13 +78,13 @@ export class AppendedLines implements Disposable {
     this.#file.writeAt(numBytes, new Uint8Array(0));
   }
 
-  /** Appends a line, and waits until it is on the disk. @throws {UserError} If the disk is full. */
+  /** Appends a line and waits until it is on the disk. @throws {UserError} If the disk is full. */
   write(value: unknown): void {
     this.#file.write(new TextEncoder().encode(`${JSON.stringify(value)}\n`));
     this.#file.flush();
   }
 
-  /** Does nothing: all lines are there. */
+  /** Does nothing: every line is already on the disk. */
   commit(): void {}
 
   [Symbol.dispose](): void {

@@ -1,32 +1,32 @@
 /**
- * `--task I/N`: a stage's work divided over N runs, which may run at the same time on machines that share a file
- * system. The name comes from SLURM's job arrays (https://slurm.schedmd.com/job_array.html).
+ * `--task I/N`: a stage's work divided among N runs, which may run at the same time on machines that share a
+ * file system. The name comes from SLURM's job arrays (https://slurm.schedmd.com/job_array.html).
  *
  * @module
  */
 import { UsageError } from "../../base/errors.ts";
 
-/** A run's number, and how many runs there are. */
+/** A run's number, and the number of runs. */
 export interface ArrayTask {
   /** 1..count. */
   readonly index: number;
   readonly count: number;
 }
 
-/** A run that does all the work. */
+/** The task of a run that does all the work. */
 export const ONLY_TASK: ArrayTask = { index: 1, count: 1 };
 
-/** The prefix of a work folder's name, see output.ts. */
+/** The prefix of work folder names, see output.ts. */
 export const WORK = ".work";
 /** The folder of new files within a work folder. */
 export const NEXT = "next";
-/** Names that show that a task has begun or is done. */
+/** Matches names that show that a task has begun or is finished. */
 export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
 
-/** File names have five digits. */
+/** The numbers in file names have five digits. */
 const MAX_TASKS = 99_999;
 
-/** Parses `2/4`. @throws {UsageError} If the text has another form. */
+/** Parses a text such as `2/4`. @throws {UsageError} If the text has another form. */
 export function parseArrayTask(text: string): ArrayTask {
   const [index, count] = (/^(\d{1,5})\/(\d{1,5})$/.exec(text)?.slice(1) ?? []).map(Number);
   if (index >= 1 && index <= count) return { index, count };
@@ -35,7 +35,6 @@ export function parseArrayTask(text: string): ArrayTask {
   );
 }
 
-/** `2/4`. */
 export function formatArrayTask({ index, count }: ArrayTask): string {
   return `${index}/${count}`;
 }
@@ -45,7 +44,7 @@ export function taskSuffix({ index, count }: ArrayTask): string {
   return count === 1 ? "" : `-${padded(index)}-of-${padded(count)}`;
 }
 
-/** Numbers of tasks as SLURM's --array takes them: `3,7-9`. @param indexes In ascending order. */
+/** Formats task numbers for SLURM's --array, such as `3,7-9`. @param indexes In ascending order. */
 export function formatIndexes(indexes: readonly number[]): string {
   const ranges: [first: number, last: number][] = [];
   for (const index of indexes) {
@@ -57,7 +56,7 @@ export function formatIndexes(indexes: readonly number[]): string {
 }
 
 /**
- * The task's share of a sequence. The tasks' shares follow each other, and their sizes differ by at most one.
+ * The task's share of a sequence. Shares are consecutive, and their sizes differ by at most one.
  *
  * @returns The share's first index, in 0..total - 1, and the index after its last one.
  */

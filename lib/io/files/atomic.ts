@@ -1,6 +1,7 @@
 /**
- * Files that appear complete or not at all: they are written under a temporary name in the same folder, flushed to the disk and
- * renamed. Temporary names are random, so that processes with equal ids (in containers) do not share one.
+ * Files that appear complete or not at all. They are written under a temporary name in the same folder,
+ * flushed to the disk, and renamed. Temporary names are random, so that processes with equal ids (in
+ * containers) never share one.
  *
  * @module
  */
@@ -9,22 +10,22 @@ import { explainFileError } from "./file_errors.ts";
 import { whileFlushing } from "../threads/signs_of_work.ts";
 import { writeWhole } from "./byte_file.ts";
 
-/** Matches names made by {@link temporaryName}, which no user would choose. */
+/** Matches names from {@link temporaryName}, which no user would choose. */
 const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 
-/** A unique name beside `path`. */
+/** A unique name in the same folder as `path`. */
 export function temporaryName(path: string): string {
   return `${path}.${crypto.getRandomValues(new BigUint64Array(1))[0].toString(16).padStart(16, "0")}.tmp`;
 }
 
-/** Whether a name is one that a killed process may have left. */
+/** Whether a name may have been left by a killed process. */
 export function isTemporary(name: string): boolean {
   return TEMPORARY.test(name);
 }
 
-/** A file under a temporary name, renamed to its own name when committed. */
+/** A file with a temporary name, which gets its final name when committed. */
 export class AtomicFile {
-  /** The number of bytes written so far. */
+  /** Bytes written so far. */
   offsetBytes = 0;
   #file: Deno.FsFile | undefined;
 
@@ -32,7 +33,10 @@ export class AtomicFile {
     this.#file = file;
   }
 
-  /** Opens a temporary file beside `path`, making the folder if needed. @throws {UserError} If it cannot be made. */
+  /**
+   * Opens a temporary file next to `path`, making the folder if needed. @throws {UserError} If it cannot be
+   * made.
+   */
   static create(path: string): AtomicFile {
     const temporaryPath = temporaryName(path);
     try {
@@ -47,7 +51,7 @@ export class AtomicFile {
     }
   }
 
-  /** Appends all the bytes. @throws {UserError} If the disk is full; the temporary file is then deleted. */
+  /** Appends all bytes. @throws {UserError} If the disk is full; the temporary file is then deleted. */
   writeSync(bytes: Uint8Array): void {
     const file = this.#open();
     try {
@@ -59,7 +63,10 @@ export class AtomicFile {
     this.offsetBytes += bytes.length;
   }
 
-  /** Flushes to the disk and gives the file its name. @param path The name, if it is not the one given first. */
+  /**
+   * Flushes the file to the disk and renames it. @param path The final name; by default the one given at
+   * first.
+   */
   commit(path: string = this.path): void {
     const file = this.#open();
     try {
@@ -99,7 +106,7 @@ export class AtomicFile {
 /**
  * Writes a whole file atomically, text as UTF-8.
  *
- * @param check Called before the file gets its name, may throw.
+ * @param check Called before the file gets its final name; may throw.
  * @throws {UserError} If the file cannot be written.
  */
 export function writeFileAtomic(path: string, content: string | Uint8Array, check = () => {}): void {
@@ -109,12 +116,14 @@ export function writeFileAtomic(path: string, content: string | Uint8Array, chec
   file.commit();
 }
 
-/** Writes a value as indented JSON with a final newline, atomically. @param check See {@link writeFileAtomic}. */
+/**
+ * Atomically writes a value as indented JSON with a final newline. @param check See {@link writeFileAtomic}.
+ */
 export function writeJsonAtomic(path: string, value: unknown, check?: () => void): void {
   writeFileAtomic(path, JSON.stringify(value, null, 2) + "\n", check);
 }
 
-/** Makes the names in a folder durable; does nothing where the system cannot sync a folder. */
+/** Makes the names in a folder durable; does nothing if the system cannot sync folders. */
 export function syncDirectory(path: string): void {
   try {
     using folder = Deno.openSync(path);
@@ -122,7 +131,10 @@ export function syncDirectory(path: string): void {
   } catch { /* Windows cannot open a folder; the rename is durable there without */ }
 }
 
-/** Deletes files that a killed process left under temporary names in a folder, if it exists. The caller must hold its lock. */
+/**
+ * Deletes the temporary files that a killed process left in a folder, if it exists. The caller must hold the
+ * folder's lock.
+ */
 export function removeStaleTemporaries(folder: string): void {
   try {
     for (const { name } of Deno.readDirSync(folder)) {

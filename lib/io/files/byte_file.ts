@@ -1,6 +1,6 @@
 /**
- * Open files with complete reads and writes: Deno's own calls may transfer only a part of the bytes. Only regular files are
- * opened: a named pipe without a writer blocks for ever, a device has no end.
+ * Open files with complete reads and writes; Deno's own calls may transfer only part of the bytes. Only
+ * regular files are opened: a named pipe without a writer blocks forever, and a device never ends.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { signOfWork, whileFlushing } from "../threads/signs_of_work.ts";
 import { explainFileError } from "./file_errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** Largest part of one call, so that each is short; the system takes no more than 2 GiB at a time. */
+/** Maximum size of one system call, so that each is short; the system accepts at most 2 GiB at a time. */
 const MAX_CALL_BYTES = 1 << 24;
 // ASSUMPTION: large enough to make system calls rare, and small compared with every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
 
-/** A file open for reading or writing; errors name it and the byte. */
+/** A file open for reading or writing. Errors name the file and the byte. */
 export class ByteFile implements Disposable {
   readonly #file: Deno.FsFile;
   #isOpen = true;
@@ -35,9 +35,9 @@ export class ByteFile implements Disposable {
   }
 
   /**
-   * Opens a regular file for writing; it and its folder are made if needed.
+   * Opens a regular file for writing, making it and its folder if needed.
    *
-   * @param mode `new`: empty; `append`: at its end; `update`: anywhere in it, and for reading too.
+   * @param mode `new`: empty; `append`: at the end; `update`: anywhere in the file, and for reading too.
    * @throws {UserError} If it cannot be written.
    */
   static write(path: string, mode: "new" | "append" | "update"): ByteFile {
@@ -48,7 +48,7 @@ export class ByteFile implements Disposable {
     };
     const open = () => new ByteFile(path, Deno.openSync(path, options[mode]));
     return explained(`write ${path}`, () => {
-      // Before it is opened: a pipe without a reader would block.
+      // Checked before opening: a pipe without a reader would block.
       unlessMissing(() => requireRegular(Deno.statSync(path), `write ${path}`));
       const opened = unlessMissing(open);
       if (opened) return opened;
@@ -57,12 +57,12 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** The size now, in bytes. */
+  /** The current size. */
   get sizeBytes(): number {
     return this.#file.statSync().size;
   }
 
-  /** Fills `into` with the bytes from `offsetBytes` on. @throws {FormatError} If the file ends before. */
+  /** Fills `into` with the bytes from `offsetBytes` on. @throws {FormatError} If the file ends earlier. */
   readAt(offsetBytes: number, into: Uint8Array): void {
     const count = this.readAvailable(offsetBytes, into);
     if (count === into.length) return;
@@ -72,7 +72,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** {@link readAt}, up to the end of the file. @returns The number of bytes read. */
+  /** Like {@link readAt}, but stops at the end of the file. @returns The number of bytes read. */
   readAvailable(offsetBytes: number, into: Uint8Array): number {
     return explained(`read ${this.path}`, () => {
       this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
@@ -87,7 +87,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** All bytes from the beginning, in pieces; a piece is valid until the next one. */
+  /** All bytes from the beginning, in pieces. A piece is valid until the next one. */
   *chunks(): Generator<Uint8Array> {
     const chunk = new Uint8Array(CHUNK_BYTES);
     let offsetBytes = 0;
@@ -96,12 +96,12 @@ export class ByteFile implements Disposable {
     }
   }
 
-  /** Writes all the bytes after those written last. @throws {UserError} If the disk is full. */
+  /** Writes all bytes after the last ones written. @throws {UserError} If the disk is full. */
   write(bytes: Uint8Array): void {
     explained(`write ${this.path}`, () => writeWhole(this.#file, bytes));
   }
 
-  /** Writes all the bytes at a place. @throws {UserError} If the disk is full. */
+  /** Writes all bytes at an offset. @throws {UserError} If the disk is full. */
   writeAt(offsetBytes: number, bytes: Uint8Array): void {
     explained(`write ${this.path}`, () => {
       this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
@@ -109,7 +109,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** Truncates the file. @param sizeBytes Its new size, at most the present one. */
+  /** @param sizeBytes The new size, at most the current one. */
   truncate(sizeBytes: number): void {
     explained(`write ${this.path}`, () => this.#file.truncateSync(sizeBytes));
   }
@@ -127,8 +127,8 @@ export class ByteFile implements Disposable {
 }
 
 /**
- * A file read by position through one buffer: consecutive reads cost one system call per window, any other read
- * exactly the bytes that it asks for.
+ * A file read by position through one buffer. Consecutive reads cost one system call per window; any other
+ * read transfers exactly the requested bytes.
  */
 export class FileWindow implements Disposable {
   readonly path: string;
@@ -137,7 +137,7 @@ export class FileWindow implements Disposable {
   #begin = 0;
   #bytes: Uint8Array = new Uint8Array(0);
 
-  /** Opens a file. @throws {UserError} If that is not possible. */
+  /** @throws {UserError} If the file cannot be opened. */
   constructor(path: string) {
     this.path = path;
     this.#file = ByteFile.open(path);
@@ -145,10 +145,8 @@ export class FileWindow implements Disposable {
   }
 
   /**
-   * Reads `lengthBytes` at `offsetBytes`.
-   *
    * @returns A view of a buffer that is never written to again.
-   * @throws {FormatError} If the file ends before.
+   * @throws {FormatError} If the file ends earlier.
    */
   read(offsetBytes: number, lengthBytes: number): Uint8Array {
     if (offsetBytes + lengthBytes > this.sizeBytes) {
@@ -191,20 +189,22 @@ export function openRegularFile(path: string, action = `read ${path}`): Deno.FsF
   }
 }
 
-/** The text of a regular file. @throws {UserError} If it is not a regular file; other errors are those of the system. */
+/**
+ * The text of a regular file. @throws {UserError} If it is not a regular file; system errors are passed on.
+ */
 export function readRegularText(path: string): string {
   requireRegular(Deno.statSync(path), `read ${path}`);
   return Deno.readTextFileSync(path);
 }
 
-/** Refuses anything but a regular file. @throws {UserError} If it is not one. */
+/** @throws {UserError} If it is not a regular file. */
 export function requireRegular(info: Deno.FileInfo, action: string): void {
   if (info.isFile) return;
   const advice = info.isDirectory ? "name a file" : "name a regular file";
   throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, expected a file; ${advice}`);
 }
 
-/** Refuses a link where the program makes none. @throws {UserError} If it is one. */
+/** Rejects a link where the program makes none. @throws {UserError} If the path is a link. */
 export function refuseLink(path: string, action: string): void {
   let target: string | undefined;
   try {
@@ -230,7 +230,7 @@ function kindOf({ isDirectory, isFifo, isSocket }: Deno.FileInfo): string {
   return isSocket ? "a socket" : "a device";
 }
 
-/** Writes all the bytes to a writer that may take them in pieces. */
+/** Writes all bytes to a writer that may accept them in pieces. */
 export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) {
     done += writer.writeSync(bytes.subarray(done, done + MAX_CALL_BYTES));
@@ -238,7 +238,7 @@ export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, byt
   }
 }
 
-/** What the work returns; undefined if a file or folder is missing. */
+/** The result of `work`; undefined if a file or folder is missing. */
 function unlessMissing<T>(work: () => T): T | undefined {
   try {
     return work();

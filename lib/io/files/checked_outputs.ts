@@ -1,10 +1,11 @@
 /**
- * Compares the inputs of a stage with their manifests: a broken copy of a folder would be read as a smaller data set
- * without an error.
+ * Compares the inputs of a stage with their manifests. Without this check, an incomplete copy of a folder
+ * would be read as a smaller data set without an error.
  *
- * A named folder is checked as a whole, with the splits that the stage does not read: a copy that lacks one of them
- * often lacks more. A named file, or the folder of one split, is checked alone. Files without a manifest are accepted.
- * Files are compared by their places, paths without links, so that different names of one folder are equal.
+ * A folder argument is checked as a whole, including splits that the stage does not read: a copy that lacks
+ * one of them often lacks more. A file argument, or the folder of one split, is checked alone. Files without
+ * a manifest are accepted. Files are compared by their paths without links, so that different names of one
+ * folder are equal.
  *
  * @module
  */
@@ -27,34 +28,37 @@ import { realPath } from "./real_path.ts";
 import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
 
 const DATA = [".parquet", ".arrayrecord"];
-/** The end of the name of a manifest that describes the file beside it. */
+/** Suffix of a manifest that describes the file next to it. */
 const BESIDE = ".manifest.json";
 /**
- * Inputs of at most this many bytes are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). Of larger
- * inputs only the ends of each file are compared.
+ * Inputs of at most this many bytes are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). For
+ * larger inputs only the beginning and end of each file are compared.
  */
 const SMALL_BYTES = 1 << 24;
-/** A comparison that takes less shows no progress. */
+/** Shorter comparisons show no progress. */
 const SHOW_AFTER_MS = 2000;
 
-/** Options and callbacks of {@link checkOutputs}; progress is in bytes. */
+/** Options and callbacks of {@link checkOutputs}. Progress is in bytes. */
 export interface OutputCheck extends StageHooks {
-  /** Whether a file of a folder counts, by path; all by default. */
+  /** Whether to include a file of a folder, by path; all by default. */
   isRead?: IsRead | undefined;
-  /** Called with the links that are followed. */
+  /** Called for each link that is followed. */
   onLink?: OnLink | undefined;
-  /** Whether all bytes of all files are compared; by default those of small inputs, and the ends of other files. */
+  /**
+   * Whether to compare all bytes of all files. By default only small inputs are compared whole, and the
+   * beginning and end of other files.
+   */
   verify?: boolean | undefined;
   /** With "skip", a damaged input is accepted unless `verify` is set. */
   onCorrupt?: "error" | "skip" | undefined;
 }
 
-/** The manifests' facts about the files that were checked. */
+/** What the manifests record about the checked files. */
 export class CheckedOutputs {
   readonly #listed: ReadonlyMap<string, ListedOutput>;
   readonly #placeOf: PlaceOf;
 
-  /** Stores the manifests' facts. @param listed All outputs, by place. */
+  /** Stores the manifests' records. @param listed All outputs, by real path. */
   constructor(listed: ReadonlyMap<string, ListedOutput>, placeOf: PlaceOf) {
     this.#listed = listed;
     this.#placeOf = placeOf;
@@ -70,11 +74,12 @@ export class CheckedOutputs {
 }
 
 /**
- * Checks that all outputs that the manifests list exist with the same size and the same SHA-256 (of all bytes if they
- * are small, or with `verify`; else of their ends), and that no other data file lies among them.
+ * Checks that all outputs listed in the manifests exist with the same size and the same SHA-256 (of all bytes
+ * if they are small or `verify` is set; else of their beginning and end), and that no other data file lies
+ * among them.
  *
- * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
- * @throws {UserError} If a file is missing, changed or not listed, or a run or task did not finish.
+ * @param paths Files, folders and globs. A folder stands for all outputs in it, a file only for itself.
+ * @throws {UserError} If a file is missing, changed or not listed, or if a run or task did not finish.
  */
 export async function checkOutputs(
   paths: readonly string[],
@@ -94,18 +99,17 @@ export async function checkOutputs(
   return new CheckedOutputs(listed, placeOf);
 }
 
-/** An output of a manifest. */
 interface ListedOutput {
-  /** Its expected path. */
+  /** Where the output is expected. */
   path: string;
   output: ManifestOutput;
   stage: string;
   manifestPath: string;
-  /** The folder that the manifest describes; absent if it describes the file beside it. */
+  /** The folder described by the manifest; absent if the manifest describes the file next to it. */
   folder?: string;
 }
 
-/** The place of a file, which need not exist: the path without links of its folder, and its name. */
+/** Returns the real path of a file, which need not exist: its folder's path without links, and its name. */
 type PlaceOf = (path: string) => string;
 
 function memoizedPlaces(): PlaceOf {
@@ -116,27 +120,26 @@ function memoizedPlaces(): PlaceOf {
   };
 }
 
-/** The result of {@link findListedOutputs}. */
 interface FoundOutputs {
-  /** All outputs of the manifests, by place. */
+  /** All outputs of the manifests, by real path. */
   listed: ReadonlyMap<string, ListedOutput>;
-  /** The outputs that the arguments name. */
+  /** The outputs selected by the arguments. */
   inputs: ListedOutput[];
   /** Data files that no manifest lists, among files that the stage wrote to the folder. */
   strangers: { path: string; folder: string; stage: string }[];
 }
 
-/** The files and folders that arguments name. */
+/** The files and folders selected by the arguments. */
 interface Scope {
-  /** Places of folders. */
+  /** Real paths. */
   folders: Set<string>;
-  /** Places of files. */
+  /** Real paths. */
   files: Set<string>;
-  /** Paths of the data files in the folders, by place. */
+  /** Paths of the data files in the folders, by real path. */
   dataFiles: Map<string, string>;
-  /** Folders that may have manifests, by place. */
+  /** Folders that may have manifests, by real path. */
   writtenFolders: Map<string, string>;
-  /** Manifests beside their files. */
+  /** Manifests next to their files. */
   besides: Set<string>;
 }
 
@@ -149,9 +152,9 @@ interface WrittenFolder {
 }
 
 /**
- * Finds the manifests in the inputs and right above them, and what they list.
+ * Finds the manifests in the inputs and directly above them, and what they list.
  *
- * @throws {UserError} If a run or task that wrote what is named did not finish.
+ * @throws {UserError} If a run or task that wrote an input did not finish.
  */
 function findListedOutputs(paths: readonly string[], placeOf: PlaceOf, check: OutputCheck): FoundOutputs {
   const scope = findScope(paths, placeOf, check);
@@ -167,7 +170,7 @@ function findListedOutputs(paths: readonly string[], placeOf: PlaceOf, check: Ou
     const files = filesOf.get(folder.place) ?? [];
     const data = folder.outputs.filter(({ path }) => isData(path));
     const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, placeOf(path)));
-    // A folder of another stage, such as a run of `train`, may hold data that were put there later.
+    // A folder of another stage, such as a run of `train`, may contain data put there later.
     if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
     if (!scope.folders.has(folder.place)) requireFinished(folder.folder);
     const unlisted = files.filter((place) => !listed.has(place) && isAmongData(place, folder, data));
@@ -231,7 +234,7 @@ function readFolder(
   return [{ place, folder, manifests, outputs }];
 }
 
-/** The output that a manifest beside its file lists. @throws {UserError} If the file is not finished. */
+/** The output listed by a manifest next to its file. @throws {UserError} If the file is not finished. */
 function readBeside(manifestPath: string): ListedOutput[] {
   const manifest = unlessForeign(() => readManifest(manifestPath));
   if (!manifest) return [];
@@ -262,7 +265,7 @@ export function unlessForeign<T>(read: () => T): T | undefined {
   }
 }
 
-/** Whether an error says that a file may not be read. */
+/** Whether an error means that a file may not be read. */
 export function isClosed(error: unknown): boolean {
   const cause = error instanceof UserError ? error.cause : error;
   return cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable;
@@ -290,7 +293,10 @@ function isWithin(folders: ReadonlySet<string>, place: string): boolean {
   return false;
 }
 
-/** Whether a file is where a folder's data are: in the same subfolders, or anywhere if some data are in no subfolder. */
+/**
+ * Whether a file is in a location where the folder's data are: in the same subfolders, or anywhere if some
+ * data are in no subfolder.
+ */
 function isAmongData(place: string, folder: WrittenFolder, data: readonly ListedOutput[]): boolean {
   const top = topFolder(place.slice(folder.place.length + 1));
   return data.some(({ output }) => ["", top].includes(topFolder(output.path)));
@@ -355,7 +361,7 @@ async function compare(
       if (hash.digest("hex") === sha256) continue;
       throw changed(input, "has another SHA-256 than was written, expected the same content");
     }
-    // Files of another run, which an interrupted copy mixes in, differ there whatever their size.
+    // Files of another run, mixed in by an interrupted copy, differ there whatever their size.
     if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
       throw changed(input, "has other bytes at its ends than were written, expected the same content");
     }

@@ -1,12 +1,13 @@
 /**
- * The operating system's file errors as messages for people.
+ * The operating system's file errors as messages for users.
  *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
 
 /**
- * The error that a Deno file call threw as a one-line {@link UserError} that names the file, if its cause is known.
+ * Turns an error of a Deno file call into a one-line {@link UserError} that names the file, if its cause is
+ * known.
  *
  * @param action The action that failed, such as `write runs/demo/a.parquet`.
  */
@@ -61,7 +62,7 @@ export function isOutOfFiles(error: unknown): boolean {
   return error instanceof Error && /os error 2[34]\b|E[MN]FILE|too many open files/i.test(error.message);
 }
 
-/** Whether the file system refuses a path because a name in it is too long. */
+/** Whether the file system rejects a path because a name in it is too long. */
 export function isNameTooLong(error: unknown): boolean {
   return error instanceof Error && /os error 36\b|ENAMETOOLONG|name too long/i.test(error.message);
 }

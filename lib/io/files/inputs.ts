@@ -1,5 +1,5 @@
 /**
- * Input arguments (files, directories, globs) turned into a sorted list of files.
+ * Expands input arguments (files, directories, globs) to a sorted list of files.
  *
  * @module
  */
@@ -9,43 +9,44 @@ import { FormatError, UserError } from "../../base/errors.ts";
 import { readRegularText, requireRegular } from "./byte_file.ts";
 import { explainFileError, isNameTooLong } from "./file_errors.ts";
 
-/** An input file's state when a stage read it; kept in manifests to tell a rerun from another run. */
+/** An input file's state when a stage read it. Manifests store it to detect reruns. */
 export interface InputFingerprint {
   /** The path as given. */
   path: string;
   sizeBytes: number;
-  /** Time of last change, milliseconds since 1970. */
+  /** Last modification, milliseconds since 1970. */
   mtimeMs: number;
 }
 
-/** Whether a file or folder counts, by its path as given; others are ignored. */
+/** Whether a file or folder counts, by its path as given. Others are ignored. */
 export type IsRead = (path: string) => boolean;
 
 /** Called with a line for the user, such as `following data/a -> /store/b`. */
 export type OnLink = (line: string) => void;
 
-/** The files of folders that count, and who hears of others. */
+/** Which files of folders to choose, and callbacks for the others. */
 export interface FileChoice {
-  /** Such as `[".parquet"]`; a file named by itself counts with any. */
+  /** Such as `[".parquet"]`. A file given as an argument may have any extension. */
   extensions: readonly string[];
-  /** The name of a file whose extension counts, by its path; its own by default. */
+  /** Maps a path to the name whose extension counts; by default the file's own name. */
   nameOf?: (path: string) => string;
   isRead?: IsRead | undefined;
-  /** Which files do not count in spite of their extension. */
+  /** Which files to leave out in spite of their extension. */
   isLeftOut?: IsRead | undefined;
-  /** Called with the links that are followed. */
+  /** Called for each link that is followed. */
   onLink?: OnLink | undefined;
-  /** Called with the files that do not count because of their extension. */
+  /** Called for each file left out because of its extension. */
   onOther?: OnLink | undefined;
 }
 
 /**
- * Lists the files that the arguments name, sorted, each once.
+ * Lists the files selected by the arguments, sorted, each once.
  *
- * @param paths Files, directories (searched recursively, as the links in them are) and globs.
- * @param choice `wanted`: what the error says is expected, such as `a Parquet file`. With `isRead` a directory may have none.
- * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
- *   such file.
+ * @param paths Files, globs, and directories. Directories are searched recursively, including through links.
+ * @param choice `wanted`: what errors say is expected, such as `a Parquet file`. With `isRead` a directory
+ *   may contain no file.
+ * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has
+ *   no such file.
  */
 export function listInputs(paths: readonly string[], choice: FileChoice & { wanted: string }): string[] {
   const found = new Map<string, string>();
@@ -63,16 +64,16 @@ export function listInputs(paths: readonly string[], choice: FileChoice & { want
   return [...found.values()].sort();
 }
 
-/** Extensions for people, without those of compressed files. */
+/** Extensions for messages, without those of compressed files. */
 function listed(extensions: readonly string[]): string {
   return extensions.filter((extension) => !/\.(?:gz|bz2|zst)$/.test(extension)).join(" or ");
 }
 
 /**
- * Finds the files that one argument names. Hidden names are left out.
+ * Finds the files selected by one argument. Hidden names are left out.
  *
- * @returns The paths of the files, as the argument gives them, by their places without links.
- * @throws {UserError} If it does not exist or is neither a file nor a directory, or a link leads nowhere.
+ * @returns The paths of the files, as the argument gives them, by real path.
+ * @throws {UserError} If it does not exist or is neither a file nor a directory, or if a link is dangling.
  */
 export function findFiles(
   path: string,
@@ -104,7 +105,7 @@ export function findFiles(
   }
 }
 
-/** Reads the fingerprint of a file. @throws {UserError} If it does not exist. */
+/** @throws {UserError} If the file does not exist. */
 export function fingerprint(path: string): InputFingerprint {
   try {
     const info = Deno.statSync(path);
@@ -117,8 +118,8 @@ export function fingerprint(path: string): InputFingerprint {
 /**
  * The text of a file.
  *
- * @param options `mayBePipe`: also reads what another program writes, such as `<(pass show key)`; only for files that
- *   a user names and that are read once.
+ * @param options `mayBePipe`: also reads the output of another program, such as `<(pass show key)`; only for
+ *   files that a user names and that are read once.
  * @throws {UserError} If it cannot be read or is not a regular file.
  */
 export function readText(path: string, { mayBePipe = false }: { mayBePipe?: boolean } = {}): string {
@@ -130,10 +131,8 @@ export function readText(path: string, { mayBePipe = false }: { mayBePipe?: bool
 }
 
 /**
- * The object in a JSON file.
- *
  * @param wanted The expected content, for errors, such as `a run configuration`.
- * @throws {FormatError} If it is not a JSON object. @throws {UserError} If it cannot be read.
+ * @throws {FormatError} If the file is not a JSON object. @throws {UserError} If it cannot be read.
  */
 export function readJsonObject(path: string, wanted: string): Record<string, unknown> {
   const text = readText(path);
@@ -146,7 +145,6 @@ export function readJsonObject(path: string, wanted: string): Record<string, unk
   throw new FormatError(`it is not a JSON object, expected ${wanted}`, { path });
 }
 
-/** Whether the path exists. */
 export function exists(path: string): boolean {
   try {
     Deno.statSync(path);
@@ -157,7 +155,7 @@ export function exists(path: string): boolean {
   }
 }
 
-/** Whether an error says that there is no such file: no file has a name that is too long. */
+/** Whether an error means that a file does not exist. That includes names that are too long. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
     isNameTooLong(error);
@@ -171,7 +169,7 @@ function findMatches(glob: string, onLink: OnLink): Map<string, string> {
   const matches = (pattern: string, path: string) =>
     globToRegExp(pattern, { globstar: true }).test(normalize(path));
   const segments = whole.split("/");
-  // A globstar or an alternative may stand for several folders.
+  // A globstar or an alternative may match several folders.
   const hasFixedDepth = !/\*\*|[({]/.test(whole);
   const mayEnter = (folder: string) => {
     const depth = normalize(folder).split("/").length;
@@ -186,7 +184,7 @@ interface WalkOptions {
   onLink: OnLink;
 }
 
-/** Walks a folder, and the folders that links in it lead to, each once. */
+/** Traverses a folder and the folders that its links lead to, each once. */
 function walk(root: string, options: WalkOptions): Map<string, string> {
   const { isWanted, mayEnter, onLink } = options;
   const files = new Map<string, string>();
@@ -208,7 +206,7 @@ function walk(root: string, options: WalkOptions): Map<string, string> {
     }
   };
   enter(root, Deno.realPathSync(root));
-  // Links come last, so that what lies in the folder itself keeps its own path.
+  // Links come last, so that what is in the folder itself keeps its own path.
   while (links.length > 0) {
     const next = links.sort();
     links = [];
@@ -232,7 +230,7 @@ function walk(root: string, options: WalkOptions): Map<string, string> {
   return files;
 }
 
-/** The target of a link, if it counts. @throws {UserError} If it leads nowhere. */
+/** The target of a link, if it counts. @throws {UserError} If the link is dangling. */
 function targetOf(
   link: string,
   { isWanted, mayEnter }: WalkOptions,

@@ -1,6 +1,6 @@
 /**
- * `manifest.json`, which every stage writes beside its output: its inputs, options and outputs. A rerun with the
- * same inputs and options finds it and does not repeat the work (output.ts).
+ * `manifest.json`, which every stage writes next to its output: its inputs, options and outputs. A rerun with
+ * the same inputs and options finds it and does not repeat the work (output.ts).
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { ByteFile, openRegularFile, readRegularText } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { type InputFingerprint, isMissing } from "./inputs.ts";
 
-/** The bytes that {@link hashOfEnds} reads at the beginning of a file. */
+/** The number of bytes that {@link hashOfEnds} reads at the beginning of a file. */
 const FIRST_BYTES = 1 << 16;
-/** The bytes that it reads at the end: two blocks of an ArrayRecord file. */
+/** The number of bytes it reads at the end: two blocks of an ArrayRecord file. */
 const LAST_BYTES = 1 << 17;
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
@@ -36,35 +36,35 @@ const manifestSchema = z.object({
   stage: z.string(),
   version: z.string(),
   inputs: inputsSchema,
-  /** The manifests of all inputs, where tasks divide them and each task has other `inputs`. */
+  /** The manifests of all inputs, if tasks divide the inputs and each task has other `inputs`. */
   inputManifests: inputsSchema.optional(),
   options: z.record(z.string(), z.unknown()),
   counts: z.record(z.string(), z.unknown()),
   rejected: z.record(z.string(), z.number()),
   outputs: z.array(outputSchema),
-  /** While the outputs are put in their places: the files of an earlier run that are deleted. */
+  /** Only while the outputs are moved into place: the files of an earlier run to be deleted. */
   replaces: z.array(nameSchema).optional(),
   complete: z.boolean(),
 });
 
-/** A stage's inputs, options and outputs. Paths of outputs are relative to the folder. */
+/** A stage's inputs, options and outputs. Output paths are relative to the folder. */
 export type Manifest = z.infer<typeof manifestSchema>;
-/** The fields that are known when a {@link Manifest} is started. */
+/** The fields known when a {@link Manifest} is started. */
 export type ManifestStart = Pick<Manifest, "stage" | "inputs" | "inputManifests" | "options">;
-/** One output file of a {@link Manifest}. */
+/** An output file in a {@link Manifest}. */
 export interface ManifestOutput {
-  /** Its path, from the folder. */
+  /** Relative to the folder. */
   path: string;
   sizeBytes: number;
   sha256: string;
-  /** The SHA-256 of {@link hashOfEnds}; absent in manifests of older versions. */
+  /** From {@link hashOfEnds}; absent in manifests of older versions. */
   endsSha256?: string | undefined;
   counts?: Record<string, number> | undefined;
 }
 
 /** Starts the manifest of a stage with the current software version. */
 export function newManifest({ stage, inputs, inputManifests, options }: ManifestStart): Manifest {
-  // In the order of the schema, as in a manifest that was read.
+  // In schema order, as in a manifest read from a file.
   return {
     stage,
     version: VERSION,
@@ -78,7 +78,7 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
   };
 }
 
-/** The manifest at `path`; undefined if the file does not exist. @throws {FormatError} If the file is not a manifest. */
+/** Undefined if the file does not exist. @throws {FormatError} If the file is not a manifest. */
 export function readManifest(path: string): Manifest | undefined {
   let text: string;
   try {
@@ -98,19 +98,21 @@ export function readManifest(path: string): Manifest | undefined {
   }
 }
 
-/** Whether an output's name leads to a place in its folder, apart from the work folders there. */
+/** Whether an output's name leads to a path in its folder and outside the work folders there. */
 function isWithinFolder(name: string): boolean {
   const names = name.split(/[/\\]/);
   return !names[0].endsWith(":") && names[0] !== WORK && !names[0].startsWith(`${WORK}-`) &&
     names.every((part) => !["", ".", ".."].includes(part));
 }
 
-/** Writes the manifest atomically. @param check Called before the file gets its name, may throw. */
+/** Writes the manifest atomically. @param check Called before the file gets its final name; may throw. */
 export function writeManifest(path: string, manifest: Manifest, check?: () => void): void {
   writeJsonAtomic(path, manifest, check);
 }
 
-/** Whether two manifests are of the same run: stage, version, options, and the inputs that tasks divide. */
+/**
+ * Whether two manifests are from the same run: equal stage, version, options, and inputs divided among tasks.
+ */
 export function isSameRun(a: Manifest, b: Manifest): boolean {
   const identity = ({ stage, version, options }: Manifest) =>
     JSON.stringify([stage, version, Object.entries(options).sort()]);
@@ -118,7 +120,7 @@ export function isSameRun(a: Manifest, b: Manifest): boolean {
   return identity(a) === identity(b) && areSameFiles(divided(a), divided(b));
 }
 
-/** Whether two manifests are of the same run, see {@link isSameRun}, and have the same inputs. */
+/** Like {@link isSameRun}, with equal inputs too. */
 export function isSameWork(a: Manifest, b: Manifest): boolean {
   return isSameRun(a, b) && areSameFiles(a.inputs, b.inputs);
 }
@@ -131,9 +133,9 @@ export function areSameFiles(a: readonly InputFingerprint[], b: readonly InputFi
 }
 
 /**
- * The SHA-256 of a file's first 64 KiB and last 128 KiB, or of all bytes of a smaller file. These are quick to read
- * whatever the size, and differ between files of one size with different records: an ArrayRecord file ends with its
- * index and one block of 64 KiB, a Parquet file with its statistics.
+ * The SHA-256 of a file's first 64 KiB and last 128 KiB, or of the whole of a smaller file. These are quick
+ * to read at any file size, and differ between files of equal size with different records: an ArrayRecord
+ * file ends with its index and one block of 64 KiB, a Parquet file with its statistics.
  *
  * @throws {UserError} If the file cannot be read.
  */
@@ -148,7 +150,7 @@ export function hashOfEnds(path: string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A hash of files: of their names, sizes and bytes. @param folder The folder that the names are in. */
+/** A hash over the names, sizes and bytes of files. @param folder The folder of the names. */
 export function hashOfFiles(folder: string, names: Iterable<string>): string {
   const hash = createHash("sha256");
   for (const name of names) {
@@ -158,7 +160,10 @@ export function hashOfFiles(folder: string, names: Iterable<string>): string {
   return hash.digest("hex");
 }
 
-/** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes and of its ends. Reads it once. */
+/**
+ * Describes a finished output file for the manifest: name, size, SHA-256 of its bytes and {@link hashOfEnds}.
+ * The file is read once.
+ */
 export async function describeOutput(
   folder: string,
   name: string,
@@ -179,7 +184,7 @@ export async function describeOutput(
   return { path: name, sizeBytes, sha256, endsSha256, ...(counts ? { counts } : {}) };
 }
 
-/** The manifest's place for a stage that writes one file: `F.parquet.manifest.json` beside `F.parquet`. */
+/** The manifest's path for a stage that writes one file: `F.parquet.manifest.json` for `F.parquet`. */
 export function manifestPathBeside(file: string): string {
   return `${file}.manifest.json`;
 }

@@ -1,8 +1,9 @@
 /**
- * The output of a stage: locked, built in a work folder and published by its manifest, which alone says which files
- * belong to it (README.md). The work folder is `DIR/.work/` in an output folder, `DIR/.work-00002-of-00004/` for one of
- * several tasks, and `.F.parquet.work/` beside an output file; the program may delete all of it. Elsewhere it deletes only
- * files that a manifest of the same stage lists, and an error leaves the result of an earlier run as it was.
+ * The output of a stage: locked, built in a work folder, and published by its manifest, which alone defines
+ * which files belong to it (README.md). The work folder is `DIR/.work/` in an output folder,
+ * `DIR/.work-00002-of-00004/` for one of several tasks, and `.F.parquet.work/` next to an output file; the
+ * program may delete everything in it. Elsewhere it deletes only files listed by a manifest of the same
+ * stage, and an error leaves the result of an earlier run unchanged.
  *
  * @module
  */
@@ -41,20 +42,20 @@ import { manifestName, readBegun, workName } from "./task_manifests.ts";
 import { refuseOverlap } from "./real_path.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
 
-/** The manifest of the work so far, within its folder. */
+/** The manifest of the work so far, within the work folder. */
 const MANIFEST = manifestName(ONLY_TASK);
-/** The manifest of the finished work, beside {@link MANIFEST} until it is put in place. */
+/** The manifest of the finished work, next to {@link MANIFEST} until it is moved into place. */
 const COMPLETE = "complete.json";
-/** The largest share of the time for saving the manifest of the work after each output, whatever its size. */
+/** The largest share of the time spent on saving the manifest after each output, whatever its size. */
 const SAVING_SHARE = 0.05;
 
 /** The inputs and options that an output depends on. */
 export interface OutputStart extends ManifestStart {
-  /** Whether the result of another run of the same stage is replaced instead of refused. */
+  /** Whether to replace the result of another run of the same stage instead of failing. */
   overwrite: boolean;
 }
 
-/** An output that this process alone writes, until it is disposed of. */
+/** An output that only this process writes, until it is disposed of. */
 export class Output implements Disposable {
   /** The inputs, the options, and the outputs written so far. */
   readonly manifest: Manifest;
@@ -70,12 +71,12 @@ export class Output implements Disposable {
   }
 
   /**
-   * Opens an output folder: empty, or with the work that an earlier run of the same inputs and options left.
+   * Opens an output folder: empty, or with the work left by an earlier run with the same inputs and options.
    *
    * @param folder The folder; it may not exist.
-   * @param start The inputs and options of the run.
    * @param task This run's task among those that write to the folder.
-   * @throws {UserError} If it holds other files or another run's output, or another process writes to it.
+   * @throws {UserError} If it contains other files or another run's output, or if another process is writing
+   *   to it.
    */
   static openFolder(folder: string, start: OutputStart, task: ArrayTask = ONLY_TASK): Output {
     requireFolderOrNothing(folder);
@@ -105,11 +106,12 @@ export class Output implements Disposable {
   }
 
   /**
-   * Opens an output file, whose manifest lies beside it.
+   * Opens an output file, with its manifest next to it.
    *
-   * @param file The file, of {@link placeOfFile} if it may be a link.
-   * @param start The inputs and options of the run, and `besides`: the further files in the same folder that the stage may write.
-   * @throws {UserError} If one of the files is another run's, or another process writes them.
+   * @param file The file; if it may be a link, the result of {@link placeOfFile}.
+   * @param start The inputs and options of the run, and `besides`: the other files in the same folder that
+   *   the stage may write.
+   * @throws {UserError} If one of the files is another run's, or if another process is writing them.
    */
   static openFile(file: string, start: OutputStart & { besides: readonly string[] }): Output {
     const { work } = placeOfFile(file);
@@ -132,7 +134,7 @@ export class Output implements Disposable {
       refuseLinksIn(place.work, `write to ${place.output}`);
       const begun = readBegun(place.work);
       const published = readManifest(place.manifestPath);
-      // A run that was killed while it cleared the folder left the rest.
+      // A run that was killed while clearing the folder left the rest.
       if (!begun && !published?.replaces) lock.clearFolder();
       const isSame = (manifest: Manifest | undefined) => manifest && isSameWork(manifest, wanted);
       const isPublished = isSame(published) ?? false;
@@ -160,7 +162,7 @@ export class Output implements Disposable {
     return join(this.#place.work, NEXT);
   }
 
-  /** The path of a temporary file; it is deleted at the end. @param name Within the work folder. */
+  /** The path of a temporary file, which is deleted at the end. @param name Within the work folder. */
   workPath(name: string): string {
     this.#lock.requireHeld();
     return join(this.#place.work, name);
@@ -171,18 +173,21 @@ export class Output implements Disposable {
     return this.manifest.outputs.find(({ path }) => path === name);
   }
 
-  /** Where a finished output is: in {@link folder}, or in its place. */
+  /** The path of a finished output: in {@link folder}, or its final path. */
   pathOf(name: string): string {
     const made = join(this.folder, name);
     return exists(made) ? made : join(this.#place.root, name);
   }
 
-  /** Adds a finished output of {@link folder} to the manifest. */
+  /** Adds a finished output in {@link folder} to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
     this.add(await describeOutput(this.folder, name, counts));
   }
 
-  /** {@link record} for an output that is already described; saves the manifest if that takes little of the time. */
+  /**
+   * Like {@link record}, for an output that is already described. Saves the manifest if that takes a small
+   * share of the time.
+   */
   add(output: ManifestOutput): void {
     this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== output.path), output];
     this.#isSaved = false;
@@ -199,7 +204,7 @@ export class Output implements Disposable {
     this.#isSaved = true;
   }
 
-  /** Checks that no input has changed since the start. @throws {UserError} If one did. */
+  /** @throws {UserError} If an input has changed since the start. */
   checkInputs(): void {
     for (const { path, sizeBytes, mtimeMs } of this.manifest.inputs) {
       const now = fingerprint(path);
@@ -217,8 +222,8 @@ export class Output implements Disposable {
   /**
    * Publishes all recorded outputs, and deletes those of the run that they replace.
    *
-   * @throws {UserError} If another program's file has an output's path, or that path leads through a link; nothing is
-   *   changed then. If a file cannot be moved.
+   * @throws {UserError} If another program's file has an output's path, or if that path leads through a link;
+   *   nothing is changed then. If a file cannot be moved.
    */
   publish(): void {
     const { manifest, folder } = this;
@@ -242,7 +247,7 @@ export class Output implements Disposable {
       this.#move(join(work, name), manifestPath);
       syncDirectory(root);
     };
-    // Both before anything changes, so that a full disk changes nothing.
+    // Both are written before anything changes, so that a full disk changes nothing.
     prepare(COMPLETE, { complete: true });
     prepare(MANIFEST, { complete: false, replaces });
     this.#isSaved = true;
@@ -270,23 +275,22 @@ export class Output implements Disposable {
     this.discard();
   }
 
-  /** Begins new outputs; the published ones are kept until the new ones are published. */
+  /** Begins new outputs. The published ones are kept until the new ones are published. */
   begin(): void {
     Object.assign(this.manifest, { outputs: [], complete: false });
     this.#begin();
   }
 
-  /** Deletes the work so far. */
   discard(): void {
     this.#lock.clearFolder();
   }
 
-  /** Deletes the work of a run that failed before an output was whole. */
+  /** Deletes the work of a run that failed before completing an output. */
   discardIfEmpty(): void {
     if (this.manifest.outputs.length === 0) this.discard();
   }
 
-  /** Releases the lock; unfinished work is kept for the next run. */
+  /** Releases the lock. Unfinished work is kept for the next run. */
   [Symbol.dispose](): void {
     try {
       this.#lock.requireHeld();
@@ -305,9 +309,9 @@ export class Output implements Disposable {
   }
 
   /**
-   * Keeps the outputs that an earlier run recorded, and deletes its other files.
+   * Keeps the outputs recorded by an earlier run, and deletes its other files.
    *
-   * @param isPublished Whether the manifest in place is of the same work.
+   * @param isPublished Whether the published manifest is of the same work.
    * @returns Whether all outputs are left.
    */
   #resume(isPublished: boolean): boolean {
@@ -325,12 +329,12 @@ export class Output implements Disposable {
     return isWhole;
   }
 
-  /** Whether an output is in the work folder or, if the same work published it, in its place. */
+  /** Whether an output is in the work folder or, if the same work published it, at its final path. */
   #has({ path, sizeBytes, endsSha256 }: ManifestOutput, isPublished: boolean): boolean {
     const isSize = (file: string) => exists(file) && Deno.statSync(file).size === sizeBytes;
     if (isSize(join(this.folder, path))) return true;
     const file = join(this.#place.root, path);
-    // A file that was to be replaced may have the size of the one that replaces it.
+    // A file to be replaced may have the same size as its replacement.
     const isSame = () =>
       this.manifest.complete || endsSha256 === undefined || hashOfEnds(file) === endsSha256;
     return isPublished && isSize(file) && isSame();
@@ -342,7 +346,7 @@ export class Output implements Disposable {
   }
 }
 
-/** The files of a folder and of its subfolders, by paths relative to it. */
+/** The files of a folder and its subfolders, by relative path. */
 function filesIn(folder: string, within = ""): string[] {
   return [...Deno.readDirSync(join(folder, within))].flatMap(({ name, isDirectory }) => {
     const path = within === "" ? name : `${within}/${name}`;
@@ -350,10 +354,10 @@ function filesIn(folder: string, within = ""): string[] {
   });
 }
 
-/** Deletes a file, and then the folders on its path that have become empty. */
+/** Deletes a file, and then any folders on its path that have become empty. */
 function removeOutput(root: string, name: string): void {
   try {
-    // A run that was killed here may have deleted the file but not its folders.
+    // A run killed at this point may have deleted the file but not its folders.
     if (exists(join(root, name))) Deno.removeSync(join(root, name));
     for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
       Deno.removeSync(join(root, folder));

@@ -1,8 +1,8 @@
 /**
  * A file that a command writes without a manifest: answers, a picture, a page, metrics.
  *
- * It appears when it is complete, and replaces only what the same command wrote, as the first bytes show, or an empty
- * file; with `overwrite` any file. The target of a link is replaced, not the link.
+ * It appears once complete. It replaces only an empty file or one from the same command, judged by the first
+ * bytes; with `overwrite` it replaces any file. For a link, the target is replaced instead of the link.
  *
  * @module
  */
@@ -15,32 +15,30 @@ import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
 
-/** The bytes of a file that show who wrote it. */
+/** The bytes of a file that show which program wrote it. */
 const HEAD_BYTES = 4096;
 
 /** The command that writes a file. */
 export interface OutputFileOptions {
-  /** Its name, for messages. */
+  /** The command's name, for messages. */
   stage: string;
-  /** Matches the beginning of what it writes, and of no file that others write. */
+  /** Matches the beginning of this command's files, and of no other files. */
   own: RegExp;
-  /** Whether a file that it did not write is replaced. */
+  /** Whether to replace a file that this command did not write. */
   overwrite: boolean;
 }
 
-/** An open output. */
 export class OutputFile implements Disposable {
   readonly #opened = new DisposableStack();
   readonly #lock: OutputLock;
   readonly #file: AtomicFile;
   readonly #target: string;
-  /** Which file was at the path when this one was opened. */
+  /** Identifies the file found at the path when this one was opened. */
   readonly #found: string;
 
   /**
-   * Opens the output.
-   *
-   * @throws {UserError} If a file is there that may not be replaced, another process writes it, or it cannot be made.
+   * @throws {UserError} If the path has a file that may not be replaced, another process is writing it, or it
+   *   cannot be made.
    */
   constructor(readonly path: string, readonly options: OutputFileOptions) {
     const { path: target, work } = placeOfFile(path);
@@ -57,7 +55,7 @@ export class OutputFile implements Disposable {
     }
   }
 
-  /** Appends all the bytes. @throws {UserError} If the disk is full. */
+  /** Appends all bytes. @throws {UserError} If the disk is full. */
   writeSync(bytes: Uint8Array): void {
     this.#file.writeSync(bytes);
   }
@@ -68,7 +66,10 @@ export class OutputFile implements Disposable {
     this.commit();
   }
 
-  /** Gives the file its name. @throws {UserError} If another program's file has taken the name since the output was opened. */
+  /**
+   * Gives the file its name. @throws {UserError} If another program's file has taken the name since the
+   * output was opened.
+   */
   commit(): void {
     this.#lock.requireHeld();
     if (versionOf(this.path) !== this.#found) {
@@ -82,16 +83,15 @@ export class OutputFile implements Disposable {
   }
 }
 
-/** Writes a whole file through an {@link OutputFile}. @param content Text (written as UTF-8). */
+/** Writes a whole file through an {@link OutputFile}. @param content Written as UTF-8. */
 export function writeOutputFile(path: string, content: string, options: OutputFileOptions): void {
   using file = new OutputFile(path, options);
   file.finish(content);
 }
 
 /**
- * Refuses a path where something is that a command may not replace.
- *
- * @throws {UserError} If it is not a regular file, or if another program wrote it and `overwrite` is not set.
+ * @throws {UserError} If the path is not a regular file, or if another program wrote it and `overwrite` is
+ *   not set.
  */
 function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileOptions): void {
   try {
@@ -111,7 +111,7 @@ function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileO
   );
 }
 
-/** Identifies a file and its content at a path; empty if there is no file. */
+/** Identifies a file and its content; empty if there is no file. */
 function versionOf(path: string): string {
   try {
     const { dev, ino, size, mtime } = Deno.statSync(path);

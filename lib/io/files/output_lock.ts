@@ -1,7 +1,7 @@
 /**
  * A lock on an output, so that only one process at a time writes it.
  *
- * It is a lock of the kernel (flock) on a file that stays open while the output is written. So it ends with its
+ * It is a kernel lock (flock) on a file that stays open while the output is written. Thus it ends with its
  * process, and works through links and on network file systems that support locks.
  *
  * @module
@@ -12,19 +12,18 @@ import { refuseLink, requireRegular } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { exists } from "./inputs.ts";
 
-/** The name of the lock's file. */
 export const LOCK = "lock";
-/** The last holder may remove the folder between two steps of the next one, but not this often. */
+/** The previous holder may remove the folder between two steps of the next one, but not this often. */
 const MAX_ATTEMPTS = 100;
-/** The holder renews the time of the lock's file this often, so that others see that it lives. */
+/** The holder updates the lock file's time this often, so that others see that it is alive. */
 const SIGN_EVERY_MS = 10_000;
 
-/** Another process holds the lock. */
+/** Thrown if another process holds the lock. */
 export class BusyError extends UserError {
   override name = "BusyError";
 }
 
-/** A lock that is held until it is disposed of. */
+/** A lock held until disposal. */
 export class OutputLock implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -36,11 +35,10 @@ export class OutputLock implements Disposable {
   }
 
   /**
-   * Takes the lock.
-   *
-   * @param folder The folder of the lock's file; it is made if needed.
-   * @param options `output`: the locked path as the user named it; `stage`: the holder, for others' messages.
-   * @throws {BusyError} If another process, or another part of this one, holds it.
+   * @param folder The lock file's folder, made if needed.
+   * @param options `output`: the locked path as the user named it; `stage`: the holder, for other processes'
+   *   messages.
+   * @throws {BusyError} If another process, or another part of this one, holds the lock.
    */
   static acquire(folder: string, { output, stage }: { output: string; stage: string }): OutputLock {
     try {
@@ -73,9 +71,10 @@ export class OutputLock implements Disposable {
   }
 
   /**
-   * Makes sure that the folder's path still leads to the locked folder, before something is written or deleted there.
+   * Checks that the folder's path still leads to the locked folder, before something is written or deleted
+   * there.
    *
-   * @throws {UserError} If the folder was moved or deleted, or another one or a link has its place.
+   * @throws {UserError} If the folder was moved, deleted, or replaced by another folder or a link.
    */
   requireHeld(): void {
     if (isStillThere(this.folder, this.#file)) return;
@@ -84,7 +83,7 @@ export class OutputLock implements Disposable {
     );
   }
 
-  /** Deletes everything in the folder but the lock. @throws {UserError} As {@link requireHeld}. */
+  /** Deletes everything in the folder except the lock. @throws {UserError} As {@link requireHeld}. */
   clearFolder(): void {
     this.requireHeld();
     for (const { name } of Deno.readDirSync(this.folder)) {
@@ -104,18 +103,19 @@ export class OutputLock implements Disposable {
         Deno.removeSync(this.folder);
       } catch { /* it holds unfinished work, or already belongs to another process */ }
     } finally {
-      // A process that another thread is starting holds a copy of the file, and so the lock, until it runs its program.
+      // A process being started by another thread holds a copy of the file, and thus the lock, until it
+      // executes its program.
       file.unlockSync();
     }
   }
 }
 
 /**
- * The content of a lock's file, without taking the lock. The holder deletes the file, unless it is killed.
+ * The content of a lock file, read without taking the lock. The holder deletes the file, unless it is killed.
  *
- * @param folder The folder of the lock's file.
- * @returns `holder`: such as `shard, process 71, since …`, or nothing if it is not written yet; `aliveMs`: when it
- *   last gave a sign of life, milliseconds since 1970. Undefined if the file does not exist.
+ * @param folder The lock file's folder.
+ * @returns `holder`: such as `shard, process 71, since …`, or empty if not written yet; `aliveMs`: the last
+ *   sign of life, milliseconds since 1970. Undefined if the file does not exist.
  * @throws {UserError} If it cannot be read.
  */
 export function readLock(folder: string): { holder: string; aliveMs: number } | undefined {
@@ -130,7 +130,7 @@ export function readLock(folder: string): { holder: string; aliveMs: number } | 
   }
 }
 
-/** Undefined if the folder was removed in between. */
+/** Undefined if the folder was removed in the meantime. */
 function openLock(folder: string): Deno.FsFile | undefined {
   for (const path of [dirname(folder), folder, join(folder, LOCK)]) {
     // The output folder may be a link, but its target must exist.
@@ -148,14 +148,14 @@ function openLock(folder: string): Deno.FsFile | undefined {
     }
     return file;
   } catch (error) {
-    // The second error: the folder existed when it was to be made, and was removed since.
+    // AlreadyExists: the folder existed when it was to be made, and has been removed since.
     const isGone = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.AlreadyExists;
     if (isGone) return undefined;
     throw error;
   }
 }
 
-/** Whether the locked file is still the one at its path: the previous holder may have deleted it. */
+/** Whether the locked file is still at its path: the previous holder may have deleted it. */
 function isStillThere(folder: string, file: Deno.FsFile): boolean {
   try {
     const named = Deno.statSync(join(folder, LOCK));
@@ -173,7 +173,7 @@ function writeHolder(file: Deno.FsFile, stage: string): void {
   );
 }
 
-/** Changes the time of a lock's file, and nothing else. */
+/** Changes only the time of a lock file. */
 function signFile(file: Deno.FsFile): void {
   try {
     const now = new Date();
@@ -183,7 +183,7 @@ function signFile(file: Deno.FsFile): void {
   }
 }
 
-/** `shard, process 71, since …`, or nothing if the holder has not written it yet. */
+/** `shard, process 71, since …`, or empty if the holder has not written it yet. */
 function readText(file: Deno.FsFile): string {
   const bytes = new Uint8Array(200);
   return new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();

@@ -1,6 +1,6 @@
 /**
- * Where an output goes, and what it may replace there: another run's result only with `--overwrite`, another stage's or a
- * user's file never.
+ * Where an output goes, and what it may replace there: another run's result only with `--overwrite`, and
+ * never a file from another stage or a user.
  *
  * @module
  */
@@ -14,12 +14,11 @@ import { exists, isMissing } from "./inputs.ts";
 import { isSameRun, type Manifest } from "./manifest.ts";
 import { firstManifest, listTasks, manifestName } from "./task_manifests.ts";
 
-/** Bytes of the longest name of a file: NAME_MAX of Linux, less the length that a temporary name adds. */
+/** Maximum length of a file name: Linux's NAME_MAX minus the length added by a temporary name. */
 const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
-/** The paths of an output. */
 export interface OutputPath {
-  /** As the user named it. */
+  /** As given by the user. */
   output: string;
   /** The folder that names in the manifest are relative to. */
   root: string;
@@ -30,7 +29,7 @@ export interface OutputPath {
 }
 
 /**
- * The paths of an output file: the file that is replaced when the new one is complete, and its work folder.
+ * The paths of an output file: the file to be replaced on completion, and its work folder.
  *
  * @throws {UserError} If its name is too long.
  */
@@ -40,7 +39,7 @@ export function placeOfFile(file: string): { path: string; work: string } {
   return { path, work: join(dirname(path), `.${basename(path)}${WORK}`) };
 }
 
-/** Refuses a file whose temporary name the file system would not take. */
+/** Rejects a file whose temporary name would be too long for the file system. */
 function requireShortName(path: string): void {
   const numBytes = new TextEncoder().encode(basename(path)).length;
   if (numBytes <= MAX_NAME_BYTES) return;
@@ -62,20 +61,22 @@ function targetOf(file: string): string {
   }
 }
 
-/** Refuses an output that a link in its folder would lead elsewhere. @throws {UserError} If there is such a link. */
+/**
+ * Rejects an output that a link in its folder would redirect. @throws {UserError} If there is such a link.
+ */
 export function refuseLinksTo(root: string, name: string): void {
   for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
     refuseLink(join(root, folder), `write ${join(root, name)}`);
   }
 }
 
-/** The names of all outputs of a manifest, and of those that they are replacing. */
+/** The names of all outputs of a manifest, and of those they are replacing. */
 export function namesOf({ outputs, replaces = [] }: Manifest): string[] {
   return [...outputs.map(({ path }) => path), ...replaces];
 }
 
 /**
- * Refuses a folder that holds other files or another run's output, or that is divided in another way.
+ * Rejects a folder that contains other files or another run's output, or that is divided in another way.
  *
  * @param task This run's task among those that write to the folder.
  */
@@ -110,7 +111,7 @@ export function refuseOthersFolder(
   );
 }
 
-/** Refuses paths that are not regular files. @throws {UserError} If there is one. */
+/** @throws {UserError} If one of the paths is not a regular file. */
 export function requireRegularPlaces({ root }: OutputPath, names: readonly string[]): void {
   for (const name of names) {
     const path = join(root, name);
@@ -119,7 +120,9 @@ export function requireRegularPlaces({ root }: OutputPath, names: readonly strin
   }
 }
 
-/** Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one. */
+/**
+ * Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one.
+ */
 export function refuseOthersFiles(
   { root }: OutputPath,
   names: readonly string[],
@@ -145,7 +148,7 @@ export function refuseOthersFiles(
   }
 }
 
-/** Refuses an output folder that is divided in another way. @throws {UserError} If it is. */
+/** @throws {UserError} If the output folder is divided in another way. */
 export function refuseOtherDivision(folder: string, task: ArrayTask): void {
   const other = listTasks(folder).find(({ count }) => count !== task.count);
   if (!other) return;
@@ -163,16 +166,16 @@ export interface Found {
   wanted: Manifest;
   /** The manifest of the published outputs. */
   published: Manifest | undefined;
-  /** Whether it is of the requested run. */
+  /** Whether it is from the requested run. */
   isPublished: boolean;
-  /** Whether there is unfinished work of another run. */
+  /** Whether another run left unfinished work. */
   hasBegunOther: boolean;
 }
 
-/** Refuses an output folder to one of several tasks, which may all start at the same time. */
+/** Rejects an output folder for one of several tasks, which may all start at the same time. */
 function refuseOtherTasks(folder: string, found: Found): void {
   const { wanted, published, isPublished, hasBegunOther } = found;
-  // Listed before the manifests are read: a stage writes its manifest before other files.
+  // Listed before reading the manifests: a stage writes its manifest before other files.
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
   const sibling = firstManifest(folder);
   const isOther = published && !isPublished || hasBegunOther;
@@ -189,7 +192,7 @@ function refuseOtherTasks(folder: string, found: Found): void {
   }
 }
 
-/** Refuses a path that cannot be an output folder. @throws {UserError} If it is a file or a dangling link. */
+/** Rejects a path that cannot be an output folder. @throws {UserError} If it is a file or a dangling link. */
 export function requireFolderOrNothing(folder: string): void {
   if (!exists(folder)) return refuseLink(folder, `write to ${folder}`);
   if (Deno.statSync(folder).isDirectory) return;
@@ -198,7 +201,7 @@ export function requireFolderOrNothing(folder: string): void {
   );
 }
 
-/** Refuses links in a work folder, which no stage makes. @throws {UserError} If there is one. */
+/** Rejects links in a work folder, where no stage makes any. @throws {UserError} If there is one. */
 export function refuseLinksIn(folder: string, action: string): void {
   for (const { name, isDirectory, isSymlink } of Deno.readDirSync(folder)) {
     const path = join(folder, name);

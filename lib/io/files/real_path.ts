@@ -1,6 +1,6 @@
 /**
- * Paths as the file system sees them, and whether an output would replace, delete or mix with the inputs of the same
- * command. The program loads this module at every start, before it loads a stage.
+ * Paths as the file system sees them, and whether an output would replace, delete or mix with the inputs of
+ * the same command. The program loads this module at every start, before it loads a stage.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from "@std/path";
 import { getOrMake } from "../../base/collections.ts";
 import { UsageError } from "../../base/errors.ts";
 
-/** The path without links. Parts that do not exist or may not be read are kept as they are. */
+/** Resolves links. Parts of the path that do not exist or may not be read are kept unchanged. */
 export function realPath(path: string): string {
   try {
     return Deno.realPathSync(path);
@@ -25,13 +25,13 @@ export function realPath(path: string): string {
 }
 
 /**
- * Refuses an output that is an input, lies in an input folder, or has an input within it.
+ * Rejects an output that is an input, lies in an input folder, or contains an input.
  *
- * Paths are compared as the file system sees them: links are followed, and two paths are equal if they name the same
- * file, whatever their spelling.
+ * Paths are compared as the file system sees them: links are followed, and two paths are equal if they name
+ * the same file, whatever their spelling.
  *
  * @param output The file or folder to be written; it may not exist.
- * @param inputs Files and folders that are read; those that do not exist are ignored.
+ * @param inputs Files and folders to be read; those that do not exist are ignored.
  * @throws {UsageError} If they overlap.
  */
 export function refuseOverlap(output: string, inputs: readonly string[]): void {
@@ -64,7 +64,7 @@ function placesUpFrom(path: string): string[] {
   return places;
 }
 
-/** Device and inode if the system has them and they may be read, else the path. */
+/** Device and inode if available, else the path. */
 function identityOf(place: string): string {
   try {
     const { dev, ino } = Deno.statSync(place);

@@ -1,6 +1,6 @@
 /**
- * Lines on standard output. The runtime replaces a standard output that is closed at the start by /dev/null, so that
- * what is written there is lost without an error.
+ * Lines on standard output. If standard output is closed at the start, the runtime replaces it by /dev/null,
+ * and what is written there is lost without an error.
  *
  * @module
  */
@@ -11,7 +11,10 @@ import { writeWhole } from "./byte_file.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes a line to standard output, see `lib/base/printed.ts`. @throws {UserError} If the disk is full or the pipe's reader has gone. */
+/**
+ * Writes a line to standard output, see `lib/base/printed.ts`. @throws {UserError} If the disk is full or the
+ * pipe's reader is gone.
+ */
 export function printLine(text: string): void {
   try {
     writeWhole(Deno.stdout, encoder.encode(`${printable(text)}\n`));

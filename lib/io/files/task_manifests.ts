@@ -1,6 +1,7 @@
 /**
- * The manifests of a folder that one run wrote (`manifest.json`) or several tasks (`manifest-00002-of-00004.json`). Every task
- * has a manifest, a work folder and a lock of its own, and writes only its own files. All have the same inputs and options.
+ * The manifests of a folder written by one run (`manifest.json`) or several tasks
+ * (`manifest-00002-of-00004.json`). Every task has its own manifest, work folder and lock, and writes only
+ * its own files. All have the same inputs and options.
  *
  * @module
  */
@@ -10,12 +11,10 @@ import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } f
 import { exists, type IsRead } from "./inputs.ts";
 import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
 
-/** The name of a task's manifest. */
 export function manifestName(task: ArrayTask): string {
   return `manifest${taskSuffix(task)}.json`;
 }
 
-/** The name of a task's work folder. */
 export function workName(task: ArrayTask): string {
   return WORK + taskSuffix(task);
 }
@@ -27,10 +26,11 @@ export interface TaskManifest {
 }
 
 /**
- * The manifests of a folder's finished runs, in the order of the tasks; empty if it is not a folder.
+ * The manifests of a folder's finished runs, in task order; empty if the path is not a folder.
  *
- * @param isRead Whether an output is kept in them; all by default.
- * @throws {UserError} If a run replaces its files, or did when it ended: the folder may hold those of two runs.
+ * @param isRead Which outputs to keep in them; all by default.
+ * @throws {UserError} If a run is replacing its files, or ended while doing so: the folder may contain files
+ *   of two runs.
  */
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
@@ -46,7 +46,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
       );
     }
     if (isRead) manifest.outputs = manifest.outputs.filter(({ path }) => isRead(join(folder, path)));
-    // Mostly the same in all tasks, so it is held once.
+    // Usually the same for all tasks, so it is stored once.
     if (areSameFiles(manifest.inputs, inputs)) manifest.inputs = inputs;
     inputs = manifest.inputs;
     return [{ task, manifest }];
@@ -56,8 +56,8 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
 /**
  * Checks that all runs that write to a folder are done. A folder without manifests is accepted.
  *
- * @returns The manifests as {@link readManifests}.
- * @throws {UserError} If a task is missing or not finished, or tasks are of different runs.
+ * @returns The manifests as in {@link readManifests}.
+ * @throws {UserError} If a task is missing or not finished, or tasks are from different runs.
  */
 export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[] {
   const begun = listTasks(folder);
@@ -91,7 +91,7 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
 /** A manifest of a folder's tasks. One is enough: each task compared itself with one when it started. */
 export function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
-    // In this order, because a run that ends moves its manifest from the one path to the other.
+    // In this order, because a run that ends moves its manifest from the first path to the second.
     const manifest = readBegun(join(folder, workName(task))) ??
       readManifest(join(folder, manifestName(task)));
     if (manifest) return manifest;
@@ -100,9 +100,10 @@ export function firstManifest(folder: string): Manifest | undefined {
 }
 
 /**
- * The manifest of the work so far in a work folder, if it has begun.
+ * The manifest of the work so far in a work folder, if work has begun.
  *
- * @throws {UserError} If an earlier version of the program, which marked finished work there, ended while it moved the outputs from there to their places.
+ * @throws {UserError} If an earlier version of the program, which marked finished work there, ended while
+ *   moving the outputs to their final paths.
  * @throws {FormatError} If it is damaged.
  */
 export function readBegun(work: string): Manifest | undefined {
@@ -114,7 +115,7 @@ export function readBegun(work: string): Manifest | undefined {
   );
 }
 
-/** The tasks that have begun or are done; empty if it is not a folder. */
+/** The tasks that have begun or are done; empty if the path is not a folder. */
 export function listTasks(folder: string): ArrayTask[] {
   if (!exists(folder) || !Deno.statSync(folder).isDirectory) return [];
   const tasks = new Map<string, ArrayTask>();
