@@ -1,4 +1,4 @@
-/** The value of a key, made if it is missing. */
+/** The value of a key, made if missing. */
 export function getOrMake<K, V>(
   map: { get(key: K): V | undefined; set(key: K, value: V): unknown },
   key: K,
@@ -9,14 +9,12 @@ export function getOrMake<K, V>(
   return value;
 }
 
-/** Whether two arrays have the same bytes. */
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
 }
 
-/** Joins arrays of bytes. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let length = 0;
@@ -27,17 +25,16 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** A priority queue: the first item of an order is always available (a binary heap; Knuth, TAOCP 3, 5.2.3). */
+/** A priority queue as a binary heap (Knuth, TAOCP 3, 5.2.3). */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (a: T, b: T) => boolean;
 
-  /** @param isBefore Whether one item comes before another. */
   constructor(isBefore: (a: T, b: T) => boolean) {
     this.#isBefore = isBefore;
   }
 
-  /** The first item of the order; undefined if the heap is empty. */
+  /** The first item in order; undefined if the heap is empty. */
   get first(): T | undefined {
     return this.#items[0];
   }
@@ -54,7 +51,6 @@ export class Heap<T> {
     items[at] = item;
   }
 
-  /** Removes the first item. */
   removeFirst(): void {
     const last = this.#items.pop();
     if (last === undefined || this.#items.length === 0) return;
@@ -62,7 +58,7 @@ export class Heap<T> {
     this.sinkFirst();
   }
 
-  /** Restores the order after the first item has changed so that others may come before it. */
+  /** Restores the order after the first item has changed to a later position. */
   sinkFirst(): void {
     const items = this.#items;
     const item = items[0];
@@ -78,7 +74,8 @@ export class Heap<T> {
 }
 
 /**
- * The first index of the second part of a list of `length` items; `length` if that part is empty (binary search).
+ * Binary search for the first index of the second part of a list of `length` items; `length` if that part is
+ * empty.
  *
  * @param isAfter Whether an index is in the second part; if one index is, all later ones are.
  */
@@ -93,7 +90,10 @@ export function partitionPoint(length: number, isAfter: (index: number) => boole
   return low;
 }
 
-/** The index of the first number of an ascending array that is at least `value`; its length if there is none. */
+/**
+ * The first index in an ascending array whose number is at least `value`; the array's length if there is
+ * none.
+ */
 export function lowerBound(ascending: ArrayLike<number>, value: number): number {
   let low = 0;
   for (let high = ascending.length; low < high;) {
@@ -104,7 +104,7 @@ export function lowerBound(ascending: ArrayLike<number>, value: number): number 
   return low;
 }
 
-/** Whether a value of JSON is an object, no array and no null. */
+/** Whether a JSON value is an object: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

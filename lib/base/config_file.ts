@@ -1,6 +1,7 @@
 /**
- * Checks a configuration against its zod schema, with a one-line error. Each section has its schema in the folder that uses it
- * (lib/model/model_config.ts, …); unknown keys and wrong values of all are reported here in the same way.
+ * Checks a configuration against its zod schema, with a one-line error. Each section has its schema in the
+ * folder that uses it (lib/model/model_config.ts, …). Unknown keys and wrong values are reported here in the
+ * same way for all.
  *
  * @module
  */
@@ -12,10 +13,12 @@ import { ConfigError, UsageError } from "./errors.ts";
 /**
  * Checks parsed JSON.
  *
- * @param schema The schema of the section, of strict objects.
- * @param keyPath The dotted path of the section, put before the key in errors; empty for a whole configuration.
+ * @param schema The section's schema, of strict objects.
+ * @param keyPath The dotted path of the section, prefixed to the key in errors; empty for a whole
+ *   configuration.
  * @returns The value with the schema's defaults filled in.
- * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing, or has an invalid value.
+ * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing, or has an invalid
+ *   value.
  */
 export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = ""): T {
   const result = schema.safeParse(value);
@@ -30,7 +33,7 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
   throw new ConfigError(dotted(keyPath, path), foundAndWanted(issue, value));
 }
 
-/** The first fault in JSON that a program wrote, such as `position.block: found -1, expected at least 0`. */
+/** The first fault in JSON written by a program, such as `position.block: found -1, expected at least 0`. */
 export function faultOfJson(error: z.ZodError, value: unknown): string {
   const issue = error.issues[0];
   return `${dotted("", issue.path.map(String))}: ${foundAndWanted(issue, value)}`;
@@ -44,7 +47,6 @@ function foundAndWanted(issue: z.core.$ZodIssue, value: unknown): string {
 /**
  * Changes one key of an unchecked configuration.
  *
- * @param raw The configuration.
  * @param text `KEY=VALUE`; a value that is not valid JSON is taken as text.
  * @throws {UsageError} If the text has no `=`.
  * @throws {ConfigError} If a part of the key has a value instead of keys.
@@ -67,7 +69,7 @@ export function applySet(raw: Record<string, unknown>, text: string): void {
   Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
 }
 
-/** Makes a plain property, also for a key such as `__proto__`. */
+/** Makes a plain property, even for a key such as `__proto__`. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
 function parseValue(text: string): unknown {
@@ -78,7 +80,7 @@ function parseValue(text: string): unknown {
   }
 }
 
-/** The expectation of zod, such as `expected at least 1`. Messages of our own checks are kept. */
+/** What zod expected, such as `expected at least 1`. Messages of custom checks are kept. */
 function wanted(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "custom":
@@ -113,7 +115,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** The keys that the schema knows at a path. In a union, the discriminator chooses the members. */
+/** The keys that the schema knows at a path. In a union, the discriminator selects the members. */
 function knownKeys(schema: z.ZodType, path: readonly string[], value: unknown): string[] {
   const unwrapped = unwrap(schema);
   if (unwrapped instanceof z.ZodUnion) {

@@ -2,42 +2,42 @@
  * The error classes of the whole program.
  *
  * A user's mistake (a missing file, a wrong flag, damaged bytes) is a {@link UserError}: the command line
- * prints its message as one line and exits, without a stack trace. Every other error is a bug in this program.
- * Messages follow `Cannot <action>: <what was found>, expected <what>; <next command or fix>`.
+ * prints its message as one line and exits, without a stack trace. Every other error is a bug in this
+ * program. Messages follow `Cannot <action>: <what was found>, expected <what>; <next command or fix>`.
  *
  * @module
  */
 
-/** A mistake that the user can correct; its message is one line. */
+/** A mistake that the user can correct, with a one-line message. */
 export class UserError extends Error {
   /** The prefix of the message in logs and stack traces. */
   override name = "UserError";
-  /** The exit code of a command that ends with this error. */
+  /** The exit code of a command that fails with this error. */
   readonly exitCode: number = 1;
 }
 
-/** A wrong command line: unknown option, value of a wrong type, missing option. */
+/** A wrong command line: an unknown option, a value of a wrong type, or a missing option. */
 export class UsageError extends UserError {
   /** The prefix of the message in logs and stack traces. */
   override name = "UsageError";
-  /** 2, as shells have it for a wrong command line. */
+  /** 2, the shells' convention for a wrong command line. */
   override readonly exitCode: number = 2;
 }
 
-/** Bytes or rows of a file that its format does not allow. */
+/** Bytes or rows of a file that violate its format. */
 export class FormatError extends UserError {
   /** The prefix of the message in logs and stack traces. */
   override name = "FormatError";
-  /** The file at fault. */
+  /** The faulty file. */
   readonly path: string;
-  /** The offset in the file, in bytes, if known. */
+  /** The offset of the fault in the file, if known. */
   readonly offsetBytes: number | undefined;
 
   /**
-   * Puts the path and the place in the file before the message.
+   * Prefixes the message with the path and the location in the file.
    *
-   * @param message The found value and the expected one; the path and offset are put before it.
-   * @param where The file and the offset in bytes (or any other place, such as `row 17`).
+   * @param message What was found and what was expected.
+   * @param where The file and the offset in bytes (or another location, such as `row 17`).
    */
   constructor(
     message: string,
@@ -50,7 +50,7 @@ export class FormatError extends UserError {
   }
 }
 
-/** A value of a configuration that cannot be used. */
+/** A configuration value that cannot be used. */
 export class ConfigError extends UsageError {
   /** The prefix of the message in logs and stack traces. */
   override name = "ConfigError";
@@ -58,10 +58,10 @@ export class ConfigError extends UsageError {
   readonly keyPath: string;
 
   /**
-   * Puts the key before the message.
+   * Prefixes the message with the key.
    *
    * @param keyPath The dotted path of the key.
-   * @param message The found value and the expected one.
+   * @param message What was found and what was expected.
    */
   constructor(keyPath: string, message: string, options?: ErrorOptions) {
     super(`Cannot use config key ${keyPath}: ${message}`, options);
@@ -69,7 +69,7 @@ export class ConfigError extends UsageError {
   }
 }
 
-/** A WGSL kernel that does not compile or is used wrongly. */
+/** A WGSL kernel that does not compile or is used incorrectly. */
 export class KernelError extends Error {
   /** The prefix of the message in logs and stack traces. */
   override name = "KernelError";
@@ -77,16 +77,15 @@ export class KernelError extends Error {
   readonly kernel: string;
   /** The line in {@link file}, 1-based, if known. */
   readonly line: number | undefined;
-  /** The file of kernels/ that the line is in, without its ending. */
+  /** The file of kernels/ that contains the line, without its extension. */
   readonly file: string;
 
   /**
-   * Puts the kernel and the line before the message.
+   * Prefixes the message with the kernel and the line.
    *
    * @param kernel The kernel's registered name.
-   * @param message The fault.
    * @param line The line in the file, 1-based, if known.
-   * @param file The file without its ending, where it is one that several kernels share.
+   * @param file The file without its extension, if several kernels share it.
    */
   constructor(kernel: string, message: string, line?: number, file: string = kernel) {
     const place = file === kernel ? "" : ` of ${file}.wgsl`;
@@ -101,13 +100,13 @@ export class KernelError extends Error {
 export class InterruptedError extends UserError {
   /** The prefix of the message in logs and stack traces. */
   override name = "InterruptedError";
-  /** 130 after SIGINT, as shells have it; else 75, EX_TEMPFAIL of sysexits.h: worth another try. */
+  /** 130 after SIGINT, the shells' convention; else 75, EX_TEMPFAIL of sysexits.h: worth another try. */
   override readonly exitCode: number;
 
   /**
    * Tells the user how to continue.
    *
-   * @param signal The name of the signal that was received, such as `SIGINT`.
+   * @param signal The name of the received signal, such as `SIGINT`.
    */
   constructor(readonly signal: string) {
     super(`stopped by ${signal}; run the same command again to continue`);
@@ -118,8 +117,7 @@ export class InterruptedError extends UserError {
 /**
  * Asserts a fact that only a bug in this program can make false.
  *
- * @param condition The condition that must hold.
- * @param message The fact that is false, for the bug report.
+ * @param message The false fact, for the bug report.
  * @throws {Error} If the condition does not hold.
  */
 export function ensure(condition: unknown, message: string): asserts condition {
@@ -133,7 +131,7 @@ export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   return found;
 }
 
-/** Input as a message shows it: at most `maxLength` characters, the rest replaced by `…`. */
+/** Shortens input for a message to at most `maxLength` characters, replacing the rest by `…`. */
 export function shortened(text: string, maxLength = 80): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
 }

@@ -1,17 +1,18 @@
 /**
- * Everything that the program prints for people passes here, since parts of it come from others: names of files, lines of
- * inputs, answers of servers. None of them gives commands to the terminal, and no key is shown.
+ * Everything that the program prints for people passes through here, because parts of it come from others:
+ * file names, lines of inputs, answers of servers. This ensures that none of them can send commands to the
+ * terminal, and that no key is shown.
  *
  * @module
  */
 
-/** Control characters except tab and line feed, and those that reverse the direction of text. */
+/** Control characters except tab and line feed, and characters that reverse the text direction. */
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
-/** The shortest beginning of a key that is hidden where a message was shortened within it. */
+/** The shortest beginning of a key to hide where a message was shortened within the key. */
 const MIN_PART_CHARACTERS = 4;
 
-/** Keys of this thread. */
+/** The keys known to this thread. */
 const secrets = new Set<string>();
 
 /** Hides a text in everything that this thread prints. @returns The text. */
@@ -20,7 +21,7 @@ export function keepSecret(text: string): string {
   return text;
 }
 
-/** A text without keys, with control characters as JSON escapes them, so that printed JSON stays what it is. */
+/** Removes keys, and escapes control characters as in JSON, so that printed JSON keeps its meaning. */
 export function printable(text: string): string {
   let shown = text;
   for (const secret of secrets) {
@@ -32,7 +33,7 @@ export function printable(text: string): string {
   return shown.replaceAll(CONTROLS, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Prints on standard error. @param text A line, or several. */
+/** Prints to standard error. @param text One or more lines. */
 export function printLog(text: string): void {
   console.error(printable(text));
 }

@@ -1,8 +1,9 @@
 /**
- * The random generator of this program: Philox4x32-10, a function of a key and a counter (Salmon, Moraes, Dror, Shaw, "Parallel
- * Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3; constants and known answers from the authors' Random123).
+ * The program's random generator: Philox4x32-10, a function of a key and a counter (Salmon, Moraes, Dror,
+ * Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3; constants and known answers from
+ * the authors' Random123).
  *
- * A number depends on (seed, stream name, index) alone, never on what was drawn elsewhere; so any number of
+ * A number depends only on (seed, stream name, index), never on what was drawn elsewhere. So any number of
  * workers draws the same numbers, and a run resumes from its step number without saved generator state.
  *
  * @module
@@ -27,7 +28,7 @@ export function philox4x32(
   return out;
 }
 
-/** A stream of random numbers named by a seed, a name and up to three indexes; see the module. */
+/** A stream of random numbers identified by a seed, a name and up to three indexes, as described above. */
 export class RandomStream {
   readonly #key0: number;
   readonly #key1: number;
@@ -39,11 +40,11 @@ export class RandomStream {
   #nextWord = 4;
 
   /**
-   * Begins the stream; streams of different seeds, names or indexes are independent of each other.
+   * Begins the stream. Streams with different seeds, names or indexes are independent.
    *
    * @param seed The run's seed, an integer in 0..2^53 - 1.
-   * @param stream The purpose of the numbers, such as `loader/context`; another name gives other numbers.
-   * @param index Up to three u32 that tell apart the streams of one name, such as epoch and row.
+   * @param stream The purpose of the numbers, such as `loader/context`. Another name gives other numbers.
+   * @param index Up to three u32 that distinguish streams of one name, such as epoch and row.
    * @throws {RangeError} If the seed or an index is out of range.
    */
   constructor(seed: number, stream: string, ...index: number[]) {
@@ -63,8 +64,8 @@ export class RandomStream {
   }
 
   /**
-   * Restarts as the stream of the same seed and name with other indexes, u32. It gives the numbers of a new stream at a
-   * third of the cost, which matters where each of many items needs few numbers.
+   * Restarts as the stream of the same seed and name with other indexes, u32. The numbers are those of a new
+   * stream at a third of the cost, which matters if each of many items needs few numbers.
    */
   restart(index0: number, index1 = 0, index2 = 0): void {
     this.#index0 = index0;
@@ -80,7 +81,7 @@ export class RandomStream {
     return this.#words[this.#nextWord++];
   }
 
-  /** A number, uniform in [0, 1), a multiple of 2^-53. */
+  /** A multiple of 2^-53, uniform in [0, 1). */
   float64(): number {
     const high = this.uint32() >>> 5;
     const low = this.uint32() >>> 6;
@@ -107,13 +108,13 @@ export class RandomStream {
     return multiplyHigh(word, n) >>> 0;
   }
 
-  /** A number of the standard normal distribution (Box and Muller, Ann. Math. Statist. 29, 1958). */
+  /** A standard normal number (Box and Muller, Ann. Math. Statist. 29, 1958). */
   normal(): number {
     const radius = Math.sqrt(2 * this.exponential());
     return radius * Math.cos(2 * Math.PI * this.float64());
   }
 
-  /** A number of the exponential distribution of mean 1. */
+  /** An exponentially distributed number with mean 1. */
   exponential(): number {
     return -Math.log(1 - this.float64());
   }
@@ -177,7 +178,10 @@ export function fillPhiloxBlock(
   out[3] = c3;
 }
 
-/** The upper 32 bits of the product of two u32, as i32; 16-bit parts keep every step within 32 bits. */
+/**
+ * The upper 32 bits of the product of two u32, as i32. Splitting into 16-bit parts keeps every step within 32
+ * bits.
+ */
 function multiplyHigh(a: number, b: number): number {
   const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
   const middle1 = (Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16)) | 0;
@@ -185,10 +189,10 @@ function multiplyHigh(a: number, b: number): number {
   return (Math.imul(aHigh, bHigh) + (middle1 >>> 16) + (middle2 >>> 16)) | 0;
 }
 
-/** Hashes of the few stream names in the code, computed once each. */
+/** A cache: the code has only few stream names. */
 const nameHashes = new Map<string, readonly [number, number]>();
 
-/** FNV-1a, 64 bits (draft-eastlake-fnv, section 2), as two u32, the lower first. */
+/** FNV-1a, 64 bits (draft-eastlake-fnv, section 2), as two u32, the lower half first. */
 function hashName(name: string): readonly [number, number] {
   const known = nameHashes.get(name);
   if (known) return known;
@@ -202,8 +206,8 @@ function hashName(name: string): readonly [number, number] {
 }
 
 /**
- * Different integers below n, at most 2^31, in random order: every choice and order is equally likely. Fisher and Yates on an
- * array 0..n-1 of which only the moved elements are stored, so n can be large.
+ * Distinct integers below n, at most 2^31, in random order; every choice and order is equally likely. Fisher
+ * and Yates on an array 0..n-1 of which only the moved elements are stored, so n can be large.
  */
 export function drawDistinct(n: number, count: number, random: RandomStream): Int32Array {
   const drawn = new Int32Array(count);

@@ -1,5 +1,5 @@
 /**
- * Encodes and decodes the header of a safetensors file (names, shapes and ranges of its tensors) with checks; and
+ * Encodes, decodes and checks the header of a safetensors file (names, shapes and ranges of its tensors), and
  * decodes a whole file in memory. See lib/io/safetensors.ts for the format.
  *
  * @module
@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { ensure, FormatError, named } from "./errors.ts";
 
-/** Bytes of the header's length at the start of a file. */
+/** Size of the header's length at the start of a file. */
 export const LENGTH_BYTES = 8;
 /** The reference implementation's bound on the header (MAX_HEADER_SIZE in safetensors/src/tensor.rs). */
 export const MAX_HEADER_BYTES = 100_000_000;
@@ -91,7 +91,7 @@ export function encodeHeader(
     header.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",")
   }}`;
   const text = new TextEncoder().encode(json);
-  // The reference implementation pads with spaces so that the data starts at a multiple of 8.
+  // The reference implementation pads with spaces so that the data start at a multiple of 8.
   const length = Math.ceil(text.length / 8) * 8;
   ensure(length <= MAX_HEADER_BYTES, "the header of a safetensors file is too long");
   const bytes = new Uint8Array(LENGTH_BYTES + length).fill(0x20);
@@ -114,7 +114,9 @@ export interface TensorFile {
   sizeBytes: number;
 }
 
-/** The length of the header. @param start The first bytes of the file. @throws {FormatError} If it is invalid. */
+/**
+ * The length of the header. @param start The first bytes of the file. @throws {FormatError} If it is invalid.
+ */
 export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: TensorFile): number {
   if (sizeBytes < LENGTH_BYTES) {
     throw new FormatError(`the file ends, expected ${LENGTH_BYTES} bytes of header length`, {
@@ -141,8 +143,8 @@ export function elementsOf(bytes: Uint8Array, dtype: ElementType): TensorArray {
 /**
  * Decodes a whole file in memory. Tensors share its memory where they are aligned, except F16.
  *
- * @param bytes Begin at the start of their buffer.
- * @param path The file's name, for errors.
+ * @param bytes Start at the beginning of their buffer.
+ * @param path For errors.
  * @returns Tensors by name, each a flat row-major array, and the header's metadata.
  * @throws {FormatError} As {@link decodeHeader}.
  */

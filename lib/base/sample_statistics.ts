@@ -1,19 +1,19 @@
 /** Means and quantiles of samples. @module */
 
-/** A mean and its standard error; null of none, and for the error of fewer than two. */
+/** `mean` is null for an empty sample, `standardError` for fewer than two values. */
 export interface MeanWithError {
   mean: number | null;
   standardError: number | null;
 }
 
-/** The mean; null of nothing. */
+/** Null for an empty sample. */
 export function meanOf(values: ArrayLike<number>): number | null {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += values[i];
   return values.length === 0 ? null : sum / values.length;
 }
 
-/** The mean and its standard error, by the unbiased variance of the values. */
+/** The standard error uses the unbiased variance of the values. */
 export function meanWithError(values: readonly number[]): MeanWithError {
   const mean = meanOf(values);
   if (mean === null) return { mean, standardError: null };
@@ -22,17 +22,17 @@ export function meanWithError(values: readonly number[]): MeanWithError {
   return { mean, standardError: count < 2 ? null : Math.sqrt(squares / (count - 1) / count) };
 }
 
-/** The smallest value of a sample that at least the share `q` of it does not exceed; NaN of an empty one. */
+/** The smallest value that at least a share `q` of the sample does not exceed; NaN for an empty sample. */
 export function quantileOfSample(sample: Iterable<number>, q: number): number {
   return quantileOfSorted(Float64Array.from(sample).sort(), q);
 }
 
-/** As {@link quantileOfSample}, of values in ascending order. */
+/** As {@link quantileOfSample}, for values in ascending order. */
 export function quantileOfSorted(ascending: Float64Array, q: number): number {
   return ascending.length === 0 ? NaN : ascending[Math.max(0, Math.ceil(q * ascending.length) - 1)];
 }
 
-/** The median; null of nothing. */
+/** Null for an empty sample. */
 export function medianOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : quantileOfSample(values, 0.5);
 }

@@ -1,6 +1,5 @@
 /** A histogram drawn with characters, for terminals. @module */
 
-/** One bar: its label's bounds in ms and its share of the whole. */
 interface DrawnBar {
   lowMs: number;
   highMs: number;
@@ -12,8 +11,7 @@ const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /**
  * Draws bars from left to right, one line each.
  *
- * @param bars The bars, in order.
- * @param width Cells of the longest bar.
+ * @param width Length of the longest bar, in character cells.
  */
 export function drawHistogram(bars: readonly DrawnBar[], width: number): string[] {
   const largest = Math.max(...bars.map(({ probability }) => probability), Number.MIN_VALUE);
@@ -25,7 +23,7 @@ export function drawHistogram(bars: readonly DrawnBar[], width: number): string[
   });
 }
 
-/** Milliseconds with four significant figures at most: `0.512`, `34.2`, `1204`. */
+/** Milliseconds with at most four significant figures: `0.512`, `34.2`, `1204`. */
 export function formatMs(ms: number): string {
   return ms >= 1000 ? ms.toFixed(0) : ms.toPrecision(3);
 }
@@ -52,7 +50,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * Says which known name was probably meant.
+ * Suggests the known name that was probably meant.
  *
  * @returns `; did you mean X?` for the nearest name within a third of the word's length (at least 2 edits),
  *   else the list of known names.
@@ -67,7 +65,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return `; known are ${known.join(", ")}`;
 }
 
-/** A count with at most four figures: `1234`, `12.3 k`, `4.56 M`. */
+/** A count with at most four digits: `1234`, `12.3 k`, `4.56 M`. */
 export function formatCount(count: number): string {
   if (Math.abs(count) < 10_000) return Number.isInteger(count) ? String(count) : count.toPrecision(3);
   const units = ["k", "M", "G", "T"];
@@ -81,7 +79,7 @@ export function formatCount(count: number): string {
   return `${value.toPrecision(3)} ${unit}`;
 }
 
-/** A loss in bits, as all texts and pages show it. @param nats As it is computed and stored. */
+/** A loss in bits, as shown in all texts and pages. @param nats The loss as computed and stored. */
 export function formatLoss(nats: number): string {
   return `${(nats / Math.LN2).toFixed(3)} bits`;
 }
@@ -108,8 +106,8 @@ export function formatBytes(bytes: number): string {
 /**
  * Aligns cells in columns.
  *
- * @param lines The lines, the head first; a line may be shorter than the head.
- * @param options `left`: the columns that are left-aligned; the others are right-aligned.
+ * @param lines The heading first; other lines may be shorter.
+ * @param options `left`: which columns to left-align; the others are right-aligned.
  */
 export function formatTable(
   lines: readonly (readonly string[])[],
@@ -122,7 +120,7 @@ export function formatTable(
   ).join("\n");
 }
 
-/** A host in the notation of URLs: an IPv6 address in brackets (RFC 3986, section 3.2.2). */
+/** A host in URL notation: IPv6 addresses are in brackets (RFC 3986, section 3.2.2). */
 export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
@@ -135,15 +133,15 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * A text as a field of CSV (RFC 4180): in quotes where it has a comma, a quote or a line break. A text that a spreadsheet
- * would compute as a formula has an apostrophe before it, which {@link csvText} removes.
+ * A text as a CSV field (RFC 4180), quoted if it has a comma, a quote or a line break. A text that a
+ * spreadsheet would evaluate as a formula gets a leading apostrophe, which {@link csvText} removes.
  */
 export function csvField(text: string): string {
   const safe = /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The text of a field that {@link csvField} wrote, without its quotes. */
+/** The unquoted text of a field written by {@link csvField}. */
 export function csvText(field: string): string {
   return /^'+[=+\-@\t\r]/.test(field) ? field.slice(1) : field;
 }

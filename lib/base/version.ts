@@ -1,5 +1,5 @@
 /** The software version, as written into manifests, checkpoints and `--version`. @module */
 import config from "../../deno.json" with { type: "json" };
 
-/** The version of this program, as in deno.json. */
+/** The version in deno.json. */
 export const VERSION: string = config.version;

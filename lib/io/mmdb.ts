@@ -1,14 +1,13 @@
 /**
- * MaxMind DB files (MMDB, version 2.0: https://maxmind.github.io/MaxMind-DB/): a binary search tree over the bits of addresses
- * whose leaves point to records. Besides looking up addresses, this reader visits all networks in order.
+ * MaxMind DB files (MMDB, version 2.0: https://maxmind.github.io/MaxMind-DB/): a binary search tree over the
+ * bits of addresses whose leaves point to records. In addition to looking up addresses, this reader visits
+ * all networks in order.
  *
  * @module
  */
 import { FormatError } from "../base/errors.ts";
 
-/** A decoded value of a database. */
 export type MmdbValue = string | number | bigint | boolean | Uint8Array | MmdbValue[] | MmdbMap;
-/** A decoded map of a database. */
 export interface MmdbMap {
   [key: string]: MmdbValue;
 }
@@ -21,7 +20,7 @@ const SEPARATOR_BYTES = 16;
 /** Deeper values are an error, as maps that contain themselves would be. */
 const MAX_DEPTH = 32;
 
-/** The types of values, by number. */
+/** Value types, by number. */
 const TYPE = {
   pointer: 1,
   text: 2,
@@ -37,7 +36,7 @@ const TYPE = {
   boolean: 14,
   float: 15,
 };
-/** The least and the largest size of numbers, by type. */
+/** The minimum and maximum size of numbers, by type. */
 const SIZES_BYTES: Record<number, [number, number]> = {
   [TYPE.double]: [8, 8],
   [TYPE.float]: [4, 4],
@@ -53,7 +52,6 @@ export function isMmdb(bytes: Uint8Array): boolean {
   return metadataStart(bytes) !== undefined;
 }
 
-/** The first byte of the metadata. */
 function metadataStart(bytes: Uint8Array): number | undefined {
   const last = bytes.length - METADATA_MARKER.length;
   for (let at = last; at >= Math.max(0, last - MAX_METADATA_BYTES); at--) {
@@ -70,17 +68,15 @@ export class Mmdb {
   readonly #numNodes: number;
   readonly #recordBits: number;
   readonly #ipVersion: number;
-  /** The first byte of the records. */
+  /** Offset of the records. */
   readonly #dataStart: number;
-  /** The node or leaf of the IPv4 addresses. */
+  /** The node or leaf at which the IPv4 addresses start. */
   readonly #ipv4Root: number;
   readonly #text = new TextDecoder();
 
   /**
-   * Opens a database.
-   *
-   * @param bytes The whole file. @param path Its name, for errors.
-   * @throws {FormatError} If it is not a database of this format, or damaged.
+   * @param bytes The whole file. @param path Its path, for errors.
+   * @throws {FormatError} If it is damaged or not a database of this format.
    */
   constructor(bytes: Uint8Array, path: string) {
     this.#bytes = bytes;
@@ -113,7 +109,9 @@ export class Mmdb {
     }
   }
 
-  /** The number of an address's record, for {@link record}; undefined for none. @param address 4 or 16 bytes. */
+  /**
+   * An address's record number for {@link record}; undefined if there is none. @param address 4 or 16 bytes.
+   */
   find(address: Uint8Array): number | undefined {
     if (address.length === 16 && this.#ipVersion === 4) return undefined;
     let node = address.length === 4 ? this.#ipv4Root : 0;
@@ -126,8 +124,9 @@ export class Mmdb {
   /**
    * Visits all networks of an IP version that have a record, in ascending order.
    *
-   * @param visit Gets the first 32 and the next 32 bits of a network's first address, its length in bits (for IPv6 at
-   *   most 64: only the first network in a /64 is visited), and the number of its record. Equal numbers are equal records.
+   * @param visit Receives the first 32 and the next 32 bits of a network's first address, its prefix length
+   *   in bits (for IPv6 at most 64: only the first network in a /64 is visited), and the number of its
+   *   record. Equal numbers are equal records.
    */
   walk(
     version: 4 | 6,
@@ -145,7 +144,7 @@ export class Mmdb {
       }
       // In a tree of both versions, other IPv6 networks may refer to the IPv4 tree.
       if (version === 6 && bits > 0 && node === this.#ipv4Root) return false;
-      // Only a damaged tree has a node in two places.
+      // Only in a damaged tree can a node be reached in two ways.
       if (--numLeft < 0 || bits >= 128) throw this.#invalid(0, "its search tree has loops");
       const left = this.#child(node, 0);
       const right = this.#child(node, 1);
@@ -175,7 +174,7 @@ export class Mmdb {
       : (middle & 15) * 2 ** 24 + (view.getUint32(at + 3) & 0xffffff);
   }
 
-  /** Decodes the value at a byte. @returns It, and the byte after it. */
+  /** Decodes the value at an offset. @param at The offset. @returns The value, and the offset after it. */
   #decode(at: number, depth = 0): { value: MmdbValue; end: number } {
     if (at < 0 || at >= this.#bytes.length || depth > MAX_DEPTH) {
       throw this.#invalid(at, "a value is damaged");

@@ -1,9 +1,9 @@
 /**
  * safetensors files, the format of checkpoints, which PyTorch can open directly.
  *
- * Layout: u64 little-endian length N of the header; N bytes of JSON that start with `{` and may end in spaces,
- * name -> {dtype, shape, data_offsets [begin, end)} relative to byte 8 + N, and `__metadata__` (text to text);
- * then the tensors, little-endian, row-major, without gaps.
+ * Layout: the header's length N as a little-endian u64; N bytes of JSON that start with `{` and may end with
+ * spaces, name -> {dtype, shape, data_offsets [begin, end)} relative to byte 8 + N, and `__metadata__` (text
+ * to text); then the tensors, little-endian, row-major, without gaps.
  * https://github.com/huggingface/safetensors#format
  *
  * @module
@@ -26,9 +26,9 @@ import {
   typeOf,
 } from "../base/safetensors_header.ts";
 
-/** Tensors of one file by name, each a flat row-major array. */
+/** The tensors of one file by name, each a flat row-major array. */
 export interface SafetensorsContent {
-  /** Extents, outermost first, of every tensor. */
+  /** Extents of every tensor, outermost first. */
   shapes: Map<string, number[]>;
   tensors: Map<string, TensorArray>;
   /** Free text to text. */
@@ -36,9 +36,9 @@ export interface SafetensorsContent {
 }
 
 export interface SafetensorsFile {
-  /** Length of the whole file, header included. */
+  /** Size of the whole file including the header. */
   sizeBytes: number;
-  /** SHA-256 of its bytes, hexadecimal. */
+  /** SHA-256 of the file, hexadecimal. */
   sha256: string;
 }
 
@@ -48,8 +48,8 @@ const CHUNK_BYTES = 1 << 24;
 /**
  * Writes a file, which appears when it is whole. Equal content gives equal bytes, those of the reference implementation.
  *
- * @param path The file.
- * @param content Shapes, elements and metadata; the same names in both maps. `halves`: the tensors to store as float16.
+ * @param content Shapes, elements and metadata; the same names in both maps. `halves`: which tensors to store
+ *   as float16.
  * @throws {UserError} If it cannot be written.
  */
 export function writeSafetensors(
@@ -83,7 +83,6 @@ export function writeSafetensors(
 /**
  * Reads a whole file and checks all rules of the format.
  *
- * @param path The file.
  * @throws {UserError} If it cannot be opened.
  * @throws {FormatError} If it is truncated or damaged, or holds a tensor of an unknown type.
  */
@@ -101,7 +100,7 @@ export function readSafetensors(path: string): SafetensorsContent {
   return { shapes, tensors, metadata };
 }
 
-/** Reads names, shapes and metadata without the tensors; the arguments and errors of {@link readSafetensors}. */
+/** Reads names, shapes and metadata without the tensors; errors as in {@link readSafetensors}. */
 export function readSafetensorsHeader(path: string): Omit<SafetensorsContent, "tensors"> {
   using file = ByteFile.open(path);
   const { entries, metadata } = readHeader(file);

@@ -1,26 +1,27 @@
 /**
- * The three kinds of charts: curves, histograms, and rows with names, drawn as SVG by Vega-Lite
- * (https://vega.github.io/vega-lite/docs/). Vega is loaded only when a picture is drawn, because nothing else needs it.
+ * Charts: curves, histograms, and rows with names, drawn as SVG by Vega-Lite
+ * (https://vega.github.io/vega-lite/docs/). Vega is loaded only when a chart is drawn, because nothing else
+ * needs it.
  *
  * @module
  */
 import type { TopLevelSpec } from "vega-lite";
 import { CONFIG, FAINT, INK, MUTED, onWhite, PAPER, RANKED } from "./theme.ts";
 
-/** A Vega-Lite specification, its data included, without settings of its own. */
+/** A Vega-Lite specification with its data, without its own settings. */
 export type Chart = Readonly<Record<string, unknown>>;
 
 /**
- * Draws a picture for a page, whose CSS variables are its colours.
+ * Draws a picture for a page, using the page's CSS variables as colours.
  *
  * @returns One `svg` element and a newline; the same text for the same chart.
  */
 export async function renderSvg(chart: Chart): Promise<string> {
   const [vega, { compile }] = await Promise.all([import("vega"), import("vega-lite")]);
-  // Without a canvas Vega overestimates the width of letters and reserves too much space.
+  // Without a canvas, Vega overestimates the width of letters and reserves too much space.
   const { textMetrics } = vega as unknown as { textMetrics: { width: typeof widthPx } };
   textMetrics.width = widthPx;
-  // Otherwise ids continue from picture to picture.
+  // Otherwise ids continue from one picture to the next.
   vega.resetSVGDefIds();
   const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", config: CONFIG, ...chart };
   const view = new vega.View(vega.parse(compile(spec as unknown as TopLevelSpec).spec), { renderer: "none" });
@@ -36,7 +37,7 @@ function widthPx({ fontSize = 11 }: { fontSize?: number }, text: unknown): numbe
   return 0.64 * fontSize * String(text ?? "").trim().length;
 }
 
-/** Draws a picture for a separate file, on white. @param chart The chart. */
+/** Draws a picture for a separate file, on white. */
 export async function renderPicture(chart: Chart): Promise<string> {
   return onWhite(await renderSvg({ background: "white", padding: 12, ...chart }));
 }
@@ -46,15 +47,14 @@ export interface ChartAxis {
   title: string;
   /** `ordinal`: the values that occur, evenly spaced; `utc`: times in ms since 1970; linear by default. */
   scale?: "linear" | "log" | "ordinal" | "utc";
-  /** A d3 format of its numbers or times, such as `.0%`; `~r` by default. */
+  /** A d3 format for its numbers or times, such as `.0%`; `~r` by default. */
   format?: string;
-  /** The ends; by default those of the data. */
+  /** The minimum and maximum; by default those of the data. */
   domain?: readonly [number, number];
-  /** Whether a linear axis without a domain begins at 0, which it does by default. */
+  /** Whether a linear axis without a domain begins at 0 (true). */
   hasZero?: boolean;
 }
 
-/** A point of a curve. */
 export interface ChartPoint {
   x: number;
   /** Null for a gap. */
@@ -67,35 +67,35 @@ export interface ChartPoint {
 export interface ChartCurve {
   label: string;
   points: readonly ChartPoint[];
-  /** Its prominence: 0 is the most, 3 the least prominent colour; grey by default. */
+  /** Its prominence: 0 is the most and 3 the least prominent colour; grey by default. */
   rank?: 0 | 1 | 2 | 3 | undefined;
   /** `marked`: a line with its points. A line by default. */
   style?: "line" | "dashed" | "marked" | "points";
 }
 
-/** Curves over an axis. */
+/** Curves along an axis. */
 export interface LineChart {
   curves: readonly ChartCurve[];
   x: ChartAxis;
   y: ChartAxis;
-  /** The size of the plot without axes and legend, in pixels; 340 and 240 by default. */
+  /** Size of the plot without axes and legend, in pixels; 340 by 240 by default. */
   width?: number;
   height?: number;
   /** Whether a legend names the curves; by default if there are several. */
   hasLegend?: boolean;
 }
 
-/** More names than this are listed at the right of a plot, fewer above it. */
+/** More names than this are listed to the right of a plot, fewer above it. */
 const MAX_NAMES_ABOVE = 5;
-/** Names of at most this many letters are in two columns above a plot. */
+/** Names of at most this many letters are listed in two columns above a plot. */
 const MAX_SHORT_NAME = 24;
 
-/** The rank of the n-th of several curves; undefined for those that are grey. */
+/** The rank of the n-th of several curves; undefined for grey curves. */
 export function rankOf(n: number): ChartCurve["rank"] {
   return n >= 0 && n < RANKED.length ? n as 0 | 1 | 2 | 3 : undefined;
 }
 
-/** Draws curves; points that a logarithmic axis cannot show are omitted, and so are curves without points. */
+/** Draws curves. Points that a logarithmic axis cannot show are omitted, and so are curves without points. */
 export function lineChart(chart: LineChart): Chart {
   const { curves, x, y, width = 340, height = 240, hasLegend = curves.length > 1 } = chart;
   const isFit = ({ scale }: ChartAxis, value: number | null) =>
@@ -116,7 +116,7 @@ export function lineChart(chart: LineChart): Chart {
     mark: { type: "rule", strokeWidth: 1.25 },
     encoding: { y: { ...encoding.y, field: "low" }, y2: { field: "high" } },
   };
-  // Drawn from the last to the first, so that prominent curves are on top.
+  // Drawn from last to first, so that prominent curves are on top.
   const layer = shown.toReversed().map(({ label, points, rank, style = "line" }) => ({
     data: { values: points },
     encoding: { color: { datum: label, ...color } },
@@ -167,14 +167,17 @@ export interface HistogramChart {
   bins: readonly { low: number; high: number; value: number }[];
   x: ChartAxis;
   y: ChartAxis;
-  /** In pixels, without axes; 340 and 240 by default. */
+  /** In pixels, without axes; 340 by 240 by default. */
   width?: number;
   height?: number;
-  /** Lines across at a y, or down from a name above the plot at an x. */
+  /** Horizontal lines at a y, or vertical lines at an x below a name above the plot. */
   lines?: readonly ({ x: number; label: string } | { y: number; isDashed: boolean })[];
 }
 
-/** Draws a histogram; names of lines, which ascend, are flags at different heights, so that no name is crossed. */
+/**
+ * Draws a histogram. The names of vertical lines, which ascend, are flags at different heights, so that no
+ * line crosses a name.
+ */
 export function histogramChart(chart: HistogramChart): Chart {
   const { bins, x, y, width = 340, height = 240, lines = [] } = chart;
   return {

@@ -1,6 +1,6 @@
 /**
- * Self-contained pages: reports as one HTML file that includes its style and pictures, light or dark like the reader's
- * system, and printable.
+ * Self-contained pages: reports as one HTML file with its style and pictures, light or dark according to the
+ * reader's system, and printable.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import { COLOR_VARIABLES } from "./theme.ts";
 
 /** A picture with its caption above it. */
 export interface Figure {
-  /** A name of letters, digits and dashes, unique on its page. */
+  /** Letters, digits and dashes; unique on the page. */
   name: string;
-  /** Text; none if empty. */
+  /** Text; no caption if empty. */
   caption: string;
   chart: Chart;
 }
@@ -20,13 +20,13 @@ export interface Figure {
 /** A part of a page: HTML, a picture, or parts side by side if the window is wide enough. */
 export type Block = string | Figure | { beside: readonly Block[] };
 
-/** A heading or a paragraph; headings of the first level have an id for {@link contentsOf}. */
+/** A heading or a paragraph. First-level headings have an id for {@link contentsOf}. */
 export function element(name: "h2" | "h3" | "p", text: string): string {
   const id = name === "h2" ? ` id="${text.toLowerCase().replace(/[^a-z0-9]+/g, "-")}"` : "";
   return `<${name}${id}>${escapeHtml(text)}</${name}>`;
 }
 
-/** Links to the headings of the first level among some blocks. */
+/** Links to the first-level headings in the blocks. */
 export function contentsOf(blocks: readonly Block[]): string {
   const headings = blocks.flatMap((block) =>
     typeof block === "string" ? [...block.matchAll(/<h2 id="(.*?)">(.*?)<\/h2>/g)] : []
@@ -44,19 +44,19 @@ export function listOf(items: readonly { text: string; mark?: string; kind?: Cel
   return `<ul>\n${lines.join("\n")}\n</ul>`;
 }
 
-/** The alignment of a table: numbers at the right of their columns, texts at the left. */
+/** The alignment of a table: numbers are right-aligned, texts left-aligned. */
 type TableKind = "texts" | "numbers" | "compared";
 type CellKind = "wins" | "loses" | "same";
 
-/** A cell: its text, or a text with a note below it and perhaps a rating. */
+/** A cell: a text, or a text with a note below it and optionally a rating. */
 export type TableCell = string | { text: string; note?: string; kind?: CellKind };
 
 /**
- * A table; one that is wider than the page can be scrolled.
+ * A table, which scrolls if it is wider than the page.
  *
- * @param headings The columns' headings; none is shown if all are empty.
- * @param rows Their cells.
- * @param kind `numbers`: all columns at the right; `compared`: all but the first, and the first row is highlighted.
+ * @param headings The columns' headings; no heading row is shown if all are empty.
+ * @param kind `numbers`: all columns are right-aligned; `compared`: all except the first, and the first row
+ *   is highlighted.
  */
 export function tableOf(
   headings: readonly string[],

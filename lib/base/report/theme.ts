@@ -1,16 +1,17 @@
 /**
- * The style of pictures: their colours are the page's CSS variables, so that they are light or dark with it.
+ * The style of pictures. Their colours are the page's CSS variables, so that they are light or dark like the
+ * page.
  *
  * The colours are those of Okabe and Ito, which people with any kind of colour vision can distinguish
- * (https://jfly.uni-koeln.de/color/), the orange ones darker on white and the blue one lighter on black.
+ * (https://jfly.uni-koeln.de/color/), with the orange ones darker on white and the blue one lighter on black.
  *
  * @module
  */
 import type { Config } from "vega-lite";
 
-/** Viridis from its yellow to its purple, for ordered classes: https://bids.github.io/colormap/. */
+/** Viridis from yellow to purple, for ordered classes: https://bids.github.io/colormap/. */
 const HEATS = ["#fde725", "#a0da39", "#4ac16d", "#1fa187", "#277f8e", "#365c8d", "#46327e", "#440154"];
-/** The same on black: the purple end is lighter, since it would not stand out from land and background. */
+/** The same for black: the purple end is lighter, so that it differs from land and background. */
 const DARK_HEATS = ["#fde725", "#a9dc32", "#5ec962", "#27ad81", "#2a9c9c", "#3b86b0", "#5a6fbe", "#8057b5"];
 /** The number of these classes. */
 export const NUM_HEATS = HEATS.length;
@@ -26,7 +27,7 @@ const COLORS: Readonly<Record<string, readonly string[]>> = {
   contrast: ["#c44e00", "#f2a03d"],
   third: ["#007f5f", "#35c49b"],
   fourth: ["#a3478a", "#dd93c2"],
-  /** Land of which a map says nothing. */
+  /** Land without data on a map. */
   land: ["#e4e7ea", "#2b3036"],
   ...Object.fromEntries(HEATS.map((color, i) => [`heat${i}`, [color, DARK_HEATS[i]]])),
 };
@@ -34,12 +35,12 @@ const COLORS: Readonly<Record<string, readonly string[]>> = {
 const cssOf = (which: 0 | 1) =>
   Object.entries(COLORS).map(([name, values]) => `--${name}: ${values[which]};`).join(" ");
 
-/** CSS that gives the colours their values, on screens of both kinds and on paper. */
+/** CSS that defines the colours, on light and dark screens and on paper. */
 export const COLOR_VARIABLES = `
 :root { color-scheme: light dark; ${cssOf(0)} }
 @media screen and (prefers-color-scheme: dark) { :root { ${cssOf(1)} } }`;
 
-/** The same text with the colours for white in place of the variables, for pictures outside of pages. */
+/** Replaces the variables by the colours for white, for pictures outside of pages. */
 export function onWhite(svg: string): string {
   return Object.entries(COLORS).reduce(
     (text, [name, [color]]) => text.replaceAll(`var(--${name})`, color),
@@ -49,13 +50,13 @@ export function onWhite(svg: string): string {
 
 /** Text and the most prominent lines. */
 export const INK = "var(--ink)";
-/** Text and lines of the second rank. */
+/** Secondary text and lines. */
 export const MUTED = "var(--muted)";
 const RULE = "var(--rule)";
 export const FAINT = "var(--faint)";
 /** The background, as an outline that separates marks. */
 export const PAPER = "var(--paper)";
-/** The main series, the one to compare with, a third and a fourth one. */
+/** The main series, the series to compare with, and a third and fourth series. */
 export const RANKED = ["var(--accent)", "var(--contrast)", "var(--third)", "var(--fourth)"] as const;
 
 /** Width in pixels of a chart that fills the page. */
@@ -65,7 +66,7 @@ export const FULL_WIDTH = 800;
 export const CONFIG: Config = {
   background: "transparent",
   padding: 4,
-  // A picture has its caption; a description of each of hundreds of marks would not help.
+  // A picture has its caption; describing each of hundreds of marks would not help.
   aria: false,
   view: { stroke: "transparent" },
   axis: {
@@ -82,7 +83,7 @@ export const CONFIG: Config = {
     tickSize: 4,
   },
   axisX: { grid: false, labelAngle: 0 },
-  // The title of a vertical axis is horizontal above it, so that it is easy to read.
+  // The title of a vertical axis is horizontal above it, for easier reading.
   axisY: {
     domain: false,
     ticks: false,

@@ -1,10 +1,12 @@
 /**
- * A map of the world as SVG, shaded by a number for each country and for each cell of latitudes and longitudes in it. It
- * runs in a browser too. Its colours are the page's CSS variables, those of viridis, which are perceptually uniform and
- * which people with any kind of colour vision can order (https://bids.github.io/colormap/); on black, its dark end is lighter.
+ * A map of the world as SVG, shaded by a number for each country and for each cell of latitudes and
+ * longitudes in it. It also runs in a browser. Its colours are the page's CSS variables for viridis, which is
+ * perceptually uniform and whose colours people with any kind of colour vision can order
+ * (https://bids.github.io/colormap/); on black, its dark end is lighter.
  *
- * Projection: Equal Earth (Šavrič, Patterson and Jenny, Int. J. Geogr. Inf. Sci. 33(3), 2019). Shapes: Natural Earth
- * (https://www.naturalearthdata.com, public domain), made by `tests/base/report/world_shapes.ts`.
+ * Projection: Equal Earth (Šavrič, Patterson and Jenny, Int. J. Geogr. Inf. Sci. 33(3), 2019). Shapes:
+ * Natural Earth (https://www.naturalearthdata.com, public domain), made by
+ * `tests/base/report/world_shapes.ts`.
  *
  * @module
  */
@@ -12,23 +14,23 @@ import { escapeHtml } from "../text.ts";
 import { NUM_HEATS } from "./theme.ts";
 import shapes from "./world.json" with { type: "json" };
 
-/** The meridian in the middle: the map is cut at 168.75 degrees west, where there is least land. */
+/** The central meridian: the map is cut at 168.75 degrees west, where there is the least land. */
 export const CENTRAL_LONGITUDE = 11.25;
 const HALF_WIDTH = 1000;
-/** Equal Earth's half width of a sphere of radius 1. */
+/** Half the width of Equal Earth for a sphere of radius 1. */
 const UNIT_HALF_WIDTH = 2.706629978319691;
-/** Units of the map for each of the projection. */
+/** Map units per unit of the projection. */
 export const WORLD_SCALE = HALF_WIDTH / UNIT_HALF_WIDTH;
-/** The part from 84 degrees north to 57 south has all countries. */
+/** From 84 degrees north to 57 south, which includes all countries. */
 const [TOP, BOTTOM] = [-pointOf(84, 0).y, -pointOf(-57, 0).y].map(Math.round);
-/** The map without its legend, in its units. */
+/** The map without its legend, in map units. */
 export const WORLD: MapView = { x: -HALF_WIDTH, y: TOP, width: 2 * HALF_WIDTH, height: BOTTOM - TOP };
 const LEGEND_HEIGHT = 130;
 const CREDIT_HEIGHT = 24;
 
 const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(shapes));
 
-/** A part of the map, in its units. */
+/** A part of the map, in map units. */
 export interface MapView {
   readonly x: number;
   readonly y: number;
@@ -36,7 +38,7 @@ export interface MapView {
   readonly height: number;
 }
 
-/** A point of the earth, degrees north and east. */
+/** A point on the earth, in degrees north and east. */
 export interface MapPosition {
   readonly latitude: number;
   readonly longitude: number;
@@ -45,42 +47,43 @@ export interface MapPosition {
 export interface MapPlace {
   /** ISO 3166-1 alpha-2. */
   readonly country: string;
-  /** A point in it; of a country that is too small for a shape, it is drawn as a disc there. */
+  /** A point in the country. A country too small for a shape is drawn as a disc there. */
   readonly position: MapPosition;
-  /** Its middle and its size; absent for a whole country. It is drawn where its country is. */
+  /** The cell's centre and size; absent for a whole country. A cell is drawn only within its country. */
   readonly cell?: MapPosition & { readonly degrees: number };
   readonly value: number;
-  /** Whether lines are drawn over the whole country (false). */
+  /** Whether the whole country is hatched (false). */
   readonly isHatched?: boolean;
-  /** A description for people who point at it or hear of it. */
+  /** A description for tooltips and screen readers. */
   readonly text: string;
 }
 
 /** The parts of a map other than places. */
 export interface MapOptions {
   readonly title: string;
-  /** Where classes of values end, ascending: {@link NUM_HEATS} - 1 of them. */
+  /** The upper bounds of the classes of values, ascending: {@link NUM_HEATS} - 1 of them. */
   readonly bounds: readonly number[];
-  /** The unit of values, for a legend below the map; a page has its own legend. */
+  /** The unit of values, for a legend below the map; omitted on pages with their own legend. */
   readonly unit?: string;
-  /** What lines over a country mean, for the legend. */
+  /** What hatching means, for the legend. */
   readonly hatched?: string;
-  /** Credits, lines below the legend. */
+  /** Lines with credits below the legend. */
   readonly credits?: readonly string[];
-  /** A point that has a ring around it. */
+  /** A point to mark with a ring. */
   readonly mark?: MapPosition | undefined;
   readonly dot?: MapPosition | undefined;
 }
 
-/** The place of a position on the map, in its units. */
+/** Projects a position to the map, in map units. */
 export function mapPoint({ latitude, longitude }: MapPosition): { x: number; y: number } {
-  // From 180 degrees west to 180 degrees east of the meridian in the middle; the western edge is the eastern one too.
+  // From 180 degrees west to 180 degrees east of the central meridian; the western and eastern edges are the
+  // same meridian.
   const east = (longitude - CENTRAL_LONGITUDE + 540) % 360 - 180;
   const { x, y } = pointOf(latitude, east);
   return { x, y: -y };
 }
 
-/** Equal Earth, in units of the map. */
+/** Equal Earth, in map units. */
 function pointOf(latitude: number, longitude: number): { x: number; y: number } {
   const [a1, a2, a3, a4] = [1.340264, -0.081106, 0.000893, 0.003796];
   const t = Math.asin(Math.sqrt(3) / 2 * Math.sin(latitude * Math.PI / 180));
@@ -104,8 +107,9 @@ export function heatNames(bounds: readonly number[], unit: string): string[] {
 /**
  * Draws a map.
  *
- * @param places Countries, and cells in them; a country with cells shows its own number where it has none.
- * @returns One `svg` element. Elements of places have their index as `data-place`, countries can have the focus.
+ * @param places Countries, and cells in them. Parts of a country without cells show the country's value.
+ * @returns One `svg` element. Elements of places have their index as `data-place`, and countries are
+ *   focusable.
  */
 export function worldMap(places: readonly MapPlace[], options: MapOptions): string {
   const { title, bounds, unit, credits = [], mark, dot } = options;
@@ -113,7 +117,7 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
   const byCountry = Map.groupBy(numbered, ({ country }) => country);
   const height = BOTTOM - TOP + (unit === undefined ? 0 : LEGEND_HEIGHT + CREDIT_HEIGHT * credits.length);
   const fill = ({ value }: MapPlace) => `var(--heat${heatOf(value, bounds)})`;
-  // A tooltip of the browser, where no page says what is pointed at.
+  // The browser's tooltip, if no page shows what is pointed at.
   const saying = ({ text }: MapPlace) => unit === undefined ? "" : `<title>${escapeHtml(text)}</title>`;
   const known = [...byCountry].map(([code, all]) => {
     const whole = all.find(({ cell }) => !cell);
@@ -135,7 +139,7 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     );
     const area = whole ? `<use href="#shape-${code}" fill="${fill(whole)}">${saying(whole)}</use>` : "";
     const clip = `<clipPath id="in-${code}"><use href="#shape-${code}"/></clipPath>`;
-    // Edges that are not smoothed leave no lines between neighbours.
+    // Edges without antialiasing leave no lines between neighbours.
     const inside = `${clip}<g clip-path="url(#in-${code})" shape-rendering="crispEdges">${
       parts.join("")
     }</g>`;
@@ -159,19 +163,19 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
   ].filter((part) => part !== "").join("\n");
 }
 
-/** Lines across what is filled with them. */
+/** The hatching pattern. */
 const HATCH = '<pattern id="hatch" width="9" height="9" patternUnits="userSpaceOnUse" ' +
   'patternTransform="rotate(45)"><path d="M0 0V9" stroke="var(--paper)" stroke-width="7"/></pattern>';
 const HATCHED = 'fill="url(#hatch)" pointer-events="none"';
 
-/** The outline of a cell, which is as wide at a latitude as the projection has it. */
+/** The outline of a cell, as wide at each latitude as in the projection. */
 function cellPath({ cell }: MapPlace): string {
   if (!cell) return "";
   const { latitude, longitude, degrees } = cell;
   const edges = [-degrees / 2, degrees / 2].map((step) => {
     const edge = Math.max(-90, Math.min(90, latitude + step));
     const { x, y } = mapPoint({ latitude: edge, longitude });
-    // Not by the longitudes of its corners: that of the map's edge is on both sides.
+    // Not by the longitudes of its corners: the map's edge is at both sides.
     const halfWidth = mapPoint({ latitude: edge, longitude: CENTRAL_LONGITUDE + degrees / 2 }).x;
     return [x - halfWidth, x + halfWidth, y].map(Math.round);
   });

@@ -1,6 +1,7 @@
-/** Types of the @std/assert functions in use (https://jsr.io/@std/assert), written for the untyped npm copy. */
+/**
+ * Types of the @std/assert functions in use (https://jsr.io/@std/assert), for the npm copy, which has none.
+ */
 
-/** Thrown by every assertion that does not hold. */
 export class AssertionError extends Error {}
 
 /** Asserts that `expr` is truthy. */
@@ -48,5 +49,4 @@ export function assertRejects<E extends Error = Error>(
   msgIncludes?: string,
   msg?: string,
 ): Promise<E>;
-/** Fails. */
 export function fail(msg?: string): never;

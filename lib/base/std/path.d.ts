@@ -1,4 +1,4 @@
-/** Types of the @std/path functions in use (https://jsr.io/@std/path), written for the untyped npm copy. */
+/** Types of the @std/path functions in use (https://jsr.io/@std/path), for the npm copy, which has none. */
 
 /** The last part of a path, without `suffix` if it ends with that. */
 export function basename(path: string, suffix?: string): string;
@@ -12,9 +12,8 @@ export function normalize(path: string): string;
 export function resolve(...pathSegments: string[]): string;
 /** The path of `to` as seen from `from`. */
 export function relative(from: string, to: string): string;
-/** Whether the text has glob characters. */
 export function isGlob(str: string): boolean;
-/** The regular expression that matches the whole of what the glob matches. */
+/** The regular expression that matches the same texts as the whole glob. */
 export function globToRegExp(glob: string, options?: {
   extended?: boolean;
   globstar?: boolean;

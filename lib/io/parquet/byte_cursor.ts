@@ -1,5 +1,6 @@
 /**
- * A cursor over encoded bytes that never moves past their end, so that damaged sizes cause an error and no huge allocation.
+ * A cursor over encoded bytes that never moves past their end, so that damaged sizes cause an error instead
+ * of a huge allocation.
  *
  * @module
  */
@@ -9,14 +10,13 @@ export class EncodingError extends Error {
   override name = "EncodingError";
 }
 
-/** Reads bytes and LEB128 numbers front to back; throws an {@link EncodingError} at the end of the bytes. */
+/** Reads bytes and LEB128 numbers front to back. Throws an {@link EncodingError} at the end of the bytes. */
 export class ByteCursor {
   /** Index of the next byte. */
   at = 0;
 
   constructor(readonly bytes: Uint8Array) {}
 
-  /** Number of bytes that are left. */
   get left(): number {
     return this.bytes.length - this.at;
   }
@@ -26,7 +26,7 @@ export class ByteCursor {
     return this.bytes[this.at++];
   }
 
-  /** The next bytes, a view. */
+  /** The next bytes, as a view. */
   take(numBytes: number): Uint8Array {
     if (!(numBytes >= 0 && numBytes <= this.left)) throw new EncodingError("the bytes end too early");
     return this.bytes.subarray(this.at, this.at += numBytes);
@@ -43,7 +43,7 @@ export class ByteCursor {
     throw new EncodingError("a number of more than 10 bytes");
   }
 
-  /** A signed 64-bit number in zigzag form. */
+  /** A zigzag-encoded signed 64-bit number. */
   zigzag(): bigint {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {

@@ -1,8 +1,8 @@
 /**
- * Reads columns of numbers, times and texts that are not nested, in pieces of any size and in every encoding and
- * compression that current writers use. The pages of a column of a row group are read front to back; memory holds one
- * page, however large the row group. (hyparquet decodes whole column chunks, and a damaged run length makes it fill
- * the memory.)
+ * Reads flat columns of numbers, times and texts in pieces of any size, in every encoding and compression
+ * that current writers use. The pages of a row group's column are read front to back; memory contains a
+ * single page, however large the row group is. (hyparquet decodes whole column chunks, and a damaged run
+ * length makes it fill the memory.)
  *
  * @module
  */
@@ -27,7 +27,7 @@ const WINDOW_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 1 << 24;
 type ByteSource = Pick<FileWindow, "path" | "read">;
 
-/** The range and the type of a column chunk. */
+/** The byte range and type of a column chunk. */
 export interface ColumnChunkRange {
   name: string;
   element: SchemaElement;
@@ -44,7 +44,7 @@ export interface Piece<T> {
   isNull: Uint8Array | undefined;
 }
 
-/** Reads a column chunk front to back; a page's array has one element per row, of any value at a null. */
+/** Reads a column chunk front to back. A page's array has one element per row, with any value where null. */
 abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   readonly #source: ByteSource;
   readonly #chunk: ColumnChunkRange;
@@ -62,7 +62,7 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     this.#atBytes = chunk.startBytes;
   }
 
-  /** Takes the values of the dictionary page. */
+  /** Stores the values of the dictionary page. */
   protected abstract setDictionary(bytes: Uint8Array, header: PageHeader, chunk: ColumnChunkRange): void;
   /** Decodes a data page's values, without nulls. */
   protected abstract decode(
@@ -71,10 +71,13 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     encoding: number,
     chunk: ColumnChunkRange,
   ): A;
-  /** Moves the values to their rows, where some rows are null. */
+  /** Moves the values to their rows if some rows are null. */
   protected abstract spread(values: A, isNull: Uint8Array): A;
 
-  /** Calls `copy` for each page that has some of the next rows: with values, from, end, and the index of the first row. */
+  /**
+   * Calls `copy` for each page with some of the next rows: with values, from, end, and the index of the first
+   * row.
+   */
   protected take(
     numRows: number,
     copy: (values: A, from: number, end: number, at: number) => void,
@@ -118,7 +121,7 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     }
   }
 
-  /** Reads one page; returns it if it has rows. */
+  /** Reads one page; undefined if it has no rows. */
   #readPage(): Piece<A> | undefined {
     const header = this.#readHeader();
     const { kind, compressedBytes, uncompressedBytes, numValues } = header;
@@ -187,10 +190,9 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   }
 }
 
-/** Longer texts are truncated; an address is shorter. */
+/** Longer texts are truncated. Addresses are shorter. */
 const MAX_TEXT_BYTES = 64;
 
-/** A piece of a column of texts. */
 export interface TextPiece extends Piece<string[]> {
   /** The code of each value in the cursor's pool. */
   codes: Int32Array;
@@ -204,7 +206,7 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
     super(source, chunk);
   }
 
-  /** The next rows; NaN stands for null. @throws {FormatError} If the column is damaged. */
+  /** The next rows, with NaN for null. @throws {FormatError} If the column is damaged. */
   read(numRows: number): Piece<Float64Array> {
     const values = new Float64Array(numRows);
     const isNull = this.take(numRows, (page, from, end, at) => {
@@ -249,14 +251,17 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
   }
 }
 
-/** Reads a column of texts; equal values are one string. Pages are kept as indexes into the texts' bytes. */
+/**
+ * Reads a column of texts, in which equal values are one string. Pages are kept as indexes into the texts'
+ * bytes.
+ */
 export class TextCursor extends ColumnCursor<Int32Array> {
   readonly #pool: TextPool;
   #dictionary: ByteArrays = { bytes: new Uint8Array(0), bounds: new Uint32Array(0) };
-  /** The codes of the dictionary's texts in the pool, and the pool's generation for which they are valid. */
+  /** The pool's codes of the dictionary's texts, and the pool generation for which they are valid. */
   #codes = new Int32Array(0);
   #generation = -1;
-  /** The texts of the current page, if it has no dictionary. */
+  /** The texts of the current page if it has no dictionary. */
   #plain: ByteArrays | undefined;
 
   constructor(source: ByteSource, chunk: ColumnChunkRange, pool: TextPool = new TextPool()) {
@@ -265,7 +270,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
   }
 
   /**
-   * The next rows; an empty text stands for null, a longer text is cut to {@link MAX_TEXT_BYTES}.
+   * The next rows, with an empty text for null. Texts are truncated to {@link MAX_TEXT_BYTES}.
    *
    * @throws {FormatError} If the column is damaged.
    */
@@ -308,7 +313,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
   #dictionaryCodes(): Int32Array {
     if (this.#generation !== this.#pool.generation) {
       const size = numTexts(this.#dictionary);
-      // The last code is that of null.
+      // The last code represents null.
       this.#codes = new Int32Array(size + 1).fill(this.#pool.codeOf(""), size);
       for (let i = 0; i < size; i++) this.#codes[i] = this.#codeOf(this.#dictionary, i);
       this.#generation = this.#pool.generation;
@@ -316,7 +321,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
     return this.#codes;
   }
 
-  /** The code of a text in the pool; the index after the last text means null. */
+  /** The pool's code of a text. The index after the last text means null. */
   #codeOf({ bytes, bounds }: ByteArrays, index: number): number {
     if (2 * index === bounds.length) return this.#pool.codeOf("");
     const begin = bounds[2 * index];
@@ -332,7 +337,7 @@ function isDictionary(encoding: number): boolean {
   return encoding === ENCODING.rleDictionary || encoding === ENCODING.plainDictionary;
 }
 
-/** The dictionary indexes of a data page: a byte for the bit width, then runs. */
+/** The dictionary indexes of a data page: a byte with the bit width, followed by runs. */
 function readIndexes(bytes: Uint8Array, numValues: number, dictionarySize: number): Int32Array {
   const indexes = new Int32Array(numValues);
   if (numValues === 0) return indexes;
@@ -346,7 +351,7 @@ function readIndexes(bytes: Uint8Array, numValues: number, dictionarySize: numbe
   return indexes;
 }
 
-/** Marks the rows that are null, from definition levels of 0 and 1; undefined if no row is null. */
+/** Marks the null rows, from definition levels of 0 and 1; undefined if no row is null. */
 function readNulls(levels: Uint8Array, numValues: number): Uint8Array | undefined {
   const present = new Int32Array(numValues);
   decodeHybrid(levels, 1, present);

@@ -1,6 +1,6 @@
 /**
- * Decoders of Parquet's encodings (https://parquet.apache.org/docs/file-format/data-pages/encodings/), for columns
- * that are not nested. All of them stop at the end of their bytes and write only as many values as requested, even if
+ * Decoders of Parquet's encodings (https://parquet.apache.org/docs/file-format/data-pages/encodings/), for
+ * flat columns. All of them stop at the end of their bytes and write no more values than requested, even if
  * the bytes are damaged.
  *
  * @module
@@ -8,10 +8,10 @@
 import type { ParquetType, SchemaElement } from "hyparquet";
 import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 
-/** The meaning of a column's integers; all kinds but `number` are converted to microseconds since 1970. */
+/** The meaning of a column's integers. All kinds except `number` are converted to microseconds since 1970. */
 export type NumberKind = "number" | "seconds" | "millis" | "micros" | "nanos";
 
-/** The numbers of the format's Encoding enum. */
+/** The format's Encoding enum. */
 export const ENCODING = {
   plain: 0,
   plainDictionary: 2,
@@ -28,11 +28,11 @@ const TWO_32 = 2 ** 32;
 const DAY_US = 86_400e6;
 
 const MINIBLOCK_MULTIPLE = 32;
-/** The largest total size of a page's byte arrays; writers' pages have 1 MB. */
+/** Maximum total size of a page's byte arrays; writers' pages have 1 MB. */
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
- * Decodes DELTA_BINARY_PACKED integers, perhaps followed by other bytes.
+ * Decodes DELTA_BINARY_PACKED integers, which may be followed by other bytes.
  *
  * @returns The values and the number of bytes read.
  * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
@@ -87,11 +87,11 @@ function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
 /** Byte arrays within one buffer. */
 export interface ByteArrays {
   bytes: Uint8Array;
-  /** The begin and the end of each array, interleaved. */
+  /** The start and end of each array, interleaved. */
   bounds: Uint32Array;
 }
 
-/** Finds PLAIN byte arrays. @throws {EncodingError} If they pass the end of the bytes. */
+/** Finds PLAIN byte arrays. @throws {EncodingError} If they extend past the end of the bytes. */
 export function findPlainByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
   const bounds = new Uint32Array(2 * checkCount(numValues, bytes.length / 4));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -121,9 +121,9 @@ function findDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): ByteAr
 }
 
 /**
- * Joins DELTA_BYTE_ARRAY prefixes and suffixes; of each value `maxLength` bytes are kept.
+ * Joins DELTA_BYTE_ARRAY prefixes and suffixes, keeping `maxLength` bytes of each value.
  *
- * @throws {EncodingError} If they pass the end of the bytes.
+ * @throws {EncodingError} If they extend past the end of the bytes.
  */
 function joinDeltaByteArrays(bytes: Uint8Array, numValues: number, maxLength: number): ByteArrays {
   const { values: prefixes, numBytes } = decodeDelta(bytes, numValues);
@@ -157,7 +157,7 @@ function enlarged(bytes: Uint8Array<ArrayBuffer>, leastLength: number): Uint8Arr
   return larger;
 }
 
-/** Undoes BYTE_STREAM_SPLIT: the values of `width` bytes one after another. */
+/** Reverses BYTE_STREAM_SPLIT, returning consecutive values of `width` bytes. */
 function decodeByteStreamSplit(bytes: Uint8Array, numValues: number, width: number): Uint8Array {
   checkCount(numValues, bytes.length / width);
   const values = new Uint8Array(numValues * width);
@@ -172,7 +172,7 @@ function checkCount(numValues: number, most: number): number {
   return numValues;
 }
 
-/** The unit of a time column's values, or undefined if the column holds no times. */
+/** The unit of a time column's values; undefined if the column contains no times. */
 export function timeKind({ type, logical_type, converted_type }: SchemaElement): NumberKind | undefined {
   if (logical_type?.type === "TIMESTAMP") {
     return logical_type.unit === "MILLIS" ? "millis" : logical_type.unit === "MICROS" ? "micros" : "nanos";
@@ -182,16 +182,15 @@ export function timeKind({ type, logical_type, converted_type }: SchemaElement):
   return type === "INT96" ? "nanos" : undefined;
 }
 
-/** Whether a column's integers have no sign. */
 function isUnsigned({ logical_type, converted_type }: SchemaElement): boolean {
   return logical_type?.type === "INTEGER" ? !logical_type.isSigned : /^UINT/.test(converted_type ?? "");
 }
 
 /**
- * Decodes the numbers of a page; integers of 2^53 and more become unsafe integers.
+ * Decodes the numbers of a page. Integers of 2^53 and above become unsafe integers.
  *
  * @param numValues Without nulls.
- * @param how `kind`: what the numbers are.
+ * @param how `kind`: what the numbers mean.
  * @throws {EncodingError} If the bytes are damaged or the encoding does not fit the type.
  */
 export function decodeNumbers(
@@ -229,7 +228,7 @@ export function decodeNumbers(
 /**
  * Finds the texts of a page, as UTF-8.
  *
- * @param maxLength Number of bytes of each that are needed; there may be more.
+ * @param maxLength How many bytes of each text are needed; more may be returned.
  * @throws {EncodingError} If the bytes are damaged or the encoding is not for byte arrays.
  */
 export function findTexts(
@@ -258,12 +257,12 @@ function toPlain(
   return new Uint8Array(Int32Array.from(values, (value) => Number(BigInt.asIntN(32, value))).buffer);
 }
 
-/** Exact floor(nanoseconds / 1000) of a 64-bit integer in two halves. */
+/** Exact floor(nanoseconds / 1000) of a 64-bit integer given as two halves. */
 function nanosToMicros(high: number, low: number): number {
   return high * 4_294_967 + Math.floor((high * 296 + low) / 1000);
 }
 
-/** INT96: nanoseconds of the day, then the Julian day; Spark's and Impala's old timestamps. */
+/** INT96, the old timestamps of Spark and Impala: nanoseconds of the day, then the Julian day. */
 function int96Us(view: DataView, at: number): number {
   const dayUs = nanosToMicros(view.getInt32(at + 4, true), view.getUint32(at, true));
   return (view.getInt32(at + 8, true) - JULIAN_DAY_1970) * DAY_US + dayUs;
@@ -271,7 +270,7 @@ function int96Us(view: DataView, at: number): number {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** UTF-8 to text; short ASCII, such as addresses, without the cost of a call into the decoder. */
+/** Decodes UTF-8. Short ASCII, such as addresses, is decoded without the cost of a call into the decoder. */
 export function decodeUtf8(bytes: Uint8Array): string {
   if (bytes.length > 64) return decoder.decode(bytes);
   for (let i = 0; i < bytes.length; i++) if (bytes[i] > 127) return decoder.decode(bytes);

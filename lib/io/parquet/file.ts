@@ -1,6 +1,7 @@
 /**
- * A Parquet file opened for reading: its footer, which hyparquet reads, and the offsets of the columns of its row groups
- * (https://parquet.apache.org/docs/file-format/). Every fault in its bytes is a {@link FormatError} that names the file.
+ * A Parquet file opened for reading: its footer, read by hyparquet, and the offsets of its row groups'
+ * columns (https://parquet.apache.org/docs/file-format/). Every fault in its bytes is a {@link FormatError}
+ * that names the file.
  *
  * @module
  */
@@ -18,31 +19,30 @@ import { CompactReader } from "./thrift_reader.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
 const SMALLEST_FILE_BYTES = 12;
-/** Length of the footer and magic. */
+/** Footer length and magic. */
 const FOOTER_END_BYTES = 8;
-// A parsed value takes some 70 bytes of memory. A footer has 20 to 40 values for each column of a row group, so files
-// of 20,000 row groups are read.
+// A parsed value takes about 70 bytes of memory. A footer has 20 to 40 values for each column of a row group,
+// so files with 20,000 row groups can be read.
 const MAX_FOOTER_VALUES = 2 ** 23;
 const MAX_FOOTER_BYTES = 2 ** 26;
-/** Keeps the statistics of time columns as stored integers: a Date would drop the microseconds. */
+/** Keeps the statistics of time columns as stored integers: a Date would lose the microseconds. */
 const STORED_TIMES = {
   timestampFromMilliseconds: (value: bigint) => value,
   timestampFromMicroseconds: (value: bigint) => value,
   timestampFromNanoseconds: (value: bigint) => value,
 };
 
-/** One row group: which rows of the file it holds. */
+/** The range of rows in a row group. */
 export interface RowGroupRange {
-  /** Its number in the file, from 0. */
+  /** Counted from 0. */
   index: number;
   firstRow: number;
   numRows: number;
 }
 
-/** A Parquet file opened for reading. */
 export class ParquetFile {
   readonly #columns: Map<string, SchemaElement>;
-  /** The row groups that have rows, in file order. */
+  /** The non-empty row groups, in file order. */
   readonly rowGroups: readonly RowGroupRange[];
 
   private constructor(
@@ -86,25 +86,25 @@ export class ParquetFile {
     }
   }
 
-  /** The number of rows, according to the footer. */
+  /** According to the footer. */
   get numRows(): number {
     return Number(this.metadata.num_rows);
   }
 
-  /** The schema element of a column that is not nested, or undefined if the file has none of that name. */
+  /** The schema element of a flat column; undefined if the file has no such column. */
   column(name: string): SchemaElement | undefined {
     return this.#columns.get(name);
   }
 
-  /** The names of the columns that are not nested. */
+  /** The names of the flat columns. */
   get columnNames(): string[] {
     return [...this.#columns.keys()];
   }
 
   /**
-   * The range and the encoding of a column of a row group.
+   * The byte range and encoding of a column in a row group.
    *
-   * @throws {FormatError} If the footer does not give it.
+   * @throws {FormatError} If the footer lacks them.
    */
   chunk(name: string, { index, numRows }: RowGroupRange): ColumnChunkRange {
     const element = this.#columns.get(name);
@@ -122,7 +122,7 @@ export class ParquetFile {
     return { name, element, ...range, codec: metaData.codec, numRows };
   }
 
-  /** The least and the greatest value of an integer column of a row group, if the footer gives them. */
+  /** The minimum and maximum of an integer column in a row group, if the footer has them. */
   integerRange(name: string, { index }: RowGroupRange): [least: bigint, greatest: bigint] | undefined {
     const { min_value, max_value } = this.#columnOf(name, index)?.meta_data?.statistics ?? {};
     const isInteger = (value: unknown) => typeof value === "bigint" || Number.isSafeInteger(value);
@@ -162,7 +162,9 @@ function checkMagic(file: FileWindow): void {
   }
 }
 
-/** Reads the footer with its length and the magic. hyparquet trusts the sizes in it, so they are checked first. */
+/**
+ * Reads the footer with its length and magic. hyparquet trusts the sizes in it, so they are checked first.
+ */
 function readFooter(file: FileWindow): ArrayBuffer {
   const { path } = file;
   const offsetBytes = file.sizeBytes - FOOTER_END_BYTES;
@@ -192,7 +194,7 @@ function readFooter(file: FileWindow): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** The byte range of a column chunk, or undefined if the footer gives no valid one. */
+/** The byte range of a column chunk; undefined if the footer has no valid one. */
 function chunkBytes(metaData: ColumnMetaData): { startBytes: number; endBytes: number } | undefined {
   const dictionaryBytes = Number(metaData.dictionary_page_offset ?? 0);
   const dataBytes = Number(metaData.data_page_offset);
@@ -221,7 +223,7 @@ function skipElement(schema: SchemaElement[], at: number): number {
 
 function asFormatError(error: unknown, path: string, what: string): UserError {
   if (error instanceof UserError) return error;
-  // hyparquet does not check its input: its TypeError describes a symptom, not the fault.
+  // hyparquet does not check its input: its TypeError describes a symptom instead of the fault.
   const isClear = error instanceof Error && !(error instanceof TypeError);
   const message = isClear ? error.message : "a field is missing or of another type";
   return new FormatError(`${what} (${message}); fetch or make it again`, { path, cause: error });

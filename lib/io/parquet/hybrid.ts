@@ -1,6 +1,7 @@
 /**
- * Parquet's hybrid of run-length encoding and bit packing, in which dictionary indexes and levels are stored
- * (https://parquet.apache.org/docs/file-format/data-pages/encodings/, "Run Length Encoding / Bit-Packing Hybrid").
+ * Parquet's hybrid of run-length encoding and bit packing, used for dictionary indexes and levels
+ * (https://parquet.apache.org/docs/file-format/data-pages/encodings/, "Run Length Encoding / Bit-Packing
+ * Hybrid").
  *
  * `hyparquet-writer` takes 2 to 26 times as long for the same bytes (1 to 17 bits, 2 x86 cores, 2026-11).
  *
@@ -8,10 +9,13 @@
  */
 import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 
-/** Values that are packed together; a packed run has a multiple of this. */
+/** Number of values packed together. The length of a packed run is a multiple of this. */
 const GROUP = 8;
 
-/** Decodes values of `bitWidth` bits, 0 to 32, until `out` is full. @throws {EncodingError} If there are fewer values. */
+/**
+ * Decodes values of `bitWidth` bits, 0 to 32, until `out` is full. @throws {EncodingError} If there are fewer
+ * values.
+ */
 export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Array): void {
   if (bitWidth > 32) throw new EncodingError(`a bit width of ${bitWidth}`);
   if (bitWidth === 0) {
@@ -41,7 +45,7 @@ export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Arra
 
 function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: number, end: number): void {
   const numValues = end - from;
-  // 17 bits that begin at any of a byte's 8 bits lie within three bytes. Bit numbers must stay below 2^31.
+  // 17 bits that start at any bit of a byte lie within three bytes. Bit offsets must stay below 2^31.
   const isFast = bitWidth <= 17 && bytes.length < 2 ** 28;
   const numFast = isFast ? Math.min(numValues, Math.floor((bytes.length - 2) * 8 / bitWidth) - 1) : 0;
   const mask = 2 ** bitWidth - 1;
@@ -56,7 +60,7 @@ function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: 
   }
 }
 
-/** Reads `width` bits, 1 to 32, from a bit position. */
+/** Reads `width` bits, 1 to 32, at a bit offset. */
 function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number {
   const first = Math.floor(firstBit / 8);
   const last = Math.floor((firstBit + width - 1) / 8);
@@ -66,14 +70,12 @@ function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number 
 }
 
 /**
- * Encodes values.
- *
  * @param values Each below 2^bitWidth.
- * @param bitWidth Bits of a value, 1..24.
- * @param head Bytes that come before.
+ * @param bitWidth Bits per value, 1..24.
+ * @param head Bytes to put first.
  */
 export function encodeHybrid(values: Int32Array, bitWidth: number, head: readonly number[] = []): Uint8Array {
-  // The values of a run of 8 or more take no more bytes than if they were packed; its header has up to 5 bytes.
+  // The values of a run of 8 or more take no more bytes than if packed; the run's header has up to 5 bytes.
   const out = new Uint8Array(head.length + Math.ceil(values.length / GROUP) * (bitWidth + 10) + 16);
   out.set(head);
   let at = head.length;
@@ -95,7 +97,9 @@ export function encodeHybrid(values: Int32Array, bitWidth: number, head: readonl
   return out.subarray(0, packRun(values, packedFrom, values.length, { bitWidth, out, at }));
 }
 
-/** Packs `values[from..end - 1]`, the last group filled up with zeros; writes nothing for no values. */
+/**
+ * Packs `values[from..end - 1]`, padding the last group with zeros. Writes nothing if there are no values.
+ */
 function packRun(
   values: Int32Array,
   from: number,
@@ -122,7 +126,7 @@ function packRun(
   return packedEnd;
 }
 
-/** Writes an unsigned LEB128 number below 2^31 at an index. @returns The end of the bytes. */
+/** Writes an unsigned LEB128 number below 2^31 at an index. @returns The index after it. */
 function writeVarint(out: Uint8Array, at: number, value: number): number {
   while (value >= 128) {
     out[at++] = value | 128;

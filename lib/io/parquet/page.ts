@@ -11,41 +11,40 @@ import { ensure } from "../../base/errors.ts";
 import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 import { CompactReader, type ThriftStruct } from "./thrift_reader.ts";
 
-// A few compressed bytes can decode to a page of any size, so sizes are limited. Arrow's C++ library writes pages and
-// dictionaries of 1 MB, which hold up to some million values if these are equal.
+// A few compressed bytes can decode to a page of any size, so sizes are limited. Arrow's C++ library writes
+// pages and dictionaries of 1 MB, which contain up to a few million values if these are equal.
 const MAX_PAGE_VALUES = 2 ** 23;
 const MAX_PAGE_BYTES = 8 * MAX_PAGE_VALUES;
 const MAX_DICTIONARY_VALUES = 2 ** 20;
 
-/** The kinds of pages a column chunk has. */
 type PageKind = "data" | "dictionary" | "dataV2" | "index";
 
-/** A page header; sizes in bytes. */
+/** Sizes are in bytes. */
 export interface PageHeader {
   kind: PageKind;
   uncompressedBytes: number;
   compressedBytes: number;
-  /** CRC-32 of the page as stored, if the writer stored it. */
+  /** CRC-32 of the page as stored; undefined if the writer omitted it. */
   crc: number | undefined;
   numValues: number;
-  /** Number of nulls of a version 2 data page; undefined for other pages. */
+  /** Number of nulls in a version 2 data page; undefined for other pages. */
   numNulls: number | undefined;
-  /** The encoding's number in the format's Encoding enum. */
+  /** From the format's Encoding enum. */
   encoding: number;
-  /** Size of the repetition levels of a version 2 data page; 0 for other pages. */
+  /** Size of the repetition levels in a version 2 data page; 0 for other pages. */
   repetitionBytes: number;
-  /** Size of its definition levels; 0 for other pages. */
+  /** Size of the definition levels in a version 2 data page; 0 for other pages. */
   definitionBytes: number;
-  /** Whether its values are compressed; true for other pages. */
+  /** Whether the values of a version 2 data page are compressed; true for other pages. */
   isCompressed: boolean;
 }
 
 const KINDS: readonly PageKind[] = ["data", "index", "dictionary", "dataV2"];
 
 /**
- * Reads the page header that the bytes begin with, and its length.
+ * Reads the page header at the beginning of the bytes, and its length.
  *
- * @throws {EncodingError} If the bytes are not a page header, or end inside it.
+ * @throws {EncodingError} If the bytes are not a page header or end inside it.
  */
 export function readPageHeader(bytes: Uint8Array): { header: PageHeader; headerBytes: number } {
   const reader = new CompactReader(bytes);
@@ -92,17 +91,14 @@ function structOf(fields: ThriftStruct, id: number): ThriftStruct {
   return value;
 }
 
-/** The parts of a data page. */
 export interface PageParts {
-  /** The definition levels in the hybrid encoding; empty for a required column. */
+  /** Hybrid-encoded definition levels; empty for a required column. */
   levels: Uint8Array;
   /** The encoded values. */
   bytes: Uint8Array;
 }
 
 /**
- * Splits a data page.
- *
  * @param stored The page as it is in the file.
  * @param isOptional Whether the column may have nulls.
  * @throws {Error} If the bytes are damaged.
@@ -144,7 +140,7 @@ const DECOMPRESS: Partial<Record<CompressionCodec, Decompress>> = {
   LZ4_RAW: decompressLz4Raw,
 };
 
-/** All pages share one WebAssembly instance: one per page would use up the mappings that a process may have. */
+/** All pages share one WebAssembly instance: one per page would use up the memory mappings of the process. */
 function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
   const stated = new ByteCursor(page).varint();
   if (stated !== numBytes) throw new EncodingError(`a page of ${stated} bytes, expected ${numBytes}`);
@@ -164,7 +160,7 @@ export function decompressPage(codec: CompressionCodec, page: Uint8Array, numByt
   return bytes;
 }
 
-/** Refuses a page that is too large, before anything is allocated for it. @throws {EncodingError} */
+/** Rejects a page that is too large, before allocating anything for it. @throws {EncodingError} */
 export function checkPageSize({ kind, compressedBytes, uncompressedBytes, numValues }: PageHeader): void {
   const numBytes = Math.max(compressedBytes, uncompressedBytes);
   const maxValues = kind === "dictionary" ? MAX_DICTIONARY_VALUES : MAX_PAGE_VALUES;

@@ -1,20 +1,20 @@
 /**
- * Codes for the distinct texts of text columns, so that a function of the text alone is computed once per distinct
- * text and not once per row.
+ * Codes for the distinct texts of text columns, so that a function of the text is computed once per distinct
+ * text instead of once per row.
  *
  * @module
  */
 import { decodeUtf8 } from "./encodings.ts";
 
-/** Numbers texts 0, 1, 2, … in the order in which they are first seen. */
+/** Numbers texts 0, 1, 2, … in order of first appearance. */
 export class TextPool {
-  /** Changes with each {@link trim} that removed the texts: codes of an earlier generation are invalid. */
+  /** Changes whenever {@link trim} removes the texts. Codes of earlier generations are invalid. */
   generation = 0;
   /** The text of each code. */
   readonly texts: string[] = [];
   readonly #codes = new Map<string, number>();
 
-  /** The code of a text. */
+  /** The code of a text, new if the text is. */
   codeOf(text: string): number {
     let code = this.#codes.get(text);
     if (code === undefined) {
@@ -24,7 +24,7 @@ export class TextPool {
     return code;
   }
 
-  /** The code of the text that the bytes hold as UTF-8. */
+  /** The code of a text encoded as UTF-8. */
   codeOfUtf8(bytes: Uint8Array, from: number, end: number): number {
     return this.codeOf(decodeUtf8(bytes.subarray(from, end)));
   }
@@ -38,18 +38,18 @@ export class TextPool {
   }
 }
 
-/** A number for each code of a pool, computed at its first use. */
+/** A number for each code of a pool, computed on first use. */
 export class PerText<A extends Uint8Array | Int32Array> {
   readonly #find: (text: string) => number;
   readonly #make: (length: number) => A;
   #values: A;
-  /** 1 where the value was computed. */
+  /** 1 for computed values. */
   #isKnown = new Uint8Array(0);
   #generation = -1;
 
   /**
    * @param make Makes an array.
-   * @param find Computes the value of a text.
+   * @param find Computes the value for a text.
    */
   constructor(make: (length: number) => A, find: (text: string) => number) {
     this.#make = make;
@@ -72,7 +72,6 @@ export class PerText<A extends Uint8Array | Int32Array> {
     return this.#values;
   }
 
-  /** Removes all values. */
   clear(): void {
     this.#isKnown.fill(0);
   }

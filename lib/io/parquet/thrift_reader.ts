@@ -1,5 +1,5 @@
 /**
- * Reads structs of Thrift's compact protocol, in which Parquet's footer and page headers are written
+ * Reads structs in Thrift's compact protocol, which Parquet uses for footers and page headers
  * (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
  *
  * @module
@@ -10,15 +10,15 @@ import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 const MAX_DEPTH = 8;
 
 type Field = number | boolean | ThriftStruct | undefined;
-/** A struct's fields by their numbers; strings and lists are undefined. */
+/** A struct's fields by number; strings and lists are undefined. */
 export type ThriftStruct = Map<number, Field>;
 
-/** Reads structs; strings and lists are skipped, because page headers need none of theirs. */
+/** Reads structs. Strings and lists are skipped, because they are not needed from page headers. */
 export class CompactReader extends ByteCursor {
-  /** Number of fields and of elements of lists that were read. */
+  /** Number of fields and list elements read so far. */
   numValues = 0;
 
-  /** Reads a struct. @throws {EncodingError} If the bytes are not a struct, or end inside it. */
+  /** Reads a struct. @throws {EncodingError} If the bytes are not a struct or end inside it. */
   struct(depth = 0): ThriftStruct {
     const fields: ThriftStruct = new Map();
     for (let id = 0;;) {

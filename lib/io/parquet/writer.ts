@@ -1,11 +1,11 @@
 /**
- * Writes a Parquet file from typed arrays: each row group leaves memory when it is written, and the file gets its name
- * only when it is complete. A column chunk is one page of data, after a page with a dictionary if that makes it
- * smaller.
+ * Writes a Parquet file from typed arrays. Each row group leaves memory once written, and the file gets its
+ * final name only when it is complete. A column chunk is a single data page, after a dictionary page if that
+ * makes it smaller.
  *
- * `hyparquet-writer`, which writes the schema and the footer, takes single values in arrays of bigint and string and
- * inspects the type of each: 1.1 µs more of processor time a row (synth, 2 x86 cores, 2026-11). Here rows of numbers
- * and dictionary indexes are encoded directly.
+ * `hyparquet-writer`, which writes the schema and the footer, takes single values in arrays of bigint and
+ * string and inspects the type of each: 1.1 µs more processor time per row (synth, 2 x86 cores, 2026-11).
+ * Here rows of numbers and dictionary indexes are encoded directly.
  *
  * @module
  */
@@ -26,18 +26,18 @@ const INT32_BYTES = 4;
 const INT64_BYTES = 8;
 const LENGTH_BYTES = 4;
 const NO_LEVELS = new Uint8Array(0);
-/** Bytes of UTF-8 for one UTF-16 unit, at most. */
+/** The maximum number of UTF-8 bytes per UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Index of a row without a value. */
+/** The index of a row without a value. */
 export const NULL_INDEX = -1;
 
 /**
- * Collects a column of texts or integers as a dictionary of its distinct values and an index for each row. Most columns of
- * measurements have few distinct values, so a row costs one look-up.
+ * Collects a column of texts or integers as a dictionary of distinct values and an index per row. Most
+ * columns of measurements have few distinct values, so a row costs one look-up.
  */
 export class DictionaryColumn<T extends string | number> {
-  /** The distinct values in order of their first row. */
+  /** The distinct values in order of first appearance. */
   values: T[] = [];
   /** Per row: index into {@link values}, or {@link NULL_INDEX}. */
   readonly indexes: Int32Array;
@@ -45,13 +45,12 @@ export class DictionaryColumn<T extends string | number> {
   #lastValue: T | undefined;
   #lastIndex = NULL_INDEX;
 
-  /** @param maxRows The largest number of rows. */
   constructor(maxRows: number) {
     this.indexes = new Int32Array(maxRows);
   }
 
   /**
-   * Sets rows; NaN or undefined stands for no value.
+   * Sets rows. NaN or undefined means no value.
    *
    * @param values The elements from `from` to `end - 1` are set.
    * @param at The first row to set.
@@ -65,7 +64,6 @@ export class DictionaryColumn<T extends string | number> {
     }
   }
 
-  /** Removes all values. */
   clear(): void {
     this.values = [];
     this.#indexOf.clear();
@@ -88,9 +86,9 @@ export class DictionaryColumn<T extends string | number> {
   }
 }
 
-/** Texts or integers by their dictionary. */
+/** Dictionary-encoded texts or integers. */
 export interface IndexedValues {
-  /** The different values. */
+  /** The distinct values. */
   values: readonly string[] | readonly number[];
   /** Per row: index into `values`, or {@link NULL_INDEX}. */
   indexes: Int32Array;
@@ -100,11 +98,14 @@ export interface IndexedValues {
 export interface ChunkSource {
   name: string;
   type: "INT32" | "INT64" | "DOUBLE" | "BYTE_ARRAY";
-  /** Whether rows, or elements of lists, may have no value. */
+  /** Whether rows, or list elements, may have no value. */
   isOptional: boolean;
-  /** Numbers as they are, or texts or integers by their dictionary. */
+  /** Plain numbers, or dictionary-encoded texts or integers. */
   data: Float64Array | IndexedValues;
-  /** Repetition levels of a column of lists that are neither null nor empty: 0 for the first element of a row, else 1. */
+  /**
+   * Repetition levels of a column of lists that are neither null nor empty: 0 for the first element of a row,
+   * else 1.
+   */
   repetition?: Int32Array;
 }
 
@@ -112,25 +113,24 @@ export interface ChunkSource {
 export interface EncodedRowGroup {
   numRows: number;
   bytes: Uint8Array<ArrayBuffer>;
-  /** The chunks' entries for the footer, with offsets from the beginning of `bytes`. */
+  /** The chunks' footer entries, with offsets from the beginning of `bytes`. */
   chunks: ColumnChunk[];
 }
 
-/** Encodes a row group; {@link ParquetOutput.write} writes it. */
+/** Encodes a row group for {@link ParquetOutput.write}. */
 export function encodeChunks(sources: readonly ChunkSource[], numRows: number): EncodedRowGroup {
   const sink = new ByteWriter();
   const chunks = sources.map((source) => writeColumnChunk(sink, source, numRows));
   return { numRows, bytes: new Uint8Array(sink.buffer, 0, sink.offset), chunks };
 }
 
-/** Writes one file. */
 export class ParquetOutput {
   readonly #file: AtomicFile;
   readonly #bytes = new ByteWriter();
   readonly #parquet: ParquetWriter;
 
   /**
-   * Opens the file under its temporary name.
+   * Opens the file under a temporary name.
    *
    * @param metadata Texts for the footer, by key.
    * @throws {UserError} If the file cannot be made.
@@ -162,7 +162,10 @@ export class ParquetOutput {
     this.#flush();
   }
 
-  /** Writes the footer, flushes to the disk and gives the file its name. @returns The size of the file in bytes. */
+  /**
+   * Writes the footer, flushes the file to the disk and gives it its final name. @returns The file size in
+   * bytes.
+   */
   close(schema: SchemaElement[]): number {
     this.#parquet.schema = schema;
     this.#parquet.finish();
@@ -183,7 +186,7 @@ export class ParquetOutput {
   }
 }
 
-/** A chunk's entry with its offsets moved by a number of bytes. */
+/** A chunk's entry with its offsets increased by a number of bytes. */
 function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
   const { file_offset, meta_data } = chunk;
   if (!meta_data) return chunk;
@@ -195,18 +198,18 @@ function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
   return { file_offset: file_offset + by, meta_data: moved };
 }
 
-/** A page of data, version 2. */
+/** A version 2 data page. */
 interface DataPage {
   /** The encoded values. */
   bytes: Uint8Array;
   encoding: "PLAIN" | "RLE_DICTIONARY";
   numRows: number;
-  /** Number of values, nulls included: one for each row, or for each element of a column of lists. */
+  /** Number of values including nulls: one per row, or per element in a column of lists. */
   numValues: number;
   numNulls: number;
-  /** Definition levels in the hybrid encoding; empty for a required column. */
+  /** Hybrid-encoded definition levels; empty for a required column. */
   definitionLevels: Uint8Array;
-  /** Repetition levels in the hybrid encoding; empty for a column without lists. */
+  /** Hybrid-encoded repetition levels; empty for a column without lists. */
   repetitionLevels: Uint8Array;
 }
 
@@ -234,11 +237,9 @@ function writeDataPage(sink: ByteWriter, page: DataPage): number {
 }
 
 /**
- * Writes a page.
- *
  * @param levels Stored uncompressed before the values.
  * @param bytes The values.
- * @returns Size with header before compression, bytes.
+ * @returns Size before compression including the header, in bytes.
  */
 function writePage(
   sink: ByteWriter,
@@ -259,7 +260,7 @@ function writePage(
   return headerBytes + levelBytes + bytes.length;
 }
 
-/** Writes a column chunk of `numRows` rows. @returns The chunk's entry in the footer. */
+/** Writes a column chunk of `numRows` rows. @returns The chunk's footer entry. */
 function writeColumnChunk(sink: ByteWriter, source: ChunkSource, numRows: number): ColumnChunk {
   const offsetBytes = sink.offset;
   const { name, data, repetition } = source;
@@ -293,7 +294,7 @@ function writeColumnChunk(sink: ByteWriter, source: ChunkSource, numRows: number
 
 interface WrittenChunk {
   encodings: ("PLAIN" | "RLE_DICTIONARY")[];
-  /** Bytes of the dictionary's page in the file, 0 for none. */
+  /** Size of the dictionary page in the file; 0 if there is none. */
   dictionaryBytes: number;
   uncompressedBytes: number;
   statistics: Statistics;
@@ -370,7 +371,7 @@ function withoutNulls(indexes: Int32Array): Int32Array {
   return indexes.includes(NULL_INDEX) ? indexes.filter((index) => index !== NULL_INDEX) : indexes;
 }
 
-/** The definition level of each row: the level of a value, or one less for null. */
+/** Each row's definition level: the level of a value, or one less for null. */
 function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 1 | 2): Uint8Array {
   const isUniform = numNulls === 0 || numNulls === indexes.length;
   const levels = isUniform
@@ -379,7 +380,7 @@ function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 
   return encodeHybrid(levels, levelOfValues);
 }
 
-/** Values in the PLAIN encoding. */
+/** PLAIN-encoded values. */
 interface PlainValues {
   bytes: Uint8Array;
   /** The end of each value. */
@@ -420,7 +421,7 @@ function plainTexts(texts: readonly string[]): PlainValues {
   return { bytes: used, ends, statistics: (numNulls) => textStatistics(used, ends, numNulls) };
 }
 
-/** The least and the largest text in the order of their bytes, as the format demands. */
+/** The minimum and maximum text in byte order, as the format requires. */
 function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): Statistics {
   const textAt = (i: number) => bytes.subarray((i === 0 ? 0 : ends[i - 1]) + LENGTH_BYTES, ends[i]);
   let min = textAt(0);
@@ -440,7 +441,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** The values of the rows one after another. */
+/** Concatenates the rows' values. */
 function gather(bytes: Uint8Array, ends: Int32Array, indexes: Int32Array): Uint8Array {
   let size = 0;
   for (const index of indexes) size += ends[index] - (index === 0 ? 0 : ends[index - 1]);
@@ -466,7 +467,10 @@ function plainIntegers(values: Float64Array): Uint8Array {
   return bytes;
 }
 
-/** The least and the largest number; Infinity and -Infinity for none. NaN is ignored, as the format demands. */
+/**
+ * The minimum and maximum; Infinity and -Infinity if there are no numbers. NaN is ignored, as the format
+ * requires.
+ */
 function rangeOf(values: Float64Array): [min: number, max: number] {
   let min = Infinity;
   let max = -Infinity;

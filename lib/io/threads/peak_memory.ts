@@ -1,13 +1,14 @@
 /**
- * The largest resident memory of this process. The kernel's own high-water mark (VmHWM of /proc/self/status, proc(5)) can only
- * be read with --allow-all, which the compiled binary has. With fewer permissions, the resident memory is sampled.
+ * The largest resident memory of this process. The kernel's high-water mark (VmHWM of /proc/self/status,
+ * proc(5)) can only be read with --allow-all, which the compiled binary has. With fewer permissions, the
+ * resident memory is sampled.
  *
  * @module
  */
 
 const SAMPLE_MS = 200;
 
-/** Samples the resident set size while it is open. */
+/** Samples the resident set size until disposal. */
 export class PeakMemory {
   #peakBytes = Deno.memoryUsage().rss;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -22,7 +23,7 @@ export class PeakMemory {
     this.#peakBytes = Math.max(this.#peakBytes, Deno.memoryUsage().rss);
   }
 
-  /** The largest resident set size so far, in bytes. */
+  /** The largest resident set size so far. */
   get peakBytes(): number {
     this.sample();
     return Math.max(this.#peakBytes, highWaterMarkBytes() ?? 0);

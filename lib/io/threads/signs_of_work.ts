@@ -1,6 +1,7 @@
 /**
- * Signs of work, by which the program's first thread distinguishes a stage that works from one that is stuck. They are counted
- * in memory that both threads see: a thread that is busy or blocked sends and receives nothing.
+ * Signs of work, by which the program's main thread distinguishes a working stage from a stuck one. They are
+ * counted in memory shared by both threads, because a busy or blocked thread neither sends nor receives
+ * messages.
  *
  * @module
  */
@@ -11,22 +12,21 @@ const NUM_FLUSHING = 1;
 /** The signs of this thread; undefined if no other thread reads them. */
 let signs: Int32Array<SharedArrayBuffer> | undefined;
 
-/** Makes memory for signs of work. */
 export function newSigns(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(8));
 }
 
-/** Counts the signs of this thread in memory that another one looks at from now on. */
+/** From now on, counts the signs of this thread in memory that another thread watches. */
 export function countSignsIn(memory: Int32Array<SharedArrayBuffer>): void {
   signs = memory;
 }
 
-/** Counts a sign of work: a piece of work is done. Cheap enough to call often. */
+/** Signals that a piece of work is done. Cheap enough to call often. */
 export function signOfWork(): void {
   if (signs) Atomics.add(signs, COUNT, 1);
 }
 
-/** Waits for a disk to take what was written: a slow one may take long, and shows no sign. */
+/** Waits for a disk to store what was written. A slow disk may take long without showing a sign. */
 export function whileFlushing(flush: () => void): void {
   if (signs) Atomics.add(signs, NUM_FLUSHING, 1);
   try {
@@ -36,16 +36,16 @@ export function whileFlushing(flush: () => void): void {
   }
 }
 
-/** Looks at the signs of a thread again and again. */
+/** Checks a thread's signs repeatedly. */
 export class SignObserver {
   #lastCount: number;
 
-  /** @param signs Where the thread counts them. */
+  /** @param signs Where the thread counts its signs. */
   constructor(readonly signs: Int32Array<SharedArrayBuffer>) {
     this.#lastCount = Atomics.load(signs, COUNT);
   }
 
-  /** Whether the thread has worked since the last call, or waits for a disk. */
+  /** Whether the thread has worked since the last call or is waiting for a disk. */
   hasWorked(): boolean {
     const count = Atomics.load(this.signs, COUNT);
     const hasCounted = count !== this.#lastCount;

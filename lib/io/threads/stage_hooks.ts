@@ -6,13 +6,13 @@
 
 /** A caller's options to see progress and to stop the work. */
 export interface StageHooks {
-  /** Ends the work with its reason soon after it is aborted. */
+  /** When aborted, ends the work soon after with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Called often. @param phase The phase of the work. @param done Rows done. @param total Rows to do. */
   onProgress?: (phase: string, done: number, total: number) => void;
 }
 
-/** Waits until a time has passed or a signal has come. Never rejects. */
+/** Waits until a time has passed or a signal is aborted. Never rejects. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -28,17 +28,20 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const YIELD_EVERY_MS = 50;
 
-/** Yields to the event loop now and then, so that signals arrive, and ends the work when the caller aborts it. */
+/**
+ * Yields to the event loop now and then, so that signals arrive, and ends the work when the caller aborts it.
+ */
 export class EventLoopPacer {
   readonly #signal: AbortSignal | undefined;
   #lastMs = performance.now();
 
-  /** @param hooks The caller's options. */
   constructor(hooks: Pick<StageHooks, "signal">) {
     this.#signal = hooks.signal;
   }
 
-  /** Yields to the event loop if the last time is long ago. @throws The signal's reason once it is aborted. */
+  /**
+   * Yields to the event loop if the last time was long ago. @throws The signal's reason once it is aborted.
+   */
   async yieldToEventLoop(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.#lastMs < YIELD_EVERY_MS) return;

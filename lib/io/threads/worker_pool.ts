@@ -1,27 +1,26 @@
 /**
  * Worker threads that share a stage's work, and the messages between them and their pool.
  *
- * A worker first gets a setup for all its jobs, then jobs, which it does one after another and answers in
- * their order. A job's error is thrown where its result is awaited: a user's mistake as a UserError, any other error
- * as a bug, with its stack trace.
+ * A worker first receives a setup for all its jobs, then jobs, which it does one after another and answers in
+ * order. A job's error is thrown where its result is awaited: a user's mistake as a UserError, any other
+ * error as a bug, with its stack trace.
  *
- * A stage runs in a thread itself (lib/cli/stage_thread.ts), and a thread started from such a thread needs half a
- * second: 519 ms for an empty module, 20 ms from the program's first thread (Deno 2.9.6, two cores). So the first
- * thread starts the stage's threads, with the stage's permissions, and connects each with the stage by a port.
+ * A stage itself runs in a thread (lib/cli/stage_thread.ts), and a thread started from such a thread needs
+ * half a second: 519 ms for an empty module, compared with 20 ms from the main thread (Deno 2.9.6, two
+ * cores). So the main thread starts the stage's threads, with the stage's permissions, and connects each to
+ * the stage by a port.
  *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
 
-/** A thread as its starter sees it: the part of Worker in use. */
+/** A thread as seen by its starter: the part of Worker in use. */
 export interface Thread {
-  /** Called with each message of the thread. */
   onmessage: ((event: MessageEvent) => void) | null;
-  /** Called when it dies. */
+  /** Called when the thread dies. */
   onerror: ((event: Pick<ErrorEvent, "message" | "preventDefault">) => void) | null;
-  /** Sends it a message. */
   postMessage(message: unknown, transfer?: Transferable[]): void;
-  /** Ends it at once, whatever it is doing. */
+  /** Ends the thread at once, whatever it is doing. */
   terminate(): void;
 }
 
@@ -32,7 +31,7 @@ export interface Introduction {
 
 let start = (module: URL): Thread => new Worker(module, { type: "module" }) as Thread;
 
-/** Starts a thread, whose module calls {@link serveThread}. */
+/** @param module Calls {@link serveThread}. */
 export function startThread(module: URL): Thread {
   return start(module);
 }
@@ -42,7 +41,7 @@ export function startThreadsWith(starter: (module: URL) => Thread): void {
   start = starter;
 }
 
-/** Receives the messages of the thread that asked for this one. @returns Sends an answer. */
+/** Receives the messages of the thread that requested this one. @returns Sends an answer. */
 export function serveThread<T>(
   take: (message: T) => void,
 ): (message: unknown, transfer?: Transferable[]) => void {
@@ -59,7 +58,7 @@ export function serveThread<T>(
 /** One running and one waiting: a worker is idle only while all its results wait to be taken. */
 const JOBS_PER_WORKER = 2;
 
-/** A message to a worker; `open` comes first. Both `open` and `job` are answered once. */
+/** A message to a worker. `open` comes first. Both `open` and `job` are answered once. */
 type Request = { kind: "open"; setup: unknown } | { kind: "job"; job: unknown } | { kind: "stop" };
 
 /** A message from a worker; `event` may come before the answer. */
@@ -68,25 +67,23 @@ type Reply =
   | { kind: "done"; result: unknown }
   | { kind: "failed"; message: string; isUsers: boolean };
 
-/** The context of a job in a worker. */
 export interface JobContext<Event> {
   /** Aborted when the pool wants its workers to stop. */
   signal: AbortSignal;
-  /** Sends the pool an event while the job runs. */
+  /** Sends an event to the pool while the job runs. */
   report(event: Event): void;
 }
 
-/** Does one job. */
 export type JobHandler<Job, Result, Event> = (
   job: Job,
   context: JobContext<Event>,
 ) => Result | Promise<Result>;
 
 /**
- * Does the jobs of a pool in this thread: a worker's module calls it once.
+ * Does the jobs of a pool in this thread. A worker's module calls it once.
  *
  * @param open Makes the function that does the jobs from the pool's `setup`.
- * @param transferOf The parts of a result that are transferred instead of copied.
+ * @param transferOf The parts of a result to transfer instead of copying.
  */
 export function serveJobs<Setup, Job, Result, Event = never>(
   open: (setup: Setup) => JobHandler<Job, Result, Event> | Promise<JobHandler<Job, Result, Event>>,
@@ -124,28 +121,27 @@ function failureOf(error: unknown): Reply {
   return { kind: "failed", message: isUsers ? error.message : text, isUsers };
 }
 
-/** Options of a {@link WorkerPool}. */
 export interface PoolOptions<Job> {
   /** The workers' name in errors, such as `loader`. */
   name: string;
-  /** Their module, which calls {@link serveJobs}. */
+  /** The workers' module, which calls {@link serveJobs}. */
   module: URL;
   numWorkers: number;
-  /** Makes all jobs fail when it is aborted. */
+  /** When aborted, makes all jobs fail. */
   signal?: AbortSignal | undefined;
-  /** The parts of a job that are transferred instead of copied; none by default. */
+  /** The parts of a job to transfer instead of copying; none by default. */
   transferOf?: ((job: Job) => Transferable[]) | undefined;
 }
 
-/** Workers of one module; they end when the pool is disposed of. */
+/** Workers of one module, which end when the pool is disposed of. */
 export class WorkerPool<Job, Result, Event = never> implements Disposable {
-  /** Fulfilled when all workers have taken the setup; rejected if one cannot. */
+  /** Resolves when all workers have taken the setup; rejects if one cannot. */
   readonly ready: Promise<void>;
   readonly #workers: PoolWorker[];
   readonly #started = new DisposableStack();
   readonly #transferOf: PoolOptions<Job>["transferOf"];
 
-  /** Starts the workers. @param setup The setup of all jobs. */
+  /** @param setup Shared by all jobs. */
   constructor(setup: unknown, { name, module, numWorkers, signal, transferOf }: PoolOptions<Job>) {
     this.#transferOf = transferOf;
     this.#workers = Array.from(
@@ -175,7 +171,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   /**
    * Gives jobs to the workers in turn, starting now, with two jobs per worker ahead of the taken results.
    *
-   * @returns The results in the order of the jobs, whatever the number of workers.
+   * @returns The results in job order, whatever the number of workers.
    */
   inOrder(jobs: Iterable<Job>): AsyncGenerator<Result, void> {
     const left = jobs[Symbol.iterator]();
@@ -210,7 +206,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   }
 }
 
-/** A worker from the pool's side. */
+/** A worker as seen by the pool. */
 class PoolWorker implements Disposable {
   readonly #thread: Thread;
   readonly #asked: (PromiseWithResolvers<unknown> & { onEvent: ((event: unknown) => void) | undefined })[] =
@@ -243,7 +239,7 @@ class PoolWorker implements Disposable {
     return asked.promise;
   }
 
-  /** Makes present and future requests fail. */
+  /** Makes current and future requests fail. */
   fail(failure: Error): void {
     this.#failure = failure;
     for (const { reject } of this.#asked.splice(0)) reject(failure);
