@@ -1,9 +1,9 @@
 /**
- * The arrays of a batch, and their making from sequences.
+ * The arrays of a batch, and how they are made from sequences.
  *
- * Sequences are written as arrays once, a whole block at a time ({@link SequenceBlock}). A block is in shared
- * memory, so that a worker can pass it on cheaply: Deno 2.9 takes 1.7 ms to transfer an ArrayBuffer of 8 MB, and 0.1
- * ms for shared memory. A batch copies rows of blocks.
+ * Sequences are written to arrays once, a whole block at a time ({@link SequenceBlock}). A block is in shared
+ * memory, so that a worker can pass it on cheaply: Deno 2.9 takes 1.7 ms to transfer an ArrayBuffer of 8 MB,
+ * and 0.1 ms for shared memory. A batch copies rows of blocks.
  *
  * @module
  */
@@ -11,21 +11,29 @@ import { PACKED_HISTORY } from "../tokens/rtt_history.ts";
 import type { ContextForm } from "../tokens/context_form.ts";
 import type { Sequence } from "./packing.ts";
 
-/** Arrays of sequences, row-major; N is the number of sequences, T their length. */
+/** Row-major arrays of N sequences of length T. */
 export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   /** (N, T) input tokens; 0 on padding. */
   tokens: Uint16Array<Buffer>;
   /** (N, T) the token after each input token; 0 without a next token. */
   targets: Uint16Array<Buffer>;
-  /** (N, T) 1 where the target counts in the loss: 0 on padding and where the target opens the next context. */
+  /**
+   * (N, T) 1 where the target counts in the loss: 0 on padding and where the target begins the next context.
+   */
   lossMask: Uint8Array<Buffer>;
-  /** (N, T) first position that each position may attend to: the start of its context; itself on padding. */
+  /**
+   * (N, T) first position that each position may attend to: the start of its context; on padding, the
+   * position itself.
+   */
   segmentStart: Uint16Array<Buffer>;
-  /** (N, T, 2) at RttStart, the history features of its pair, see `packHistory`; 0 elsewhere or without features. */
+  /**
+   * (N, T, 2) at RttStart the history features of its pair, see `packHistory`; 0 elsewhere or without
+   * features.
+   */
   histories: Uint32Array<Buffer>;
 }
 
-/** Sequences for one step, as arrays (B, T) row-major. */
+/** Sequences for one step, as row-major arrays (B, T). */
 export interface Batch extends SequenceArrays<ArrayBuffer> {
   /** B. */
   batchSize: number;
@@ -37,24 +45,24 @@ export interface Batch extends SequenceArrays<ArrayBuffer> {
   numTargets: number;
 }
 
-/** The sequences of a block, as arrays (N, T) row-major that share one buffer. */
+/** The sequences of a block, as row-major arrays (N, T) that share one buffer. */
 export interface SequenceBlock extends SequenceArrays<SharedArrayBuffer> {
   /** N. */
   numSequences: number;
   /** T. */
   sequenceLength: number;
-  /** (N) number of positions of a sequence that are not padding. */
+  /** (N) number of positions per sequence that are not padding. */
   numInputs: Uint32Array;
-  /** (N) number of positions of a sequence with lossMask 1. */
+  /** (N) number of positions per sequence with lossMask 1. */
   numTargets: Uint32Array;
-  /** The buffer of the arrays. */
+  /** The buffer of all arrays. */
   buffer: SharedArrayBuffer;
 }
 
 const BYTES_PER_SEQUENCE = 4 + 4;
 const BYTES_PER_POSITION = 4 * PACKED_HISTORY + 2 + 2 + 2 + 1;
 
-/** A block of N sequences of T zeros, in the reusable buffer if that is large enough. */
+/** A block of N sequences of T zeros, in the reusable buffer if it is large enough. */
 function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBlock {
   const size = N * T;
   const sizeBytes = N * (BYTES_PER_SEQUENCE + T * BYTES_PER_POSITION);
@@ -78,10 +86,10 @@ function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBl
 }
 
 /**
- * Writes sequences as arrays.
+ * Writes sequences to arrays.
  *
- * @param sequences Each of at most T + 1 tokens; the last of T + 1 is a target only.
- * @param options `spent`: a buffer whose block is no longer used, for the new one.
+ * @param sequences At most T + 1 tokens each; token T + 1 is only a target.
+ * @param options `spent`: the buffer of an unused block, for reuse.
  */
 export function writeSequences(
   sequences: readonly Sequence[],
@@ -100,7 +108,7 @@ export function writeSequences(
     for (const context of contexts) {
       const start = end;
       end = form.write(context, stream, start, histories);
-      // The context's last token has no target, unless it is the token after the sequence's end.
+      // The context's last token has no target, unless the target is the token after the sequence's end.
       const numTargets = end - 1 - start;
       block.segmentStart.fill(start, base + start, base + Math.min(end, sequenceLength));
       block.lossMask.fill(1, base + start, base + start + numTargets);
@@ -115,7 +123,6 @@ export function writeSequences(
   return block;
 }
 
-/** A batch of padding. */
 export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
   const size = batchSize * sequenceLength;
   const batch = {
@@ -133,7 +140,7 @@ export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
   return batch;
 }
 
-/** Copies a sequence of a block to a row of padding. @param batch A batch of {@link paddingBatch}. */
+/** Copies a sequence from a block to a row of padding. @param batch A batch from {@link paddingBatch}. */
 export function copySequence(
   batch: Batch,
   row: number,

@@ -1,9 +1,9 @@
 /**
  * Batches for the trainer.
  *
- * Sequences come from blocks of rows, epoch after epoch, without end. Their order does not depend on the batch size.
- * All ranks of a training read the same batches, and each trains on its share of them (`shareOf`). A checkpoint keeps
- * the position in the stream, a {@link DataPosition}.
+ * Sequences come from blocks of rows, epoch after epoch, endlessly. Their order does not depend on the batch
+ * size. All ranks of a training run read the same batches, and each trains on its share of them (`shareOf`).
+ * A checkpoint stores the position in the stream, a {@link DataPosition}.
  *
  * @module
  */
@@ -30,14 +30,14 @@ const MAX_SEQUENCE_LENGTH = 0xffff;
 const MAX_WORKERS = 1024;
 const WORKER = new URL("./block_worker.ts", import.meta.url);
 
-/** Gives batches of packed contexts without end. */
+/** An endless stream of batches of packed contexts. */
 export class BatchLoader implements Disposable {
   readonly #maker: BlockMaker;
   readonly #options: LoaderOptions;
   /** The position of the next sequence. */
   #position: DataPosition;
   #current: SequenceBlock | undefined;
-  /** Buffers of blocks that are no longer used; further blocks are made in them. */
+  /** Buffers of unused blocks, for reuse by later blocks. */
   readonly #spent: SharedArrayBuffer[] = [];
   /** The endless blocks from the first position on. */
   #blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
@@ -55,24 +55,24 @@ export class BatchLoader implements Disposable {
   }
 
   /**
-   * Opens a loader.
-   *
    * @throws {ConfigError} If an option is out of range.
-   * @throws {UserError} If the source has no rows or the position is not in the source.
+   * @throws {UserError} If the source has no rows, or the position is not in the source.
    */
   static open(source: ProbeRowSource, options: LoaderOptions): BatchLoader {
     return new BatchLoader(source, options);
   }
 
   /**
-   * Opens a loader whose batches worker threads make ahead; they are the same as without workers.
+   * Opens a loader whose batches are made ahead by worker threads. The batches are the same as without
+   * workers.
    *
-   * The workers make the blocks in turn. They read the files themselves, and make two blocks ahead each, some 8 MB
-   * in all. The caller must dispose of the loader.
+   * The workers make the blocks in turn. They read the files themselves, and make two blocks ahead each,
+   * about 8 MB in all. The caller must dispose of the loader.
    *
    * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
    * @throws {ConfigError} If an option is out of range.
-   * @throws {UserError} If the source has no rows, the position is not in the source, or a file cannot be read.
+   * @throws {UserError} If the source has no rows, the position is not in the source, or a file cannot be
+   *   read.
    */
   static async openWithWorkers(
     source: ArrayRecordRowSource,
@@ -98,7 +98,7 @@ export class BatchLoader implements Disposable {
     return loader;
   }
 
-  /** The chosen number of rows of a block; positions are valid for one value only. */
+  /** The chosen number of rows per block. Positions are only valid for the same number. */
   get blockRows(): number {
     return this.#maker.blockRows;
   }
@@ -109,8 +109,6 @@ export class BatchLoader implements Disposable {
   }
 
   /**
-   * The next batch.
-   *
    * @param numSequences Number of sequences, at most the batch size; the rest of the batch is padding.
    * @throws {FormatError} If a row cannot be read.
    * @throws {UserError} If no row has a measurement.
@@ -124,12 +122,12 @@ export class BatchLoader implements Disposable {
     return batch;
   }
 
-  /** Ends the workers, if there are any. */
+  /** Ends the workers, if any. */
   [Symbol.dispose](): void {
     this.#pool?.[Symbol.dispose]();
   }
 
-  /** The block of the next sequence, to which the position moves. */
+  /** The block of the next sequence. Moves the position to that sequence. */
   async #blockOfNext(): Promise<SequenceBlock> {
     if (!this.#current) {
       this.#current = await this.#take();
@@ -155,14 +153,14 @@ export class BatchLoader implements Disposable {
     return value;
   }
 
-  /** The blocks from the first position on, epoch after epoch, without end. */
+  /** The endless blocks from the first position on, epoch after epoch. */
   *#jobs(): Generator<BlockJob, never> {
     for (let next = this.position;; next = this.#blockAfter(next)) {
       yield { epoch: next.epoch, block: next.block, spent: this.#spent.pop() };
     }
   }
 
-  /** The position of the first sequence of the next block, in this epoch or the next. */
+  /** The position of the first sequence in the next block, in this epoch or the next. */
   #blockAfter({ epoch, block }: DataPosition): DataPosition {
     const isLast = block + 1 === this.#maker.numBlocks;
     return { epoch: isLast ? epoch + 1 : epoch, block: isLast ? 0 : block + 1, sequence: 0 };
@@ -179,10 +177,12 @@ export class BatchLoader implements Disposable {
 }
 
 /**
- * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and sampling,
- * whatever the batch size; positions beyond the last sequence are padding. The sampling is {@link heldOutSampling}'s.
+ * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and
+ * sampling, whatever the batch size. Positions after the last sequence are padding. Contexts are drawn with
+ * {@link heldOutSampling}.
  *
- * @param options `numSequences`: total number; `batchSize`: number per batch; `seed`: 0 by default, not the run's.
+ * @param options `numSequences`: total number; `batchSize`: number per batch; `seed`: 0 by default, not the
+ *   run's.
  * @throws {ConfigError} If an option is out of range.
  * @throws {UserError} If the source has no rows or no measurements.
  */

@@ -8,9 +8,8 @@ import { type BlockJob, BlockMaker, type LoaderOptions } from "./blocks.ts";
 import { openRowFiles, type RowFiles } from "./row_source.ts";
 
 export interface BlockWorkerSetup {
-  /** The source of rows. */
   files: RowFiles;
-  /** The loader's options, with a chosen `blockRows`. */
+  /** With a chosen `blockRows`. */
   options: LoaderOptions;
 }
 

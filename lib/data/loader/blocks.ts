@@ -1,9 +1,9 @@
 /**
- * Makes blocks of sequences from rows, and the endless stream of these: block after block, epoch after epoch.
+ * Makes blocks of sequences from rows, in an endless stream: block after block, epoch after epoch.
  *
- * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. Memory holds one
- * block at a time: its contexts, packed into sequences and shuffled. A block depends only on
- * (seed, epoch, block), so any worker can make any block at any time.
+ * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. Memory contains
+ * one block at a time: its contexts, packed into sequences and shuffled. A block depends only on (seed,
+ * epoch, block), so any worker can make any block at any time.
  *
  * @module
  */
@@ -23,49 +23,58 @@ import { packContexts } from "./packing.ts";
 import { type PreparedRow, PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
 
-/** The approximate number of tokens in a block: some 500 sequences, which pack well, in 5 MB. */
+/** The approximate number of tokens in a block: about 500 sequences, which pack well, in 5 MB. */
 const TOKENS_PER_BLOCK = 2 ** 19;
 const MIN_ROWS_PER_BLOCK = 16;
 const MAX_ROWS_PER_BLOCK = 4096;
-/** Number of rows read to estimate the tokens that a row yields. */
+/** How many rows to read to estimate the tokens that a row yields. */
 const NUM_PROBED_ROWS = 64;
-/** Tokens of an IPv4 measurement with a short gap; good enough for an estimate. */
+/** Tokens of an IPv4 measurement with a short gap; accurate enough for an estimate. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/** Memory for prepared rows: small data are prepared once; large data do not profit, since rows repeat after an epoch. */
+/**
+ * Memory for prepared rows. Small data are prepared once; large data do not benefit, since rows repeat after
+ * an epoch.
+ */
 export const DEFAULT_CACHE_BYTES = 100e6;
 
 /** The options of a loader; plain JSON. */
 export interface LoaderOptions {
   /** The run's seed, 0..2^53 - 1. */
   seed: number;
-  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
+  /** T, the tokens per sequence, 47 (55 for vocabulary v1) to 65535. */
   sequenceLength: number;
-  /** B, sequences of a batch. */
+  /** B, the sequences per batch. */
   batchSize: number;
   /** The first position; by default the beginning of epoch 0. */
   position?: DataPosition;
-  /** The settings of drawing contexts; {@link DEFAULT_SAMPLING} by default. */
+  /** How to draw contexts; {@link DEFAULT_SAMPLING} by default. */
   sampling?: SamplingConfig;
-  /** The encoding of RTTs in vocabulary v1; undefined for v2. */
+  /** How vocabulary v1 encodes RTTs; undefined for v2. */
   rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows of a block; chosen from the sizes of the rows by default. Positions are valid for one value only. */
+  /**
+   * Rows per block; by default chosen from the sizes of the rows. Positions are only valid for the same
+   * number.
+   */
   blockRows?: number;
-  /** Bound on the memory of cached prepared rows, bytes; {@link DEFAULT_CACHE_BYTES} by default. No block depends on it. */
+  /**
+   * Maximum memory for cached prepared rows; {@link DEFAULT_CACHE_BYTES} by default. Blocks do not depend on
+   * it.
+   */
   cacheBytes?: number;
 }
 
 /** A position in the stream of sequences; plain JSON. */
 export interface DataPosition {
-  /** Passes over all rows, from 0. */
+  /** From 0. */
   epoch: number;
-  /** Block of rows within the epoch. */
+  /** Index of the block within the epoch. */
   block: number;
-  /** Sequence within the block. */
+  /** Index of the sequence within the block. */
   sequence: number;
 }
 
-/** A block to make, and the buffer of a block that is no longer used, for the new one if it is large enough. */
+/** A block to make, and the buffer of an unused block, to be reused if it is large enough. */
 export interface BlockJob extends Omit<DataPosition, "sequence"> {
   spent: SharedArrayBuffer | undefined;
 }
@@ -73,7 +82,7 @@ export interface BlockJob extends Omit<DataPosition, "sequence"> {
 /** Makes the blocks of a source on demand, in any order. */
 export class BlockMaker {
   readonly blockRows: number;
-  /** Blocks of an epoch; the last can have fewer rows. */
+  /** Blocks per epoch; the last may have fewer rows. */
   readonly numBlocks: number;
   readonly #seed: number;
   readonly #sequenceLength: number;
@@ -100,7 +109,7 @@ export class BlockMaker {
     this.#contextRandom = new RandomStream(options.seed, "loader/context");
   }
 
-  /** The sequences of a block, in the order of training. */
+  /** The sequences of a block, in training order. */
   make({ epoch, block, spent }: BlockJob): SequenceBlock {
     const rows = this.#rowsOf(epoch, block);
     const contexts: Context[] = [];
@@ -134,17 +143,20 @@ export class BlockMaker {
     }
   }
 
-  /** A drawn context in the vocabulary's form; nothing of a row without measurements. */
+  /** A drawn context in the vocabulary's form; nothing for a row without measurements. */
   #draw(row: PreparedRow, random: RandomStream): Context[] {
     if (row.timeS.length === 0) return [];
     return this.#form.divide(sampleContext(row, this.#maxTokens, random, this.#sampling));
   }
 }
 
-/** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
+/**
+ * The number of rows that together yield about {@link TOKENS_PER_BLOCK} tokens, estimated from the sizes of
+ * some rows.
+ */
 function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling: SamplingConfig): number {
   const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
-  // A fixed seed, because the size of a block must not depend on the run's seed.
+  // A fixed seed, because the block size must not depend on the run's seed.
   const order = new Permutation(source.numRows, 0, "loader/block-rows");
   let numTokens = 0;
   for (let i = 0; i < numProbed; i++) {
@@ -156,17 +168,20 @@ function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling
   return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
 }
 
-/** Luby and Rackoff need 4 rounds; small domains need more to look uniform (tests/data/loader/batches_test.ts). */
+/**
+ * Luby and Rackoff need 4 rounds; small domains need more to look uniform
+ * (tests/data/loader/batches_test.ts).
+ */
 const NUM_ROUNDS = 8;
 
 /**
- * A pseudo-random permutation of 0..n-1 without a table: values are computed from their ranks, so that an order takes no
- * memory and can be resumed anywhere.
+ * A pseudo-random permutation of 0..n-1 without a table: values are computed from their ranks, so that an
+ * order takes no memory and can be resumed anywhere.
  *
- * A balanced Feistel network over the smallest even number of bits that holds n, with Philox as round function;
- * values of n or more are permuted again until they fall below n ("cycle walking").
- * Luby and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
- * CT-RSA 2002, method 2.
+ * A balanced Feistel network over the smallest even number of bits that can represent n, with Philox as round
+ * function. Values of n or more are permuted again until they fall below n ("cycle walking"). Luby and
+ * Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
+ * 2002, method 2.
  */
 export class Permutation {
   readonly #halfBits: number;
@@ -176,8 +191,8 @@ export class Permutation {
 
   /**
    * @param length Number of values, 0..2^32.
-   * @param stream The name of the permutation, such as `loader/rows`.
-   * @param index Distinguishes permutations of one name, such as the epoch.
+   * @param stream The permutation's name, such as `loader/rows`.
+   * @param index Distinguishes permutations with the same name, such as the epoch.
    */
   constructor(readonly length: number, seed: number, stream: string, index = 0) {
     this.#halfBits = Math.max(1, Math.ceil(Math.log2(Math.max(1, length)) / 2));
@@ -185,7 +200,7 @@ export class Permutation {
     this.#key = [random.uint32(), random.uint32()];
   }
 
-  /** The value at a rank. @param rank 0..length - 1. */
+  /** @param rank 0..length - 1. */
   at(rank: number): number {
     let value = this.#encrypt(rank);
     while (value >= this.length) value = this.#encrypt(value);

@@ -1,11 +1,11 @@
 /**
  * Packs contexts into sequences of a fixed length, with less than 1 % padding.
  *
- * Most rows are far shorter than a sequence: with one context each, four fifths of a sequence would be padding. So
- * contexts share sequences: the longest goes first into the first sequence where it fits (first-fit decreasing:
- * Johnson, "Near-Optimal Bin Packing Algorithms", MIT 1973). The gap at the end is filled by cutting a waiting context
- * between two measurements; the last placed context may give up a few measurements for that. The rest of a cut context
- * waits as a separate context, so no measurement is lost.
+ * Most rows are far shorter than a sequence: with one context per sequence, four fifths would be padding. So
+ * contexts share sequences. The longest context goes first, into the first sequence where it fits (first-fit
+ * decreasing: Johnson, "Near-Optimal Bin Packing Algorithms", MIT 1973). The gap at the end is filled by
+ * cutting a waiting context between two measurements; the last placed context may give up a few measurements
+ * for that. The rest of a cut context waits as a separate context, so no measurement is lost.
  *
  * @module
  */
@@ -16,11 +16,11 @@ import { prefixLengths } from "../tokens/vocab_v2.ts";
 
 /** A gap of at most this share of the sequence is accepted: half the goal of 1 % padding. */
 const TOLERATED_SHARE = 0.005;
-/** The largest number of measurements that the last context may give up to make others fit. ASSUMPTION. */
+/** ASSUMPTION: how many measurements the last context may give up to make others fit. */
 const MAX_GIVEN_UP = 8;
-/** The number of waiting contexts tried for a cut. ASSUMPTION. */
+/** ASSUMPTION: how many waiting contexts are tried for a cut. */
 const MAX_CANDIDATES = 16;
-/** The number of attempts to narrow a gap, and of consecutive extra contexts that may fail to narrow it. */
+/** How many attempts to narrow a gap, and how many consecutive extra contexts may fail to narrow it. */
 const MAX_ATTEMPTS = 4;
 
 /** Consecutive contexts, and their total number of tokens. */
@@ -30,11 +30,12 @@ export interface Sequence {
 }
 
 /**
- * Places contexts into sequences.
+ * Packs contexts into sequences.
  *
- * @param contexts The contexts, each of at most `maxTokens` tokens.
- * @param drawExtra Draws one more context for the last sequence, when no others are left; undefined for none.
- * @returns The sequences; the order of contexts and sequences carries no randomness.
+ * @param contexts At most `maxTokens` tokens each.
+ * @param drawExtra Draws one more context for the last sequence when no others are left; undefined if there
+ *   is none.
+ * @returns The sequences; the order of contexts and sequences is not random.
  */
 export function packContexts(
   contexts: readonly Context[],
@@ -76,7 +77,7 @@ class SequenceFiller {
     }
   }
 
-  /** Fills the rest with contexts drawn for that; parts of them that do not fit are dropped. */
+  /** Fills the rest with additionally drawn contexts. Parts of them that do not fit are dropped. */
   fillWith(drawExtra: () => Context | undefined): void {
     let numFailed = 0;
     while (this.gap >= MIN_MEASUREMENT_TOKENS && this.gap > this.#toleratedTokens) {
@@ -105,7 +106,7 @@ class SequenceFiller {
     this.sequence.numTokens += context.numTokens;
   }
 
-  /** Finds and makes the cuts that leave the smallest gap. @returns Whether it got smaller. */
+  /** Finds and makes the cut that leaves the smallest gap. @returns Whether the gap became smaller. */
   #narrowGap(): boolean {
     const { gap, pool } = this;
     const last = this.sequence.contexts.at(-1)?.measurements ?? [];
@@ -135,7 +136,7 @@ class SequenceFiller {
   }
 
   #make(cut: Cut, context: Context): void {
-    // Taken before the cut parts return: one of them could have the same length.
+    // Taken before the cut parts return, because one of them could have the same length.
     this.pool.take(context);
     this.#giveUp(cut.givenUp);
     if (cut.numFirst === context.measurements.length) {
@@ -161,10 +162,10 @@ class SequenceFiller {
 /** A way to narrow a gap. */
 interface Cut {
   gap: number;
-  /** Number of measurements that the last placed context gives up. */
+  /** How many measurements the last placed context gives up. */
   givenUp: number;
   context: Context | undefined;
-  /** Number of its measurements to place. */
+  /** How many measurements of the context to place. */
   numFirst: number;
 }
 
@@ -173,7 +174,7 @@ function numThatFit(lengths: Uint32Array, room: number): number {
   return partitionPoint(lengths.length, (count) => lengths[count] > room) - 1;
 }
 
-/** Waiting contexts by their length in tokens; of one length, the last added comes first. */
+/** Waiting contexts by length in tokens. Among contexts of equal length, the last added comes first. */
 class ContextPool {
   /** Number of waiting contexts. */
   size = 0;
@@ -190,7 +191,7 @@ class ContextPool {
     this.size++;
   }
 
-  /** The longest context of at most `maxTokens` tokens. */
+  /** The longest context with at most `maxTokens` tokens. */
   largest(maxTokens: number): Context | undefined {
     for (let length = Math.min(maxTokens, this.#byLength.length - 1); length > 0; length--) {
       const context = this.#byLength[length].at(-1);
@@ -199,7 +200,7 @@ class ContextPool {
     return undefined;
   }
 
-  /** Up to `count` contexts of more than `numTokens` tokens, one of each length, shortest first. */
+  /** Up to `count` contexts with more than `numTokens` tokens, one per length, shortest first. */
   someLongerThan(numTokens: number, count: number): Context[] {
     const found: Context[] = [];
     for (let length = numTokens + 1; length < this.#byLength.length && found.length < count; length++) {
@@ -217,7 +218,7 @@ class ContextPool {
     return getOrMake(this.#prefixLengths, context, make);
   }
 
-  /** Removes a context that {@link largest} or {@link someLongerThan} returned. */
+  /** Removes a context returned by {@link largest} or {@link someLongerThan}. */
   take(context: Context): void {
     const taken = this.#byLength[context.numTokens].pop();
     ensure(taken === context, "the pool changed between choosing and removing a context");

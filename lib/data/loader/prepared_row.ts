@@ -1,8 +1,8 @@
 /**
  * Probe rows prepared for sampling, and a bounded cache of them.
  *
- * Addresses are parsed once per dictionary entry and token lengths counted once per row, so that drawing a
- * context touches typed arrays only.
+ * Addresses are parsed once per dictionary entry and token lengths are counted once per row, so that drawing
+ * a context only touches typed arrays.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import type { ProbeRowSource } from "./row_source.ts";
 
 const US_PER_S = 1e6;
 
-// The memory of a prepared row, bytes: the typed arrays' contents per measurement, and V8 15's overhead of a
-// short Uint8Array and of a row's objects and entry in the cache. Measured with rows of 1 to 100 measurements.
+// The memory of a prepared row: the typed arrays' contents per measurement, and V8 15's overhead for a short
+// Uint8Array and for a row's objects and cache entry. Measured with rows of 1 to 100 measurements.
 const BYTES_PER_MEASUREMENT = 27;
 const BYTES_PER_ADDRESS = 210;
 const BYTES_PER_ROW = 1300;
 
-/** The bytes of destinations by their texts: most rows have the same ones. Some 5 MB. */
+/** Parsed destinations by text: most rows have the same ones. About 5 MB. */
 const knownDestinations = new Map<string, Uint8Array>();
 const MAX_KNOWN_DESTINATIONS = 2 ** 14;
 
-/** A probe row ready to be sampled; per-measurement arrays have the same length and are in time order. */
+/** A probe row ready for sampling. Per-measurement arrays have the same length and are in time order. */
 export interface PreparedRow {
   /** Source addresses, 4 or 16 bytes, by `srcIndex`. */
   sources: Uint8Array[];
@@ -34,22 +34,24 @@ export interface PreparedRow {
   /** Destination addresses, 4 or 16 bytes, by `dstIndex`. */
   destinations: Uint8Array[];
   dstIndex: Int32Array;
-  /** Milliseconds; -1 stands for no reply. */
+  /** Milliseconds; -1 for no reply. */
   rttMs: Float32Array;
-  /** Codes of the RTTs; 0 for no reply. */
+  /** RTT codes; 0 for no reply. */
   rttCode: Uint16Array;
   /** Whole seconds since 1970, ascending. */
   timeS: Float64Array;
   /** Number of tokens of each measurement without its time. */
   untimedLength: Uint8Array;
-  /** Index of the previous measurement of the same source and destination with an RTT; -1 for none. */
+  /**
+   * Index of the previous measurement of the same source and destination with an RTT; -1 if there is none.
+   */
   previous: Int32Array;
 }
 
 /**
  * Checks a row and prepares it for sampling.
  *
- * @throws {FormatError} If an address, an RTT or a time is invalid, or times are not ascending.
+ * @throws {FormatError} If an address, an RTT or a time is invalid, or if times are not ascending.
  */
 export function prepareRow(row: ProbeRow, where: { path: string; index: number }): PreparedRow {
   const fail = (message: string) =>
@@ -106,22 +108,21 @@ function alone<A extends Int32Array | Float32Array>(array: A): A {
   return array.byteLength === array.buffer.byteLength ? array : array.slice() as A;
 }
 
-/** The approximate memory of a prepared row, bytes. */
+/** The approximate memory of a prepared row. */
 export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number {
   return BYTES_PER_ROW + BYTES_PER_ADDRESS * (sources.length + destinations.length) +
     BYTES_PER_MEASUREMENT * timeS.length;
 }
 
-/** A cache of the most recently used prepared rows, with a bound on their memory. */
+/** A cache of the most recently used prepared rows with bounded memory. */
 export class PreparedRowCache {
-  /** The memory of the cached rows, at most the bound. */
+  /** Memory of the cached rows. */
   sizeBytes = 0;
   readonly #rows = new Map<number, PreparedRow>();
 
-  /** @param source The rows. @param maxBytes The bound on the sum of {@link preparedRowBytes}. */
+  /** @param maxBytes The bound on the sum of {@link preparedRowBytes}. */
   constructor(readonly source: ProbeRowSource, readonly maxBytes: number) {}
 
-  /** A row, prepared. */
   get(index: number): PreparedRow {
     const known = this.#rows.get(index);
     if (known) {
@@ -139,7 +140,7 @@ export class PreparedRowCache {
     return row;
   }
 
-  /** Drops the least recently used rows (a Map keeps the order of insertion) until at most `maxBytes` are held. */
+  /** Drops the least recently used rows (a Map keeps insertion order) until at most `maxBytes` are left. */
   #evict(maxBytes: number): void {
     for (const [index, row] of this.#rows) {
       if (this.sizeBytes <= maxBytes) return;

@@ -15,19 +15,18 @@ export interface ProbeRowSource {
   readonly numRows: number;
   /** The file or folder, for error messages. */
   readonly path: string;
-  /** Reads a row. */
   row(index: number): ProbeRow;
-  /** Number of measurements of a row, without decoding them. */
+  /** The number of measurements in a row, without decoding them. */
   numMeasurements(index: number): number;
 }
 
-/** The files of rows and the options of reading them, from which another thread can read the same rows. */
+/** The files of rows and how to read them, from which another thread can read the same rows. */
 export interface RowFiles {
   /** The file or folder, for error messages. */
   path: string;
   /** ArrayRecord files in their order. */
   files: string[];
-  /** The effect of a damaged chunk: an error, or skipped rows. */
+  /** What a damaged chunk causes: an error, or skipped rows. */
   onCorrupt: "error" | "skip";
 }
 
@@ -35,10 +34,10 @@ export interface RowFiles {
 export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   /** Rows of all files. */
   readonly numRows: number;
-  /** Number of rows before each file, and in total. */
+  /** Number of rows before each file, followed by the total. */
   readonly #firstRow: number[] = [0];
 
-  /** Joins files that are open. @param readers The open files; closed by {@link close}. */
+  /** @param readers The open files; closed by {@link close}. */
   constructor(readonly rowFiles: RowFiles, readonly readers: readonly ArrayRecordReader[]) {
     for (const reader of readers) {
       this.#firstRow.push(this.#firstRow[this.#firstRow.length - 1] + reader.numRecords);
@@ -55,13 +54,13 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     return this.readers.map((reader) => fingerprint(reader.path));
   }
 
-  /** Number of damaged chunks that were skipped so far. */
+  /** Number of damaged chunks skipped so far. */
   get numCorruptChunks(): number {
     return this.readers.reduce((sum, reader) => sum + reader.numCorruptChunks, 0);
   }
 
   /**
-   * Reads a row; a row in a damaged chunk is empty if damaged chunks are skipped.
+   * Reads a row. A row in a damaged chunk is empty if damaged chunks are skipped.
    *
    * @throws {FormatError} If the record is damaged or not a probe row.
    */
@@ -70,7 +69,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     return bytes ? decodeProbeRow(bytes, where) : EMPTY_ROW;
   }
 
-  /** Number of measurements of a row, from its record's header; 0 for a skipped row. */
+  /** The number of measurements in a row, from its record's header; 0 for a skipped row. */
   numMeasurements(index: number): number {
     const { bytes, where } = this.#read(index);
     return bytes ? decodeProbeRowHeader(bytes, where).numMeasurements : 0;
@@ -80,7 +79,6 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     for (const reader of this.readers) reader.close();
   }
 
-  /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -97,9 +95,9 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
  * Opens the probe rows of a split.
  *
  * @param folder The output of `probe-rows`: a folder with one folder per split.
- * @param options `onCorrupt`: the effect of a damaged chunk, an error (the default) or skipped rows. `checked`: the
- *   facts in the folder's manifests, read by default.
- * @throws {UserError} If there are no such rows, or files that the folder's manifests list are missing.
+ * @param options `onCorrupt`: what a damaged chunk causes, an error (the default) or skipped rows. `checked`:
+ *   the contents of the folder's manifests, read by default.
+ * @throws {UserError} If there are no such rows, or if files listed in the folder's manifests are missing.
  */
 export async function openProbeRows(
   folder: string,
@@ -114,11 +112,7 @@ export async function openProbeRows(
   return await openRowFiles({ path, files, onCorrupt }, checked);
 }
 
-/**
- * Opens the rows of ArrayRecord files.
- *
- * @throws {UserError} If a file cannot be opened or its number of records differs from its manifest.
- */
+/** @throws {UserError} If a file cannot be opened or its number of records differs from its manifest. */
 export async function openRowFiles(
   rowFiles: RowFiles,
   checked?: CheckedOutputs,

@@ -11,17 +11,16 @@ import type { GroupKey } from "./external_sort/probe_columns.ts";
 import { SourceKeys } from "./external_sort/keys.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
 
-/** The number of keys cached between batches, about 100 bytes each. */
+/** How many keys to cache between batches, about 100 bytes each. */
 const MAX_KNOWN_KEYS = 500_000;
 
-/** Options of {@link readKeyed}. */
 export interface KeyedReadOptions {
   groupBy: GroupKey;
   /** Seed of the hash, u32. */
   seed: number;
-  /** Mode `row` needs msm_id in every row of a file that has the column. */
+  /** Mode `row` requires msm_id in every row of a file that has the column. */
   splitMode: SplitMode | undefined;
-  /** Further optional columns to read if a file has them. */
+  /** Optional columns to read if a file has them. */
   columns: readonly OptionalColumn[];
   /** See {@link readMeasurements}. */
   rowRange?: readonly [first: number, end: number];
@@ -33,10 +32,10 @@ export interface SourcedKeyedBatch extends KeyedBatch {
 }
 
 /**
- * Reads the measurements of Parquet files, in the files' order, with keys.
+ * Reads the measurements of Parquet files with keys, in file order.
  *
- * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column: prb_id, if rows are grouped by
- * it.
+ * @throws {FormatError} If a file is not Parquet, is damaged, or lacks a needed column such as prb_id when
+ *   grouping by it.
  */
 export async function* readKeyed(
   paths: readonly string[],

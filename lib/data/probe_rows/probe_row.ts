@@ -1,10 +1,10 @@
 /**
- * The probe row: the history of one source as one record, an Arrow IPC stream of one row whose
- * `measurements` column is itself an Arrow IPC stream.
+ * The probe row: the history of one source as one record, an Arrow IPC stream of one row whose `measurements`
+ * column is itself an Arrow IPC stream.
  *
- * The nesting lets a reader know a row's size and time range without decoding its measurements. Addresses are
- * dictionary-encoded: a probe has few destinations, so each address is parsed once.
- * Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+ * The nesting lets a reader determine a row's size and time range without decoding its measurements.
+ * Addresses are dictionary-encoded: a probe has few destinations, so each address is parsed once. Format:
+ * https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
  *
  * @module
  */
@@ -14,37 +14,37 @@ import { ensure, FormatError } from "../../base/errors.ts";
 import { BatchTemplate, paddedBytes, splitStream } from "../../io/arrow/message.ts";
 import { ArrowColumns } from "../../io/arrow/reader.ts";
 
-/** The measurements of one source in time order, one array per column, all of the same length. */
+/** The measurements of one source in time order, as one array per column, all of the same length. */
 export interface ProbeRow {
-  /** The id of the group: `probeRowSrcId()` of the source's text, or the probe's id. */
+  /** The group's id: `probeRowSrcId()` of the source's text, or the probe's id. */
   srcId: bigint;
-  /** When, microseconds since 1970-01-01T00:00:00Z (exact: below 2^53), ascending. */
+  /** Microseconds since 1970-01-01T00:00:00Z, ascending; exact, being below 2^53. */
   eventTimeUs: Float64Array;
-  /** The distinct source addresses as text. */
+  /** The distinct source addresses. */
   srcAddrs: string[];
   /** Index into `srcAddrs` per measurement. */
   srcIndex: Int32Array;
-  /** The distinct destination addresses as text. */
+  /** The distinct destination addresses. */
   dstAddrs: string[];
   /** Index into `dstAddrs` per measurement. */
   dstIndex: Int32Array;
   /** 4 or 6. */
   ipVersion: Int8Array;
-  /** Round-trip time in milliseconds; -1 stands for no reply. */
+  /** Round-trip time in milliseconds; -1 for no reply. */
   rttMs: Float32Array;
 }
 
 const TWO_32 = 2 ** 32;
-/** Continuation marker and a size of zero. */
+/** The continuation marker and a size of zero. */
 const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 /** src_id, offsets and values of measurements, n_measurements, time_span_seconds, first and last timestamp. */
 const OUTER_FIXED_BYTES = 8 + 8 + 8 + 8 + 8 + 8;
 
 /**
- * Encodes a row as the bytes of one record; equal rows have equal bytes.
+ * Encodes a row as the bytes of one record. Equal rows have equal bytes.
  *
- * The bytes equal apache-arrow's: numbers are filled into a record that it wrote. Its writer takes 0.1 ms and 2 MB of
- * garbage for a row of 26 measurements, most of it for metadata.
+ * The bytes equal those of apache-arrow: numbers are filled into a record that it wrote. Its writer takes 0.1
+ * ms and 2 MB of garbage for a row of 26 measurements, most of it for metadata.
  *
  * @returns An Arrow IPC stream.
  */
@@ -88,9 +88,9 @@ export function encodeProbeRow(row: ProbeRow): Uint8Array {
 /** Texts as the buffers of an Arrow column. */
 interface TextColumn {
   offsets: Int32Array;
-  /** All texts in UTF-8. */
+  /** All texts, concatenated as UTF-8. */
   bytes: Uint8Array;
-  /** Of both buffers, padded. */
+  /** Total size of both buffers, padded. */
   sizeBytes: number;
 }
 
@@ -107,7 +107,7 @@ function encodeTexts(texts: readonly string[]): TextColumn {
   return { offsets, bytes, sizeBytes: paddedBytes(4 * offsets.length) + paddedBytes(bytes.length) };
 }
 
-/** The bytes of a record while they are written; every part begins at a multiple of 8. */
+/** The bytes of a record being written. Every part begins at a multiple of 8. */
 class ArrowBytes {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #int32: Int32Array;
@@ -161,7 +161,7 @@ class ArrowBytes {
     this.#at += 8;
   }
 
-  /** 64-bit integers in two halves: a BigInt per element would cost ten times as much. */
+  /** 64-bit integers as two halves: a BigInt per element would be ten times slower. */
   times(timesUs: Float64Array): void {
     let slot = this.#at >> 2;
     for (let i = 0; i < timesUs.length; i++) {
@@ -191,8 +191,8 @@ interface Templates {
 let templates: Templates | undefined;
 
 /**
- * A record of one measurement from 192.0.2.1 to 192.0.2.1, as `encodeWithArrow` of tests/data/probe_rows/probe_row_arrow.ts
- * writes it, by DEFLATE.
+ * A record of one measurement from 192.0.2.1 to 192.0.2.1, written by `encodeWithArrow` of
+ * tests/data/probe_rows/probe_row_arrow.ts and compressed with DEFLATE.
  */
 const SAMPLE = [
   "zRS7btRAcHxnH8aE3AZOYCEXLihSnUhEAVIkUl7JH1hWbCRLnHOyTSoKCgqEUlJS5gNSRlQIUfABFJSU+QSqmJn1rG9v7VwEAsRK",
@@ -220,7 +220,7 @@ function makeTemplates(): Templates {
   };
 }
 
-/** The facts about a row that are known without decoding its measurements. */
+/** What is known about a row without decoding its measurements. */
 interface ProbeRowHeader {
   srcId: bigint;
   numMeasurements: number;
@@ -232,10 +232,10 @@ interface ProbeRowHeader {
 }
 
 /**
- * Decodes a record. Accepts the columns as other Arrow libraries write them: any index width, plain
- * strings instead of dictionaries, timestamps of any unit, further columns (which are ignored).
+ * Decodes a record. Columns may also be as other Arrow libraries write them: any index width, plain strings
+ * instead of dictionaries, timestamps of any unit, and additional columns (which are ignored).
  *
- * @returns The row; its arrays are views of `bytes` where the alignment allows.
+ * @returns The row; its arrays are views of `bytes` if the alignment allows it.
  * @throws {FormatError} If the bytes are not a probe row.
  */
 export function decodeProbeRow(bytes: Uint8Array, where: { path: string; place?: string }): ProbeRow {
@@ -262,7 +262,7 @@ export function decodeProbeRow(bytes: Uint8Array, where: { path: string; place?:
 }
 
 /**
- * Decodes only the facts about a row.
+ * Decodes a row without its measurements.
  *
  * @throws {FormatError} If the bytes are not a probe row.
  */
@@ -284,7 +284,7 @@ export function decodeProbeRowHeader(
   };
 }
 
-/** The id of the group of a source: the first 15 hex digits of the MD5 of its address text. */
+/** The group id of a source: the first 15 hex digits of the MD5 of its address text. */
 export function probeRowSrcId(srcAddr: string): bigint {
   return BigInt("0x" + createHash("md5").update(srcAddr).digest("hex").slice(0, 15));
 }

@@ -1,13 +1,13 @@
 /**
  * `probe-rows`: measurements grouped by source, each group in time order, as ArrayRecord files of probe rows.
  *
- * Rows are divided by ranges of the source's hash over partitions on disk, each of which fits in memory and
- * is sorted by (group, time) and cut into records. Records of a shard are in the order of the source's
- * hash; rows of equal time are in the order of the input. The output depends neither on the memory limit nor on the
- * number of partitions.
+ * Rows are divided by ranges of the source's hash among partitions on disk. Each partition fits in memory,
+ * where it is sorted by (group, time) and cut into records. A shard's records are in the order of the
+ * source's hash; rows with equal times are in input order. The output depends neither on the memory limit nor
+ * on the number of partitions.
  *
- * Several tasks may divide the work: each makes consecutive shards, and of a folder that `shard` wrote it reads
- * only files that can hold their rows.
+ * The work can be divided among several tasks. Each makes consecutive shards, and from a folder written by
+ * `shard` it reads only the files that can contain their rows.
  *
  * @module
  */
@@ -25,27 +25,32 @@ import { rowBytes } from "./external_sort/spill.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 import type { StageHooks } from "../../io/threads/stage_hooks.ts";
 
-/** Share of the memory limit for the rows of a partition and their sort. */
+/** The share of the memory limit used for the rows of a partition and for sorting them. */
 const SORT_MEMORY_SHARE = 1 / 4;
-/** The planned size of a partition, as a share of the rows that fit, since sources are not equally large. */
+/** The planned size of a partition, as a share of the rows that fit, since sources differ in size. */
 const PARTITION_FILL = 0.6;
-/** The largest number of partitions; larger partitions are sorted on disk. */
+/** Beyond this number, partitions become larger and are sorted on disk. */
 const MAX_PARTITIONS = 4096;
 /**
- * Rows are taken from a partition in the order of the sort, which is faster if the partition fits in the processor's
- * cache: 10 M rows took 6.8 s of processor time in partitions of 0.5 M rows, 5.8 s in these (two cores of a shared
- * server).
+ * Rows are taken from a partition in sorted order, which is faster if the partition fits in the processor's
+ * cache: 10 M rows took 6.8 s of processor time in partitions of 0.5 M rows, and 5.8 s in partitions of this
+ * size (two cores of a shared server).
  */
 const CACHED_ROWS = 32768;
-/** The largest number of partitions made for the cache's sake: with more, their blocks would be small. */
+/**
+ * The maximum number of partitions made for the sake of the cache: with more, their blocks would be small.
+ */
 const MAX_CACHED_PARTITIONS = 1024;
-/** A record is held about three times while it is built, encoded and compressed; the rest is for other data. */
+/**
+ * A record takes about three times its size while it is built, encoded and compressed; the rest is for other
+ * data.
+ */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
-/** Options of {@link buildProbeRows}; a task makes a share of the output's shards. */
+/** Options of {@link buildProbeRows}. A task makes a share of the output's shards. */
 export interface ProbeRowsOptions extends ShardedStageOptions {
   splits: SplitSource;
-  /** The largest size of a record, bytes. */
+  /** The maximum size of a record. */
   maxRowSizeBytes: number;
   compression: "zstd" | "brotli" | "none";
 }
@@ -59,7 +64,7 @@ export async function buildProbeRows(
   return await runShardedStage(probeRowsStage(options), hooks);
 }
 
-/** The definition of the stage, for all its threads. */
+/** The stage's definition, for all its threads. */
 export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
   const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, inputManifests } = options;
   const { workers = 1, task = ONLY_TASK } = options;
@@ -95,7 +100,7 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
     shardName: (shard) => recordShardName(shard, numShards[SPLIT_NAMES.indexOf(shard.split)]),
     counted: ["records", "measurements", "sources"],
     writeShard: (job) => {
-      // One for all shards, because its arrays are large.
+      // Shared by all shards, because its arrays are large.
       sorter ??= new PartitionSorter(job.spill, {
         seed,
         memoryBytes: sortMemoryBytes,
@@ -145,20 +150,20 @@ async function writeShard(
 
 /** event_time 8, two dictionary indexes 4 + 4, ip_version 1, rtt 4. */
 const BYTES_PER_MEASUREMENT = 21;
-/** An offset per dictionary entry. */
+/** One offset per dictionary entry. */
 const BYTES_PER_ENTRY = 4;
 /**
- * Bytes of a record besides measurements and dictionaries: two schemas, five messages, padding of each buffer;
- * measured 2,100 to 2,190 with apache-arrow 21.2 (tests/data/probe_rows/probe_rows_test.ts).
+ * Bytes of a record in addition to measurements and dictionaries: two schemas, five messages, and padding of
+ * each buffer; measured 2,100 to 2,190 with apache-arrow 21.2 (tests/data/probe_rows/probe_rows_test.ts).
  */
 export const RECORD_OVERHEAD_BYTES = 4096;
-/** The number of address texts kept from row to row. */
+/** How many address texts to keep from row to row. */
 const MAX_TEXTS = 1 << 18;
 
 /**
- * Cuts rows in order into probe rows: a new one begins with each group, and when the record would exceed the size limit.
- * An upper bound of the size follows from the widths of the columns and the texts of the dictionaries, so a row is
- * encoded once.
+ * Cuts sorted rows into probe rows. A new one begins with each group, and whenever the record would exceed
+ * the size limit. An upper bound of the size follows from the column widths and the dictionary texts, so a
+ * row is encoded only once.
  */
 export class RowCutter implements RowSink {
   readonly #maxRecordBytes: number;
@@ -178,7 +183,7 @@ export class RowCutter implements RowSink {
   #rttMs = new Float32Array(1024);
 
   /**
-   * @param maxRecordBytes The largest size of a record; at least twice {@link RECORD_OVERHEAD_BYTES}.
+   * @param maxRecordBytes The maximum size of a record; at least twice {@link RECORD_OVERHEAD_BYTES}.
    * @param emit Receives each finished row; its arrays are views that change after the call.
    */
   constructor(maxRecordBytes: number, emit: (row: ProbeRow) => void) {
@@ -261,7 +266,10 @@ export class RowCutter implements RowSink {
   }
 }
 
-/** The record's src_id: of the address's text, or the probe id itself. @param text The first source address. */
+/**
+ * The record's src_id: derived from the address's text, or the probe id itself. @param text The first source
+ * address.
+ */
 function srcIdOf({ words, kind }: Group, text: string): bigint {
   if (kind === KeyKind.PROBE) return (BigInt(words[2]) << 32n) | BigInt(words[3]);
   return probeRowSrcId(text);

@@ -1,12 +1,13 @@
 /**
- * `shard`: measurements Parquet divided into train, val and test, each into shards by hash of the source.
+ * `shard`: Parquet files of measurements divided into train, val and test, and each split into shards by the
+ * source's hash.
  *
- * Rows are first divided over one spill file, in which every shard is a partition, then each shard is written
- * from its partition. So there is one Parquet writer at a time, whatever the number of shards. Rows keep the order of
- * the input. Addresses are written in the form of RFC 5952, so that a source has one spelling.
+ * Rows are first divided among the partitions of one spill file, one partition per shard, and then each shard
+ * is written from its partition. So there is one Parquet writer at a time, whatever the number of shards.
+ * Rows keep their input order. Addresses are written as in RFC 5952, so that a source has one spelling.
  *
- * Several tasks may divide the work: each reads consecutive row groups and writes its part of every
- * shard. The names of a shard's parts sort in the order of the input.
+ * The work can be divided among several tasks. Each reads consecutive row groups and writes its part of every
+ * shard. The names of a shard's parts sort in input order.
  *
  * @module
  */
@@ -29,10 +30,10 @@ const SCHEMA: readonly SpillColumn[] = [
   { name: "dst", type: "key" },
   ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64" })),
 ];
-/** The number of address texts kept from block to block. */
+/** How many address texts to keep from block to block. */
 const MAX_TEXTS = 1 << 18;
 
-/** Options of {@link shardMeasurements}; a task reads a share of the input and makes a part of each shard. */
+/** Options of {@link shardMeasurements}. A task reads a share of the input and makes a part of each shard. */
 export interface ShardOptions extends ShardedStageOptions {
   splitBy: SplitMode;
   ratios: SplitRatios;
@@ -46,7 +47,7 @@ export async function shardMeasurements(
   return await runShardedStage(shardStage(options), hooks);
 }
 
-/** The definition of the stage, for all its threads. */
+/** The stage's definition, for all its threads. */
 export function shardStage(options: ShardOptions): ShardedStage {
   const { splitBy, ratios, groupBy, numShards, seed, task = ONLY_TASK } = options;
   return {

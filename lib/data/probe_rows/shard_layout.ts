@@ -1,8 +1,9 @@
 /**
- * The shard and the spill file's partition of a source, the names of shards, and which parts of shards a task needs.
+ * The shard and the spill file partition of a source, the names of shards, and which parts of shards a task
+ * needs.
  *
- * Shards and partitions are consecutive ranges of the source's hash, so the records of a shard are in
- * the order of the hash whatever the number of partitions.
+ * Shards and partitions are consecutive ranges of the source's hash, so a shard's records are in hash order
+ * whatever the number of partitions.
  *
  * @module
  */
@@ -18,16 +19,19 @@ import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const TWO_32 = 2 ** 32;
 
-/** The range of shards that a run makes; shards are numbered through train, val and test. */
+/** A range of shards made by a run. Shards are numbered through train, val and test. */
 export type ShardRange = readonly [first: number, end: number];
 
-/** A shard and its index among those of its split. */
+/** A shard and its index within its split. */
 export interface Shard {
   split: SplitName;
   shard: number;
 }
 
-/** Ranges of the hash: splits, their shards, and partitions within a shard; a run may make only some of the shards. */
+/**
+ * Ranges of the hash: splits, their shards, and partitions within a shard. A run may make only some of the
+ * shards.
+ */
 export class ShardLayout {
   /** Partitions of the run's shards. */
   readonly numPartitions: number;
@@ -35,7 +39,7 @@ export class ShardLayout {
 
   /**
    * @param numShards Shards of train, val and test.
-   * @param own The shards that the run makes.
+   * @param own The shards made by the run.
    */
   constructor(
     readonly numShards: readonly number[],
@@ -54,8 +58,8 @@ export class ShardLayout {
    * The partition of a source.
    *
    * @param split Index into {@link SPLIT_NAMES}.
-   * @param hash The first word of its hash, u32.
-   * @returns 0..numPartitions - 1, or numPartitions if the run does not make its shard.
+   * @param hash The first word of the source's hash, u32.
+   * @returns 0..numPartitions - 1, or numPartitions if the run does not make the source's shard.
    */
   partitionOf(split: number, hash: number): number {
     const count = this.#firstPartition[split + 1] - this.#firstPartition[split];
@@ -72,7 +76,7 @@ export class ShardLayout {
   }
 }
 
-/** The share of the shards that a task makes. */
+/** The shards made by a task. */
 export function shardRangeOf(task: ArrayTask, numShards: readonly number[]): ShardRange {
   return shareOf(task, numShards.reduce((sum, count) => sum + count, 0));
 }
@@ -84,13 +88,16 @@ export function shardsWithin(numShards: readonly number[], [first, end]: ShardRa
   return all.slice(first, end);
 }
 
-/** `train/shard-00000.parquet`: a shard of measurements, or a task's part of it (`…-part-00002-of-00004.parquet`). */
+/**
+ * `train/shard-00000.parquet`: a shard of measurements, or a task's part of it
+ * (`…-part-00002-of-00004.parquet`).
+ */
 export function parquetShardName({ split, shard }: Shard, task: ArrayTask): string {
   const part = task.count === 1 ? "" : `-part${taskSuffix(task)}`;
   return `${split}/shard-${padded(shard)}${part}.parquet`;
 }
 
-/** The index of the shard in a name of {@link parquetShardName}, or undefined for other names. */
+/** The shard's index in a name from {@link parquetShardName}; undefined for other names. */
 function shardOfParquetName(path: string): number | undefined {
   const match = /(?:^|[\\/])shard-(\d{5})(?:-part-\d{5}-of-\d{5})?\.parquet$/.exec(path);
   return match ? Number(match[1]) : undefined;
@@ -105,7 +112,7 @@ function padded(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-/** The options of `shard` that decide the shard of a source. */
+/** The options of `shard` that determine the shard of a source. */
 const placingSchema = z.object({
   groupBy: z.string(),
   seed: z.number(),
@@ -115,19 +122,19 @@ const placingSchema = z.object({
 /** The output of a task of `probe-rows`. */
 interface WantedRecords {
   task: ArrayTask;
-  /** ArrayRecord files of train, val and test, of all tasks. */
+  /** The number of ArrayRecord files of train, val and test, from all tasks. */
   numShards: readonly number[];
   groupBy: string;
-  /** Seed of the hash of sources, u32. */
+  /** Seed of the sources' hash, u32. */
   seed: number;
 }
 
 /**
  * Finds the parts of shards that a task needs and therefore checks (`checkOutputs()`).
  *
- * @returns `isRead`: false for parts that hold no rows for the task; `manifests`: those of all parts, including
- *   that are not read. Undefined if the task has to read everything: it is the only one, or not all are folders of
- *   `shard` with the same options for sources.
+ * @returns `isRead`: false for parts without rows for the task; `manifests`: the manifests of all parts,
+ *   including those that are not read. Undefined if the task must read everything: because it is the only
+ *   one, or because not all inputs are folders written by `shard` with the same options for sources.
  */
 export function neededParts(
   paths: readonly string[],
@@ -158,7 +165,7 @@ export function neededParts(
   return { isRead, manifests };
 }
 
-/** For each shard in the folder of a split, whether it can hold rows of the task. */
+/** For each shard in a split's folder, whether it can contain rows of the task. */
 function neededShards(
   folder: string,
   ofFolders: readonly number[],
@@ -167,7 +174,7 @@ function neededShards(
   const at = SPLIT_NAMES.findIndex((name) => name === folder);
   if (at < 0) return [];
   const own = shardsWithin(numShards, shardRangeOf(task, numShards)).filter(({ split }) => split === folder);
-  // The i-th of n shards has the hashes from i / n to (i + 1) / n of the range.
+  // The i-th of n shards covers the hashes from i / n to (i + 1) / n of the range.
   const n = ofFolders[at];
   const m = numShards[at];
   const overlaps = (i: number, j: number) => i * m < (j + 1) * n && j * n < (i + 1) * m;

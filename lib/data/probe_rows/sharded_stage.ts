@@ -1,6 +1,6 @@
 /**
- * The common part of `shard` and `probe-rows`: rows are divided over a spill file, then shard after shard is written
- * from it, with a manifest from which an interrupted run continues.
+ * The common part of `shard` and `probe-rows`: rows are divided among partitions of a spill file, then the
+ * shards are written from it one after another, with a manifest from which an interrupted run continues.
  *
  * @module
  */
@@ -25,17 +25,19 @@ import {
 } from "./stage_threads.ts";
 import { findTimeCuts, type TimeCuts } from "./time_cuts.ts";
 
-/** The rows that a thread reads in the 0.1 s that another thread needs to start. */
+/** The number of rows that a thread reads in the 0.1 s that another thread needs to start. */
 const MIN_ROWS_PER_THREAD = 50_000;
-/** Share of the memory limit for rows waiting to be written, over all threads. */
+/** The share of the memory limit for rows waiting to be written, over all threads. */
 const SPILL_BUFFER_SHARE = 1 / 8;
 
-/** The result of a run; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
+/**
+ * The result of a run; `splits` contains the sums of the shards' counts in addition to `shards` and `bytes`.
+ */
 export interface StageSummary {
   splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
   inputRows: number;
-  /** Present if the split is by time. */
+  /** Only for a split by time. */
   timeCuts?: TimeCuts;
   seconds: number;
   rowsPerSecond: number;
@@ -44,7 +46,7 @@ export interface StageSummary {
   wasComplete: boolean;
 }
 
-/** Runs a stage to its end, from where an earlier run of the same work ended. */
+/** Runs a stage to completion, continuing where an earlier run of the same work ended. */
 export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
@@ -123,13 +125,16 @@ async function writeShards(stage: ShardedStage, output: Output, hooks: StageHook
   }, hooks);
 }
 
-/** The content of `spill/index.json`, which shows that the rows are divided: a rerun does not read the input again. */
+/**
+ * The content of `spill/index.json`. Its existence means that the rows are divided, and a rerun does not read
+ * the input again.
+ */
 interface SpillState {
-  /** The index of each thread's spill file, in the order of their rows. */
+  /** The index of each thread's spill file, in row order. */
   indexes: SpillIndex[];
-  /** Partitions of a shard; depends on the memory limit of the run that wrote the spill files. */
+  /** Partitions per shard, which depends on the memory limit of the run that wrote the spill files. */
   subdivisions: number;
-  /** Names of the further columns found. */
+  /** Names of the optional columns found. */
   columns: string[];
 }
 
@@ -139,7 +144,7 @@ function rowsPath(output: Output, thread: number): string {
   return output.workPath(`spill/rows-${thread}.bin`);
 }
 
-/** The state of complete spill files, of this run or of an earlier run of the same work. */
+/** The state of complete spill files, from this run or an earlier run of the same work. */
 function readSpill(output: Output): SpillState | undefined {
   const path = output.workPath(SPILL_INDEX);
   return exists(path) ? JSON.parse(readText(path)) : undefined;
@@ -152,7 +157,7 @@ function removeSpill(output: Output): void {
   }
 }
 
-/** Divides the rows of the task over spill files; each thread reads consecutive rows into its own file. */
+/** Divides the task's rows among spill files. Each thread reads consecutive rows into its own file. */
 async function partitionRows(
   stage: ShardedStage,
   output: Output,

@@ -1,11 +1,12 @@
 /**
  * Assigns measurements to train, val and test.
  *
- * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it); `time`: the latest rows are
- * test, those before them val (`time_cuts.ts`); `row` by hash of (msm_id, event_time), or of (src_addr, dst_addr,
- * event_time) if there is no msm_id; `pair` by hash of the unordered pair of addresses, because the reverse direction
- * would reveal the answer; `destination` by hash of dst_addr; `node` by the hashes of both addresses: test if either is,
- * else val if either is. An address has the same hash as source, as destination and as node.
+ * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it); `time`: the latest
+ * rows are test, those before them val (`time_cuts.ts`); `row` by hash of (msm_id, event_time), or of
+ * (src_addr, dst_addr, event_time) without msm_id; `pair` by hash of the unordered pair of addresses, because
+ * the reverse direction would reveal the answer; `destination` by hash of dst_addr; `node` by the hashes of
+ * both addresses: test if either is, else val if either is. An address has the same hash as a source, as a
+ * destination and as a node.
  *
  * @module
  */
@@ -20,26 +21,26 @@ import type { TimeCuts } from "./time_cuts.ts";
 
 /** The splits, in the order used in all arrays and files. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
-/** One of {@link SPLIT_NAMES}. */
 export type SplitName = typeof SPLIT_NAMES[number];
 
 export const SPLIT_MODES = ["probe", "time", "row", "pair", "destination", "node"] as const;
-/** One of {@link SPLIT_MODES}. */
 export type SplitMode = typeof SPLIT_MODES[number];
 
-/** The shares of train, val and test; they sum to 1. */
+/** The shares of train, val and test, which sum to 1. */
 export type SplitRatios = readonly [train: number, val: number, test: number];
 
-/** The largest number that {@link parseRatios} accepts: sums are then finite and no share is lost by rounding. */
+/**
+ * The largest number accepted by {@link parseRatios}: it keeps sums finite, and no share is lost to rounding.
+ */
 const MAX_RATIO = 1e6;
 
-/** The way of splitting. */
+/** How to split. */
 export interface SplitPlan {
   mode: SplitMode;
   ratios: SplitRatios;
-  /** u32; it changes the random split. */
+  /** u32; changes the random split. */
   seed: number;
-  /** Needed by mode `time` with several splits. */
+  /** Required by mode `time` with several splits. */
   timeCuts?: Pick<TimeCuts, "valUs" | "testUs"> | undefined;
 }
 
@@ -52,12 +53,12 @@ export interface KeyedBatch {
   srcId: Uint32Array;
   /** The destination's address, per row. */
   dstId: Uint32Array;
-  /** The group's key per row: the source's address or the probe. */
+  /** The group's key, per row: the source's address or the probe. */
   groupId: Uint32Array;
 }
 
 /**
- * Parses `80,10,10`.
+ * Parses a text such as `80,10,10`.
  *
  * @param text Three numbers from 0 to 1,000,000, not all 0; they need not sum to 100.
  * @throws {UsageError} If the text is anything else.
@@ -78,7 +79,7 @@ export function parseRatios(text: string): SplitRatios {
 /**
  * Assigns the rows of a batch to splits.
  *
- * @param keyed The batch; mode `row` uses its msm_id if it has one.
+ * @param keyed Mode `row` uses the batch's msm_id if present.
  * @returns An index into {@link SPLIT_NAMES} per row.
  */
 export function assignSplits(plan: SplitPlan, keyed: KeyedBatch): Uint8Array {
@@ -86,7 +87,7 @@ export function assignSplits(plan: SplitPlan, keyed: KeyedBatch): Uint8Array {
   const splits = new Uint8Array(keyed.batch.numRows);
   const only = plan.ratios.indexOf(1);
   if (only >= 0) return splits.fill(only);
-  // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
+  // A last share of exactly 0 must stay empty, despite rounding of the sum.
   let [trainEnd, valEnd] = [train, test === 0 ? 2 : train + val];
   if (mode === "time") {
     ensure(timeCuts, "a split by time has no cuts");
@@ -100,7 +101,7 @@ export function assignSplits(plan: SplitPlan, keyed: KeyedBatch): Uint8Array {
   return splits;
 }
 
-/** The number of each row that the ends of train and val divide: in [0, 1), or its time. */
+/** The number of each row to be compared with the ends of train and val: in [0, 1), or the row's time. */
 function placesOf(
   { mode, seed }: SplitPlan,
   { batch, keys, srcId, dstId, groupId }: KeyedBatch,
@@ -117,7 +118,8 @@ function placesOf(
     case "time":
       return (row) => eventTimeUs[row];
     case "node": {
-      // As train, val and test follow each other, the larger fraction is of the end that is held out more.
+      // As train, val and test are in ascending order, the larger fraction is that of the endpoint held out
+      // more strictly.
       const [ofSrc, ofDst] = [ofKey(srcId), ofKey(dstId)];
       return (row) => Math.max(ofSrc(row), ofDst(row));
     }
@@ -162,25 +164,25 @@ function splitFraction(hashes: Uint32Array, at: number): number {
 
 const PARQUET: InputKind = { extensions: [".parquet"], wanted: "a Parquet file" };
 
-/** Input files, with their splits if folders decide them. */
+/** Input files, with their splits if given by folders. */
 export interface SplitInputs {
   files: string[];
   /** The split of each file; absent if rows are split by a rule. */
   splitOfFile?: ReadonlyMap<string, SplitName>;
 }
 
-/** The files of a folder that count, and their name in error messages. */
+/** Which files of a folder count, and what error messages call them. */
 export interface InputKind {
   extensions: string[];
   wanted: string;
 }
 
 /**
- * Lists inputs and determines whether they are split.
+ * Lists inputs and determines whether they are already split.
  *
- * @param isRead The inputs that count, if these are known to be split, such as by `neededParts()`; by default
- *   all inputs.
- * @throws {UserError} If there are no files, or only some of the paths are split folders.
+ * @param isRead Which inputs count if they are known to be split, for example from `neededParts()`; all by
+ *   default.
+ * @throws {UserError} If there are no files, or if only some of the paths are split folders.
  */
 export function listSplitInputs(
   paths: readonly string[],
@@ -205,9 +207,9 @@ export function listSplitInputs(
 }
 
 /**
- * The folders train, val, test of a folder; one may be missing.
+ * The folders train, val and test within a folder; some may be missing.
  *
- * @param kind If given, they count only if they have such files, which are not hidden.
+ * @param kind If given, folders only count if they contain such files that are not hidden.
  */
 function splitFoldersOf(path: string, kind: InputKind | undefined): string[] {
   const isWanted = (name: string) =>
@@ -226,10 +228,11 @@ function splitOf(file: string, roots: readonly string[]): SplitName {
 }
 
 /**
- * The sums of outputs' counts by split, `all` for outputs in no split. Outputs without counts are left out.
+ * Sums the counts of outputs by split, with `all` for outputs outside of splits. Outputs without counts are
+ * left out.
  *
- * @param names The name of the number of outputs, and the counts to sum; `bytes` is added.
- * @param splits The splits that are present even without outputs.
+ * @param names What to call the number of outputs, and the counts to sum; `bytes` is added.
+ * @param splits The splits to include even without outputs.
  */
 export function sumBySplit(
   outputs: readonly ManifestOutput[],

@@ -1,9 +1,9 @@
 /**
- * What distinguishes `shard` and `probe-rows`, and the threads that do their work: this one, which also works, and
- * workers. With one thread there are no workers.
+ * What distinguishes `shard` and `probe-rows`, and the threads that do their work: this one, which also
+ * works, and workers. With one thread there are no workers.
  *
- * A failure in one thread stops all threads. The error is thrown after every thread has closed its files, so nothing
- * is written afterwards.
+ * A failure in one thread stops all threads. The error is thrown after every thread has closed its files, so
+ * that nothing is written afterwards.
  *
  * @module
  */
@@ -32,7 +32,9 @@ import type { TimeCuts } from "./time_cuts.ts";
 export interface ShardedStageOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
-  /** The manifests of all inputs, from `neededParts()`, if `inputs` are only those that the task reads. */
+  /**
+   * The manifests of all inputs, from `neededParts()`, if `inputs` contains only those that the task reads.
+   */
   inputManifests?: readonly string[] | undefined;
   output: string;
   overwrite: boolean;
@@ -40,18 +42,18 @@ export interface ShardedStageOptions {
   groupBy: GroupKey;
   /** Seed of the hash, u32. */
   seed: number;
-  /** Files of train, val and test. */
+  /** Number of files for train, val and test. */
   numShards: readonly [train: number, val: number, test: number];
-  /** Largest share of rows that may be rejected. */
+  /** The largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
-  /** Largest number of threads (default 1); the output does not depend on it. */
+  /** Maximum number of threads (1); the output does not depend on it. */
   workers?: number;
-  /** The task of this run; by default it is the only one. */
+  /** By default, this run is the only task. */
   task?: ArrayTask;
 }
 
-/** The source of a row's split: a plan, or the folder of its file. */
+/** What determines a row's split: a plan, or the folder of its file. */
 export type SplitSource =
   | { plan: Omit<SplitPlan, "timeCuts"> }
   | { splitOfFile: ReadonlyMap<string, SplitName> };
@@ -59,13 +61,13 @@ export type SplitSource =
 /** A shard's rows and its file. */
 export interface ShardJob {
   spill: SpillReader;
-  /** Optional columns that the input had. */
+  /** Optional columns found in the input. */
   columns: readonly string[];
   /** The partitions of the spill files, in order. */
   partitions: readonly number[];
   path: string;
   pacer: EventLoopPacer;
-  /** A file for sorted runs; it is removed after use. */
+  /** A file for sorted runs, removed after use. */
   runsPath: string;
 }
 
@@ -74,7 +76,7 @@ export interface ShardedStage extends ShardedStageOptions {
   stage: "shard" | "probe-rows";
   /** The options from which a worker makes the same definition. */
   options: ShardedStageOptions;
-  /** The options that decide the output's bytes. */
+  /** The options that determine the output's bytes. */
   identity: Record<string, unknown>;
   splits: SplitSource;
   /** The share of the input's rows to read. */
@@ -86,7 +88,7 @@ export interface ShardedStage extends ShardedStageOptions {
   columns: readonly OptionalColumn[];
   /** The spill file's columns of a batch. */
   columnsOf(keyed: KeyedBatch): ColumnData[];
-  /** The number of partitions of a shard, from the number of rows. */
+  /** The number of partitions per shard for a number of rows. */
   subdivisions(numRows: number): number;
   /** The shard's file within the output folder. */
   shardName(shard: Shard): string;
@@ -96,9 +98,11 @@ export interface ShardedStage extends ShardedStageOptions {
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }
 
-/** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
+/**
+ * Each thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB.
+ */
 const THREAD_BYTES = 270e6;
-/** The number of copies of a record that a thread's memory must hold: columns, bytes, compressed bytes. */
+/** How many copies of a record a thread's memory must have room for: columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
 const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
@@ -112,41 +116,41 @@ export function threadsWithin(wanted: number, memoryLimitBytes: number, largestR
   return Math.max(1, Math.min(wanted, Math.floor(memoryLimitBytes / each)));
 }
 
-/** One thread's share of the rows to divide: plain data. */
+/** One thread's share of the rows to divide; plain data. */
 export interface PartitionShare {
-  /** The range of rows, counted over all inputs; the end is excluded. */
+  /** The range of rows, counted over all inputs; the end is exclusive. */
   rowRange: readonly [first: number, end: number];
   spillPath: string;
-  /** Partitions of a shard. */
+  /** Partitions per shard. */
   subdivisions: number;
   /** Memory for rows waiting to be written. */
   bufferBytes: number;
   timeCuts: TimeCuts | undefined;
 }
 
-/** The unfinished shards: plain data, the same for all threads. */
+/** The unfinished shards; plain data, the same for all threads. */
 export interface ShardQueue {
   folder: string;
   spill: SpillPart[];
-  /** Optional columns that the input had. */
+  /** Optional columns found in the input. */
   columns: string[];
   shards: (Shard & { partitions: number[] })[];
   /** One i32: the number of shards that threads have taken. */
   numTaken: SharedArrayBuffer;
 }
 
-/** A piece of work for a thread: plain data. */
+/** A piece of work for a thread; plain data. */
 export type StageWork =
   | { kind: "partition"; share: PartitionShare }
   | { kind: "write"; queue: ShardQueue; runsPath: string };
 
-/** The number of rows that a thread has done, and the shard that it has finished. */
+/** The number of rows that a thread has done, or the shard it has finished. */
 export interface StageEvent {
   rows: number;
   shard?: ManifestOutput;
 }
 
-/** The result of dividing rows, plain data; of writing shards there is none. */
+/** The result of dividing rows, plain data; writing shards has none. */
 export type StageResult = {
   index: SpillIndex;
   rows: Record<SplitName, number>;
@@ -154,19 +158,20 @@ export type StageResult = {
   rejects: RejectSnapshot;
 } | undefined;
 
-/** The workers of a stage. */
 export type StagePool = WorkerPool<StageWork, StageResult, StageEvent>;
 
-/** Starts the workers of a stage; the caller must dispose of them. @param numThreads This thread included. */
+/**
+ * Starts the workers of a stage, which the caller must dispose of. @param numThreads Includes this thread.
+ */
 export function startWorkers({ stage: name, options }: ShardedStage, numThreads: number): StagePool {
   return new WorkerPool({ name, options }, { name, module: WORKER, numWorkers: numThreads - 1 });
 }
 
 /** A round of work for all threads. */
 interface StageRound {
-  /** A piece of work for each thread, this one's first. */
+  /** A piece of work for each thread, starting with this one. */
   work: StageWork[];
-  /** Called with finished shards. */
+  /** Called for each finished shard. */
   onShard?(output: ManifestOutput): void;
   phase: string;
   /** Total number of rows. */
@@ -215,7 +220,6 @@ export async function runRound(
   return await Promise.all(results);
 }
 
-/** Does a piece of work in this thread. */
 export async function doStageWork(
   stage: ShardedStage,
   work: StageWork,
@@ -225,7 +229,7 @@ export async function doStageWork(
   return await writeFromQueue(stage, work, context);
 }
 
-/** Divides the rows of a share over the partitions of its spill file; rejected rows are counted and listed. */
+/** Divides a share's rows among the partitions of its spill file. Rejected rows are counted and listed. */
 async function partitionShare(
   stage: ShardedStage,
   share: PartitionShare,

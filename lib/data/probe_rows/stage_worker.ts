@@ -8,7 +8,7 @@ import { type ProbeRowsOptions, probeRowsStage } from "./probe_rows.ts";
 import { type ShardOptions, shardStage } from "./shard.ts";
 import { doStageWork, type StageEvent, type StageResult, type StageWork } from "./stage_threads.ts";
 
-/** The data from which the pool's thread made its definition of the stage. */
+/** What the pool's thread made its definition of the stage from. */
 type StageSetup =
   | { name: "shard"; options: ShardOptions }
   | { name: "probe-rows"; options: ProbeRowsOptions };

@@ -1,11 +1,12 @@
 /**
- * The times at which a split by time cuts measurements in Parquet: quantiles of event_time over the rows, so that a
- * single wrong clock takes no split, and data that lie irregularly in time are divided by the ratios.
+ * The times at which a split by time cuts measurements in Parquet. They are quantiles of event_time over the
+ * rows, so that a single wrong clock cannot take over a split, and data spread irregularly over time are
+ * divided by the ratios.
  *
- * Only the column of times is read, once for each refinement of the histograms in which the quantiles are found (a
- * refinement skips row groups whose footer says that they cannot have them): exact to the microsecond, whatever the order
- * of files and rows, in bounded memory. Times that are null or cannot be used do
- * not count; rows that are rejected for another reason do.
+ * Only the time column is read, once per refinement of the histograms in which the quantiles are found (a
+ * refinement skips row groups whose footer rules them out). The result is exact to the microsecond, whatever
+ * the order of files and rows, in bounded memory. Null or unusable times do not count; rows rejected for
+ * another reason do.
  *
  * @module
  */
@@ -18,31 +19,31 @@ import { END_TIME_US, MIN_TIME_US } from "../formats/batch.ts";
 import { isUsableTime, timeColumn } from "../measurement_files/parquet_reader.ts";
 
 const BATCH_ROWS = 65_536;
-/** Three refinements reach a microsecond; 2 MiB for each quantile. */
+/** Three refinements reach a microsecond; 2 MiB per quantile. */
 const NUM_BINS = 1 << 18;
 const FIRST_BIN_US = Math.ceil((END_TIME_US - MIN_TIME_US) / NUM_BINS);
 /** The share of the rows on each side that may be far from the others. */
 const FAR_SHARE = 0.01;
-/** A row is far if it is farther from the others than these spread, in multiples of their span, or of an hour. */
+/**
+ * A row is far if its distance from the others exceeds this many times their span, or an hour if that is
+ * longer.
+ */
 const FAR_SPANS = 5;
 const HOUR_US = 3600e6;
 
-/** Where a split by time cuts, µs since 1970. */
+/** Where a split by time cuts, in µs since 1970. */
 export interface TimeCuts {
   /** The first time that is not in train. */
   valUs: number;
-  /** The first time that is in test. */
+  /** The first time in test. */
   testUs: number;
-  /** The first and the last time. */
   rangeUs: readonly [firstUs: number, lastUs: number];
-  /** The first and the last time of 98 % of the rows. */
+  /** The first and last time of 98 % of the rows. */
   mostUs: readonly [firstUs: number, lastUs: number];
 }
 
 /**
- * Finds where to cut.
- *
- * @param ratios More than one of them is above 0: then train and test have a row each, if theirs is.
+ * @param ratios More than one of them is above 0: then train and test have a row each, if their ratio is.
  * @throws {FormatError} If a file is not Parquet, is damaged or lacks the column.
  * @throws {UserError} If there is no time to divide.
  */
@@ -51,13 +52,13 @@ export async function findTimeCuts(
   [train, val, test]: readonly [train: number, val: number, test: number],
   onStep: () => Promise<void>,
 ): Promise<TimeCuts> {
-  // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
+  // A last share of exactly 0 must stay empty, despite rounding of the sum.
   const searches = [train, test === 0 ? 1 : train + val, FAR_SHARE, 1 - FAR_SHARE]
     .map((share) => new QuantileSearch(share));
   const rangeUs: [number, number] = [Infinity, -Infinity];
   for (let binUs = FIRST_BIN_US, isLast = false; !isLast; binUs = Math.ceil(binUs / NUM_BINS)) {
     isLast = binUs === 1;
-    // At first all have the same one.
+    // At first all searches share one histogram.
     const histograms = new Map(searches.map(({ timeUs }) => [timeUs, new Histogram(timeUs, binUs)]));
     const all = [...histograms.values()];
     const isNeeded = (range: readonly [number, number]) => all.some((histogram) => histogram.meets(range));
@@ -82,7 +83,7 @@ export async function findTimeCuts(
   };
 }
 
-/** A note on rows whose times are far from those of the others, for people; undefined if there are none. */
+/** A note for the user on rows whose times are far from those of the others; undefined if there are none. */
 export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefined {
   const farUs = FAR_SPANS * Math.max(HOUR_US, mostUs[1] - mostUs[0]);
   if (mostUs[0] - rangeUs[0] <= farUs && rangeUs[1] - mostUs[1] <= farUs) return undefined;
@@ -93,7 +94,7 @@ export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefine
     "check the clocks of these";
 }
 
-/** @param isNeeded Whether a row group is read whose times are in a range. */
+/** @param isNeeded Whether to read a row group with times in the given range. */
 async function* readTimes(
   paths: readonly string[],
   isNeeded: (rangeUs: readonly [number, number]) => boolean,
@@ -112,7 +113,7 @@ async function* readTimes(
   }
 }
 
-/** Converts like the values of the column, see parquet/encodings.ts. */
+/** Converts like the column's values, see parquet/encodings.ts. */
 function toMicros(value: bigint, kind: NumberKind): number {
   if (kind === "nanos") return Number(value / 1000n);
   return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);
@@ -133,7 +134,7 @@ class Histogram {
     this.#lengthUs = NUM_BINS * binUs;
   }
 
-  /** Whether times of a range may be in the interval. */
+  /** Whether times in a range may be in the interval. */
   meets([firstUs, lastUs]: readonly [number, number]): boolean {
     return lastUs >= this.startUs && firstUs < this.startUs + this.#lengthUs;
   }
@@ -144,18 +145,18 @@ class Histogram {
   }
 }
 
-/** Narrows an interval down to the time of the row at a share of all rows in order of time. */
+/** Narrows an interval down to the time of the row at a given share of all rows in time order. */
 class QuantileSearch {
-  /** The start of the interval, in the end the time of the row. */
+  /** The start of the interval; in the end the time of the row. */
   timeUs = MIN_TIME_US;
-  /** Rows before the interval, in it, and in all. */
+  /** Number of rows before the interval, in it, and in total. */
   #numBefore = 0;
   #numAt = NaN;
   #numRows = NaN;
 
   constructor(readonly share: number) {}
 
-  /** Takes the bin that the row is in as the next interval. @param histogram Of this interval. */
+  /** Makes the bin that contains the row the next interval. @param histogram Covers the current interval. */
   narrow({ bins, binUs }: Histogram): void {
     if (Number.isNaN(this.#numRows)) this.#numRows = bins.reduce((sum, count) => sum + count, 0);
     const rank = Math.min(Math.floor(this.share * this.#numRows), this.#numRows - 1);
@@ -165,7 +166,10 @@ class QuantileSearch {
     this.timeUs += bin * binUs;
   }
 
-  /** A time before or after all rows of the found time, so that the share before it is closest to the wanted one. */
+  /**
+   * A time before or after all rows with the found time, whichever makes the share before it closest to the
+   * wanted one.
+   */
   cutUs([firstUs, lastUs]: readonly [number, number]): number {
     if (this.share === 0) return firstUs;
     if (this.share === 1) return lastUs + 1;

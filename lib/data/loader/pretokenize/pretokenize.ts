@@ -1,8 +1,8 @@
 /**
  * `pretokenize`: writes the tokens that this program trains on as Parquet, for other trainers.
  *
- * Vocabulary v1 makes a sequence of each measurement, v2 of each context of one epoch. Input folders with
- * `train`, `val`, `test` in them keep their splits. A rerun of interrupted work keeps the finished files.
+ * Vocabulary v1 makes a sequence of each measurement, v2 of each context of one epoch. Input folders that
+ * contain `train`, `val` and `test` keep their splits. A rerun of interrupted work keeps the finished files.
  *
  * @module
  */
@@ -42,41 +42,39 @@ const PROBE_ROWS = {
   wanted: "an ArrayRecord file of probe rows (probe-rows makes them of Parquet)",
 };
 
-/** The common options of both vocabularies. */
 interface CommonOptions {
   /** Files, folders and globs. */
   inputs: readonly string[];
-  /** The facts in the inputs' manifests; read by default. */
+  /** The contents of the inputs' manifests; read by default. */
   checked?: CheckedOutputs;
   output: string;
   sequencesPerFile: number;
   overwrite: boolean;
 }
 
-/** Options of {@link pretokenize} for measurements Parquet. */
+/** Options of {@link pretokenize} for Parquet files of measurements. */
 export interface V1Options extends CommonOptions {
   vocabulary: "v1";
   rttEncoding: RttEncodingName;
-  /** For `clipped`: the clip in milliseconds, or a quantile of all RTTs of the input. */
+  /** For `clipped`: the clip in milliseconds, or a quantile of all RTTs in the input. */
   rttClip: { ms: number } | { quantile: number };
-  /** Largest share of rows that may be rejected. */
+  /** The largest share of rows that may be rejected. */
   maxRejectRatio: number;
 }
 
 /** Options of {@link pretokenize} for probe rows. */
 export interface V2Options extends CommonOptions {
   vocabulary: "v2";
-  /** Seed of the contexts; a loader with the same seed draws the same ones. */
+  /** Seed of the contexts; a loader with the same seed draws the same contexts. */
   seed: number;
-  /** The epoch of the loader, from 0. */
+  /** The loader's epoch, from 0. */
   epoch: number;
   /** T: a context has up to T + 1 tokens. */
   sequenceLength: number;
-  /** The effect of a damaged chunk. */
+  /** What a damaged chunk causes. */
   onCorrupt: "error" | "skip";
 }
 
-/** The result of a run. */
 export interface PretokenizeSummary {
   sequences: number;
   tokens: number;
@@ -85,7 +83,7 @@ export interface PretokenizeSummary {
   rejected: Record<string, number>;
   /** Sums by split; `all` if the input has no splits. */
   splits: Record<string, Record<string, number>>;
-  /** Further figures of the run: the clip of RTTs in microseconds, the number of skipped damaged chunks. */
+  /** Other figures of the run: the clip of RTTs in microseconds, the number of skipped damaged chunks. */
   further: Record<string, number>;
   /** Output files, relative to the folder. */
   outputs: string[];
@@ -150,7 +148,7 @@ export async function pretokenize(
   };
 }
 
-/** The options that decide the output's bytes. */
+/** The options that determine the output's bytes. */
 function identityOf(options: V1Options | V2Options): Record<string, unknown> {
   const { vocabulary, sequencesPerFile } = options;
   if (vocabulary === "v2") {
@@ -222,7 +220,7 @@ class Work {
     return clippedRtt(await rttQuantileUs(this.inputs.files, rttClip.quantile, onRows));
   }
 
-  /** The files of each split, or all of them. */
+  /** The files of each split, or all files. */
   #groups(): [split: string | undefined, files: string[]][] {
     const { files, splitOfFile } = this.inputs;
     if (!splitOfFile) return [[undefined, files]];
@@ -256,8 +254,8 @@ class Work {
 }
 
 /**
- * Writes all contexts of one epoch, in the order of the rows. They are not packed: masks for several contexts in a
- * row of tokens depend on the trainer, and trainers that pack use lengths.
+ * Writes all contexts of one epoch, in row order. They are not packed: masks for several contexts in one
+ * sequence depend on the trainer, and trainers that pack use lengths.
  */
 async function writeContextSequences(
   source: ProbeRowSource,
@@ -276,7 +274,7 @@ async function writeContextSequences(
         await shards.skip();
         continue;
       }
-      // The loader's stream (loader/blocks.ts): the same contexts.
+      // The loader's stream (loader/blocks.ts), and thus the same contexts.
       const random = new RandomStream(seed, "loader/context", epoch, index, i);
       const context = sampleContext(prepare(), maxTokens, random, DEFAULT_SAMPLING);
       const writer = new TokenWriter(tokens);
@@ -290,11 +288,11 @@ async function writeContextSequences(
 const US_PER_S = 1e6;
 const US_PER_MS = 1000;
 const MAX_TOKENS = 69;
-/** Cached addresses, some 300 bytes each, so 60 MB. */
+/** Cached addresses take about 300 bytes each, 60 MB in all. */
 const MAX_CACHED_ADDRESSES = 200_000;
 const NEEDED: readonly OptionalColumn[] = ["msmId", "sizeBytes", "packetErrorCount"];
 
-/** Writes the rows of Parquet files as sequences of vocabulary v1, in the order of the files. */
+/** Writes the rows of Parquet files as sequences of vocabulary v1, in file order. */
 async function writeMeasurementSequences(
   files: readonly string[],
   shards: TokenShards,
@@ -317,8 +315,8 @@ async function writeMeasurementSequences(
 }
 
 /**
- * A quantile of the RTTs of files in bounded memory, in whole microseconds, as its RTT code is read: off by 0.049 % at
- * most.
+ * A quantile of the RTTs in the files, in bounded memory and in whole microseconds. It is read from an RTT
+ * code and off by at most 0.049 %.
  *
  * @param quantile 0 to 1.
  * @returns At least 1; 1 if the files have no replies.
@@ -352,7 +350,7 @@ interface Fault {
   detail: string;
 }
 
-/** The reason for which a row has no tokens, if it has none: values are never wrapped or cut. */
+/** The reason why a row has no tokens, if any: values are never wrapped or cut. */
 function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding): Fault | undefined {
   for (const key of NEEDED) {
     const value = batch[key]?.[row] ?? NaN;
@@ -372,14 +370,17 @@ function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding)
   return undefined;
 }
 
-/** If the reader rejected rows of a batch, their indexes are unknown, so the place is that of the whole batch. */
+/**
+ * If the reader rejected rows of a batch, row indexes are unknown, and the whole batch is given as the
+ * location.
+ */
 function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, detail }: Fault): void {
   const isExact = batch.numRowsRead === batch.numRows;
   const place = isExact ? "" : `, in the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
   rejects.add(reason, batch.path, batch.firstRow + (isExact ? row : 0), detail + place);
 }
 
-/** Encodes rows of batches; an address is parsed once. */
+/** Encodes rows of batches, parsing each address once. */
 class RowEncoder {
   readonly #writer: WholeMeasurementWriter;
   readonly #addresses = new Map<string, Uint8Array>();

@@ -1,8 +1,8 @@
 /**
- * Divides numbered sequences over Parquet files of equal numbers of sequences.
+ * Divides numbered sequences among Parquet files with equal numbers of sequences.
  *
- * The file of a sequence depends only on the sequence's number. So a rerun skips the sequences of finished files
- * without making their tokens, and writes the others like an undisturbed run.
+ * The file of a sequence depends only on the sequence's number. So a rerun skips the sequences of finished
+ * files without making their tokens, and writes the others like an uninterrupted run.
  *
  * @module
  */
@@ -12,11 +12,10 @@ import { ensure } from "../../../base/errors.ts";
 import type { Output } from "../../../io/files/output.ts";
 import { type ChunkSource, encodeChunks, ParquetOutput } from "../../../io/parquet/writer.ts";
 
-/** The destination of the sequences. */
 interface TokenShardsOptions extends TokenParquetOptions {
-  /** Folder within the output folder; none for files at its top. */
+  /** Folder within the output folder; undefined for files at the top. */
   split: string | undefined;
-  /** Sequences of a file; the last can have fewer. */
+  /** Sequences per file; the last may have fewer. */
   sequencesPerFile: number;
 }
 
@@ -29,14 +28,13 @@ export class TokenShards implements Disposable {
   #isFinished: boolean;
   #writer: TokenParquetWriter | undefined;
 
-  /** @param output The output folder. @param options The destination of the sequences. */
   constructor(output: Output, options: TokenShardsOptions) {
     this.#output = output;
     this.#options = options;
     this.#isFinished = this.#isFileFinished();
   }
 
-  /** Whether the next sequence has to be made; if not, {@link skip} it. */
+  /** Whether the next sequence must be made; if not, {@link skip} it. */
   get isWanted(): boolean {
     return !this.#isFinished;
   }
@@ -58,7 +56,7 @@ export class TokenShards implements Disposable {
     this.#writer?.[Symbol.dispose]();
   }
 
-  /** `train/tokens-00000.parquet`. */
+  /** For example `train/tokens-00000.parquet`. */
   get #name(): string {
     const { split } = this.#options;
     return `${split === undefined ? "" : `${split}/`}tokens-${String(this.#file).padStart(5, "0")}.parquet`;
@@ -74,7 +72,7 @@ export class TokenShards implements Disposable {
     return this.close();
   }
 
-  /** Finishes the file that is being written. */
+  /** Finishes the file being written. */
   async close(): Promise<void> {
     if (this.#writer) await this.#output.record(this.#name, this.#writer.close());
     this.#writer = undefined;
@@ -84,13 +82,13 @@ export class TokenShards implements Disposable {
   }
 }
 
-/** Tokens of a row group: some 2 MB in a reader's memory. */
+/** Tokens per row group: about 2 MB in a reader's memory. */
 const ROW_GROUP_TOKENS = 1 << 20;
 
 /**
- * `tokens` list<uint16> (https://github.com/apache/parquet-format/blob/master/LogicalTypes.md) and `length`, the number
- * of tokens. The element has no logical type, because hyparquet-writer 0.17.0 writes the bit width of INTEGER as a
- * number of a wrong size, and Arrow's reader then refuses the file.
+ * `tokens` list<uint16> (https://github.com/apache/parquet-format/blob/master/LogicalTypes.md) and `length`,
+ * the number of tokens. The element has no logical type, because hyparquet-writer 0.17.0 writes the bit width
+ * of INTEGER as a number of the wrong size, and Arrow's reader then rejects the file.
  */
 const SCHEMA: SchemaElement[] = [
   { name: "schema", num_children: 2 },
@@ -102,14 +100,12 @@ const SCHEMA: SchemaElement[] = [
     logical_type: { type: "LIST" },
   },
   { name: "list", repetition_type: "REPEATED", num_children: 1 },
-  // Optional, though no element is missing: elements of Arrow's list<uint16> may be missing.
+  // Optional although no element is missing: elements of Arrow's list<uint16> may be missing.
   { name: "element", repetition_type: "OPTIONAL", type: "INT32", converted_type: "UINT_16" },
   { name: "length", repetition_type: "REQUIRED", type: "INT64" },
 ];
 
-/** Options of {@link TokenParquetWriter}. */
 interface TokenParquetOptions {
-  /** Number of tokens of the vocabulary. */
   vocabSize: number;
   /** Texts for the file's footer, by key. */
   metadata: Record<string, string>;
@@ -118,23 +114,23 @@ interface TokenParquetOptions {
 /**
  * Writes sequences of tokens to one Parquet file, which appears when it is complete.
  *
- * Tokens are already dictionary indexes: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9 bits
- * before zstd. (`hyparquet-writer` writes lists, value by value, at 3.5 M tokens/s on 2 shared x86 cores in 2026,
- * this writer at more than 12 M.)
+ * Tokens are already dictionary indexes: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9
+ * bits before zstd. (`hyparquet-writer` writes lists value by value at 3.5 M tokens/s on 2 shared x86 cores
+ * in 2026, compared with more than 12 M here.)
  */
 export class TokenParquetWriter {
   #numSequences = 0;
   #numTokens = 0;
   readonly #output: ParquetOutput;
   readonly #vocabulary: number[];
-  /** The row group that is being filled. */
+  /** The row group being filled. */
   readonly #tokens = new Int32Array(ROW_GROUP_TOKENS);
   /** 0 where a row begins, 1 elsewhere. */
   readonly #repetition = new Int32Array(ROW_GROUP_TOKENS);
   #numGroupTokens = 0;
   #lengths: number[] = [];
 
-  /** Opens the file under its temporary name. */
+  /** Opens the file under a temporary name. */
   constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
     this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
     this.#output = new ParquetOutput(path, metadata);
@@ -158,7 +154,7 @@ export class TokenParquetWriter {
     this.#numTokens += tokens.length;
   }
 
-  /** Writes the remaining rows and the footer, flushes to the disk and gives the file its name. */
+  /** Writes the remaining rows and the footer, flushes the file to the disk and gives it its final name. */
   close(): { sequences: number; tokens: number } {
     this.#flush();
     this.#output.close(SCHEMA);

@@ -1,10 +1,11 @@
 /**
- * Keys of addresses and probes: text becomes four u32 words once per distinct value, a table numbers the distinct keys,
- * and each key has a hash that decides its split, shard, partition and position in the output.
+ * Keys of addresses and probes. Texts become four u32 words once per distinct value, a table numbers the
+ * distinct keys, and each key has a hash that determines its split, shard, partition and position in the
+ * output.
  *
- * The hash is one block of Philox4x32-10 (Salmon et al., SC 2011), a bijection of the 128-bit key, keyed by the
- * seed and the kind of key: it depends only on the value, not on order, worker or memory limit. Its
- * first 64 bits give a key's position (shard, order), its last 64 its split, so the two are independent.
+ * The hash is one block of Philox4x32-10 (Salmon et al., SC 2011), a bijection of the 128-bit key, keyed by
+ * the seed and the kind of key. It depends only on the value, not on order, worker or memory limit. Its first
+ * 64 bits determine a key's position (shard, order), its last 64 bits the split, so the two are independent.
  *
  * @module
  */
@@ -19,9 +20,9 @@ const PRIME_3 = 0xc2b2ae3d;
 const PRIME_4 = 0x27d4eb2f;
 
 /**
- * Numbers distinct keys 0, 1, 2, … in the order in which they are first seen: a hash table from 128-bit keys in typed
- * arrays to dense ids, without an object per key. Open addressing with linear probing (Knuth, TAOCP 3, 6.4), at most half
- * full.
+ * Numbers distinct keys 0, 1, 2, … in order of first appearance: a hash table from 128-bit keys in typed
+ * arrays to dense ids, without an object per key. It uses open addressing with linear probing (Knuth, TAOCP
+ * 3, 6.4) and is at most half full.
  */
 export class KeyTable {
   /** Number of distinct keys. */
@@ -32,15 +33,15 @@ export class KeyTable {
   kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
   /** Changes with each {@link clear}. */
   generation = 0;
-  /** Id + 1, or 0 for a free slot. */
+  /** Id + 1, or 0 for an empty slot. */
   #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
 
-  /** The id of a key that another table has. */
+  /** The id of a key from another table. */
   idIn({ words, kinds }: KeyTable, id: number): number {
     return this.idOf(words, 4 * id, kinds[id]);
   }
 
-  /** The id of a key, whose words begin at `at`. */
+  /** The id of the key whose words begin at `at`. */
   idOf(words: Uint32Array, at: number, kind: number): number {
     const w0 = words[at];
     const w1 = words[at + 1];
@@ -62,7 +63,7 @@ export class KeyTable {
     return this.#add(w0, w1, w2, w3, kind, slot);
   }
 
-  /** Removes all keys; the memory is kept. */
+  /** Removes all keys but keeps the memory. */
   clear(): void {
     this.size = 0;
     this.generation++;
@@ -103,16 +104,16 @@ export class KeyTable {
   }
 }
 
-/** The same values in a larger array. */
+/** Copies the values to a larger array. */
 function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, length: number): A {
   const copy = new (values.constructor as new (length: number) => A)(length);
   copy.set(values);
   return copy;
 }
 
-/** Numbers ids 0, 1, 2, … in the order in which they are first seen; it is cleared in constant time. */
+/** Numbers ids 0, 1, 2, … in order of first appearance; cleared in constant time. */
 export class IdNumbering {
-  /** The distinct ids, by their numbers. */
+  /** The distinct ids, by number. */
   ids: number[] = [];
   /** By id: its number, valid if `#stamps` shows that it was set since the last {@link clear}. */
   #numbers = new Int32Array(1024);
@@ -148,12 +149,14 @@ function mix(w0: number, w1: number, w2: number, w3: number, kind: number): numb
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** The kind of a key; part of the hash, so that equal words of different kinds have different hashes. */
+/**
+ * The kind of a key. It is part of the hash, so that equal words of different kinds have different hashes.
+ */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
 
 const TWO_32 = 2 ** 32;
 
-/** The hash of a 128-bit key. @returns Four u32: two for the key's position, two for its split. */
+/** Hashes a 128-bit key. @returns Four u32: two for the key's position, two for its split. */
 export function hashKey(
   words: readonly [number, number, number, number],
   kind: number,
@@ -163,7 +166,7 @@ export function hashKey(
 }
 
 /**
- * Writes the words of an address: an IPv4 address is the last word, an IPv6 address all four, big-endian.
+ * Writes the words of an address, big-endian: the last word for IPv4, all four for IPv6.
  *
  * @param bytes 4 or 16 bytes.
  */
@@ -186,14 +189,14 @@ export function wordsToAddress(words: Uint32Array, at: number, version: number):
 /**
  * Writes the words of a 53-bit integer, such as a probe id or microseconds since 1970.
  *
- * @param out Takes the two words, the upper first.
+ * @param out Receives the two words, the upper one first.
  */
 export function integerToWords(value: number, out: Uint32Array, at: number): void {
   out[at] = Math.floor(value / TWO_32);
   out[at + 1] = value;
 }
 
-/** The keys of addresses and probes, each with its hash, by dense id. */
+/** The keys of addresses and probes with their hashes, by dense id. */
 export class SourceKeys extends KeyTable {
   /** Four u32 per id; see {@link hashKey}. */
   hashes: Uint32Array = new Uint32Array(0);
@@ -213,7 +216,7 @@ export class SourceKeys extends KeyTable {
     return this.#hashedId(bytes.length === 4 ? KeyKind.IPV4 : KeyKind.IPV6);
   }
 
-  /** The id of a probe id; valid until the next {@link trim}. */
+  /** The id of a probe; valid until the next {@link trim}. */
   idOfProbe(prbId: number): number {
     this.#key.fill(0, 0, 2);
     integerToWords(prbId, this.#key, 2);
@@ -221,8 +224,8 @@ export class SourceKeys extends KeyTable {
   }
 
   /**
-   * Removes all keys if there are more than `maxKeys`; returns whether it did. Earlier `words` and `kinds` stay valid
-   * for the earlier ids.
+   * Removes all keys if there are more than `maxKeys`, and returns whether it did. Earlier `words` and
+   * `kinds` stay valid for the earlier ids.
    */
   trim(maxKeys: number): boolean {
     if (this.size <= maxKeys) return false;

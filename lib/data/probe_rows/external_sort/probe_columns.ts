@@ -1,12 +1,12 @@
 /**
- * The rows of `probe-rows` in spill files and in memory, with ids of addresses, and the order of groups.
+ * The rows of `probe-rows` in spill files and in memory, with address ids, and the order of groups.
  *
  * @module
  */
 import { hashKey, type KeyTable } from "./keys.ts";
 import type { ColumnData, SpillColumn } from "./spill.ts";
 
-/** The columns by which measurements are grouped into sources. */
+/** The columns by which measurements can be grouped into sources. */
 export type GroupKey = "src_addr" | "prb_id";
 
 const BASE_SCHEMA: readonly SpillColumn[] = [
@@ -16,7 +16,7 @@ const BASE_SCHEMA: readonly SpillColumn[] = [
   { name: "dst", type: "key" },
 ];
 
-/** The spill file's columns. Grouped by src_addr, the source's address is the group's key. */
+/** The spill file's columns. When grouping by src_addr, the source's address is the group's key. */
 export function probeSchema(groupBy: GroupKey): readonly SpillColumn[] {
   return groupBy === "src_addr" ? BASE_SCHEMA : [...BASE_SCHEMA, { name: "group", type: "key" }];
 }
@@ -24,7 +24,7 @@ export function probeSchema(groupBy: GroupKey): readonly SpillColumn[] {
 export interface ProbeColumns {
   /** µs since 1970. */
   timeUs: Float64Array;
-  /** Milliseconds; -1: no reply. */
+  /** Milliseconds; -1 for no reply. */
   rttMs: Float32Array | Float64Array;
   /** Id in `keys`. */
   src: Uint32Array;
@@ -34,11 +34,11 @@ export interface ProbeColumns {
   group: Uint32Array;
   /** The kind of an address is its IP version. */
   keys: KeyTable;
-  /** Columns after these, which the sort carries along. */
+  /** Additional columns that the sort carries along. */
   further: readonly ColumnData[];
 }
 
-/** The named columns of a block of {@link probeSchema}, which may have further columns if there is a group. */
+/** Names the columns of a block of {@link probeSchema}, which may have more columns if there is a group. */
 export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): ProbeColumns {
   const [timeUs, rttMs, src, dst, group, ...further] = columns;
   return {
@@ -52,11 +52,11 @@ export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): Pro
   };
 }
 
-/** The words of a group's key with its kind and hash. */
+/** A group's key as words, with its kind and hash. */
 export interface Group {
   words: readonly [number, number, number, number];
   kind: number;
-  /** See {@link hashKey}: groups are in the order of their hashes. */
+  /** See {@link hashKey}. Groups are in hash order. */
   hash: Uint32Array;
 }
 

@@ -1,10 +1,11 @@
 /**
- * Sorts the rows of a partition by group and time: in memory if they fit, else by an external merge sort (Knuth,
- * TAOCP 3, 5.4) with sorted runs on disk.
+ * Sorts the rows of a partition by group and time: in memory if they fit, else by an external merge sort
+ * (Knuth, TAOCP 3, 5.4) with sorted runs on disk.
  *
- * Both give the same order, (group hash, group kind, time, order in the input), so the output does not
- * depend on the memory limit. The merge holds one block of every run: with a budget of R rows per run and 64 rows per
- * block it reaches R^2 / 64 rows (for the default limit, 6 M rows a run, more than 10^11 rows in one partition).
+ * Both give the same order, (group hash, group kind, time, order in the input), so the output does not depend
+ * on the memory limit. The merge keeps one block of every run in memory: with a budget of R rows per run and
+ * 64 rows per block it can sort R^2 / 64 rows (for the default limit, 6 M rows per run, more than 10^11 rows
+ * in one partition).
  *
  * @module
  */
@@ -21,32 +22,34 @@ import {
   type StoredBlock,
 } from "./spill.ts";
 
-/** Bytes per row in addition to its columns: row order, slots of its keys, and the time sort's scratch. */
+/**
+ * Bytes per row in addition to its columns: row order, slots of its keys, and scratch memory of the time
+ * sort.
+ */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
-/** Receives the rows in order. */
+/** Receives sorted rows. */
 export interface RowSink {
-  /** Starts a group; the following rows belong to it. No group is started twice. */
+  /** Starts a group, to which the following rows belong. No group is started twice. */
   beginGroup(group: Group): void;
   /** Receives a row; the columns may change after the call. */
   push(columns: ProbeColumns, row: number): void;
 }
 
-/** The number of rows of the schema that can be sorted at a time within a budget. */
+/** The number of rows of the schema that can be sorted at once within a budget. */
 export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
   return Math.max(1024, Math.floor(memoryBytes / (rowSizeBytes + SORT_BYTES_PER_ROW)));
 }
 
-/** Options of {@link PartitionSorter}. */
 interface SortOptions {
   /** The seed of the hash. */
   seed: number;
   memoryBytes: number;
-  /** The file for sorted runs of a partition that does not fit; it is removed after use. */
+  /** The file for sorted runs of a partition that does not fit in memory; removed after use. */
   runsPath: string;
 }
 
-/** Sorts partition after partition of a spill file, and reuses its arrays. */
+/** Sorts the partitions of a spill file one after another, reusing its arrays. */
 export class PartitionSorter {
   readonly #spill: SpillReader;
   readonly #options: SortOptions;
@@ -56,7 +59,7 @@ export class PartitionSorter {
   #columns: ColumnData[] = [];
   #capacity = 0;
 
-  /** @param spill Holds the rows. */
+  /** @param spill Contains the rows. */
   constructor(spill: SpillReader, options: SortOptions) {
     this.#spill = spill;
     this.#options = options;
@@ -76,7 +79,7 @@ export class PartitionSorter {
     await onStep();
   }
 
-  /** The rows of some blocks, with keys of their own. */
+  /** Reads the rows of blocks, with a new key table. */
   #read(blocks: readonly StoredBlock[]): ProbeColumns {
     const numRows = sumRows(blocks);
     if (numRows > this.#capacity) {
@@ -92,7 +95,7 @@ export class PartitionSorter {
     return nameColumns(this.#columns, this.#keys);
   }
 
-  /** The groups in order, each with its rows in order. */
+  /** The groups in order, each with its sorted rows. */
   *#sortInMemory(columns: ProbeColumns, numRows: number): Generator<{ group: Group; rows: Uint32Array }> {
     const { keys } = columns;
     const { starts, order } = bucketRows(columns.group, numRows, keys.size);
@@ -154,7 +157,7 @@ export class PartitionSorter {
   }
 }
 
-/** Divides blocks into runs of at most that many rows, or of one block. */
+/** Divides blocks into runs of at most `maxRows` rows, or of a single block. */
 function divideBlocks(blocks: readonly StoredBlock[], maxRows: number): StoredBlock[][] {
   const runs: StoredBlock[][] = [];
   let numRows = Infinity;
@@ -185,7 +188,7 @@ class RunCursor {
   #numRows = 0;
 
   constructor(readonly run: number, readonly runs: SpillReader, readonly seed: number) {
-    // The first one is at the end.
+    // The first block is at the end.
     this.#blocks = runs.blocks(run).reverse();
     this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
     this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
@@ -215,7 +218,7 @@ class RunCursor {
     return true;
   }
 
-  /** Runs hold consecutive parts of the input, so the lower run goes first among equals. */
+  /** Runs are consecutive parts of the input, so the lower run comes first among equals. */
   isBefore(other: RunCursor): boolean {
     const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
       this.run - other.run;
@@ -223,19 +226,20 @@ class RunCursor {
   }
 }
 
-/** Shorter ascending runs are extended to this length by insertion before they are merged. */
+/** Shorter ascending runs are extended to this length by insertion before merging. */
 const MIN_RUN_ROWS = 24;
 
 /**
- * Sorts slices of row numbers by time, and reuses its scratch arrays: a natural merge sort (Knuth, TAOCP 3, 5.2.4), which
- * takes one pass for the many sources that are already in order. Rows of equal time keep their order.
+ * Sorts slices of row numbers by time, reusing its scratch arrays: a natural merge sort (Knuth, TAOCP 3,
+ * 5.2.4), which takes one pass for the many sources that are already in order. Rows with equal times keep
+ * their order.
  */
 export class TimeSorter {
   #keys = new Float64Array(0);
   #spareKeys = new Float64Array(0);
   #spareRows = new Uint32Array(0);
 
-  /** Sorts `rows`, in place, by `timesUs[row]`, ascending and stable. */
+  /** Sorts `rows` in place by `timesUs[row]`, ascending and stable. */
   sort(rows: Uint32Array, timesUs: Float64Array): void {
     const n = rows.length;
     if (isSorted(rows, timesUs)) return;
@@ -263,7 +267,7 @@ function isSorted(rows: Uint32Array, timesUs: Float64Array): boolean {
   return true;
 }
 
-/** The begins of ascending runs, and the end; short runs are first extended by insertion. */
+/** The starts of ascending runs, followed by the end. Short runs are first extended by insertion. */
 function findRuns(keys: Float64Array, rows: Uint32Array): number[] {
   const n = rows.length;
   const starts = [0];
@@ -295,7 +299,7 @@ interface Keyed {
   rows: Uint32Array;
 }
 
-/** Merges pairs of neighbouring runs; returns the begins of the new runs, and the end. */
+/** Merges pairs of neighbouring runs. Returns the starts of the new runs, followed by the end. */
 function mergePairs(from: Keyed, to: Keyed, runs: number[]): number[] {
   const starts = [0];
   for (let r = 0; r + 1 < runs.length; r += 2) {

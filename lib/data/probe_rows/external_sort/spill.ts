@@ -1,15 +1,16 @@
 /**
- * Divides rows over partitions on disk: the map side of the group-by.
+ * Divides rows among partitions on disk: the map side of the group-by.
  *
- * A file of blocks, each with rows of one partition in the order of arrival:
+ * A spill file consists of blocks, each with rows of one partition in order of arrival:
  *
  * - f64 offset of the partition's previous block (-1: none), f64 number of rows, f64 number of distinct keys;
- * - the columns, each padded to 8 bytes, those of keys (ids into a table while rows wait) as u16 indexes;
+ * - the columns, each padded to 8 bytes; key columns (ids into a table while rows are buffered) are stored as
+ *   u16 indexes;
  * - the distinct keys: four u32 words per key, then a u8 kind per key.
  *
- * So the index is one offset and one count per partition, rows take 2 bytes per key instead of 17, and a reader looks
- * each key up once per block. All values are in this machine's byte order: spill files are temporary. Threads write
- * separate files, which are read as one.
+ * So the index is one offset and one count per partition, rows take 2 bytes per key instead of 17, and a
+ * reader looks up each key once per block. All values are in native byte order, because spill files are
+ * temporary. Threads write separate files, which are read as one.
  *
  * @module
  */
@@ -17,13 +18,12 @@ import { ensure, FormatError } from "../../../base/errors.ts";
 import { ByteFile } from "../../../io/files/byte_file.ts";
 import { IdNumbering, type KeyTable } from "./keys.ts";
 
-/** A column: its name, and the type of its values; keys are ids. */
+/** A column's name and the type of its values; keys are ids. */
 export interface SpillColumn {
   readonly name: string;
   readonly type: "f64" | "f32" | "key";
 }
 
-/** The values of a column. */
 export type ColumnData = Float64Array | Float32Array | Uint32Array;
 
 /** The keys of ids. */
@@ -41,40 +41,38 @@ export interface BlockHeader {
   /** The offset of the partition's previous block, or -1. */
   previousOffset: number;
   numRows: number;
-  /** Distinct keys. */
+  /** Number of distinct keys. */
   numKeys: number;
 }
 
-/** The destination of a block's rows. */
+/** Where to write a block's rows. */
 interface BlockTarget {
   /** Columns with enough space. */
   into: ColumnData[];
   /** The first row of `into` to write. */
   at: number;
-  /** Gives the ids of key columns. */
+  /** Assigns the ids in key columns. */
   keys: KeyTable;
 }
 
-/** Bytes of a block's header. */
 const HEADER_BYTES = 3 * 8;
 
 const CONSTRUCTORS = { f64: Float64Array, f32: Float32Array, key: Uint32Array } as const;
-/** Bytes of a value on disk. */
+/** Size of a value on disk. */
 const STORED_BYTES = { f64: 8, f32: 4, key: 2 } as const;
 /** Four words and a kind. */
 const KEY_BYTES = 17;
 
-/** Makes an array for `numRows` rows of a column. */
 export function makeColumn({ type }: SpillColumn, numRows: number): ColumnData {
   return new CONSTRUCTORS[type](numRows);
 }
 
-/** Bytes of a row in the arrays of its columns. */
+/** Bytes of a row in its column arrays. */
 function columnBytes(schema: readonly SpillColumn[]): number {
   return schema.reduce((sum, { type }) => sum + CONSTRUCTORS[type].BYTES_PER_ELEMENT, 0);
 }
 
-/** The largest number of bytes of a row in memory, if no other row has its keys. */
+/** Maximum memory of a row, reached if it shares no keys with other rows. */
 export function rowBytes(schema: readonly SpillColumn[]): number {
   return columnBytes(schema) + KEY_BYTES * numKeyColumns(schema);
 }
@@ -87,7 +85,7 @@ function storedBytes({ type }: SpillColumn, numRows: number): number {
   return Math.ceil(STORED_BYTES[type] * numRows / 8) * 8;
 }
 
-/** Encodes and decodes blocks of a schema, and reuses its buffer. */
+/** Encodes and decodes blocks of a schema, reusing its buffer. */
 class BlockFormat {
   readonly #numKeyColumns: number;
   readonly #dictionary = new IdNumbering();
@@ -98,9 +96,9 @@ class BlockFormat {
   }
 
   /**
-   * The bytes of a block.
+   * Encodes a block.
    *
-   * @param header Its header; the number of rows must be such that keys have u16 indexes.
+   * @param header The number of rows must be small enough for u16 indexes of keys.
    * @returns A view, valid until the next call.
    */
   encode(
@@ -137,13 +135,13 @@ class BlockFormat {
     return new Uint8Array(buffer, 0, HEADER_BYTES + this.#bodyBytes({ numRows, numKeys }));
   }
 
-  /** Decodes a block's header. @param bytes {@link HEADER_BYTES} of them. */
+  /** @param bytes {@link HEADER_BYTES} bytes. */
   decodeHeader(bytes: Uint8Array<ArrayBuffer>): BlockHeader {
     const [previousOffset, numRows, numKeys] = new Float64Array(bytes.buffer, 0, 3);
     return { previousOffset, numRows, numKeys };
   }
 
-  /** Space for the bytes of a block after its header, valid until the next call. */
+  /** A buffer for the bytes of a block after its header, valid until the next call. */
   reserveBody(header: BlockHeader): Uint8Array<ArrayBuffer> {
     const sizeBytes = this.#bodyBytes(header);
     return new Uint8Array(this.#reserve(sizeBytes), 0, sizeBytes);
@@ -178,7 +176,9 @@ class BlockFormat {
   }
 }
 
-/** Puts the numbers at some indexes into another array, one after the other. @param at Where the first goes. */
+/**
+ * Copies the numbers at the indexes to consecutive elements of another array. @param at The first element.
+ */
 function gather(
   from: ColumnData,
   indexes: Uint16Array | Uint32Array,
@@ -188,7 +188,7 @@ function gather(
   for (let i = 0; i < indexes.length; i++) into[at + i] = from[indexes[i]];
 }
 
-/** Rows in columns, in the order of the schema. */
+/** Rows as columns, in the order of the schema. */
 export interface SpillRows {
   numRows: number;
   columns: readonly ColumnData[];
@@ -201,21 +201,21 @@ export interface StoredBlock {
   read(to: BlockTarget): void;
 }
 
-/** The data that a reader needs in addition to the file, plain and kept as JSON. */
+/** What a reader needs in addition to the file; plain data, stored as JSON. */
 export interface SpillIndex {
-  /** Offset of each partition's last block in bytes, -1 if it has none. */
+  /** Offset of each partition's last block; -1 if it has none. */
   lastOffsets: number[];
-  /** Rows of each partition. */
+  /** Rows per partition. */
   numRows: number[];
-  /** Size of the file in bytes. */
+  /** Size of the file. */
   sizeBytes: number;
 }
 
-/** The least number of rows buffered per partition, so that a block is worth a disk access. */
+/** The minimum number of rows buffered per partition, so that a block is worth a disk access. */
 const MIN_BUFFER_ROWS = 64;
 const MAX_BUFFER_ROWS = 4096;
 
-/** Divides rows over the partitions of one new file. */
+/** Divides rows among the partitions of a new file. */
 export class SpillWriter {
   readonly #file: ByteFile;
   readonly #buffers: (ColumnData[] | undefined)[];
@@ -228,7 +228,7 @@ export class SpillWriter {
   #isOpen = true;
 
   /**
-   * Makes the file; replaces an older one of the same name.
+   * Makes the file, replacing any older one of the same name.
    *
    * @param options `numPartitions`; `bufferBytes`: memory for rows not yet written.
    */
@@ -253,7 +253,7 @@ export class SpillWriter {
   /**
    * Appends rows.
    *
-   * @param rows The rows. If the generation of their keys has changed, `words` and `kinds` must be new arrays.
+   * @param rows If the generation of their keys has changed, `words` and `kinds` must be new arrays.
    * @param partitionOf The partition of each row, or the number of partitions for a row to skip.
    */
   append(rows: SpillRows, partitionOf: Uint32Array): void {
@@ -278,7 +278,7 @@ export class SpillWriter {
     }
   }
 
-  /** Writes the buffered rows, flushes to the disk and closes. */
+  /** Writes the buffered rows, flushes the file to the disk and closes it. */
   finish(): SpillIndex {
     this.#flushAll();
     this.#file.flush();
@@ -305,7 +305,7 @@ export class SpillWriter {
 
   #useKeys({ words, kinds, generation }: SpillKeys): void {
     if (this.#keys && this.#keys.generation !== generation) this.#flushAll();
-    // The present arrays: their owner may replace them.
+    // Keeps the current arrays, because their owner may replace them.
     this.#keys = { words, kinds, generation };
   }
 
@@ -334,16 +334,14 @@ export interface SpillPart {
   index: SpillIndex;
 }
 
-/** Reads the partitions of spill files that threads wrote. */
+/** Reads partitions from spill files written by several threads. */
 export class SpillReader implements Disposable {
-  /** Rows of each partition. */
+  /** Rows per partition. */
   readonly numRows: readonly number[];
   readonly #files: ByteFile[] = [];
   readonly #format: BlockFormat;
 
   /**
-   * Opens the files.
-   *
    * @param parts In the order of their rows.
    * @throws {UserError} If a file does not exist or its size differs from its index.
    */
@@ -368,7 +366,7 @@ export class SpillReader implements Disposable {
     }
   }
 
-  /** The partition's blocks in the order in which they were written, file after file. */
+  /** The partition's blocks in the order of writing, file after file. */
   blocks(partition: number): StoredBlock[] {
     return this.parts.flatMap(({ index }, i) => this.#blocksIn(this.#files[i], index, partition));
   }
@@ -400,9 +398,10 @@ export class SpillReader implements Disposable {
 }
 
 /**
- * The rows of each bucket, in their order (a counting sort).
+ * Groups rows by bucket, keeping their order (a counting sort).
  *
- * @returns `order`: row numbers, bucket after bucket; `starts`: the begin of each bucket in it, and the end.
+ * @returns `order`: row numbers, bucket after bucket; `starts`: the start of each bucket in it, followed by
+ *   the end.
  */
 export function bucketRows(
   bucketOf: Uint32Array,
