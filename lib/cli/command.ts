@@ -1,7 +1,8 @@
 /**
- * A command of the program as one object: its name, what it reads and writes, its options and what else it needs. The
- * lists of commands, `--help`, the tasks of deno.json, README's table and the permissions come from it. It is made apart
- * from what it runs (`defineStage()` in `stage.ts`), so that all commands are known before a stage is loaded.
+ * A command of the program as one object: its name, what it reads and writes, its options and its other
+ * needs. The lists of commands, `--help`, the tasks of deno.json, README's table and the permissions are
+ * derived from it. It is declared separately from the code it runs (`defineStage()` in `stage.ts`), so that
+ * all commands are known before a stage is loaded.
  *
  * @module
  */
@@ -19,27 +20,30 @@ import {
 } from "./options.ts";
 import type { PathUse } from "./path_uses.ts";
 
-/** The needs of a stage, besides the paths that its options name. */
+/** What a stage needs in addition to the paths in its options. */
 interface Needs {
   /** Files that it always reads. */
   files?: () => (string | URL)[];
-  /** Whether it asks how much memory is free, and has garbage collected before it asks for more: it trains. */
+  /**
+   * Whether it trains: it then checks how much memory is free, and requests garbage collection before
+   * allocating more.
+   */
   trains?: true;
-  /** Whether it starts processes of Deno. */
+  /** Whether it starts Deno processes. */
   deno?: true;
   /** Names of other programs that it starts. */
   programs?: readonly string[];
-  /** Variables of the environment that show whether an MPI launcher started it. */
+  /** Environment variables that show whether an MPI launcher started it. */
   launchVariables?: readonly string[];
-  /** Variables of the environment that it reads, such as one with a key. */
+  /** Environment variables that it reads, for example for a key. */
   variables?: readonly string[];
-  /** The option with the URL of the host that it asks; if `ifGiven`, another option, is given. */
+  /** The option with the URL of a host to connect to; with `ifGiven`, only if that other option is given. */
   connects?: { to: string; ifGiven?: string };
-  /** Whether it writes temporary files where the system has them. */
+  /** Whether it writes to the system's folder of temporary files. */
   temporaryFiles?: true;
   /**
-   * Whether it takes connections at `--host` and `--port`, perhaps unless a switch is set; or the option with the address
-   * and port, if it does where that is given.
+   * Whether it accepts connections at `--host` and `--port`, or only unless a switch is set. A text names an
+   * option with the address and port; it then accepts connections if that option is given.
    */
   listens?: true | { unless: string } | string;
   /** Whether it has all permissions of this process. */
@@ -57,17 +61,17 @@ export interface Command<O extends Options = Options> {
   /** Its inputs and outputs, for README.md; absent for the kinds of a group that has them. */
   reads?: string;
   writes?: string;
-  /** The arguments after its name in one typical call. */
+  /** The arguments after its name in a typical call. */
   example: string;
   options: O;
-  /** The options that matter most, which `--help` lists; by default the required and the first ones. */
+  /** The most important options, which `--help` lists; by default the required and the first ones. */
   main?: readonly string[];
   /** The arguments without `--`; if absent, none are allowed. */
   positionals?: { value: string; min: number; use?: PathUse; choices?: readonly string[] };
-  /** Whether it takes its arguments as they are: for the program's own use. */
+  /** Whether it takes its arguments unparsed: for the program's internal use. */
   isRaw?: true;
   needs?: Needs;
-  /** The name of its module in tasks/ if that is not its own. */
+  /** The name of its module in tasks/ if it differs from the command's name. */
   module?: string;
 }
 
@@ -82,19 +86,18 @@ export interface Group<K extends Record<string, Command> = Record<string, Comman
 
 type WithCommon<O extends Options> = Omit<typeof commonOptions, keyof O> & O;
 
-/** The parsed options of a command. */
 export type OptionsOf<C> = C extends Command<infer O> ? Values<O> : never;
 
-/** Declares a command. Its own option replaces a common one of the same name. */
+/** Declares a command. Its options replace common ones of the same name. */
 export function command<O extends Options>(declaration: Command<O>): Command<WithCommon<O>> {
   const { options } = declaration;
   return { ...declaration, options: { ...options, ...commonOptions, ...options } as WithCommon<O> };
 }
 
 /**
- * The command that arguments begin with.
+ * Finds the command at the beginning of the arguments.
  *
- * @returns `rest`: the arguments after its name; or the group whose help is asked for.
+ * @returns `rest`: the arguments after its name; or the group whose help is requested.
  * @throws {UsageError} If it is unknown.
  */
 export function chooseCommand(
@@ -115,7 +118,7 @@ export function chooseCommand(
   throw new UsageError(`Cannot run ${name} ${kind}: it is unknown${didYouMean(kind, known)}`);
 }
 
-/** All commands, groups as their kinds. */
+/** All commands, with groups expanded into their kinds. */
 export function leavesOf(commands: Record<string, Command | Group>): Command[] {
   return Object.values(commands).flatMap((each) => "kinds" in each ? Object.values(each.kinds) : [each]);
 }
@@ -138,28 +141,27 @@ export function parseArguments<O extends Options>(
   return { values, positionals };
 }
 
-/** Characters of a line of help that goes to no terminal. */
+/** Line width of help that is not written to a terminal. */
 const HELP_WIDTH = 110;
 
-/** How `--help` is shown. */
 interface HelpOptions {
-  /** Whether all options are listed, instead of those that matter most. */
+  /** Whether to list all options instead of the most important ones. */
   isWhole?: boolean;
-  /** Characters of a line. */
+  /** Characters per line. */
   width?: number;
 }
 
-/** The help that arguments ask for, for this terminal. */
+/** The help requested by the arguments, for this terminal. */
 export function helpFor(command: Command | Group, args: readonly string[]): string {
   return helpOf(command, { isWhole: args.includes("--all"), width: helpWidth() });
 }
 
-/** Characters of a line of help: those of the terminal, or as many as fit most if it goes elsewhere. */
+/** Characters per line of help: the terminal's width, or {@link HELP_WIDTH} for other destinations. */
 export function helpWidth(): number {
   return Deno.stdout.isTerminal() ? Math.max(40, consoleColumns() - 1) : HELP_WIDTH;
 }
 
-/** Commands with their summaries, as lines. */
+/** One line per command, with its summary. */
 export function listOf(commands: Record<string, Command | Group>, width: number): string[] {
   const names = Object.values(commands).map(({ name }) => `  ${name}`);
   const indent = Math.max(...names.map((name) => name.length)) + 2;
@@ -168,7 +170,6 @@ export function listOf(commands: Record<string, Command | Group>, width: number)
   );
 }
 
-/** The text of `--help`. */
 export function helpOf(
   command: Command | Group,
   { isWhole = false, width = HELP_WIDTH }: HelpOptions = {},
@@ -201,10 +202,12 @@ export function helpOf(
   ].join("\n");
 }
 
-/** How many options a first screen has. */
+/** Number of options in the short help. */
 const MAIN_OPTIONS = 5;
 
-/** The options that matter most: those that the command names, or the first ones, all that are required among them. */
+/**
+ * The most important options: those named by the command, else the first ones including all required ones.
+ */
 function mainOptionsOf({ options, main }: Command): Options {
   const names = Object.keys(options).filter((name) => !(name in commonOptions));
   const required = names.filter((name) => options[name].isRequired);

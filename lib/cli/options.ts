@@ -1,7 +1,7 @@
 /**
- * The options of a command, each declared once: type, default, bounds, help and the use of a path. Parsing, `--help`, the error
- * messages and the permissions of a stage all come from the declaration. This is loaded at every start of the program,
- * before a stage. So it imports little.
+ * The options of a command, each declared once: type, default, bounds, help and the use of a path. Parsing,
+ * `--help`, error messages and a stage's permissions are all derived from the declaration. This module is
+ * loaded at every start of the program, before a stage, so it imports little.
  *
  * @module
  */
@@ -11,19 +11,18 @@ import type { PathUse } from "./path_uses.ts";
 
 /** A declared option. `T` is the type of its value after parsing. */
 export interface Option<T> {
-  /** How it is given: `--quiet`, once with a value, or with one or more values. */
+  /** How to give it: `--quiet`, once with a value, or with one or more values. */
   readonly arity: "switch" | "one" | "many";
   /** The name of the value in `--help`, such as `N` or `DIR`. */
   readonly value: string;
-  /** The words that it can be, if these are known. */
+  /** The allowed words; undefined if there is no fixed set. */
   readonly choices: readonly string[] | undefined;
-  /** Its effect, with its unit; it may have several lines. */
+  /** Its effect and unit; may have several lines. */
   readonly help: string;
-  /** Its value if it is not given; undefined for none. */
+  /** Undefined if there is no default. */
   readonly default: T | undefined;
-  /** Whether it must be given. */
   readonly isRequired: boolean;
-  /** How the stage uses the paths that it names; undefined if it names none. */
+  /** How the stage uses the paths in the option; undefined if it takes no paths. */
   readonly use: PathUse | undefined;
   /** Checks and converts one text. @throws {RangeError} Saying what is expected. */
   readonly convert: (text: string) => unknown;
@@ -33,7 +32,6 @@ export interface Option<T> {
 // deno-lint-ignore no-explicit-any -- a map of options with values of any types; Values<O> recovers each
 export type Options = Record<string, Option<any>>;
 
-/** The parsed values of options. */
 export type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
 /** Properties of options of any type. */
@@ -44,7 +42,7 @@ interface Given<T> {
   required?: true;
 }
 
-/** The type of a value: undefined is among them if the option may be left out and has no default. */
+/** The type of a value, which includes undefined if the option is optional and has no default. */
 type Parsed<T, G> = G extends { default: T } | { required: true } ? T : T | undefined;
 
 interface Bounds {
@@ -63,7 +61,7 @@ function make<T>(
   return { arity, value, choices, help, default: given.default, isRequired, use, convert };
 }
 
-/** Declares options. One without `default` and not `required` is undefined if it is not given. */
+/** Declares options. An optional one without a `default` is undefined if not given. */
 export const option = {
   /** `--name`, `--no-name`. */
   switch(help: string): Option<boolean> {
@@ -104,11 +102,11 @@ export const option = {
   texts(help: string, given: Given<string[]>): Option<string[]> {
     return make("many", help, { default: [], ...given });
   },
-  /** A path. @param use Its use. */
+  /** A path. @param use How the stage uses it. */
   path<const G extends Given<string>>(use: PathUse, help: string, given?: G): Option<Parsed<string, G>> {
     return make("one", help, { value: use.value, ...given }, textOf(given), use);
   },
-  /** A value of another kind. @param read Reads it. @throws {RangeError} Saying what is expected. */
+  /** A value of another kind. @param read Parses it. @throws {RangeError} Saying what is expected. */
   value<T>(
     read: (text: string) => T,
     help: string,
@@ -129,7 +127,7 @@ function textOf({ required = false }: { required?: boolean } = {}): (text: strin
   };
 }
 
-/** Throws unless a value is within bounds; `limit` stands for one that is not given. */
+/** Throws unless a value is within bounds; `limit` replaces a bound that is not given. */
 function within(value: number, { min, max }: Bounds = {}, limit = Infinity): number {
   if (value >= (min ?? -limit) && value <= (max ?? limit)) return value;
   throw new RangeError(
@@ -163,21 +161,20 @@ export function kebab(name: string): string {
 
 /** A command line, split but not converted. */
 interface Arguments {
-  /** The texts of each option that has values, by its name in camelCase; empty if it is not given. */
+  /** The texts of each option with values, by camelCase name; empty if not given. */
   texts: Record<string, string[]>;
   /** Whether each switch is set. */
   switches: Record<string, boolean>;
-  /** The arguments without option. */
+  /** The arguments that belong to no option. */
   positionals: string[];
 }
 
 /**
- * Splits a command line. An option that takes many values takes all words up to the next one that begins with `--`; a word that
- * begins with one dash, such as the name of standard input, may be a value.
+ * Splits a command line. An option that takes many values takes all words up to the next one that begins with
+ * `--`. A word that begins with a single dash, such as the name of standard input, may be a value.
  *
  * @param args The arguments after the stage's name.
- * @param options The declared options.
- * @throws {UsageError} On an unknown option, or an option with too many values or none.
+ * @throws {UsageError} If an option is unknown, or has too many values or none.
  */
 export function splitArguments(args: readonly string[], options: Options): Arguments {
   const nameOf = new Map(Object.keys(options).map((name) => [kebab(name), name]));
@@ -233,7 +230,10 @@ function unknownOption(word: string, known: readonly string[]): UsageError {
   return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help --all lists all)`);
 }
 
-/** Converts the values of a command line. @throws {UsageError} On a wrong value, or a required option not given. */
+/**
+ * Converts the values of a command line. @throws {UsageError} If a value is wrong or a required option is
+ * missing.
+ */
 export function convertArguments<O extends Options>({ texts, switches }: Arguments, options: O): Values<O> {
   const values = Object.entries(options).map(([name, declared]) => [
     name,
@@ -256,7 +256,7 @@ function valueOf<T>(name: string, declared: Option<T>, texts: readonly string[])
   }
 }
 
-/** The columns of the terminal that the program runs in; 80 where it cannot be told. */
+/** The columns of the program's terminal; 80 if unknown. */
 export function consoleColumns(): number {
   try {
     return Deno.consoleSize().columns;
@@ -265,13 +265,13 @@ export function consoleColumns(): number {
   }
 }
 
-/** A text in lines of at most `width` characters; only a word longer than that makes a longer line. */
+/** Wraps a text to lines of at most `width` characters. Only a longer word makes a longer line. */
 export function wrapped(text: string, width: number): string[] {
   const lines = text.match(new RegExp(`(.{1,${width}}|\\S+)(?: +|$)`, "gm")) ?? [];
   return lines.map((line) => line.trimEnd());
 }
 
-/** The lines of `--help` that describe the options. @param lineWidth Characters of a line. */
+/** The lines of `--help` that describe the options. @param lineWidth Characters per line. */
 export function describeOptions(options: Options, lineWidth: number): string[] {
   const rows = Object.entries(options).map(([name, { arity, value, help, isRequired, default: usual }]) => {
     const left = `  --${kebab(name)}${value ? ` ${value}` : ""}${arity === "many" ? "…" : ""}`;
@@ -294,7 +294,7 @@ export function describeOptions(options: Options, lineWidth: number): string[] {
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86400 };
 
 /**
- * Reads a duration: `90`, `90s`, `1.5h`, `1h30m`.
+ * Parses a duration: `90`, `90s`, `1.5h`, `1h30m`.
  *
  * @param option The option's name without dashes, for the error.
  * @returns Seconds, more than 0.

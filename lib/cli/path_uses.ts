@@ -1,6 +1,6 @@
 /**
- * The files that a stage reads and writes because of the paths in its options. This runs at every start of the program, before
- * a stage is loaded. So it imports none of the modules of stages.
+ * The files that a stage reads and writes because of the paths in its options. This runs at every start of
+ * the program, before a stage is loaded, so it imports no module of a stage.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { CHECKPOINTS, hasState, RUN_FILES, runOfCheckpoint } from "../io/files/c
 import { findFiles } from "../io/files/inputs.ts";
 import { realPath } from "../io/files/real_path.ts";
 
-/** Absolute paths that may be read and written, with everything below them. */
+/** Absolute paths that may be read and written, including everything below them. */
 interface Access {
   read: string[];
   write: string[];
@@ -24,19 +24,22 @@ export interface PathUse {
   /** The access that a stage needs for these absolute paths. */
   accessTo(paths: string[]): Access;
   /**
-   * Files and folders that the command reads because of these values: an output must not be, contain or lie in one of
-   * them. All that {@link accessTo} allows to be read is more.
+   * Files and folders that the command reads because of these values: an output must not be, contain or lie
+   * in one of them. {@link accessTo} allows more to be read.
    */
   kept?(values: readonly string[], output: string): string[];
-  /** The path that is used if the option is not given and has no default. */
+  /** The path to use if the option is not given and has no default. */
   elsewhere?(): string;
 }
 
-/** For more files than this, their folders are allowed instead: each access is compared with all allowed paths. */
+/**
+ * For more files than this, access to their folders is allowed instead: each access is compared with all
+ * allowed paths.
+ */
 const MAX_NAMED = 64;
 /** Levels of a folder of runs: the folder, a run, its checkpoints, one checkpoint. */
 const WATCHED_LEVELS = 4;
-/** Matches globs, and some texts that stages do not take for globs. */
+/** Matches globs, and some texts that stages do not treat as globs. */
 const PATTERN = /^!|[*?[{(]/;
 
 /** Files, folders, globs, or `-`. */
@@ -63,14 +66,17 @@ export const input: PathUse = {
   kept: (values) => [...values],
 };
 
-/** A configuration: a file, or the name of a preset, which a folder may also have. */
+/** A configuration: a file, or the name of a preset. A folder may have the same name as a preset. */
 export const config: PathUse = {
   ...input,
   value: "NAME|FILE",
   kept: (values) => values.filter((value) => infoOf(value)?.isFile),
 };
 
-/** A run or one of its checkpoints: the whole run is read. For an adapted checkpoint also the run of its base. */
+/**
+ * A run or one of its checkpoints: the whole run is read. For an adapted checkpoint its base's run is read
+ * too.
+ */
 export const run: PathUse = {
   value: "DIR",
   role: "input",
@@ -78,14 +84,14 @@ export const run: PathUse = {
     const runs = runsOf(paths);
     return reading([...runs, ...runs.flatMap((path) => linkTargets(path))]);
   },
-  // Outputs may lie beside the files of a run, and a run may be continued.
+  // Outputs may lie next to the files of a run, and a run may be continued.
   kept: (values, output) =>
     runsOf(values.map((value) => resolve(value)))
       .filter((path) => realPath(path) !== realPath(output))
       .flatMap((path) => namesIn(path).map((name) => `${path}/${name}`)),
 };
 
-/** As {@link run}, and the evaluation beside a run, as `demo` makes it. */
+/** As {@link run}, and the evaluation next to a run, as `demo` makes it. */
 export const runWithEvaluation: PathUse = {
   ...run,
   accessTo: (paths) => {
@@ -100,7 +106,7 @@ export const rowsWithTruth: PathUse = rowsWith(({ shards, measurements }) => [
   ...measurements.map((path) => withEnding(path, ".truth.json")).filter(exists),
 ]);
 
-/** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
+/** Probe rows, and the manifests of the stages before them, which describe the measurements. */
 export const rowsWithOrigin: PathUse = rowsWith(({ shards, measurements }) => [
   ...shards.flatMap((folder) => tracesIn(folder).map((name) => `${folder}/${name}`)),
   ...measurements.map((path) => `${path}.manifest.json`).filter(exists),
@@ -117,7 +123,7 @@ function rowsWith(further: (sources: Sources) => string[]): PathUse {
   };
 }
 
-/** Runs and outputs, or folders of them; their manifests are read. */
+/** Runs and outputs, or folders of them, whose manifests are read. */
 export const watched: PathUse = {
   value: "PATH",
   role: "input",
@@ -138,20 +144,20 @@ export const outputFolder: PathUse = {
   accessTo: (paths) => ({ read: paths, write: paths }),
 };
 
-/** The folder where the system has temporary files. */
+/** The system's folder of temporary files. */
 export function temporaryFolder(): string {
   const folder = Deno.makeTempDirSync();
   Deno.removeSync(folder);
   return `${folder}/..`;
 }
 
-/** A folder to write, or else that of temporary files. */
+/** A folder to write, by default the folder of temporary files. */
 export const workFolder: PathUse = { ...outputFolder, elsewhere: temporaryFolder };
 
 /**
- * A file to write. It is made in `.NAME.work/` beside it.
+ * A file to write. It is made in `.NAME.work/` in the same folder.
  *
- * @param besides Endings of further files beside it, in place of its extension, such as `.truth.json`.
+ * @param besides Endings that replace its extension, such as `.truth.json`, for further files next to it.
  */
 export function outputFile(...besides: string[]): PathUse {
   const written = (path: string) => [
@@ -179,8 +185,8 @@ export function accessOf(use: PathUse, values: readonly string[]): Access {
 }
 
 /**
- * What an input names: a file or folder; for a glob that searches all levels of a folder, that folder, for another one the
- * files that it matches, and the output if it matches that.
+ * What an input stands for: a file or folder. A glob that searches all levels of a folder stands for that
+ * folder; another glob for the files that it matches, and for the output if it matches that.
  */
 function filesNamed(value: string, output: string): string[] {
   if (value === "-") return [];
@@ -196,7 +202,10 @@ function runsOf(paths: string[]): string[] {
   return withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => runOfCheckpoint(path) ?? path);
 }
 
-/** The names of a run's own files, whether they exist or not; of a checkpoint apart from a run those of its files. */
+/**
+ * The names of a run's own files, whether they exist or not; for a checkpoint outside of a run, the names of
+ * its files.
+ */
 function namesIn(run: string): string[] {
   if (exists(`${run}/${CHECKPOINTS}`)) return [CHECKPOINTS, WORK, ...Object.values(RUN_FILES)];
   return entriesOf(run).filter(({ isDirectory }) => !isDirectory).map(({ name }) => name);
@@ -206,7 +215,7 @@ function reading(read: string[]): Access {
   return { read, write: [] };
 }
 
-/** Inputs with their manifests. If an input lies in the output folder of a stage, also that folder. */
+/** Inputs with their manifests. If an input is in the output folder of a stage, also that folder. */
 function withManifests(paths: string[]): string[] {
   const parents = new Set(paths.map(dirname).flatMap((folder) => [folder, dirname(folder)]));
   const written = [...parents].filter((folder) => tracesIn(folder).length > 0);
@@ -216,7 +225,7 @@ function withManifests(paths: string[]): string[] {
 /**
  * The targets of links in a folder, and of links in these targets: permissions are for real paths.
  *
- * @param levels How many levels of folders are searched.
+ * @param levels How many levels of folders to search.
  */
 function linkTargets(folder: string, levels = Infinity, seen: Set<string> = new Set()): string[] {
   if (levels < 1) return [];
@@ -260,7 +269,7 @@ function inputsOf(folder: string): string[] {
   return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => resolve(path)));
 }
 
-/** The base of the adapted checkpoint in a folder; a forged one that is not a checkpoint is not allowed. */
+/** The base of the adapted checkpoint in a folder. A forged base that is not a checkpoint is not allowed. */
 function basesOf(folder: string): string[] {
   return inManifests(folder, ({ stage, options: { base } }) => {
     if (stage !== "adapt" || typeof base !== "string") return [];
@@ -279,12 +288,12 @@ function writtenWith(file: string): string[] {
   return [file, beside, work, ...listed];
 }
 
-/** Reads something from all manifests of a folder. */
+/** Reads something from all manifests in a folder. */
 function inManifests(folder: string, read: (manifest: WrittenManifest) => string[]): string[] {
   return tracesIn(folder).flatMap((name) => inManifest(`${folder}/${name}`, read));
 }
 
-/** Reads something from a manifest, if there is one. */
+/** Reads something from a manifest, if it exists. */
 function inManifest(path: string, read: (manifest: WrittenManifest) => string[]): string[] {
   try {
     // A pipe would block the thread that takes signals.
@@ -296,7 +305,7 @@ function inManifest(path: string, read: (manifest: WrittenManifest) => string[])
   }
 }
 
-/** The keys of manifests that are used here. */
+/** The manifest keys used here. */
 interface WrittenManifest {
   stage: string;
   inputs: { path: string }[];
@@ -308,12 +317,12 @@ function tracesIn(folder: string): string[] {
   return entriesOf(folder).map(({ name }) => name).filter((name) => TRACE.test(name));
 }
 
-/** How many levels of folders a glob searches; all for a file or folder. */
+/** How many levels of folders a glob searches; Infinity for a file or folder. */
 function levelsOf(path: string, root: string): number {
   return root === path || path.includes("**") ? Infinity : path.slice(root.length + 1).split("/").length;
 }
 
-/** The folder that a glob searches; otherwise the path itself. */
+/** The folder that a glob searches; the path itself if it is not a glob. */
 function rootOf(path: string): string {
   if (exists(path)) return path;
   let root = path;

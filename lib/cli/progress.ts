@@ -1,6 +1,6 @@
 /**
- * Progress on standard error: a bar that redraws itself on a terminal, one line every 10 s otherwise. Work that has several
- * phases has one display after the other.
+ * Progress on standard error: a bar that redraws itself on a terminal, otherwise one line every 10 s. Work
+ * with several phases has one display per phase.
  *
  * @module
  */
@@ -13,7 +13,6 @@ const REDRAW_MS = 100;
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
 
-/** Shows the progress of some work. */
 export class Progress {
   readonly #label: string;
   readonly #total: number | undefined;
@@ -26,8 +25,8 @@ export class Progress {
 
   /**
    * @param label The work, such as `reading`.
-   * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show nothing;
-   *   `start`: how much was done before, which the rate does not count.
+   * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show
+   *   nothing; `start`: how much was done before, which does not count in the rate.
    */
   constructor(label: string, options: { total?: number; unit: string; quiet?: boolean; start?: number }) {
     this.#label = label;
@@ -41,8 +40,8 @@ export class Progress {
   /**
    * Updates the display; cheap enough to call often.
    *
-   * @param done How much is done, in the unit given at the start.
-   * @param note More to show, such as `loss 3.21`.
+   * @param done In the unit given at the start.
+   * @param note Additional text, such as `loss 3.21`.
    */
   update(done: number, note = ""): void {
     signOfWork();
@@ -94,28 +93,27 @@ export class Progress {
   }
 }
 
-/** Receives how much of a phase is done, and how much there is. */
 type OnPhaseProgress = (phase: string, done: number, total: number) => void;
 
-/** A maker of displays, such as the context of a stage. */
+/** Makes displays, for example the context of a stage. */
 interface ProgressMaker {
   progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
 }
 
-/** Shows the phases of a piece of work; ends the last display when disposed. */
+/** Shows the phases of a piece of work. Disposal ends the last display. */
 export class PhaseProgress implements Disposable {
   readonly #context: ProgressMaker;
   readonly #unit: string;
   #phase: string | undefined;
   #shown: Progress | undefined;
 
-  /** @param context The stage's. @param unit The counted things, such as `rows`. */
+  /** @param unit What is counted, such as `rows`. */
   constructor(context: ProgressMaker, unit: string) {
     this.#context = context;
     this.#unit = unit;
   }
 
-  /** Shows how much is done; a new phase replaces the display. */
+  /** Shows how much is done. A new phase replaces the display. */
   readonly update: OnPhaseProgress = (phase, done, total) => {
     if (phase !== this.#phase) {
       this.#shown?.finish();

@@ -1,6 +1,6 @@
 /**
- * The options of a command that asks a question: one for each field of the question, in kebab case, with its description
- * and bounds. Lists of ends and measurements are in files.
+ * The options of a command that asks a question: one per field of the question, in kebab case, with its
+ * description and bounds. Lists of endpoints and measurements are read from files.
  *
  * @module
  */
@@ -12,21 +12,21 @@ import * as uses from "./path_uses.ts";
 
 type Camel<S> = S extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : S;
 
-/** The value of an option for a field: a path where a list is in a file. */
+/** The value of an option for a field: a path if a list is in a file. */
 type OptionValue<T> = [NonNullable<T>] extends [boolean] ? boolean
   : [NonNullable<T>] extends [readonly (infer Item)[]]
     ? [Item] extends [number] ? T : string extends Item ? Path<T> : [Item] extends [string] ? T : Path<T>
   : T;
 type Path<T> = undefined extends T ? string | undefined : string;
 
-/** The options for the fields of a question, besides `seed`, which all stages have. */
+/** The options for the fields of a question, except `seed`, which all stages have. */
 export type QuestionOptions<Q extends Question> = {
   [K in Exclude<keyof Q["question"]["shape"], "seed"> as Camel<K> & string]: Option<
     OptionValue<z.output<Q["question"]["shape"][K]>>
   >;
 };
 
-/** Makes the options. @param isOptional Whether a command can do without the fields that a question must have. */
+/** @param isOptional Whether a command can do without the fields that a question requires. */
 export function questionOptions<Q extends Question>(
   { question: { shape } }: Q,
   isOptional = false,
@@ -38,12 +38,15 @@ export function questionOptions<Q extends Question>(
   return Object.fromEntries(options);
 }
 
-/** The option of a field of a question. */
+/** The name of the option for a field of a question. */
 export function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
-/** How the file of a list is read: as measurements, or as lines with an end each; undefined if it is not in a file. */
+/**
+ * How to read a list from a file: as measurements, or as lines with one endpoint each; undefined if the field
+ * is not read from a file.
+ */
 export function fileFormOf(optional: z.core.$ZodType): "measurements" | "ends" | undefined {
   const field = unwrapped(optional);
   if (!(field instanceof z.ZodArray)) return undefined;

@@ -1,5 +1,6 @@
 /**
- * A command with what it runs: options in, a result out; errors, exit codes and signals are the same for all.
+ * A command with the code it runs: options in, a result out. Errors, exit codes and signals are the same for
+ * all.
  *
  * @module
  */
@@ -20,7 +21,7 @@ import { startThreadsWith } from "../io/threads/worker_pool.ts";
 import { type EngineChoice, useByDefault } from "../tensor/engine.ts";
 import { Progress } from "./progress.ts";
 
-/** The time between two signs of an event loop that turns, ms. */
+/** Milliseconds between two signs that the event loop is running. */
 const SIGN_MS = 200;
 
 /** The program's services for a stage: its signal, progress and log. */
@@ -29,7 +30,7 @@ export interface StageContext {
   readonly signal: AbortSignal;
   /** Starts a progress display that respects `--quiet`. */
   progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
-  /** Prints a line for the user on standard error. */
+  /** Prints a line for the user to standard error. */
   log(line: string): void;
 }
 
@@ -37,29 +38,29 @@ export interface StageContext {
 export interface StageResult {
   /** Empty if the stage wrote its result to standard output itself. */
   text: string;
-  /** null if another process prints it. */
+  /** Null if another process prints it. */
   json: Record<string, unknown> | null;
-  /** The exit code; 0 by default. */
+  /** 0 by default. */
   exitCode?: number;
 }
 
-/** A command with what it runs. */
+/** A command with the code it runs. */
 export interface Stage {
   readonly name: string;
-  /** The text of `--help`. @param args The arguments with it. */
+  /** The text of `--help`. @param args The arguments including it. */
   help(args: readonly string[]): string;
-  /** Parses the arguments only. @throws {UsageError} If they are wrong. */
+  /** Only parses the arguments. @throws {UsageError} If they are wrong. */
   check(args: readonly string[]): void;
   /**
-   * Parses the arguments and runs.
+   * Parses the arguments and runs the stage.
    *
    * @param args The arguments after the stage's name.
-   * @param within The context of a stage that runs this one as a part; what is absent is this stage's own.
+   * @param within The context of a stage that runs this one as a part; missing members are this stage's own.
    */
   run(args: readonly string[], within?: Partial<StageContext>): Promise<StageResult>;
 }
 
-/** Makes a stage of a command and what it runs. */
+/** Makes a stage from a command and the code it runs. */
 export function defineStage<O extends Options & typeof commonOptions>(
   command: Command<O>,
   run: (options: Values<O>, context: StageContext, positionals: string[]) => Promise<StageResult>,
@@ -86,10 +87,10 @@ export function defineStage<O extends Options & typeof commonOptions>(
 }
 
 /**
- * Runs a stage for the thread that started this one with {@link file://./stage_thread.ts}. In a program's main thread,
- * where its permissions are not narrowed, it ends the process.
+ * Runs a stage for the thread that started this one with {@link file://./stage_thread.ts}. In a program's
+ * main thread, where permissions are not narrowed, it ends the process.
  *
- * @param stages The stage, or those of a module that has several.
+ * @param stages The stage, or all stages of a module with several.
  */
 export function serveStage(...stages: Stage[]): void {
   if (!("WorkerGlobalScope" in globalThis)) {
@@ -114,12 +115,13 @@ export function serveStage(...stages: Stage[]): void {
     printLog(`error: Uncaught ${Deno.inspect(error)}`);
     end({ exitCode: 1, text: "" });
   };
-  // No error ends this thread: what it frees of a driver at its end, the exit of the process frees too, at the same time.
+  // No error ends this thread: the exit of the process would then free a driver's memory at the same time as
+  // the thread's end does.
   addEventListener("error", (event) => endWithBug(event, event.error));
   addEventListener("unhandledrejection", (event) => endWithBug(event, event.reason));
   main.onmessage = async ({ data }: MessageEvent<StageCommand>) => {
     if (data.kind === "stop") {
-      // An event loop that turns is a sign of work: a stage that waits ends by its signal.
+      // A running event loop is a sign of work: a waiting stage ends by its signal.
       setInterval(signOfWork, SIGN_MS);
       return stopped.abort(new InterruptedError(data.signal));
     }
@@ -133,8 +135,8 @@ export function serveStage(...stages: Stage[]): void {
 }
 
 /**
- * Has the devices of this thread finish their work, which they do at `unload` (lib/tensor/device.ts). The process must not
- * exit before, and a thread is sent no such event when another one ends the process.
+ * Lets the devices of this thread finish their work, which they do at `unload` (lib/tensor/device.ts). The
+ * process must not exit earlier, and threads do not receive that event when another thread ends the process.
  */
 function finishDevices(): void {
   globalThis.dispatchEvent(new Event("unload"));
@@ -149,7 +151,7 @@ export async function runStage(stage: Stage, args: readonly string[]): Promise<n
   endProcess(await outcomeOf(stage, args, stopped.signal));
 }
 
-/** How a stage ends. The first thread prints it, which does not know the keys of this one. */
+/** How a stage ends. The main thread, which does not know this thread's keys, prints it. */
 async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSignal): Promise<Outcome> {
   try {
     const { text, json, exitCode = 0 } = await stage.run(args, { signal });
@@ -163,8 +165,8 @@ async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSig
 }
 
 /**
- * The user error to report where closing a file or folder failed after another error. The closing comes first: its error
- * says that a folder is gone.
+ * The user error to report if closing a file or folder failed after another error. The closing error comes
+ * first in the search, because it reports that a folder is gone.
  */
 function firstFault(error: unknown): unknown {
   if (!(error instanceof SuppressedError)) return error;
@@ -172,7 +174,7 @@ function firstFault(error: unknown): unknown {
   return faults.find((fault) => fault instanceof UserError) ?? error;
 }
 
-/** Deno starts single programs only where the environment loads no code into them. */
+/** Deno starts single programs only if the environment loads no code into them. */
 function explainStartError(thrown: unknown, name: string): unknown {
   const error = firstFault(thrown);
   const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];

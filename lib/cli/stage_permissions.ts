@@ -1,5 +1,5 @@
 /**
- * The permissions of a stage: no more than its options ask for.
+ * The permissions of a stage: only what its options require.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { splitArguments } from "./options.ts";
 import { REGISTRY_HOST } from "./own_program.ts";
 import { accessOf, type PathUse, temporaryFolder, workFolder } from "./path_uses.ts";
 
-/** The folders of code that threads of a stage load with the stage's permissions, where they are files. */
+/** The folders of code that a stage's threads load with the stage's permissions, if the code is in files. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
 /** The folder of Dawn, see lib/tensor/engine.ts. */
 const DAWN = new URL("../tensor/dawn", import.meta.url);
@@ -62,16 +62,16 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
   };
 }
 
-/** Whether a command may run kernels with Dawn, where that is in files. */
+/** Whether a command may run kernels with Dawn, if Dawn is in files. */
 function mayUseDawn({ options }: Command, args: readonly string[]): boolean {
   if (!("engine" in options) || DAWN.protocol !== "file:") return false;
   return splitArguments(args, options).texts.engine[0] !== "deno";
 }
 
 /**
- * Deno's flags for the process of a command: whatever its stages may be allowed, and no more.
+ * Deno's flags for the process of a command: everything that its stages may be allowed, and no more.
  *
- * @param dawn The flag that lets Dawn be loaded; undefined where it cannot be there.
+ * @param dawn The flag that allows loading Dawn; undefined if Dawn cannot be present.
  */
 export function denoFlagsOf(command: Command | Group, dawn?: string): string[] {
   const kinds = leavesOf({ command });
@@ -98,8 +98,8 @@ export function denoFlagsOf(command: Command | Group, dawn?: string): string[] {
 const SYSTEM = /^\/(?:dev|proc|sys)(?:\/|$)/;
 
 /**
- * Refuses outputs of a stage that are, contain or lie in what it reads, that are one file, or that are devices. What
- * an output may replace, the stage checks.
+ * Rejects outputs of a stage that are, contain or lie in what it reads, that are the same file, or that are
+ * devices. The stage checks what an output may replace.
  *
  * @throws {UserError} If there is such an output.
  */
@@ -109,7 +109,7 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
   ));
   const places = new Set<string>();
   for (const { use, values } of named) {
-    // What is made in a folder of temporary files has names of its own.
+    // Files made in a folder of temporary files have unique names.
     if (use.role === "input" || use === workFolder) continue;
     for (const output of values) {
       const place = realPath(output);
@@ -126,14 +126,14 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
       }
       places.add(place);
       const kept = named.flatMap(({ use, values }) => use.kept?.(values, output) ?? []);
-      // Further files beside it count only where they would be replaced.
+      // Further files next to it count only if they would be replaced.
       const { write } = use.accessTo([resolve(output)]);
       for (const path of [output, ...write.filter(exists)]) refuseOverlap(path, kept);
     }
   }
 }
 
-/** The address of a stage that takes connections. */
+/** The address at which a stage accepts connections. */
 function addressOf({ options, needs }: Command, args: readonly string[]): string {
   const { texts, switches } = splitArguments(args, options);
   const { listens } = needs ?? {};
@@ -143,7 +143,7 @@ function addressOf({ options, needs }: Command, args: readonly string[]): string
   return `${urlHost(host)}:${port}`;
 }
 
-/** The host that a stage asks, with its port; none if its URL is wrong, which the stage reports. */
+/** The host that a stage connects to, with its port; empty if its URL is wrong, which the stage reports. */
 function hostsAsked({ options, needs }: Command, args: readonly string[]): string[] {
   if (!needs?.connects) return [];
   const { to, ifGiven } = needs.connects;
@@ -154,12 +154,15 @@ function hostsAsked({ options, needs }: Command, args: readonly string[]): strin
   return url?.hostname ? [`${url.hostname}:${port}`] : [];
 }
 
-/** Whether it is an address and a port; of anything else Deno makes no permission, and the stage reports an error. */
+/**
+ * Whether a text is an IP address and a port. Deno makes no permission for anything else, and the stage
+ * reports an error.
+ */
 function isAddress(place: string): boolean {
   return /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(URL.parse(`http://${place}`)?.hostname ?? "");
 }
 
-/** The paths that the arguments name, with their uses. */
+/** The paths in the arguments, with their uses. */
 function namedPaths(
   { options, positionals, isRaw, needs }: Command,
   args: readonly string[],
@@ -167,7 +170,7 @@ function namedPaths(
   const { texts, positionals: others } = splitArguments(isRaw ? [] : args, options);
   const paths = Object.entries(options).flatMap(([name, { use, default: usual }]) => {
     if (!use) return [];
-    // The default of an input is not a path but a preset.
+    // The default of an input is a preset instead of a path.
     const other = use.role === "output" ? usual ?? use.elsewhere?.() : undefined;
     const values: string[] = texts[name].length === 0 && other !== undefined ? [other] : texts[name];
     return [{ use, values }];

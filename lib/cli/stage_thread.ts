@@ -1,7 +1,8 @@
 /**
- * Runs a stage in a thread that has only the permissions that the stage needs; this thread waits and takes signals. Only a new
- * thread can have permissions narrowed to paths: a process can only give up a permission as a whole. The stage's own
- * threads, which this thread starts for it (lib/io/threads), have the same permissions.
+ * Runs a stage in a thread with only the permissions that the stage needs, while this thread waits and takes
+ * signals. Only a new thread can have permissions narrowed to paths: a process can only give up a permission
+ * as a whole. The stage's own threads, which this thread starts for it (lib/io/threads), have the same
+ * permissions.
  *
  * @module
  */
@@ -14,7 +15,7 @@ import { printLine } from "../io/files/standard_output.ts";
 /** How long a second signal waits for the thread to finish its work on devices. */
 const LONGEST_END_MS = 1000;
 
-/** How long a stage that was told to end may show no sign of work, s; batch systems kill 30 s after SIGTERM. */
+/** How long a stage that was asked to end may show no sign of work; batch systems kill 30 s after SIGTERM. */
 const LONGEST_STUCK_S = 20;
 
 /** A message to the thread of a stage. */
@@ -30,7 +31,7 @@ export type StageCommand =
   | { kind: "end now"; exitCode: number }
   | { kind: "thread died"; id: number; message: string };
 
-/** A message from the thread of a stage, which also asks for threads of its own, see lib/io/threads. */
+/** A message from the thread of a stage, which may also request more threads, see lib/io/threads. */
 export type StageReport =
   | { kind: "ready" }
   | { kind: "start thread"; id: number; module: string; port: MessagePort }
@@ -38,10 +39,10 @@ export type StageReport =
   | { kind: "end"; outcome: Outcome };
 
 /**
- * Runs a stage to the end of the process.
+ * Runs a stage until the process ends.
  *
  * @param module The stage's module, which calls `serveStage()`.
- * @param options `name`: the stage, of a module that has several; `signals`: takes the signals already.
+ * @param options `name`: the stage's name, for a module with several; `signals`: already receives signals.
  */
 export function runStageThread(
   module: URL,
@@ -54,7 +55,8 @@ export function runStageThread(
 ): void {
   const thread = new Worker(module, { type: "module", deno: { permissions } });
   const post = (command: StageCommand) => thread.postMessage(command);
-  // Its module could not be loaded, as standard error says already; later errors it reports as its end (serveStage).
+  // The module could not be loaded, which standard error already says; later errors are reported as the
+  // stage's end (serveStage).
   thread.onerror = () => Deno.exit(1);
   const further = new Map<number, Worker>();
   const startFurther = (id: number, module: string, port: MessagePort) => {
@@ -90,10 +92,13 @@ export function runStageThread(
   };
 }
 
-/** Calls back once if a thread shows no sign of work for too long from now on: it is blocked, or busy without end. */
+/**
+ * Calls back once if from now on a thread shows no sign of work for too long, because it is blocked or in an
+ * endless loop.
+ */
 function whenStuck(signs: Int32Array<SharedArrayBuffer>, end: () => void): void {
   const observer = new SignObserver(signs);
-  // Counted by looks, not by a clock: while the whole process is stopped, none is missed.
+  // Counts checks instead of using a clock: while the whole process is stopped, no check is missed.
   let numWithout = 0;
   const look = () => {
     numWithout = observer.hasWorked() ? 0 : numWithout + 1;
@@ -103,13 +108,13 @@ function whenStuck(signs: Int32Array<SharedArrayBuffer>, end: () => void): void 
   setTimeout(look, 1000);
 }
 
-/** The stage's handle of such a thread. */
+/** The stage's handle of a requested thread. */
 export class RequestedThread implements Thread {
   onmessage: Thread["onmessage"] = null;
   onerror: Thread["onerror"] = null;
   readonly #port: MessagePort;
 
-  /** Asks for the thread. @param id Its number among those of the stage. @param main The first thread. */
+  /** Requests the thread. @param id Its number among the stage's threads. @param main The main thread. */
   constructor(readonly id: number, module: URL, readonly main: Pick<Worker, "postMessage">) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -134,7 +139,7 @@ export class RequestedThread implements Thread {
   }
 }
 
-/** The end of a stage. */
+/** How a stage ended. */
 export interface Outcome {
   exitCode: number;
   /** The result, for standard output, or the error. */
@@ -149,9 +154,9 @@ export const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   : ["SIGINT", "SIGTERM", "SIGUSR2"];
 
 /**
- * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done (`status`), 130 after SIGINT,
- * 75 after SIGTERM or SIGUSR2. An empty text is not printed: the stage wrote its result itself, or another rank reports
- * the error.
+ * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done (`status`),
+ * 130 after SIGINT, 75 after SIGTERM or SIGUSR2. An empty text is not printed: the stage wrote its result
+ * itself, or another rank reports the error.
  */
 export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
   try {
@@ -166,8 +171,9 @@ export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcom
 }
 
 /**
- * Takes signals until the process ends. The second signal ends it at once if one of the two is SIGINT. Others may come
- * twice without a meaning: a scheduler sends them to all processes of a job, and a shell or `deno task` passes them on.
+ * Takes signals until the process ends. The second signal ends it at once if one of the two is SIGINT. Other
+ * signals may come twice without meaning anything: a scheduler sends them to all processes of a job, and a
+ * shell or `deno task` passes them on.
  */
 export class SignalListener {
   #stop: ((error: InterruptedError) => void) | undefined;
@@ -183,7 +189,7 @@ export class SignalListener {
    * Begins work.
    *
    * @param stop Called at the first signal.
-   * @param endNow Called at a second one; ends the process at once by default.
+   * @param endNow Called at the second signal; by default ends the process at once.
    */
   begin(stop: (error: InterruptedError) => void, endNow = this.#endNow): void {
     this.#stop = stop;

@@ -9,14 +9,14 @@ import { dirname, fromFileUrl, join, resolve } from "@std/path";
 
 /** The folder of deno.json. */
 const ROOT = new URL("../../", import.meta.url);
-/** An argument before the user's, which `deno compile` embeds: an executable has no checkout to look in. */
+/** An argument before the user's, embedded by `deno compile`: an executable has no checkout to look in. */
 const EMBEDDED = /^--commit=([0-9a-f]+)$/;
 
 /**
  * The text of `--version`.
  *
- * @param commit The commit that an executable was compiled from; by default the one in deno.json, where releases have
- *   it, or the one that the checkout is at.
+ * @param commit The commit that an executable was compiled from. By default the commit in deno.json, which
+ *   releases have, or the checkout's commit.
  */
 export function versionText(commit: string | undefined = programCommit()): string {
   return [
@@ -32,19 +32,21 @@ export function programCommit(): string | undefined {
   return (config as { commit?: string }).commit ?? checkoutCommit(gitFolders());
 }
 
-/** The arguments that {@link splitEmbedded} takes for the commit. */
+/** The arguments from which {@link splitEmbedded} reads the commit. */
 export function embedCommit(commit: string | undefined): string[] {
   return commit === undefined ? [] : [`--commit=${commit}`];
 }
 
-/** Divides the arguments of an executable into the commit that it was compiled from and those of the user. */
+/**
+ * Splits the arguments of an executable into the commit that it was compiled from and the user's arguments.
+ */
 export function splitEmbedded(args: readonly string[]): { commit?: string; words: readonly string[] } {
   const [, commit] = EMBEDDED.exec(args[0] ?? "") ?? [];
   return commit === undefined ? { words: args } : { commit, words: args.slice(1) };
 }
 
 /**
- * The places that name a checkout's commit: `.git`, and the folders that it refers to if it is a worktree's.
+ * The folders that identify a checkout's commit: `.git`, and for a worktree the folders that it refers to.
  *
  * @param root The folder of the checkout.
  */
@@ -56,7 +58,9 @@ export function gitFolders(root: URL = ROOT): string[] {
   return [...new Set([git, folder, resolve(folder, textOf(`${folder}/commondir`) ?? ".")])];
 }
 
-/** The commit in the folders that {@link gitFolders} returns: that of `HEAD`, or of the branch that it names. */
+/**
+ * The commit in the folders that {@link gitFolders} returns: that of `HEAD`, or of the branch that it names.
+ */
 export function checkoutCommit(folders: readonly string[]): string | undefined {
   const first = (path: string) => folders.map((folder) => textOf(`${folder}/${path}`)).find((text) => text);
   const head = first("HEAD");
@@ -66,7 +70,7 @@ export function checkoutCommit(folders: readonly string[]): string | undefined {
   return first(branch) ?? packed?.split(" ")[0];
 }
 
-/** A file's text without white space around it; undefined if it cannot be read. */
+/** A file's trimmed text; undefined if it cannot be read. */
 function textOf(path: string): string | undefined {
   try {
     return Deno.readTextFileSync(path).trim();

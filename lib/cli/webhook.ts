@@ -1,10 +1,11 @@
 /**
- * Posts events to a URL, each as JSON, in order, until it has them.
+ * Posts events to a URL in order, each as JSON, until the receiver has them.
  *
- * An event that the receiver may accept later (no answer, 408, 425, 429, 5xx) is sent again, after waits that double or
- * that its Retry-After asks for; one that it refuses otherwise is lost. If too many events wait, the oldest one is
- * dropped. With a key each request is signed as Stripe does it: HMAC-SHA256 (RFC 2104) of the time in Unix
- * seconds, a full stop and the body, so that a receiver can refuse forged and old requests.
+ * An event that the receiver may accept later (no answer, 408, 425, 429, 5xx) is sent again, after waits that
+ * double or that its Retry-After requests; an event rejected for another reason is lost. If too many events
+ * wait, the oldest one is dropped. With a key, each request is signed in the way Stripe does: HMAC-SHA256
+ * (RFC 2104) of the time in Unix seconds, a full stop and the body, so that a receiver can reject forged and
+ * old requests.
  *
  * @module
  */
@@ -13,9 +14,9 @@ import { UsageError } from "../base/errors.ts";
 import { pause } from "../io/threads/stage_hooks.ts";
 import { waitAskedS } from "./fetch/api_client.ts";
 
-/** The header of the signature: `t=UNIX SECONDS,v1=HEXADECIMAL`. */
+/** The header with the signature: `t=UNIX SECONDS,v1=HEXADECIMAL`. */
 export const SIGNATURE_HEADER = "ping-llm-signature";
-/** The header of a number that all tries of an event have and no other event has. */
+/** The header with a number that is unique to an event and the same in all tries. */
 export const DELIVERY_HEADER = "ping-llm-delivery";
 
 const MAX_RETRY_AFTER_S = 300;
@@ -23,20 +24,23 @@ const MAX_RETRY_AFTER_S = 300;
 const TEMPORARY = [408, 425, 429];
 
 export interface WebhookOptions {
-  /** Signs requests; unsigned without one. */
+  /** Signs requests; without a key they are unsigned. */
   readonly key?: string | undefined;
-  /** Events that wait at most. */
+  /** Maximum number of waiting events. */
   readonly maxQueue: number;
-  /** How long one try may take, ms. */
+  /** Maximum time for one try. */
   readonly timeoutMs: number;
-  /** The wait after the first failed try, ms; it doubles with each one. */
+  /** The wait after the first failed try; doubles with each further one. */
   readonly firstWaitMs: number;
   readonly maxWaitMs: number;
-  /** Gets a line when posting fails for the first time, when it succeeds again, and for what is given up. */
+  /**
+   * Called with a line when posting fails for the first time, when it succeeds again, and when events are
+   * given up.
+   */
   log(line: string): void;
 }
 
-/** The times of `watch`. */
+/** The times used by `watch`. */
 export const WEBHOOK_TIMES = { timeoutMs: 10_000, firstWaitMs: 1000, maxWaitMs: 60_000 } as const;
 
 interface Delivery {
@@ -44,20 +48,19 @@ interface Delivery {
   readonly body: string;
 }
 
-/** Events on their way to a URL. */
+/** A queue of events to be posted to a URL. */
 export class Webhook implements Disposable {
   readonly #url: URL;
   readonly #options: WebhookOptions;
   readonly #stopped = new AbortController();
   #waiting: Delivery[] = [];
-  /** The one that is posted; it is not among those that wait. */
+  /** The event being posted, which is not in the queue. */
   #posting: Promise<void> | undefined;
   #isFailing = false;
   /** The number of events that the receiver has. */
   numSent = 0;
-  /** The number of events that were refused, or dropped because too many waited. */
+  /** The number of events that were rejected, or dropped because too many waited. */
   numLost = 0;
-  /** The number of tries that failed. */
   numFailedTries = 0;
 
   constructor(url: URL, options: WebhookOptions) {
@@ -70,7 +73,7 @@ export class Webhook implements Disposable {
     return this.#waiting.length + (this.#posting ? 1 : 0);
   }
 
-  /** Posts an event in its turn. Never throws. */
+  /** Queues an event for posting. Never throws. */
   send(event: object): void {
     if (this.#waiting.length >= this.#options.maxQueue) {
       this.#waiting.shift();
@@ -83,7 +86,7 @@ export class Webhook implements Disposable {
   /**
    * Waits until all events are posted.
    *
-   * @param withinMs After this time, what is left is given up.
+   * @param withinMs After this time, remaining events are given up.
    * @param signal Shortens the time to that of one try.
    */
   async finish(withinMs: number, signal?: AbortSignal): Promise<void> {
@@ -96,7 +99,7 @@ export class Webhook implements Disposable {
     signal?.removeEventListener("abort", shorten);
   }
 
-  /** Posts no more. */
+  /** Stops posting. */
   [Symbol.dispose](): void {
     this.#stopped.abort();
   }
@@ -111,7 +114,7 @@ export class Webhook implements Disposable {
     this.#posting = undefined;
   }
 
-  /** Tries until the receiver has or refuses an event. @returns Whether it did. */
+  /** Tries until the receiver accepts or rejects an event. @returns Whether it did. */
   async #post({ id, body }: Delivery): Promise<boolean> {
     const { signal } = this.#stopped;
     const { firstWaitMs, maxWaitMs } = this.#options;
@@ -146,7 +149,7 @@ export class Webhook implements Disposable {
     if (key !== undefined) {
       headers.set(SIGNATURE_HEADER, signatureOf(body, key, Math.floor(Date.now() / 1000)));
     }
-    // A timer, since AbortSignal.timeout() would keep the process.
+    // A timer, because AbortSignal.timeout() would keep the process alive.
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), timeoutMs);
     try {
@@ -174,7 +177,7 @@ export class Webhook implements Disposable {
     }
   }
 
-  /** Logs only the origin of the URL: the rest may be secret. */
+  /** Logs only the URL's origin: the rest may be secret. */
   #log(what: string): void {
     this.#options.log(`webhook at ${this.#url.origin}: ${what}`);
   }
@@ -185,7 +188,10 @@ export function signatureOf(body: string, key: string, timeS: number): string {
   return `t=${timeS},v1=${createHmac("sha256", key).update(`${timeS}.${body}`).digest("hex")}`;
 }
 
-/** The URL of `--webhook`. @throws {UsageError} If it is invalid; the error omits its text, which may be secret. */
+/**
+ * Parses the URL of `--webhook`. @throws {UsageError} If it is invalid; the error omits the text, which may
+ * be secret.
+ */
 export function webhookUrl(text: string): URL {
   const url = URL.parse(text);
   if (url && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "") {

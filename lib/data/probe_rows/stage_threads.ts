@@ -144,7 +144,7 @@ export type StageWork =
   | { kind: "partition"; share: PartitionShare }
   | { kind: "write"; queue: ShardQueue; runsPath: string };
 
-/** The number of rows that a thread has done, or the shard it has finished. */
+/** The number of rows that a thread has done, and the shard it has finished, if any. */
 export interface StageEvent {
   rows: number;
   shard?: ManifestOutput;

@@ -1,9 +1,9 @@
 /**
- * A measurement campaign in a synthetic Internet, as arrays of numbers from which rows are made. Threads share the
- * arrays, and a row costs little memory and time.
+ * A measurement campaign in a synthetic Internet, as arrays of numbers from which rows are made. Threads
+ * share the arrays, and a row takes little memory and time.
  *
- * A pair of a probe and a destination takes 56 bytes. There are about sqrt(rows x probes) / 2 of them, and at most
- * one per pair of hosts; nothing else grows with the number of rows.
+ * A pair of a probe and a destination takes 56 bytes. There are about sqrt(rows x probes) / 2 pairs, and at
+ * most one per pair of hosts; nothing else grows with the number of rows.
  *
  * @module
  */
@@ -15,22 +15,21 @@ import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurem
 import { latencyAt } from "./latency_model.ts";
 import { pathsOf, type World, type WorldHost } from "./world.ts";
 
-/** A campaign: plain data, which can be posted to another thread; the large arrays are in shared memory. */
+/** Plain data, which can be posted to another thread; the large arrays are in shared memory. */
 export interface Campaign {
   /** Seed of the rows. */
   seed: number;
-  /** Total number of rows. */
   numRows: number;
-  /** Beginning and end, seconds since 1970. */
+  /** Start and end, seconds since 1970. */
   startTimeS: number;
   endTimeS: number;
   hosts: readonly WorldHost[];
-  /** Numbers of the pairs, in the order of a round. */
+  /** Per pair, in the order of a round. */
   pairs: {
-    /** Indexes of the hosts. */
+    /** Host indexes. */
     src: Int32Array;
     dst: Int32Array;
-    /** Time of the route's change, seconds since 1970; Infinity for never. */
+    /** When the route changes, seconds since 1970; Infinity for never. */
     changeTimeS: Float64Array;
     /** The path's parameters before the change (`PathNumbers` of latency_model.ts). */
     baseMs: Float64Array;
@@ -74,14 +73,14 @@ function makePairs(world: World, numRows: number): Campaign["pairs"] {
   return pairs;
 }
 
-/** The weight of a destination in the probe's own region; set so that the median RTT is about 50 ms. */
+/** The weight of a destination in the probe's own region, set so that the median RTT is about 50 ms. */
 const SAME_REGION_WEIGHT = 6;
 
 /**
  * Chooses the destinations of every probe.
  *
- * @param numRows The number of rows: the more there are, the more destinations a probe has.
- * @returns The host indexes of the probe and the destination per position of a round, in shared memory.
+ * @param numRows The more rows there are, the more destinations a probe has.
+ * @returns The host indexes of the probe and the destination for each position of a round, in shared memory.
  */
 function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: Int32Array } {
   const { hosts, options } = world;
@@ -109,7 +108,7 @@ function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: In
   return schedule;
 }
 
-/** The destinations of an IP version: indexes of their hosts, ascending, and their regions. */
+/** The destinations of an IP version: ascending host indexes, and their regions. */
 function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): { hosts: number[]; regions: string[] } {
   const indexes = hosts.flatMap((host, index) =>
     host.role === "destination" && host.ipVersion === ipVersion ? [index] : []
@@ -117,7 +116,7 @@ function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): { hosts: num
   return { hosts: indexes, regions: indexes.map((index) => systems[hosts[index].system].region) };
 }
 
-/** Draws the destinations of a probe; those of its own region are likelier. */
+/** Draws the destinations of a probe, preferring those in its own region. */
 function chooseDestinations(
   { hosts, systems, options }: World,
   probe: number,
@@ -125,7 +124,7 @@ function chooseDestinations(
 ): number[] {
   const random = new RandomStream(options.seed, "synth/schedule", probe);
   const { region } = systems[hosts[probe].system];
-  // Sampling without replacement in proportion to weights: Efraimidis and Spirakis, Inf. Process. Lett. 97, 2006.
+  // Weighted sampling without replacement: Efraimidis and Spirakis, Inf. Process. Lett. 97, 2006.
   const keys = new Float64Array(from.hosts.length);
   for (let i = 0; i < keys.length; i++) {
     keys[i] = random.exponential() / (from.regions[i] === region ? SAME_REGION_WEIGHT : 1);
@@ -138,10 +137,10 @@ function chooseDestinations(
 
 const PACKETS = 3; // of one measurement, as Atlas sends them
 
-/** Rows, one array per column; only the first `numRows` values are valid. */
+/** Rows as one array per column, of which only the first `numRows` values are valid. */
 export interface SynthRows {
   numRows: number;
-  /** Indexes of the hosts. */
+  /** Host indexes. */
   src: Int32Array;
   dst: Int32Array;
   /** 4 or 6. */
@@ -158,7 +157,7 @@ const WORKER = new URL("./row_group_worker.ts", import.meta.url);
 const PACKET_BYTES = 64;
 /** An upper bound of IP versions and of packets per measurement. */
 const SMALL_INTEGERS_END = 8;
-/** The optional columns of the file. */
+/** The file's optional columns. */
 export const SYNTH_COLUMNS: readonly OptionalColumn[] = ["msmId", "prbId", "sizeBytes", "packetErrorCount"];
 
 /** A row group, and its number of rows without a reply. */
@@ -168,10 +167,10 @@ export interface MadeRowGroup {
 }
 
 /**
- * Makes all row groups of a campaign. Memory holds two groups per worker, some 3 MB each.
+ * Makes all row groups of a campaign. Memory contains two groups per worker, about 3 MB each.
  *
- * @param options `numThreads`: 1 for this thread; more are workers, and this thread only takes their results.
- *   `signal`: ends the work when it is aborted.
+ * @param options `numThreads`: with 1 everything runs in this thread; more are workers, and this thread only
+ *   takes their results. `signal`: ends the work when aborted.
  */
 export async function* makeRowGroups(
   campaign: Campaign,
@@ -193,7 +192,9 @@ export async function* makeRowGroups(
   }
 }
 
-/** Makes rows of a campaign and row groups of them. Row i depends only on i, so any thread can make any rows. */
+/**
+ * Makes rows of a campaign, and row groups of them. Row i depends only on i, so any thread can make any rows.
+ */
 export class RowMaker {
   readonly #random: RandomStream;
   readonly #rows: SynthRows = {
@@ -205,7 +206,7 @@ export class RowMaker {
     rttMs: new Float64Array(ROW_GROUP_ROWS),
     packetErrorCount: new Int32Array(ROW_GROUP_ROWS),
   };
-  // Numbers of the hosts in arrays of their own: rows read them in a random order.
+  // Host parameters in separate arrays, because rows read them in random order.
   readonly #longitude: Float64Array;
   readonly #diurnalMs: Float64Array;
   readonly #version: Int32Array;
@@ -225,7 +226,9 @@ export class RowMaker {
     this.#dst = new IntegerDictionary(hosts.length);
   }
 
-  /** Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, sorted by time; the next call overwrites them. */
+  /**
+   * Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, sorted by time. The next call overwrites them.
+   */
   rows(first: number, end: number): SynthRows {
     const { numRows, startTimeS, endTimeS, pairs } = this.campaign;
     const rows = this.#rows;
@@ -264,7 +267,7 @@ export class RowMaker {
     return rows;
   }
 
-  /** Makes a row group. @param index Its index in the file. */
+  /** @param index The row group's index in the file. */
   makeGroup(index: number): MadeRowGroup {
     const { hosts, numRows: numAll } = this.campaign;
     const from = index * ROW_GROUP_ROWS;
@@ -272,7 +275,7 @@ export class RowMaker {
     const { numRows, eventTimeUs, rttMs } = rows;
     let numFailed = 0;
     for (let i = 0; i < numRows; i++) if (rttMs[i] === FAILED_RTT_MS) numFailed++;
-    // Addresses and ids number the same hosts, so both columns have the same indexes.
+    // Addresses and ids identify the same hosts, so both columns have the same indexes.
     const src = this.#src.index(rows.src, numRows);
     const dst = this.#dst.index(rows.dst, numRows);
     const group = encodeRowGroup({
@@ -291,7 +294,7 @@ export class RowMaker {
   }
 }
 
-/** Numbers the distinct values of a column of small integers in the order of appearance. */
+/** Numbers the distinct values of a small-integer column in order of appearance. */
 class IntegerDictionary {
   readonly #indexOf: Int32Array;
   readonly #indexes = new Int32Array(ROW_GROUP_ROWS);
@@ -301,7 +304,7 @@ class IntegerDictionary {
     this.#indexOf = new Int32Array(end);
   }
 
-  /** The dictionary of the first `numRows` values; its indexes are overwritten by the next call. */
+  /** The dictionary of the first `numRows` values. The next call overwrites its indexes. */
   index(column: Int32Array, numRows: number): { values: number[]; indexes: Int32Array } {
     const indexOf = this.#indexOf.fill(NULL_INDEX);
     const indexes = this.#indexes;

@@ -1,7 +1,7 @@
 /**
- * The latency model of the synthetic Internet: the distribution of the RTT between two hosts at a time.
+ * The latency model of the synthetic Internet: the distribution of the RTT between two hosts at a given time.
  *
- * With d the length of the route in km (great circles, by way of the route's hub if it has one), h(x) the local
+ * With d the length of the route in km (great circles, via the route's hub if it has one), h(x) the local
  * hour at host x and busy(h) = ((1 + cos(2 pi (h - 21) / 24)) / 2)^2, which is 1 at 21 h and 0 at 9 h:
  *
  *     propagation = 2 d stretch / 199.86 ms                      (there and back at 2/3 of the speed of light)
@@ -12,24 +12,24 @@
  *     RTT         = base + queue + jitter
  *     P(no reply) = min(0.999, (loss(route) + loss(src) + loss(dst)) (1 + busy(h(src))))
  *
- * stretch, hub, fraction and loss(route) belong to the unordered pair of autonomous systems; some pairs change
- * route once, from `changeTimeS` on. So
+ * stretch, hub, fraction and loss(route) belong to the unordered pair of autonomous systems. Some pairs
+ * change route once, at `changeTimeS`. So
  *
  *     P(RTT <= x) = 0.97 Phi((ln y - ln m) / 0.7) + 0.03 (1 - (1 + y / (2 + 10 m))^-1.5),   y = x - base - queue.
  *
- * The Lomax distribution (Pareto of the second kind) has a tail as heavy as that of real ping results, whose maxima
- * are minutes. Stretch and access delays roughly follow the ranges of Krajsa and Fojtova (2011) and of Bozkurt et al.,
- * "Why Is the Internet so Slow?!", PAM 2017.
+ * The Lomax distribution (Pareto type II) has a tail as heavy as that of real ping results, whose maxima are
+ * minutes. Stretch and access delays roughly follow the ranges in Krajsa and Fojtova (2011) and Bozkurt et
+ * al., "Why Is the Internet so Slow?!", PAM 2017.
  *
  * @module
  */
 import * as z from "zod";
 import type { RandomStream } from "../../base/random.ts";
 
-/** Kilometres that light travels in fibre in a millisecond: 2/3 of 299,792 km/s. */
+/** The speed of light in fibre: 2/3 of 299,792 km/s. */
 const FIBRE_KM_PER_MS = 199.86;
 
-/** The constants of the latency model; truth files have them too. */
+/** The constants of the latency model, which truth files contain too. */
 export const LATENCY_CONSTANTS = {
   busiestHour: 21,
   jitterSigma: 0.7,
@@ -47,32 +47,31 @@ const EARTH_RADIUS_KM = 6371;
 export type GeoPoint = z.infer<typeof pointSchema>;
 export const pointSchema = z.object({ latitude: z.number(), longitude: z.number() });
 
-/** The latency parameters of a host. */
 export type HostLatency = z.infer<typeof hostLatencySchema>;
 export const hostLatencySchema = pointSchema.extend({
-  /** Delay between the host and its network, there and back. */
+  /** Round-trip delay between the host and its network. */
   accessMs: z.number(),
-  /** Queueing at the busiest hour. */
+  /** Queueing delay at the busiest hour. */
   diurnalMs: z.number(),
-  /** The host's share of the jitter's median. */
+  /** The host's part of the median jitter. */
   jitterFloorMs: z.number(),
-  /** The host's share of the probability of no reply. */
+  /** The host's part of the probability of no reply. */
   loss: z.number(),
 });
 
 /** The latency parameters of a pair of autonomous systems. */
 export interface RouteLaw {
-  /** Ratio of the route's length to that of the great circles, at least 1. */
+  /** Ratio of the route's length to the great circles, at least 1. */
   stretch: number;
-  /** The location where traffic is exchanged; undefined if it is on the direct way. */
+  /** Where traffic is exchanged; undefined if on the direct way. */
   hub: GeoPoint | undefined;
-  /** The route's share of the jitter's median, as a fraction of the propagation delay. */
+  /** The route's part of the median jitter, as a fraction of the propagation delay. */
   jitterFraction: number;
-  /** The route's share of the probability of no reply. */
+  /** The route's part of the probability of no reply. */
   loss: number;
 }
 
-/** The distribution of the RTT of one pair of hosts at one time. */
+/** The RTT distribution of a pair of hosts at a given time. */
 export class LatencyModel {
   /**
    * Makes the distribution from the three parameters of a pair and a time.
@@ -92,10 +91,10 @@ export class LatencyModel {
   }
 
   /**
-   * P(lowMs <= RTT < highMs) given that there is a reply. It is precise also far out in the tail, where the difference
-   * of two values of {@link cdf} is not: there only the Lomax term contributes.
+   * P(lowMs <= RTT < highMs), given that there is a reply. It is precise even far out in the tail, unlike the
+   * difference between two values of {@link cdf}: there only the Lomax term contributes.
    *
-   * @param highMs Infinity for no end.
+   * @param highMs Infinity for no upper bound.
    */
   probabilityBetween(lowMs: number, highMs: number): number {
     const low = Math.max(0, lowMs - this.offsetMs);
@@ -107,7 +106,7 @@ export class LatencyModel {
   }
 
   /**
-   * The q-quantile of the RTT, given that there is a reply, in milliseconds.
+   * The q-quantile of the RTT in milliseconds, given that there is a reply.
    *
    * @param q In [0, 1).
    */
@@ -137,12 +136,12 @@ export class LatencyModel {
       this.#tailScaleMs() * ((1 - random.float64()) ** (-1 / LATENCY_CONSTANTS.tailShape) - 1);
   }
 
-  /** The common jitter y as standard deviations of its logarithm from the median; -Infinity for 0. */
+  /** The common jitter y as a z-score of its logarithm; -Infinity for 0. */
   #score(y: number): number {
     return Math.log(y / this.jitterMs) / LATENCY_CONSTANTS.jitterSigma;
   }
 
-  /** The probability that the tail's jitter is above y. */
+  /** The probability that the tail's jitter exceeds y. */
   #tailSurvival(y: number): number {
     return (1 + y / this.#tailScaleMs()) ** -LATENCY_CONSTANTS.tailShape;
   }
@@ -152,9 +151,9 @@ export class LatencyModel {
   }
 }
 
-/** The parameters of a path that do not change with the hour. */
+/** The parameters of a path that do not depend on the hour. */
 export interface PathNumbers {
-  /** Propagation and access, there and back. */
+  /** Propagation and access delay, there and back. */
   baseMs: number;
   /** Median of the common jitter at the quietest hour. */
   jitterMs: number;
@@ -174,7 +173,7 @@ export function pathNumbers(src: HostLatency, dst: HostLatency, route: RouteLaw)
   };
 }
 
-/** The distribution of a path at a time, in seconds since 1970. */
+/** The distribution of a path at a time in seconds since 1970. */
 export function latencyAt(
   timeS: number,
   { baseMs, jitterMs, loss }: PathNumbers,
@@ -197,7 +196,7 @@ function diurnalLoad(timeS: number, longitude: number): number {
   return share * share;
 }
 
-/** The distance on the globe in kilometres (haversine formula). */
+/** The great-circle distance in kilometres (haversine formula). */
 function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
   const radians = Math.PI / 180;
   const halfLatitude = Math.sin((b.latitude - a.latitude) * radians / 2);
@@ -208,8 +207,8 @@ function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
 }
 
 /**
- * The standard normal distribution function, with an absolute error below 1e-15: Hart's rational approximation as given by
- * West, "Better approximations to cumulative normal functions", Wilmott 2005.
+ * The standard normal distribution function, with an absolute error below 1e-15: Hart's rational
+ * approximation as given by West, "Better approximations to cumulative normal functions", Wilmott 2005.
  */
 export function normalCdf(x: number): number {
   const size = Math.abs(x);

@@ -1,5 +1,5 @@
 /**
- * Makes and measures a synthetic Internet: writes the Parquet file and its truth.
+ * Makes a synthetic Internet and simulates measurements in it: writes the Parquet file and its truth.
  *
  * @module
  */
@@ -11,7 +11,9 @@ import { makeWorld, type WorldOptions } from "./world.ts";
 
 const DAY_S = 86_400;
 
-/** Start of the synthetic measurements: 2025-06-24T00:00:00Z, that of the reference data set, in s since 1970. */
+/**
+ * Start of the synthetic measurements: 2025-06-24T00:00:00Z, like the reference data set, in s since 1970.
+ */
 const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
 /** Options of {@link synthesize}. */
@@ -20,19 +22,19 @@ export interface SynthOptions extends Omit<WorldOptions, "startTimeS" | "endTime
   rows: number;
   /** Length of the campaign. */
   days: number;
-  /** Number of threads, 1 by default; the bytes do not depend on it. */
+  /** Number of threads (1); the bytes do not depend on it. */
   workers?: number;
-  /** Ends the work when it is aborted. */
+  /** Ends the work when aborted. */
   signal?: AbortSignal;
   /** Called now and then with the number of rows written. */
   onProgress?: (rows: number) => void;
 }
 
 /**
- * Writes `output` (measurements Parquet) and its truth beside it.
+ * Writes `output` (measurements Parquet) and its truth next to it.
  *
  * @returns The number of rows, and how many of them have no reply.
- * @throws {UserError} If there are too few hosts for both IP versions, or a file cannot be written.
+ * @throws {UserError} If there are too few hosts for both IP versions, or if a file cannot be written.
  */
 export async function synthesize(
   output: string,

@@ -1,9 +1,9 @@
 /**
- * The truth of a synthetic Internet, in `F.truth.json` beside `F.parquet`: the exact distribution of the RTT between
- * any of its hosts at any time.
+ * The truth of a synthetic Internet, in `F.truth.json` next to `F.parquet`: the exact distribution of the RTT
+ * between any two of its hosts at any time.
  *
- * The file holds every number and the formulas of the latency model (as in `latency_model.ts`), so that an independent program
- * can compute the same.
+ * The file contains every number and the formulas of the latency model (as in `latency_model.ts`), so that an
+ * independent program can compute the same.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { LATENCY_CONSTANTS, latencyAt, type LatencyModel } from "./latency_model
 import { type PairPaths, pathsOf, type World, type WorldHost, worldSchema } from "./world.ts";
 
 const FORMAT = "ping-llm synthetic truth 2";
-/** Differs in the name of `latencyConstants` (`law`), which are for other programs. */
+/** Only `latencyConstants`, which are for other programs, have a different name (`law`). */
 const OLD_FORMAT = "ping-llm synthetic truth 1";
 
 const FORMULAS = [
@@ -41,7 +41,7 @@ export class SyntheticTruth {
   readonly #hosts: Map<string, WorldHost>;
   readonly #pairs = new Map<string, PairPaths>();
 
-  /** Makes the truth of a world. @param world All its numbers; no two hosts have the same address. */
+  /** Makes the truth of a world. @param world No two hosts have the same address. */
   constructor(readonly world: World) {
     this.#hosts = new Map(world.hosts.map((host) => [host.address, host]));
   }
@@ -63,16 +63,16 @@ export class SyntheticTruth {
     writeFileAtomic(path, JSON.stringify({ ...head, ...this.world }) + "\n");
   }
 
-  /** Whether the address is a host of this world. */
+  /** Whether the address belongs to a host of this world. */
   has(address: string): boolean {
     return this.#hosts.has(address);
   }
 
   /**
-   * The whole distribution of the RTT of a pair at a time.
+   * The RTT distribution of a pair at a given time.
    *
-   * @param src Source address, in the form of RFC 5952.
-   * @throws {RangeError} If an address is not a host of this world.
+   * @param src Source address, as in RFC 5952.
+   * @throws {RangeError} If an address does not belong to a host of this world.
    */
   latencyModel(src: string, dst: string, timeS: number): LatencyModel {
     const [from, to] = [this.#host(src), this.#host(dst)];
@@ -91,14 +91,14 @@ export class SyntheticTruth {
   }
 }
 
-/** The truth file's path: `F.truth.json` beside `F.parquet`. */
+/** The truth file's path: `F.truth.json` for `F.parquet`. */
 export function truthPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
 }
 
 /**
- * P(code | a reply came) = P(low <= RTT < high) with the code's bounds: the mean of -log2 P over the generator's draws is
- * the conditional entropy, the smallest loss of any model.
+ * P(code | a reply came) = P(low <= RTT < high) with the code's bounds. The mean of -log2 P over the
+ * generator's draws is the conditional entropy, the smallest loss that any model can reach.
  */
 export function codeProbability(model: LatencyModel, code: number): number {
   const { lowMs, highMs } = rttCodeBounds(code);

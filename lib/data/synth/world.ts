@@ -1,10 +1,11 @@
 /**
- * Makes a synthetic Internet: autonomous systems with prefixes and points of presence, hosts in them, and
- * the routes between systems. {@link makeWorld} gives everything that the latency model (`latency_model.ts`) needs, from a seed.
+ * Makes a synthetic Internet: autonomous systems with prefixes and points of presence, hosts in them, and the
+ * routes between systems. {@link makeWorld} makes everything that the latency model (`latency_model.ts`)
+ * needs from a seed.
  *
- * Addresses carry information, like real ones. The first bits tell the registry's region, the first 16 (IPv4) or
- * 32 (IPv6) the system; inside it every point of presence has the next 4 (8) bits, so that neighbouring /24 (/48)
- * are in one city; the hosts of a /24 (/48) share place and kind of access.
+ * Addresses carry information, like real ones. The first bits identify the registry's region, the first 16
+ * (IPv4) or 32 (IPv6) the system. Within a system every point of presence has the next 4 (8) bits, so that
+ * neighbouring /24 (/48) are in one city. The hosts of a /24 (/48) share location and kind of access.
  *
  * @module
  */
@@ -28,11 +29,11 @@ export interface WorldOptions {
   probes: number;
   /** Number of destinations. */
   destinations: number;
-  /** The share of probes (and so of rows) and destinations that have IPv6 addresses, 0 to 1. */
+  /** The share of probes (and thus of rows) and destinations that have IPv6 addresses, 0 to 1. */
   ipv6Share: number;
   /** Start of the measurements, seconds since 1970. */
   startTimeS: number;
-  /** Their end, likewise. */
+  /** End of the measurements, seconds since 1970. */
   endTimeS: number;
 }
 
@@ -43,27 +44,26 @@ type Region = z.infer<typeof regionSchema>;
 /** An autonomous system. */
 type WorldSystem = z.infer<typeof systemSchema>;
 const systemSchema = z.object({
-  /** Its number, one for private use. */
+  /** A private-use number. */
   asn: z.number(),
-  /** `access` systems have probes, `hosting` systems destinations. */
+  /** `access` systems contain probes, `hosting` systems destinations. */
   kind: z.enum(["access", "hosting"]),
   /** The registry of its addresses. */
   region: regionSchema,
-  /** Its IPv4 prefix, a /16. */
+  /** A /16. */
   prefix4: z.string(),
-  /** Its IPv6 prefix, a /32. */
+  /** A /32. */
   prefix6: z.string(),
 });
 
 export type WorldHost = z.infer<typeof hostSchema>;
 const hostSchema = hostLatencySchema.extend({
-  /** Its address, in the form of RFC 5952. */
+  /** As in RFC 5952. */
   address: z.string(),
-  /** Whether it measures or is measured. */
+  /** Whether the host measures or is measured. */
   role: z.enum(["probe", "destination"]),
   /** Probe id, or the id of the measurement that has this destination. */
   id: z.number(),
-  /** Version of its address. */
   ipVersion: z.literal([4, 6]),
   /** Index of its autonomous system. */
   system: z.number(),
@@ -72,19 +72,17 @@ const hostSchema = hostLatencySchema.extend({
 /** The route between two autonomous systems. */
 type WorldRoute = z.infer<typeof routeSchema>;
 const routeSchema = z.object({
-  /** Ratio of the route's length to that of the great circles. */
+  /** Ratio of the route's length to the great circles. */
   stretch: z.number(),
-  /** Index of the hub, or -1 if the systems meet on the way. */
+  /** Index of the hub; -1 if the systems meet on the way. */
   hub: z.number(),
-  /** Share of the jitter's median, as a fraction of the propagation delay. */
+  /** The route's part of the median jitter, as a fraction of the propagation delay. */
   jitterFraction: z.number(),
-  /** Share of the probability of no reply. */
+  /** The route's part of the probability of no reply. */
   loss: z.number(),
-  /** Time of the route's change; absent for most. */
+  /** When the route changes; absent for most routes. */
   changeTimeS: z.number().optional(),
-  /** Stretch after the change. */
   changedStretch: z.number().optional(),
-  /** Hub after the change. */
   changedHub: z.number().optional(),
 });
 
@@ -99,11 +97,10 @@ export const worldSchema = z.object({
     startTimeS: z.number(),
     endTimeS: z.number(),
   }),
-  /** The locations where traffic is exchanged. */
+  /** Where traffic is exchanged. */
   hubs: z.array(pointSchema.extend({ name: z.string() })),
-  /** The autonomous systems. */
   systems: z.array(systemSchema),
-  /** The probes, then the destinations. */
+  /** The probes, followed by the destinations. */
   hosts: z.array(hostSchema),
   /** `routes[a][b]` for systems a <= b, at index b - a. */
   routes: z.array(z.array(routeSchema)),
@@ -112,9 +109,9 @@ export const worldSchema = z.object({
 const HUB = true;
 
 /**
- * The metropolitan areas of hosts: region, coordinates rounded to 0.1 degrees, relative number of hosts (ASSUMPTION,
- * after the public map of RIPE Atlas probes and anchors, which are mostly in Europe), and whether networks without a
- * nearer exchange point exchange traffic here.
+ * The metropolitan areas of hosts: region, coordinates rounded to 0.1 degrees, relative number of hosts
+ * (ASSUMPTION, after the public map of RIPE Atlas probes and anchors, which are mostly in Europe), and
+ * whether networks without a nearer exchange point exchange traffic here.
  */
 const CITIES = ([
   ["Amsterdam", "RIPE", 52.4, 4.9, 9, HUB],
@@ -205,7 +202,7 @@ const BLOCKS: Record<
 const FIRST_ASN = 64512; // private use (RFC 6996): not a real network's number
 const MAX_POPS = 6;
 
-/** An autonomous system, and the locations of its hosts. */
+/** An autonomous system with the locations of its hosts. */
 interface PlacedSystem extends WorldSystem {
   /** The cities of its points of presence. */
   pops: City[];
@@ -278,7 +275,10 @@ function pickWeighted(cities: readonly City[], random: RandomStream): City {
 
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
 const USED_SUBNETS = 4; // of them have hosts, so that hosts have neighbours
-/** Kinds of access: cumulative share of subnets, median delay, queueing at the busiest hour. ASSUMPTION. */
+/**
+ * ASSUMPTION: kinds of access with cumulative share of subnets, median delay, and queueing delay at the
+ * busiest hour.
+ */
 const ACCESS = [
   { upTo: 0.45, medianMs: 1.5, diurnalMs: 0.3 },
   { upTo: 0.45 + 0.35, medianMs: 7, diurnalMs: 4 },
@@ -319,7 +319,7 @@ function makeHosts(
   });
 }
 
-/** The number of hosts with IPv6 addresses; each requested version has at least one host. */
+/** The number of hosts with IPv6 addresses. Each requested version has at least one host. */
 function countIpv6(numHosts: number, share: number): number {
   return Math.max(
     share > 0 ? 1 : 0,
@@ -346,7 +346,7 @@ function makeAddress(
   return bytes;
 }
 
-/** The common properties of the hosts of one /24 or /48. */
+/** The common properties of the hosts in one /24 or /48. */
 function makeSubnet(
   { pops }: PlacedSystem,
   index: [number, number, number],
@@ -379,7 +379,10 @@ function makeSubnet(
   };
 }
 
-/** One host of a subnet: its own share of the delays and, for a few destinations, a filter that drops most packets. */
+/**
+ * A host of a subnet: its own share of the delays and, for a few destinations, a filter that drops most
+ * packets.
+ */
 function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream): HostLatency {
   const isFiltered = role === "destination" && random.float64() < 0.03;
   return {
@@ -392,7 +395,7 @@ function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream
 
 const HUBS = CITIES.filter(({ isHub }) => isHub);
 
-/** Makes the world of a seed; the same options give the same world. */
+/** Makes the world of a seed. The same options make the same world. */
 export function makeWorld(options: WorldOptions): World {
   const hubs = HUBS.map(({ name, latitude, longitude }) => ({ name, latitude, longitude }));
   const systems = makeSystems(options.seed, options.probes + options.destinations);
@@ -424,7 +427,7 @@ function makeRoute(
   return { ...route, changeTimeS, changedStretch: drawStretch(), changedHub: drawHub() };
 }
 
-/** A hub without a long detour for the systems' home cities; for their other cities there may be one. */
+/** A hub without a long detour for the systems' home cities. For their other cities there may be a detour. */
 function chooseHub(a: PlacedSystem, b: PlacedSystem, random: RandomStream): number {
   const near = [...HUBS.keys()].filter((index) => [a.region, b.region].includes(HUBS[index].region));
   return near.length > 0 ? near[random.below(near.length)] : random.below(HUBS.length);

@@ -1,8 +1,8 @@
 /**
  * The form of drawn contexts in the vocabulary of a model.
  *
- * Vocabulary v2 writes a context unchanged. In v1 each of its measurements is a separate context that does not see the
- * earlier ones: the same measurements are learned, with the same times and orders of their fields.
+ * Vocabulary v2 writes a context unchanged. In v1 each of its measurements is a separate context that does
+ * not see the earlier ones: the model learns the same measurements, with the same times and field orders.
  *
  * @module
  */
@@ -16,22 +16,22 @@ import {
 import { RTT_START, TokenWriter } from "./vocab_v2.ts";
 import { type Context, MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 
-/** The division and the writing of contexts. */
+/** How to divide and write contexts. */
 export interface ContextForm {
   /** Tokens of the longest measurement: IPv6 with an absolute time. */
   readonly maxMeasurementTokens: number;
   /** Divides a drawn context into at least one context. */
   divide(drawn: Context): Context[];
   /**
-   * Writes one of these contexts.
+   * Writes a context returned by `divide`.
    *
-   * @param histories (tokens, 2), zeros, takes the history features.
-   * @returns Index after the last.
+   * @param histories (tokens, 2), zeros; receives the history features.
+   * @returns The index after the last token.
    */
   write(context: Context, out: Uint16Array, start: number, histories?: Uint32Array): number;
 }
 
-/** The form of a vocabulary. @param rttEncoding The encoding of RTTs in v1; undefined for v2. */
+/** @param rttEncoding How v1 encodes RTTs; undefined for v2. */
 export function contextForm(rttEncoding: RttEncodingChoice | undefined): ContextForm {
   return rttEncoding ? formV1(rttEncoding) : FORM_V2;
 }

@@ -1,9 +1,9 @@
 /**
- * Draws contexts from probe rows: the units of training, within which attention stays.
+ * Draws contexts from probe rows. A context is the unit of training: attention stays within it.
  *
- * A context is a sample of a row's measurements over a random window of time, so that every time scale from
- * seconds to weeks is equally frequent. Some contexts have all their times, some a part, some none, so that
- * the model can be queried with and without a time.
+ * A context is a sample of a row's measurements over a random time window, such that every time scale from
+ * seconds to weeks is equally frequent. Some contexts have all their times, some have part of them, some have
+ * none, so that the model can be queried with and without a time.
  *
  * @module
  */
@@ -23,28 +23,37 @@ import {
 
 const share = z.number().min(0).max(1);
 
-/** The settings of drawing contexts, with all defaults filled in. */
+/** How to draw contexts, with all defaults filled in. */
 export interface SamplingConfig {
-  /** A row of n measurements yields ceil(n / this) contexts an epoch, at least 1; 1..1,000,000. */
+  /** A row of n measurements yields ceil(n / this) contexts per epoch, at least 1; 1..1,000,000. */
   measurementsPerContext: number;
-  /** The largest number of contexts per row and epoch, however long the row; 1..1024. */
+  /** Maximum number of contexts per row and epoch, however long the row; 1..1024. */
   maxContextsPerRow: number;
-  /** Shares of contexts with all times, some times and no times; they add up to 1. */
+  /** Shares of contexts with all times, some times and no times, which add up to 1. */
   timestampModes: { full: number; partial: number; none: number };
   /**
-   * Share of contexts with few destinations, among rows that do not fit completely: half of them have one
-   * destination, a quarter two, and so on. So more of their measurements are of the same pair.
+   * Share of contexts with few destinations, among rows that do not fit completely, so that more of the
+   * measurements are of the same pair. Half of these contexts have one destination, a quarter two, and so on.
    */
   fewDestinationsShare: number;
-  /** Share of contexts with the newest measurements up to some moment instead of a sample, among rows that do not fit. */
+  /**
+   * Share of contexts with the newest measurements up to some moment instead of a sample, among rows that do
+   * not fit.
+   */
   denseWindowShare: number;
-  /** The largest number of measurements of a context, 1..65,535; null for as many as fit. */
+  /** Maximum number of measurements per context, 1..65,535; null for as many as fit. */
   maxMeasurements: number | null;
-  /** Share of contexts whose measurements all have the field order of queries: source, destination, time, result. */
+  /**
+   * Share of contexts in which all measurements have the field order of queries: source, destination, time,
+   * result.
+   */
   queryOrderShare: number;
-  /** Share of contexts in which random bytes replace the end of each source address, which makes the source unknown. */
+  /**
+   * Share of contexts in which random bytes replace the end of each source address, which makes the source
+   * unknown.
+   */
   unknownSourceShare: number;
-  /** Share of contexts in which history features come only from older RTTs of each pair. */
+  /** Share of contexts whose history features come only from older RTTs of each pair. */
   staleHistoryShare: number;
 }
 
@@ -69,7 +78,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
 
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
 
-/** The sampling for validation: sources keep their own addresses, whatever the settings of training. */
+/** The sampling for validation: sources keep their own addresses, whatever the training settings. */
 export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): SamplingConfig {
   return { ...sampling, unknownSourceShare: 0 };
 }
@@ -78,25 +87,28 @@ export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): Sa
 export const MIN_MEASUREMENT_TOKENS = 12;
 /** Tokens of the longest measurement: IPv6 with an absolute time. */
 export const MAX_MEASUREMENT_TOKENS = 47;
-/** In a partially timed context the share of measurements that lose their time is uniform between these. */
+/**
+ * In a partially timed context, the share of measurements that lose their time is uniform between these
+ * bounds.
+ */
 const MIN_UNTIMED_SHARE = 0.1;
 const MAX_UNTIMED_SHARE = 0.9;
 /** The largest log2 of the number of unknown RTTs. */
 const MAX_LOG_UNKNOWN = 7;
 
-/** The measurements of a context that have a time: all, some, none. */
+/** Which measurements of a context have a time: all, some, or none. */
 export type TimestampMode = "full" | "partial" | "none";
 
 /** A measurement of a context, with the order of its blocks. */
 export interface ContextMeasurement extends TokenMeasurement {
   order: readonly Field[];
-  /** The RTT of `rttCode`, milliseconds; null if there was no reply. */
+  /** The RTT of `rttCode` in milliseconds; null for no reply. */
   rttMs: number | null;
-  /** The history features of its pair's earlier RTTs in the row. */
+  /** The history features from earlier RTTs of its pair in the row. */
   rttHistory: RttHistory | undefined;
 }
 
-/** Measurements in the order of writing. */
+/** Measurements in writing order. */
 export interface Context {
   mode: TimestampMode;
   measurements: ContextMeasurement[];
@@ -104,8 +116,8 @@ export interface Context {
 }
 
 /**
- * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if
- * empty.
+ * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0
+ * if empty.
  */
 export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
   return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
@@ -114,8 +126,8 @@ export function numContextsOfRow(numMeasurements: number, config: SamplingConfig
 /**
  * Draws one context.
  *
- * @param row The row, of at least one measurement.
- * @param maxTokens Largest length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
+ * @param row A row with at least one measurement.
+ * @param maxTokens Maximum length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
  */
 export function sampleContext(
   row: PreparedRow,
@@ -147,8 +159,8 @@ export function sampleContext(
 /**
  * Cuts a context in two between measurements. The first time of the second part becomes absolute.
  *
- * @param context The context, of more than `numFirst` measurements.
- * @param numFirst Number of measurements in the first part, 1 or more.
+ * @param context A context with more than `numFirst` measurements.
+ * @param numFirst Number of measurements in the first part, at least 1.
  */
 export function cutContext(context: Context, numFirst: number): [Context, Context] {
   const part = (measurements: ContextMeasurement[]): Context => ({
@@ -159,15 +171,13 @@ export function cutContext(context: Context, numFirst: number): [Context, Contex
   return [part(context.measurements.slice(0, numFirst)), part(context.measurements.slice(numFirst))];
 }
 
-// A drawn measurement is a key: 2 * its index in the row, + 1 if it has its time. Keys sort by time, and one array of
-// small integers holds a draw.
+// A drawn measurement is represented by a key: 2 * its index in the row, + 1 if it has its time. Keys sort by
+// time, and one array of small integers represents a draw.
 const toKey = (index: number, isTimed: boolean) => 2 * index + (isTimed ? 1 : 0);
-/** The index in the row of a key's measurement. */
 const indexOfKey = (key: number) => key >> 1;
-/** Whether the measurement has its time. */
 const isTimedKey = (key: number) => (key & 1) === 1;
 
-/** True with the probability of a share; a share of 0 takes no draw. */
+/** True with the probability of a share. A share of 0 consumes no random number. */
 function isDrawn(share: number, random: RandomStream): boolean {
   return share > 0 && random.float64() < share;
 }
@@ -191,10 +201,11 @@ function drawWhole(
 }
 
 /**
- * The measurements from which a window is taken: all, or with probability `fewDestinationsShare` those of a few
- * destinations. The first destination is that of a uniform measurement; with probability 1/2 each, more are added.
+ * The measurements from which to take a window: all, or with probability `fewDestinationsShare` those of a
+ * few destinations. The first destination is that of a uniformly drawn measurement; more are added with
+ * probability 1/2 each.
  *
- * @returns Indices in time order, or undefined for all.
+ * @returns Indexes in time order; undefined for all.
  */
 function drawCandidates(
   { destinations, dstIndex }: PreparedRow,
@@ -210,16 +221,16 @@ function drawCandidates(
   return Int32Array.from(dstIndex.keys()).filter((index) => isChosen[dstIndex[index]] === 1);
 }
 
-/** floor(exp(u)), u uniform in [0, ln n): an integer from 1 to n, every scale equally likely. */
+/** floor(exp(u)) with u uniform in [0, ln n): an integer from 1 to n, every scale equally likely. */
 function logUniform(n: number, random: RandomStream): number {
   return Math.min(Math.floor(Math.exp(random.float64() * Math.log(n))), n);
 }
 
 /**
- * As many measurements of a random window as fit. The window's size is log-uniform, its position uniform, the
- * sample uniform without replacement; or, if dense, the newest measurements up to a uniform one.
+ * As many measurements of a random window as fit. The window's size is log-uniform, its position uniform, and
+ * the sample uniform without replacement; or, if dense, the newest measurements up to a uniformly drawn one.
  *
- * @param candidates Indices of the measurements to take it from, in time order; undefined for all.
+ * @param candidates Indexes of the measurements to choose from, in time order; undefined for all.
  * @returns Keys in time order.
  */
 function drawWindow(
@@ -249,9 +260,9 @@ function drawWindow(
 }
 
 /**
- * The number of drawn measurements that fit, in the order of drawing. The length of the first k grows with
- * k (a measurement of 12 tokens or more can shorten the gap after it by 3 at most), so a binary search between
- * bounds from the shortest and the longest times finds the last k that fits.
+ * The number of drawn measurements that fit, in drawing order. The length of the first k increases with k (a
+ * measurement of 12 tokens or more can shorten the gap after it by 3 at most), so a binary search, bounded by
+ * the shortest and the longest times, finds the last k that fits.
  */
 function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): number {
   const [shortestGap, longestGap, absolute] = [timeLength(0, 0), timeLength(256, 0), timeLength(0, null)];
@@ -277,7 +288,7 @@ function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): numb
   return low + partitionPoint(high - low, (index) => isTooLong(low + 1 + index));
 }
 
-/** Number of tokens of measurements given in time order. */
+/** Number of tokens of measurements in time order. */
 function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
   let numTokens = 0;
   let previousTimeS: number | null = null;
@@ -291,12 +302,17 @@ function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
   return numTokens;
 }
 
-/** The number of a pair's newest RTTs that are unknown in a context: in a share of contexts 1 to 127, log-uniform. */
+/**
+ * How many of a pair's newest RTTs are unknown in a context: in a share of contexts 1 to 127, log-uniform.
+ */
 function drawUnknown(share: number, random: RandomStream): number {
   return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
 }
 
-/** The history features of a measurement's pair. @param numUnknown Number of the newest RTTs before it that are unknown. */
+/**
+ * The history features of a measurement's pair. @param numUnknown How many of the newest RTTs before it are
+ * unknown.
+ */
 function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistory | undefined {
   const index = indexOfKey(key);
   let earlier = row.previous[index];
@@ -310,7 +326,7 @@ function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistor
   return rttHistoryOf(HISTORY_CODES, count, ageS);
 }
 
-/** Overwritten by each call of {@link historyOf}, of which there are millions. */
+/** Overwritten by each call of {@link historyOf}; there are millions of calls. */
 const HISTORY_CODES = new Uint16Array(NUM_HISTORY_RTTS);
 
 function drawMode(random: RandomStream, config: SamplingConfig): TimestampMode {
@@ -325,7 +341,10 @@ function drawTimedShare(mode: TimestampMode, random: RandomStream): number {
   return 1 - (MIN_UNTIMED_SHARE + random.float64() * (MAX_UNTIMED_SHARE - MIN_UNTIMED_SHARE));
 }
 
-/** The order of writing: timed measurements in time order, the others shuffled, every interleaving equally likely. */
+/**
+ * The writing order: timed measurements in time order, the others shuffled, every interleaving equally
+ * likely.
+ */
 function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   let numTimed = 0;
   for (let i = 0; i < keys.length; i++) if (isTimedKey(keys[i])) numTimed++;
@@ -349,8 +368,8 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
 }
 
 /**
- * A row's source addresses; with probability `unknownShare` random ones, which keep a uniformly drawn number of the
- * first bytes of each address, from none to all but one.
+ * A row's source addresses, or with probability `unknownShare` random ones that keep a uniformly drawn number
+ * of leading bytes, from none to all but one.
  */
 function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
   if (!isDrawn(unknownShare, random)) return sources;

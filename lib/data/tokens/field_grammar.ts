@@ -1,22 +1,21 @@
 /**
- * The fields of a measurement in its tokens, for either vocabulary.
+ * The fields of a measurement in its tokens, for both vocabularies.
  *
  * @module
  */
 import * as v1 from "./vocab_v1.ts";
 import * as v2 from "./vocab_v2.ts";
 
-/** The role tokens of a vocabulary and their fields. MeasurementStart is token 0 and opens a measurement. */
+/** The role tokens of a vocabulary and their fields. MeasurementStart is token 0 and begins a measurement. */
 export interface FieldGrammar {
   /** The token of byte 0; tokens below are roles. */
   readonly byteBase: number;
   readonly roleNames: readonly string[];
-  /** Whether a token opens a field or a measurement instead of continuing one. */
+  /** Whether a token begins a field or a measurement instead of continuing one. */
   opens(token: number): boolean;
   fieldOf(role: number): v2.Field;
 }
 
-/** The field grammar of each vocabulary. */
 export const FIELD_GRAMMARS: Readonly<Record<"v1" | "v2", FieldGrammar>> = {
   v1: {
     byteBase: v1.BYTE_BASE,

@@ -1,11 +1,12 @@
 /**
- * RTTs as two bytes: a small floating-point number of microseconds, 5 bits of exponent e, 11 of mantissa m.
+ * RTTs as two bytes: a small floating-point number of microseconds with 5 bits of exponent e and 11 bits of
+ * mantissa m.
  *
- * A Transformer predicts one of 256 bytes twice, so an RTT has to fit two bytes. A logarithmic grid bounds the
- * relative error by 0.049 % from 2.048 ms on. Below that (e = 0) buckets are 1 µs wide.
+ * A Transformer predicts one of 256 bytes twice, so an RTT must fit in two bytes. A logarithmic grid bounds
+ * the relative error by 0.049 % from 2.048 ms on. Below that (e = 0) buckets are 1 µs wide.
  *
- * code = e << 11 | m, which is byte1 << 8 | byte2 of the vocabulary and is monotone in the RTT. Canonical codes
- * are e = 0 with m in 1..2047 and e > 0 with m in 1024..2047; the encoder writes no others.
+ * code = e << 11 | m, which is byte1 << 8 | byte2 in the vocabulary and increases with the RTT. Canonical
+ * codes are e = 0 with m in 1..2047 and e > 0 with m in 1024..2047; the encoder writes no others.
  *
  * @module
  */
@@ -16,13 +17,14 @@ const MIN_NORMAL_MANTISSA = 1024;
 const MAX_EXPONENT = 31;
 const US_PER_MS = 1000;
 
-/** The end of the codes' range in milliseconds, 2^42 µs (51 days): longer RTTs share the last code. */
+/** The end of the codes' range in milliseconds, 2^42 µs (51 days). Longer RTTs share the last code. */
 export const END_RTT_MS: number = (MAX_MANTISSA + 1) * 2 ** MAX_EXPONENT / US_PER_MS;
 
 /**
  * The code of an RTT.
  *
- * @param rttMs Milliseconds, 0 or more; below 1 µs the code is that of 1 µs, from 2^42 µs (51 days) on the last one.
+ * @param rttMs Milliseconds, 0 or more. RTTs below 1 µs have the code of 1 µs, RTTs from 2^42 µs (51 days) on
+ *   the last code.
  * @returns A canonical code, 1..65535.
  * @throws {RangeError} If the RTT is negative or not finite.
  */
@@ -43,7 +45,7 @@ export function encodeRttCode(rttMs: number): number {
  * The RTT of a code: the middle of its bucket, or for e = 0 its lower end, m µs.
  *
  * @param code A canonical code.
- * @returns Milliseconds; encoding them gives the same code.
+ * @returns Milliseconds, whose code is the same.
  * @throws {RangeError} If the code is not canonical.
  */
 export function decodeRttCode(code: number): number {
@@ -53,10 +55,11 @@ export function decodeRttCode(code: number): number {
 }
 
 /**
- * The RTTs that have a code.
+ * The range of RTTs with a code.
  *
  * @param code A canonical code.
- * @returns Milliseconds; `lowMs` has the code, `highMs` the next one. Code 1 starts at 0, the last ends at infinity.
+ * @returns Milliseconds; `lowMs` is inclusive, `highMs` exclusive. Code 1 starts at 0, the last ends at
+ *   infinity.
  * @throws {RangeError} If the code is not canonical.
  */
 export function rttCodeBounds(code: number): { lowMs: number; highMs: number } {
@@ -68,7 +71,7 @@ export function rttCodeBounds(code: number): { lowMs: number; highMs: number } {
   };
 }
 
-/** Whether a code is canonical. */
+/** Whether the encoder writes this code. */
 export function isCanonicalRttCode(code: number): boolean {
   if (code >>> 0 !== code || code > 0xffff) return false;
   const mantissa = code & MAX_MANTISSA;
@@ -81,8 +84,8 @@ export const CANONICAL_RTT_CODES: Uint16Array = Uint16Array.from(
 );
 
 /**
- * The smallest RTT in milliseconds that the encoder turns into at least `us` microseconds. 1.001 * 1000 is below
- * 1001 in floating point; adding one unit in the last place corrects that.
+ * The smallest RTT in milliseconds that the encoder converts to at least `us` microseconds. 1.001 * 1000 is
+ * below 1001 in floating point; adding one unit in the last place corrects this.
  */
 function lowestMs(us: number): number {
   const rttMs = us / US_PER_MS;

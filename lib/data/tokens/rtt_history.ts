@@ -1,31 +1,30 @@
 /**
- * Features of the newest RTTs of a pair, which predict its next one: the model looks up values instead of memorising
- * them, as in k-nearest-neighbour language models (Khandelwal et al., ICLR 2020).
+ * Features of the newest RTTs of a pair, which predict its next RTT: the model looks up values instead of
+ * memorising them, as in k-nearest-neighbour language models (Khandelwal et al., ICLR 2020).
  *
  * @module
  */
 
-/** The largest number of a pair's RTTs that are used, the newest ones. */
+/** The maximum number of a pair's newest RTTs to use. */
 export const NUM_HISTORY_RTTS = 9;
-/** The number of newest RTTs whose median is the typical value: on real pairs better than 3, 9 or 20. */
+/** The typical value is the median of this many newest RTTs; better than 3, 9 or 20 on real pairs. */
 const NUM_TYPICAL = 5;
 
 const NUM_COUNTS = 4;
 const NUM_WIDTHS = 12;
-/** Number of classes of spread. */
+/** Number of spread classes. */
 export const NUM_SPREADS = NUM_COUNTS * NUM_WIDTHS;
-/** Number of classes of age: unknown, and powers of two of seconds, up to half a year. */
+/** Number of age classes: unknown, and powers of two of seconds, up to half a year. */
 export const NUM_AGES = 26;
 
 /** The features of a pair. */
 export interface RttHistory {
-  /** The median of the newest RTTs' codes; of two middle ones the lower. */
+  /** The median of the newest RTTs' codes; the lower one if there are two middle ones. */
   readonly typicalCode: number;
-  /** The code of the newest RTT. */
   readonly newestCode: number;
   /** The class of the number of RTTs and their spread, 0..{@link NUM_SPREADS} - 1. */
   readonly spread: number;
-  /** The class of the newest RTT's age, 0..{@link NUM_AGES} - 1; 0 is unknown. */
+  /** The class of the newest RTT's age, 0..{@link NUM_AGES} - 1; 0 for unknown. */
   readonly age: number;
 }
 
@@ -33,12 +32,10 @@ export interface RttHistory {
 const SORTED_CODES = new Uint16Array(NUM_HISTORY_RTTS);
 
 /**
- * The history features of RTTs.
- *
- * @param codes RTT codes, the newest first.
- * @param count Number of `codes`; beyond {@link NUM_HISTORY_RTTS} the older ones are ignored.
+ * @param codes RTT codes, newest first.
+ * @param count Number of `codes`; codes after the first {@link NUM_HISTORY_RTTS} are ignored.
  * @param ageS Seconds between the newest RTT and the one to predict; null if unknown.
- * @returns Undefined without RTTs.
+ * @returns Undefined if there are no RTTs.
  */
 export function rttHistoryOf(
   codes: ArrayLike<number>,
@@ -56,7 +53,7 @@ export function rttHistoryOf(
     sorted[at] = code;
     if (size <= NUM_TYPICAL) typicalCode = sorted[(size - 1) >> 1];
   }
-  // The width of the middle half, in codes, which are steps of 0.1 % at most.
+  // The interquartile range in codes, which are steps of at most 0.1 %.
   const width = sorted[Math.floor((3 * size - 1) / 4)] - sorted[Math.floor(size / 4)];
   const spread = Math.min(NUM_WIDTHS - 1, Math.ceil(Math.log2(1 + Math.max(0, width))));
   const age = ageS === null ? 0 : Math.min(NUM_AGES - 1, 1 + Math.floor(Math.log2(1 + Math.max(0, ageS))));
@@ -64,7 +61,7 @@ export function rttHistoryOf(
   return { typicalCode, newestCode: codes[0], spread: countClass * NUM_WIDTHS + spread, age };
 }
 
-/** The number of numbers of packed features. */
+/** The length of packed features. */
 export const PACKED_HISTORY = 2;
 
 /** Packs features into {@link PACKED_HISTORY} numbers, which are not all 0. */
@@ -77,7 +74,7 @@ export function packHistory(
   packed[at + 1] = spread << 16 | age;
 }
 
-/** Unpacks the numbers of {@link packHistory}; undefined if all are zero. */
+/** Unpacks the result of {@link packHistory}; undefined if all numbers are 0. */
 export function unpackHistory(packed: Uint32Array, at: number): RttHistory | undefined {
   const [codes, classes] = [packed[at], packed[at + 1]];
   if (codes === 0) return undefined;

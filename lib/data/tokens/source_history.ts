@@ -1,43 +1,47 @@
 /**
- * The earlier measurements of a source, and which of them are the context of its next measurement. `eval` uses
- * this rule; `score` begins its contexts by it and lets them grow, see {@link SourceHistory.growingContextOf}.
+ * The earlier measurements of a source, and which of them are the context of its next measurement. `eval`
+ * uses this rule. `score` starts its contexts with it and then extends them, see {@link
+ * SourceHistory.growingContextOf}.
  *
  * @module
  */
 import { prefixLengths, type TokenMeasurement } from "./vocab_v2.ts";
 
 /**
- * The newest measurements of a source that are kept at most, about 10 MB. A source with more pairs than this divided by
- * the context's size loses measurements that a context could hold.
+ * Maximum number of measurements to keep per source, about 10 MB. A source with more pairs than this divided
+ * by the context size loses measurements that a context could contain.
  */
 const MAX_KEPT = 65_536;
-/** Dropped measurements stay in the list of all until they outnumber the kept ones by this. */
+/** Dropped measurements stay in the list of all until they outnumber the kept ones by this number. */
 const MAX_EXCESS_DROPPED = 256;
 
 interface Kept {
   readonly pair: string;
-  /** Its number among the source's measurements. */
+  /** Index among the source's measurements. */
   readonly order: number;
   readonly timeUs: number;
   readonly measurement: TokenMeasurement;
   isDropped: boolean;
 }
 
-/** The history of one source. Measurements are added in the order of time. */
+/** The history of one source. Measurements are added in time order. */
 export class SourceHistory {
-  /** Oldest first, with some dropped ones. */
+  /** Oldest first, including some dropped ones. */
   #all: Kept[] = [];
   readonly #byPair = new Map<string, Kept[]>();
-  /** The last context that {@link growingContextOf} gave to each pair, as long as a measurement of it is kept. */
+  /**
+   * The last context that {@link growingContextOf} returned for each pair, as long as a measurement of the
+   * pair is kept.
+   */
   readonly #runs = new Map<string, { context: TokenMeasurement[]; endOrder: number }>();
   #numKept = 0;
   #numAdded = 0;
-  /** Measurements of the newest time. None of them is earlier than another. */
+  /** Measurements with the newest time, which do not count as earlier than each other. */
   #waiting: Kept[] = [];
 
   /**
-   * @param maxContext Largest number of measurements of a context.
-   * @param sequenceLength Tokens of the model's sequence, for {@link growingContextOf}.
+   * @param maxContext Maximum number of measurements in a context.
+   * @param sequenceLength Tokens in the model's sequence, for {@link growingContextOf}.
    */
   constructor(
     readonly maxContext: number,
@@ -58,7 +62,7 @@ export class SourceHistory {
     this.#numKept = 0;
   }
 
-  /** Adds a measurement. @param timeUs Not before any that was added. */
+  /** @param timeUs Not before the time of any added measurement. */
   add(pair: string, timeUs: number, measurement: TokenMeasurement): void {
     if (this.maxContext === 0) return;
     this.#advance(timeUs);
@@ -66,10 +70,10 @@ export class SourceHistory {
   }
 
   /**
-   * The context of a measurement: the newest older ones of the same pair and, if these are fewer than `limit`, the
-   * newest others.
+   * The context of a measurement: the newest older ones of the same pair and, if these are fewer than
+   * `limit`, the newest others.
    *
-   * @param timeUs Its time, not before any that was added.
+   * @param timeUs The measurement's time, not before that of any added measurement.
    * @returns Oldest first.
    */
   contextOf(pair: string, timeUs: number, limit: number = this.maxContext): TokenMeasurement[] {
@@ -83,11 +87,11 @@ export class SourceHistory {
   }
 
   /**
-   * A context of a measurement, which is added next: the pair's last context and its measurements since, so that a model
-   * reads both contexts in one pass. If it would be longer than `maxContext` or the model's sequence, it starts over with
-   * the newest of {@link contextOf} that fill at most half of either.
+   * The context of a measurement that is added next: the pair's last context and its measurements since, so
+   * that a model reads both contexts in one pass. If it would exceed `maxContext` or the model's sequence, it
+   * starts over with the newest of {@link contextOf} that fill at most half of either.
    *
-   * @returns At most `maxContext`, oldest first.
+   * @returns At most `maxContext` measurements, oldest first.
    */
   growingContextOf(pair: string, timeUs: number, asked: TokenMeasurement): TokenMeasurement[] {
     this.#advance(timeUs);

@@ -1,17 +1,17 @@
 /**
- * The names of tokens and the reading steps that both vocabularies share.
+ * The names of tokens, and the reading steps shared by both vocabularies.
  *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
 
-/** A token stream that breaks the grammar of its vocabulary. */
+/** A token stream that violates the grammar of its vocabulary. */
 export class TokenError extends UserError {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "TokenError";
 
   /**
-   * Puts the position before the message.
+   * Prefixes the message with the position.
    *
    * @param position Index of the wrong token in the stream; the stream's length if it ends too early.
    */
@@ -21,9 +21,10 @@ export class TokenError extends UserError {
 }
 
 /**
- * The name of a token: the role's name or `byte 17`.
+ * The name of a token: the role's name or, for example, `byte 17`.
  *
- * @param roleNames The vocabulary's roles, tokens 0, 1, …, of which MeasurementStart is the first; 256 bytes follow.
+ * @param roleNames The vocabulary's roles, tokens 0, 1, …, of which MeasurementStart is the first; 256 bytes
+ *   follow.
  */
 export function nameOfToken(roleNames: readonly string[], token: number): string {
   const byte = token - roleNames.length;
@@ -38,7 +39,7 @@ export class TokenCursor {
   /** @param roleNames See {@link nameOfToken}. */
   constructor(readonly tokens: Uint16Array, readonly roleNames: readonly string[]) {}
 
-  /** Reads the token that opens a measurement. @throws {TokenError} If the next token is a different one. */
+  /** Reads the token that begins a measurement. @throws {TokenError} If the next token is a different one. */
   readStart(): void {
     if (this.tokens[this.at] !== 0) throw this.unexpected(this.roleNames[0]);
     this.at++;
@@ -53,7 +54,7 @@ export class TokenCursor {
     return byte;
   }
 
-  /** Reads some bytes. @throws {TokenError} If one of the next tokens is not a byte. */
+  /** @throws {TokenError} If one of the next tokens is not a byte. */
   readBytes(count: number): Uint8Array {
     const bytes = new Uint8Array(count);
     for (let i = 0; i < count; i++) bytes[i] = this.readByte();

@@ -1,7 +1,7 @@
 /**
- * Vocabulary v1, its grammar, RTT encodings, writer and reader: measurements as tokens, 10 roles and 256 bytes. Each
- * measurement is self-contained and has its id, size and error count, for trainers that take one measurement per
- * sequence.
+ * Vocabulary v1, its grammar, RTT encodings, writer and reader: measurements as tokens, 10 roles and 256
+ * bytes. Each measurement is self-contained and includes its id, size and error count, for trainers that take
+ * one measurement per sequence.
  *
  *     measurement := MeasurementStart, then seven blocks in any order:
  *     source      := SrcIpStart address       destination := DestIpStart address
@@ -13,8 +13,8 @@
  *     msmId       := MsmIdStart 8 bytes       (i64)
  *
  * Numbers are big-endian. A measurement has 45 tokens with IPv4 addresses and 69 with IPv6 ones, whatever the
- * encoding of its RTT. Probe rows have no size, error count and id: in training and in queries a measurement has the
- * other four blocks, or three without a time, 31 to 55 tokens or 22 to 46.
+ * encoding of its RTT. Probe rows have no size, error count and id: in training and in queries a measurement
+ * has the other four blocks, or three without a time, 31 to 55 tokens or 22 to 46.
  *
  * @module
  */
@@ -28,9 +28,9 @@ export { TokenError };
 export const MEASUREMENT_START = 0;
 export const SRC_IP_START = 1;
 export const DEST_IP_START = 2;
-/** Opens the 4 bytes of an IPv4 address. */
+/** Begins the 4 bytes of an IPv4 address. */
 export const IPV4_START = 3;
-/** Opens the 16 bytes of an IPv6 address. */
+/** Begins the 16 bytes of an IPv6 address. */
 export const IPV6_START = 4;
 export const RTT_START = 5;
 export const SIZE_START = 6;
@@ -39,11 +39,10 @@ export const TIMESTAMP_START = 8;
 export const MSM_ID_START = 9;
 /** The token of byte b is BYTE_BASE + b. */
 export const BYTE_BASE = 10;
-/** Number of tokens. */
 export const VOCAB_SIZE = 266;
-/** The largest packet size that has tokens, bytes. */
+/** The largest packet size that can be encoded. */
 export const MAX_SIZE_BYTES = 0xffff;
-/** The largest number of lost packets that has tokens. */
+/** The largest number of lost packets that can be encoded. */
 export const MAX_ERROR_COUNT = 0xff;
 
 /** Names of the role tokens 0..9. */
@@ -60,10 +59,9 @@ export const ROLE_NAMES: readonly string[] = [
   "MsmIdStart",
 ];
 
-/** One of the blocks of a measurement. */
 export type Block = "source" | "destination" | "rtt" | "size" | "errorCount" | "time" | "msmId";
 
-/** The seven blocks; a measurement has each once. */
+/** The seven blocks, each exactly once per measurement. */
 export const BLOCKS: readonly Block[] = [
   "source",
   "destination",
@@ -86,7 +84,7 @@ const ROLE_OF: Readonly<Record<Block, number>> = {
 
 const INT_64 = { numBytes: 8, low: Number.MIN_SAFE_INTEGER, high: Number.MAX_SAFE_INTEGER };
 
-/** The blocks that hold an integer: its key, its name in errors, its number of bytes and its range. */
+/** The blocks that contain an integer: key, name in errors, number of bytes, and range. */
 const INTEGERS = {
   size: { key: "sizeBytes", name: "packet size", numBytes: 2, low: 0, high: MAX_SIZE_BYTES },
   errorCount: { key: "packetErrorCount", name: "error count", numBytes: 1, low: 0, high: MAX_ERROR_COUNT },
@@ -96,28 +94,28 @@ const INTEGERS = {
 
 /** The content of a measurement in this vocabulary. */
 export interface WholeMeasurement {
-  /** Source address, 4 or 16 bytes. */
+  /** 4 or 16 bytes. */
   source: Uint8Array;
-  /** Destination address, 4 or 16 bytes. */
+  /** 4 or 16 bytes. */
   destination: Uint8Array;
-  /** Milliseconds, or null if there was no reply. */
+  /** Milliseconds; null for no reply. */
   rttMs: number | null;
-  /** Packet size, 0..65535 bytes. */
+  /** Packet size, 0..65535. */
   sizeBytes: number;
   /** Lost packets, 0..255. */
   packetErrorCount: number;
-  /** When, whole seconds since 1970. */
+  /** Whole seconds since 1970. */
   timeS: number;
-  /** Measurement id, an integer of at most 53 bits. */
+  /** An integer of at most 53 bits. */
   msmId: number;
 }
 
-/** The name of a token: the role's name or `byte 17`. */
+/** The name of a token: the role's name or, for example, `byte 17`. */
 export function tokenName(token: number): string {
   return nameOfToken(ROLE_NAMES, token);
 }
 
-/** MeasurementStart, five roles and numbers of 8, 2, 1, 8 and 8 bytes, and two roles with two versions. */
+/** MeasurementStart; five roles with numbers of 8, 2, 1, 8 and 8 bytes; two roles with two IP versions. */
 const TOKENS_BESIDE_ADDRESSES = 1 + 5 + 27 + 4;
 
 /** Number of tokens of a measurement: 45 for IPv4, 69 for IPv6. */
@@ -127,22 +125,22 @@ function measurementLength({ source, destination }: WholeMeasurement): number {
 
 /** The content of a measurement in probe rows. */
 export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
-  /** Whole seconds since 1970; null when the measurement carries no time. */
+  /** Whole seconds since 1970; null for a measurement without a time. */
   timeS: number | null;
 };
 
-/** Number of tokens of a measurement of probe rows: 31 for IPv4, 55 for IPv6; 9 less without a time. */
+/** Number of tokens of a measurement from probe rows: 31 for IPv4, 55 for IPv6; 9 fewer without a time. */
 export function fieldsLength({ source, destination, timeS }: FieldMeasurement): number {
   return 1 + 4 + 9 + (timeS === null ? 0 : 9) + source.length + destination.length;
 }
 
 export const RTT_ENCODING_NAMES: readonly RttEncodingName[] = ["float64", "fixed", "log", "clipped"];
-/** One of the encodings. */
+/** How 8 bytes represent an RTT, see {@link RttEncoding}. */
 export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
 
 /**
- * Encodes RTTs as 8 bytes, big-endian, and decodes them. An encoder writes one form of each value, and a decoder accepts
- * no other.
+ * Encodes RTTs as 8 bytes, big-endian, and decodes them. An encoder writes each value in a single form, and a
+ * decoder accepts no other.
  *
  * | name      | the 8 bytes                                                | no reply    | error                 |
  * | --------- | ---------------------------------------------------------- | ----------- | --------------------- |
@@ -153,21 +151,21 @@ export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
  */
 export interface RttEncoding {
   readonly name: RttEncodingName;
-  /** The clip in microseconds, for `clipped`. */
+  /** For `clipped`. */
   readonly clipUs?: number;
-  /** The largest RTT that can be encoded, milliseconds. */
+  /** The largest RTT that can be encoded. */
   readonly maxRttMs: number;
   /**
    * Writes an RTT.
    *
-   * @param rttMs Milliseconds, 0..maxRttMs, or null for no reply.
+   * @param rttMs Milliseconds, 0..maxRttMs; null for no reply.
    * @throws {RangeError} If the RTT is negative, not finite or too large.
    */
   encode(rttMs: number | null, out: DataView): void;
   /**
    * Decodes the bytes of {@link encode}.
    *
-   * @returns Milliseconds, null for no reply, or undefined if no encoder writes these bytes.
+   * @returns Milliseconds; null for no reply; undefined if no encoder writes these bytes.
    */
   decode(bytes: DataView): number | null | undefined;
 }
@@ -178,13 +176,18 @@ const ALL_ONES = 0xffffffff;
 /** Integers are exact up to here: 285 years in microseconds. */
 const MAX_US = Number.MAX_SAFE_INTEGER;
 
-/** Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas; smaller values count as in it. */
+/**
+ * Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas. Smaller values count as in the
+ * bucket.
+ */
 const LOG_LOW_MS = 0.001;
-/** Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs; larger values count as in it. */
+/**
+ * Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs. Larger values count
+ * as in the bucket.
+ */
 const LOG_HIGH_MS = 1e6;
-/** Number of buckets of `log`. */
 const LOG_NUM_BUCKETS = 65_535;
-/** The code of `log` for no reply. */
+/** The code for no reply in `log`. */
 const LOG_FAILED = LOG_NUM_BUCKETS;
 const LOG_STEP = Math.log(LOG_HIGH_MS / LOG_LOW_MS) / LOG_NUM_BUCKETS;
 
@@ -210,7 +213,7 @@ export const FIXED_RTT: RttEncoding = {
   ...inMicroseconds(MAX_US / US_PER_MS, MAX_US),
 };
 
-/** The RTT as one of 65,535 log-spaced buckets, read as the geometric middle of the bucket. */
+/** The RTT as one of 65,535 log-spaced buckets, decoded to the geometric middle of the bucket. */
 export const LOG_RTT: RttEncoding = {
   name: "log",
   maxRttMs: Number.MAX_VALUE,
@@ -226,9 +229,9 @@ export const LOG_RTT: RttEncoding = {
 };
 
 /**
- * The RTT in whole microseconds, larger ones as the clip.
+ * The RTT in whole microseconds, clipped.
  *
- * @param clipUs The clip, a positive integer, such as a quantile of the data.
+ * @param clipUs A positive integer, such as a quantile of the data.
  */
 export function clippedRtt(clipUs: number): RttEncoding {
   if (!Number.isSafeInteger(clipUs) || clipUs < 1) {
@@ -259,7 +262,7 @@ function inMicroseconds(maxRttMs: number, maxUs: number): Pick<RttEncoding, "enc
 /** The choice of an encoding in configurations. */
 export interface RttEncodingChoice {
   name: RttEncodingName;
-  /** The clip of `clipped`, milliseconds; values below 1 µs count as 1 µs. */
+  /** The clip of `clipped`; values below 1 µs count as 1 µs. */
   clipMs: number;
 }
 
@@ -289,10 +292,10 @@ export interface DecodedWholeMeasurement extends WholeMeasurement {
 }
 
 /**
- * Reads consecutive measurements: exactly the writer's output with the same RTT encoding.
+ * Reads consecutive measurements: exactly the output of the writer with the same RTT encoding.
  *
  * @param tokens From a MeasurementStart to the end of a measurement; may be empty.
- * @returns The measurements; the error of an RTT is at most that of its encoding.
+ * @returns The measurements, with RTTs as precise as the encoding.
  * @throws {TokenError} At anything else, with the position.
  */
 export function decodeWholeMeasurements(
@@ -378,11 +381,11 @@ class WholeMeasurementReader extends TokenCursor {
 }
 
 /**
- * The order in which a measurement's blocks are written: a uniformly random one that depends only on the
+ * The order in which a measurement's blocks are written. It is uniformly random but depends only on the
  * measurement, so any part of the data can be made again separately.
  *
  * @param msmId Measurement id, an integer of at most 53 bits.
- * @param eventTimeUs When, whole microseconds since 1970.
+ * @param eventTimeUs Whole microseconds since 1970.
  */
 export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   const timeHigh = Math.floor(eventTimeUs / TWO_32);
@@ -398,7 +401,7 @@ export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   return order;
 }
 
-/** Writes measurements one after another into an array. */
+/** Writes consecutive measurements to an array. */
 export class WholeMeasurementWriter {
   /** Index of the next token in the array. */
   at = 0;
@@ -407,15 +410,15 @@ export class WholeMeasurementWriter {
   /**
    * Starts at the beginning of the array.
    *
-   * @param out Takes the tokens; nothing is written beyond its end.
+   * @param out Receives the tokens; nothing is written beyond its end.
    */
   constructor(readonly out: Uint16Array, readonly rttEncoding: RttEncoding) {}
 
   /**
-   * Writes a measurement of probe rows, which has no size, error count and id, and perhaps no time. RTTs beyond the
-   * encoding's range are written as its largest one.
+   * Writes a measurement from probe rows, which has no size, error count and id, and may have no time. RTTs
+   * beyond the encoding's range are written as its largest RTT.
    *
-   * @param measurement The measurement; its RTT is rounded to f32, as in probe rows.
+   * @param measurement Its RTT is rounded to f32, as in probe rows.
    */
   writeFields(measurement: FieldMeasurement, order: readonly Field[]): number {
     const { source, destination, timeS } = measurement;
@@ -434,9 +437,9 @@ export class WholeMeasurementWriter {
   /**
    * Writes a measurement.
    *
-   * @param order Its blocks, each once, such as {@link blockOrder} gives.
-   * @param length Number of tokens of these blocks; by default that of all seven.
-   * @throws {RangeError} If the array is full or a value has no tokens; nothing is written then.
+   * @param order Each block once, for example from {@link blockOrder}.
+   * @param length Number of tokens of these blocks; by default of all seven.
+   * @throws {RangeError} If the array is full or a value cannot be encoded; nothing is written then.
    */
   write(
     measurement: WholeMeasurement,

@@ -1,6 +1,6 @@
 /**
- * Vocabulary v2, its grammar, writer and reader: measurements as tokens, 11 roles and 256 bytes. The default vocabulary
- * of every stage.
+ * Vocabulary v2, its grammar, writer and reader: measurements as tokens, 11 roles and 256 bytes. It is the
+ * default vocabulary of every stage.
  *
  *     measurement := MeasurementStart, then in any order: source, destination, result, and perhaps a time
  *     source      := SrcIpv4 4 bytes | SrcIpv6 16 bytes
@@ -9,8 +9,8 @@
  *     time        := TimestampAbs 8 bytes (Unix seconds) for the first time of a context
  *                  | TimestampDelta1 1 byte | TimestampDelta4 4 bytes: seconds since the time before it
  *
- * Numbers are big-endian. Tokens are interpreted per context: its first time is absolute, later ones are gaps to
- * the timestamped measurement before.
+ * Numbers are big-endian. Tokens are interpreted per context: the first time is absolute, later ones are gaps
+ * from the previous timed measurement.
  *
  * @module
  */
@@ -21,21 +21,21 @@ import { nameOfToken, TokenCursor, TokenError } from "./token_cursor.ts";
 export { TokenError };
 
 export const MEASUREMENT_START = 0;
-/** Opens an IPv4 source, 4 bytes. */
+/** Begins an IPv4 source, 4 bytes. */
 export const SRC_IPV4 = 1;
-/** Opens an IPv6 source, 16 bytes. */
+/** Begins an IPv6 source, 16 bytes. */
 export const SRC_IPV6 = 2;
-/** Opens an IPv4 destination, 4 bytes. */
+/** Begins an IPv4 destination, 4 bytes. */
 export const DST_IPV4 = 3;
-/** Opens an IPv6 destination, 16 bytes. */
+/** Begins an IPv6 destination, 16 bytes. */
 export const DST_IPV6 = 4;
-/** Opens the first time of a context, 8 bytes: Unix seconds, u64. */
+/** Begins the first time of a context, 8 bytes: Unix seconds, u64. */
 export const TIMESTAMP_ABS = 5;
-/** Opens a gap of 0..255 s, 1 byte. */
+/** Begins a gap of 0..255 s, 1 byte. */
 export const TIMESTAMP_DELTA1 = 6;
-/** Opens a gap of 256..2^32 - 1 s, 4 bytes. */
+/** Begins a gap of 256..2^32 - 1 s, 4 bytes. */
 export const TIMESTAMP_DELTA4 = 7;
-/** Opens an RTT code, 2 bytes. */
+/** Begins an RTT code, 2 bytes. */
 export const RTT_START = 8;
 /** Reserved; never written. */
 export const THROUGHPUT_START = 9;
@@ -61,10 +61,10 @@ export const ROLE_NAMES: readonly string[] = [
   "Failed",
 ];
 
-/** One of the blocks of a measurement. */
+/** A block of a measurement. */
 export type Field = "source" | "destination" | "result" | "time";
 
-/** The 24 orders of the blocks of a measurement; without a time, the other blocks keep their order. */
+/** The 24 orders of a measurement's blocks. Without a time, the other blocks keep their order. */
 export const FIELD_ORDERS: readonly (readonly Field[])[] = permutations([
   "source",
   "destination",
@@ -77,17 +77,17 @@ export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "
 
 /** The content of a measurement in this vocabulary. */
 export interface TokenMeasurement {
-  /** Source address, 4 or 16 bytes. */
+  /** 4 or 16 bytes. */
   source: Uint8Array;
-  /** Destination address, 4 or 16 bytes. */
+  /** 4 or 16 bytes. */
   destination: Uint8Array;
-  /** Canonical RTT code, or null if there was no reply. */
+  /** Canonical RTT code; null for no reply. */
   rttCode: number | null;
-  /** When, whole seconds since 1970, 0..2^53 - 1; null when the measurement carries no time. */
+  /** Whole seconds since 1970, 0..2^53 - 1; null for a measurement without a time. */
   timeS: number | null;
 }
 
-/** The name of a token: the role's name or `byte 17`. */
+/** The name of a token: the role's name or, for example, `byte 17`. */
 export function tokenName(token: number): string {
   return nameOfToken(ROLE_NAMES, token);
 }
@@ -95,7 +95,7 @@ export function tokenName(token: number): string {
 /**
  * Number of tokens of a measurement.
  *
- * @param previousTimeS The last time before it in its context, seconds; null if there was none.
+ * @param previousTimeS The last time before it in its context; null if there is none.
  */
 export function measurementLength(measurement: TokenMeasurement, previousTimeS: number | null): number {
   const { source, destination, rttCode, timeS } = measurement;
@@ -106,7 +106,7 @@ export function measurementLength(measurement: TokenMeasurement, previousTimeS: 
 /**
  * The lengths of a context's prefixes, in tokens.
  *
- * @returns `lengths[k]` is the length of the first k, k = 0..number of measurements.
+ * @returns `lengths[k]` is the length of the first k measurements, for k from 0 to their number.
  */
 export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32Array {
   const lengths = new Uint32Array(measurements.length + 1);
@@ -130,8 +130,8 @@ export function untimedLength(
 /**
  * Number of tokens of a time block: 0, 2, 5 or 9.
  *
- * @param timeS The time, seconds, or null for no block.
- * @param previousTimeS The last time before it in its context, seconds; null if there was none.
+ * @param timeS Null for no block.
+ * @param previousTimeS The last time before it in its context; null if there is none.
  */
 export function timeLength(timeS: number | null, previousTimeS: number | null): number {
   if (timeS === null) return 0;
@@ -148,15 +148,16 @@ function permutations(fields: readonly Field[]): Field[][] {
 
 /** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedMeasurement extends TokenMeasurement {
-  /** The blocks in their order, `time` only if there was one. */
+  /** The blocks in order; `time` only if there is one. */
   order: readonly Field[];
   /** Index of its MeasurementStart. */
   position: number;
 }
 
 /**
- * Reads the tokens of one context: exactly the writer's output, so that writing the measurements again gives the same
- * tokens. An RTT code that is not canonical, a second absolute time or a 4-byte gap that fits one byte is an error.
+ * Reads the tokens of one context: exactly the writer's output, so that writing the measurements again gives
+ * the same tokens. An RTT code that is not canonical, a second absolute time, or a 4-byte gap that fits in
+ * one byte is an error.
  *
  * @param tokens The whole context, from a MeasurementStart to the end of a measurement; may be empty.
  * @throws {TokenError} At anything else, with the position.
@@ -249,25 +250,26 @@ function fieldOf(token: number): Field | undefined {
   return undefined;
 }
 
-/** Writes the measurements of one context into an array. */
+/** Writes the measurements of one context to an array. */
 export class TokenWriter {
   /** Index of the next token in the array. */
   at: number;
-  /** The last written time, as a reader decodes it, seconds; null at the start of a context. */
+  /** The last written time as a reader decodes it; null at the start of a context. */
   previousTimeS: number | null = null;
   readonly #out: Uint16Array;
 
-  /** Begins a context. @param out Takes the tokens; nothing is written beyond its end. */
+  /** Begins a context. @param out Receives the tokens; nothing is written beyond its end. */
   constructor(out: Uint16Array, at = 0) {
     this.#out = out;
     this.at = at;
   }
 
   /**
-   * Writes a measurement. A time before the last one is written as a gap of 0 s, so it is read as the last one.
+   * Writes a measurement. A time before the previous one is written as a gap of 0 s, and thus read as the
+   * previous time.
    *
-   * @param order Its blocks, each once; `time` is skipped if the measurement has no time.
-   * @throws {RangeError} If the array is full or a value has no tokens.
+   * @param order Each block once; `time` is skipped if the measurement has no time.
+   * @throws {RangeError} If the array is full or a value cannot be encoded.
    */
   write(measurement: TokenMeasurement, order: readonly Field[]): number {
     const start = this.at;
@@ -330,7 +332,7 @@ export class TokenWriter {
     this.previousTimeS += gapS;
   }
 
-  /** Writes a number of up to 53 bits as bytes, the most significant first. */
+  /** Writes a number of up to 53 bits as bytes, most significant first. */
   #writeNumber(value: number, numBytes: number): void {
     let rest = value;
     for (let i = this.at + numBytes - 1; i >= this.at; i--) {
