@@ -1,4 +1,4 @@
-/** What is printed gives the terminal no commands and shows no key. @module */
+/** Printed text never sends commands to the terminal and shows no key. @module */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { keepSecret, printable } from "../../lib/base/printed.ts";
 import { refused, runStageProcess } from "../cli/process.ts";
@@ -30,14 +30,14 @@ Deno.test("names with control characters are shown escaped in errors, lines and 
 });
 
 Deno.test("nothing else in lib/ and tasks/ prints for people", () => {
-  // A page has a console of its own, a package's text is an example, and these answer another program.
+  // A page has its own console, a package's text is an example, and these answer another program.
   const others = [
     /^lib\/serve\/page\//,
     /^lib\/serve\/site\/(?:npm_package|bundle)\.ts$/,
     /^lib\/serve\/mcp\.ts$/,
     /^lib\/cli\/bench\/peers_jax\.ts$/,
   ];
-  // These pass what printable() gives, or a fixed text.
+  // These print what printable() returns, or a fixed text.
   const passing = [
     "lib/base/printed.ts",
     "lib/cli/progress.ts",

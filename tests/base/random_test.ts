@@ -38,7 +38,7 @@ Deno.test("RandomStream repeats itself and differs by seed, name and index", () 
 });
 
 Deno.test("RandomStream keeps its numbers from version to version", () => {
-  // Written by this implementation: a change of these changes every run's data order.
+  // Written by this implementation: changing these values changes every run's data order.
   assertEquals(take(new RandomStream(42, "test", 1, 2, 3)).slice(0, 4), [
     4194536443,
     2397183975,
@@ -66,12 +66,12 @@ Deno.test("below() stays below n, reaches every value and refuses others than 1.
   const stream = new RandomStream(1, "below");
   const counts = new Array(6).fill(0);
   for (let draw = 0; draw < 6000; draw++) counts[stream.below(6)]++;
-  // Each count is binomial(6000, 1/6): mean 1000, deviation 29; 5 deviations.
+  // Each count is binomial(6000, 1/6): mean 1000, standard deviation 29; bounds of 5 deviations.
   for (const count of counts) assert(Math.abs(count - 1000) < 145, `${counts}`);
 });
 
 Deno.test("below() has no bias where 2^32 is not a multiple of n", () => {
-  // With n = 3 * 2^30 a plain multiply-shift would give the multiples of 3 twice as often.
+  // With n = 3 * 2^30 a plain multiply-shift would draw multiples of 3 twice as often.
   const stream = new RandomStream(2, "bias");
   let multiples = 0;
   for (let draw = 0; draw < 9000; draw++) if (stream.below(3 * 2 ** 30) % 3 === 0) multiples++;
@@ -139,7 +139,7 @@ Deno.test("drawDistinct() draws every ordered choice equally often", () => {
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   assertEquals(counts.size, 24);
-  // Binomial(12000, 1/24): mean 500, deviation 21.9; 5 deviations.
+  // Binomial(12000, 1/24): mean 500, standard deviation 21.9; bounds of 5 deviations.
   for (const [key, count] of counts) assert(Math.abs(count - 500) < 110, `${key}: ${count}`);
 });
 

@@ -1,4 +1,4 @@
-/** Named pipes where files are read, and stages that are blocked by one when a signal comes. */
+/** Named pipes in place of files, and stages blocked by one when a signal comes. */
 import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
@@ -9,7 +9,7 @@ import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { outputOf, spawnStage } from "./process.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
 
-/** Puts a named pipe that nobody writes to in the place of a file. @returns Its path. */
+/** Puts a named pipe that nobody writes to in place of a file. @returns Its path. */
 async function pipeAt(path: string): Promise<string> {
   Deno.removeSync(path, { recursive: true });
   return await newPipe(path);
@@ -21,7 +21,7 @@ async function newPipe(path: string): Promise<string> {
   return path;
 }
 
-/** A stage that was to read the pipe says so in one line, and blocks nowhere. */
+/** Asserts that a stage that should read the pipe reports it in one line and does not block. */
 async function assertRefused(words: readonly string[], name: string): Promise<void> {
   const { command, rest } = commandOf(words);
   const stage = await loadStage(command);
@@ -67,7 +67,7 @@ Deno.test("a named pipe as a manifest, a lock or a configuration is refused in o
 Deno.test("a named pipe is refused before it is opened for writing", async () => {
   using folder = new TemporaryFolder();
   const pipe = await newPipe(folder.at("pipe"));
-  // A pipe that is opened for reading too would not block.
+  // A pipe that is also opened for reading would not block.
   assertThrows(
     () => ByteFile.write(pipe, "update"),
     UserError,
@@ -85,7 +85,7 @@ Deno.test("queries come from a named pipe, and a signal ends the wait for them",
     assertEquals(code, 0, stderr);
     assertEquals(JSON.parse(stdout).line, 1);
     const waiting = spawnStage(args);
-    // Waits until the stage opens it.
+    // Waits until the stage opens the pipe.
     using _writer = await Deno.open(pipe, { write: true });
     waiting.kill("SIGTERM");
     const ended = await outputOf(waiting);

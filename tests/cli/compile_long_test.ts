@@ -1,7 +1,7 @@
 /**
- * The one file, made once and run as on a machine that has nothing of this program: without the checkout's folder, the
- * environment, Deno or a network. Which form it has depends on whether Deno's runtime stub can be had here; a launcher
- * is tried in any case.
+ * The single file, made once and run as on a machine without anything of this program: no checkout,
+ * environment, Deno or network. Its form depends on whether Deno's runtime stub is available here; a launcher
+ * is tested in any case.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { basename, dirname, fromFileUrl, join } from "@std/path";
@@ -14,17 +14,17 @@ import { outputOf, type ProcessResult, runDeno, runStageProcess, succeeded } fro
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
-/** All that a launcher finds on a bare machine. */
+/** The only commands that a launcher finds on a bare machine. */
 const COMMANDS = ["sh", "tail", "gzip", "tar", "cat"].concat(
   ["chmod", "find", "id", "ls", "mkdir", "mktemp", "mv", "rm", "sync", "uname", "wc"],
 );
-/** What the program prints at `--version`: the commit too, whether or not it has a checkout. */
+/** The output of `--version`, which includes the commit even without a checkout. */
 const version = `${versionText()}\n`;
-/** Where nobody makes folders, not even root. */
+/** Where nobody can make folders, not even root. */
 const NOWHERE = "/proc/nowhere";
 const SHARDING = ["--split-by", "row", "--train-shards", "2", "--val-shards", "1", "--test-shards", "1"];
 
-/** The file on a machine: another name, a folder with a space, a home of its own. */
+/** The file on a machine: with another name, in a folder with a space, and with a separate home. */
 class Machine {
   readonly program: string;
   readonly env: Record<string, string>;
@@ -66,7 +66,7 @@ class Machine {
     return await outputOf(this.spawn(args, options));
   }
 
-  /** Runs it to a good end, and returns what it printed. */
+  /** Runs it, asserts success, and returns what it printed. */
   async done(args: readonly string[], options: Parameters<Machine["spawn"]>[1] = {}): Promise<string> {
     const { stdout } = await succeeded(this.run(args, options));
     return stdout;
@@ -87,7 +87,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Names in a folder, or none where there is no such folder. */
+/** Names in a folder; none if there is no such folder. */
 function namesIn(folder: string): string[] {
   try {
     return [...Deno.readDirSync(folder)].map(({ name }) => name);
@@ -99,7 +99,7 @@ function namesIn(folder: string): string[] {
 interface Made {
   path: string;
   form: string;
-  /** The hash of the content of a launcher. */
+  /** The hash of a launcher's content. */
   hash: string;
 }
 
@@ -142,7 +142,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     for (const args of chain(folder.at("checkout"), ATLAS)) {
       await succeeded(runStageProcess(args));
     }
-    // Manifests name the folder.
+    // Manifests contain the folder's name.
     const dataIn = (folder: string) => [...stateOf(folder)].filter(([path]) => !path.includes("manifest"));
     assertEquals(dataIn(at("one file")), dataIn(folder.at("checkout")));
     await machine.done(["inspect", "one file/rows", "--plot", "rows.svg"]);
@@ -184,7 +184,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
 
   await test.step("takes signals itself", async () => {
     const child = machine.spawn(["synth", "--rows", "1_000_000_000", "--output", "endless.parquet"]);
-    // The signal goes to the process that was started, which must be the one that works.
+    // The signal goes to the started process, which must be the one that works.
     await untilAtWork(child, "its output", () => namesIn(at(".endless.parquet.work")).includes("next"));
     child.kill("SIGTERM");
     assertEquals((await outputOf(child)).code, 75);
@@ -228,7 +228,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     const start = () => machine.done(["synth", "--help"], { env });
     const help = await start();
     const text = Deno.readTextFileSync(stage);
-    /** Changes by which each of the checks alone must recognise a file that was replaced, whose time is set back. */
+    /** Each check alone must detect the replaced file, even with its time set back. */
     const changes: Record<string, () => void> = {
       "a folder that all can write to": () => Deno.chmodSync(unpacked, 0o777),
       "a folder in it that the group can write to": () => Deno.chmodSync(dirname(stage), 0o775),

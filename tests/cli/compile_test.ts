@@ -33,7 +33,7 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
   assertEquals(args.filter((word) => /^(?:--allow-|-[A-Z])/.test(word)).sort(), [
     "--allow-ffi",
     "--allow-run",
-    // Deno adds them up.
+    // Deno accumulates them.
     `-E=${LAUNCH_VARIABLES.join(",")}`,
     "-E=PING_LLM_WEBHOOK_KEY",
     "-E=RIPE_ATLAS_KEY",

@@ -1,15 +1,17 @@
-/** Completes command lines in bash, with the script of `completion bash`. @module */
+/** Completes command lines in bash with the script of `completion bash`. @module */
 import { assertEquals } from "@std/assert";
 import { completionScript } from "../../lib/cli/completion/completion.ts";
 import { PRESETS } from "../../lib/train/run_config.ts";
 import { STAGES } from "../../tasks/stages.ts";
 
-/** The script of a shell. */
 export function scriptOf(shell: "bash" | "zsh" | "fish"): string {
   return completionScript(shell, STAGES, [...PRESETS.keys()]);
 }
 
-/** Sets what bash sets, from a line of standard input for each command line, and prints what it is offered. */
+/**
+ * For each line of standard input, sets the variables that bash sets for a command line and prints the
+ * completions.
+ */
 const ASK = `
 while IFS=$'\\x1f' read -ra COMP_WORDS; do
   COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
@@ -20,7 +22,8 @@ done`;
 /**
  * The words that bash offers for the last word of each command line.
  *
- * @param lines Words after the program's name, as bash divides them. @param cwd The folder whose files are offered.
+ * @param lines Words after the program's name, as bash splits them. @param cwd The folder whose files are
+ *   offered.
  */
 export async function completeInBash(
   lines: readonly (readonly string[])[],
@@ -33,7 +36,7 @@ export async function completeInBash(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  // A separator ends each word: bash drops an empty last field without one.
+  // A separator ends each word: without it, bash drops an empty last field.
   const asked = lines.map((words) => ["ping-llm", ...words, "\n"].join("\x1f")).join("");
   const [{ stdout, stderr }] = await Promise.all([
     child.output(),

@@ -1,4 +1,4 @@
-/** Completion in zsh and fish, which `setup.sh --tools` installs. */
+/** Completion in zsh and fish, installed by `setup.sh --tools`. */
 import { assertEquals } from "@std/assert";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { completeInBash, scriptOf } from "./completion_in_bash.ts";
@@ -35,7 +35,7 @@ Deno.test({
       const env = { HOME: folder.path };
       const { stdout, stderr } = await new Deno.Command("fish", { args, cwd: folder.path, env }).output();
       assertEquals(decode(stderr), "", line);
-      // It marks folders, sorts, and describes words after a tab.
+      // fish marks folders, sorts, and describes words after a tab.
       const words = decode(stdout).split("\n").slice(0, -1).map((text) => text.split("\t")[0]);
       const found = words.map((word) => word.replace(/\/$/, "").replaceAll("\\ ", " "));
       assertEquals(found.sort(), expected[i].toSorted(), line);
@@ -49,7 +49,7 @@ Deno.test({
   },
 });
 
-/** Types a command line and a tab into an interactive zsh, and prints the line that results. */
+/** Types a command line and a tab into an interactive zsh, and prints the resulting line. */
 const TYPE = `
 zmodload zsh/zpty
 zpty shell zsh -f -i

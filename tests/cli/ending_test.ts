@@ -105,7 +105,8 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000, numBad: 0 }));
   const seen = new Set<string>();
-  // From the start of the process until it is met at its work or later; with shorter steps until all has been met.
+  // From the start of the process until it is seen at work or later; with shorter steps until every moment
+  // has been seen.
   for (let [delayMs, stepMs] = [0, 40]; MOMENTS.some((moment) => !seen.has(moment)); delayMs += stepMs) {
     const output = folder.at(`${stepMs}-${delayMs}`);
     const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--output", output];
@@ -152,7 +153,7 @@ for (const [stage, file] of [["import", "a.parquet"], ["watch", "a.jsonl"]]) {
     for (const path of foreignFiles) Deno.writeTextFileSync(path, "mine");
     const args = [stage, "--input", "-", "--output", `${out}/${file}`, "--quiet"];
     const child = spawnStage(args, { stdin: new Uint8Array() });
-    // It has opened its output, and waits for its input.
+    // The stage has opened its output and waits for its input.
     const lock = `${out}/${work}/lock`;
     await until("it has no lock", () => exists(lock) && Deno.readTextFileSync(lock) !== "");
     Deno.renameSync(out, folder.at("moved"));

@@ -1,9 +1,10 @@
 /**
- * Stages that replace an output, killed at each of their changes of the file system: readers find the old output, the
- * new one or one line that says what to run, and the rerun leaves what an undisturbed run does.
+ * Stages that replace an output, killed at each of their changes to the file system. Readers find the old
+ * output, the new output, or a one-line error that says what to run; the rerun leaves the same result as an
+ * undisturbed run.
  *
- * What a killed process leaves is what an undisturbed one had left by then. So one run is watched, and each state that its
- * folder had is put back for a reader and a rerun.
+ * A killed process leaves what an undisturbed one had left by then. So one run is watched, and each state of
+ * its folder is restored for a reader and a rerun.
  *
  * @module
  */
@@ -31,18 +32,22 @@ import { PrometheusServer } from "./fetch/prometheus_server.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
 
 interface Replacement {
-  /** The arguments of the run whose output is replaced, and of the one that replaces it. @param out The output. */
+  /**
+   * The arguments of the run whose output is replaced, or of the run that replaces it. @param out The output.
+   */
   args(out: string, which: "old" | "new"): string[];
   /** Whether the new run is the first one, without an output to replace. */
   isFirst?: boolean;
-  /** Whether a rerun keeps the files that the killed run recorded, instead of writing them again. */
+  /** Whether a rerun keeps the files recorded by the killed run instead of writing them again. */
   keepsFiles?: boolean;
-  /** Reads the output. @throws {UserError} If it is not whole. */
+  /** Reads the output. @throws {UserError} If it is incomplete. */
   read(out: string): Promise<unknown>;
-  /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
+  /**
+   * Other contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output.
+   */
   readSteps?(out: string): Promise<unknown[]>;
   input?: Record<"old" | "new", string>;
-  /** Every how many changes it is killed; 1 by default. */
+  /** Every how many changes to kill it; 1 by default. */
   stride?: number;
 }
 
@@ -72,7 +77,10 @@ function putBack(folder: string, state: FolderState): void {
   }
 }
 
-/** Kills the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
+/**
+ * Kills the new run at its changes, each time in a copy of the old run's folder. @returns How often readers
+ * reported an error.
+ */
 async function killEverywhere(
   folder: TemporaryFolder,
   {
@@ -118,7 +126,7 @@ async function killEverywhere(
       );
     } catch (error) {
       assert(error instanceof UserError, `after change ${change}: ${error}`);
-      // A first run may have written nothing yet.
+      // A first run may not have written anything yet.
       const isNothing = isFirst && /no such file|no \.\w+ file in it/.test(error.message);
       if (!isNothing) {
         assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after change ${change}`);
@@ -140,7 +148,7 @@ async function killEverywhere(
   return numRefused;
 }
 
-/** Reads files as a stage that takes them as input does. */
+/** Reads files like a stage that takes them as input. */
 async function readOutputs(out: string, names: readonly string[] = [""]): Promise<string[]> {
   await checkOutputs([out], { verify: true });
   return names.map((name) =>
@@ -149,8 +157,8 @@ async function readOutputs(out: string, names: readonly string[] = [""]): Promis
 }
 
 /**
- * Reads all data of an output folder as a stage that takes it as input does; a user's own globs find the same files.
- * Whether the folder, a folder in it or one of its files is named, readers refuse all of them or none.
+ * Reads all data of an output folder like a stage that takes it as input; a user's own globs find the same
+ * files. Whether the folder, a folder in it or one of its files is given, readers reject all of them or none.
  */
 async function readData(out: string, isWanted = /./): Promise<string[]> {
   const isData = (name: string) => /^[^.].*\.\w+$/.test(name) && !name.startsWith("manifest");
@@ -194,9 +202,9 @@ function writeMeasurements(folder: TemporaryFolder): void {
   }
 }
 
-/** The stages that make data, from `old.csv` and `new.csv` and what the stages before them made. */
+/** The data stages, run on `old.csv`, `new.csv` and the output of earlier stages. */
 const DATA_STAGES: Record<string, {
-  /** The end of the output's name. */
+  /** The ending of the output's name. */
   end?: string;
   args: (at: (name: string) => string, which: "old" | "new") => string[];
 }> = {
@@ -361,7 +369,7 @@ Deno.test("adapt --follow, killed at any change", async () => {
 
 Deno.test("train --fresh, killed at any change", async () => {
   using folder = new TemporaryFolder();
-  // Few rows, whose pool is fitted soon.
+  // Few rows, whose pool is fitted quickly.
   await writeRows(folder.at("rows"), "train", syntheticRows(1, 10, 10));
   await writeRows(folder.at("rows"), "val", syntheticRows(2, 4, 10));
   const settings = { "train.checkpointEverySteps": 1, "train.keepCheckpoints": 9, "train.evalEverySteps": 2 };
@@ -411,7 +419,7 @@ Deno.test("slurm --overwrite, killed at any change: each script is an old or a n
       ...["slurm", "--input", folder.at("data.parquet"), "--output", out, "--overwrite"],
       ...["--time", which === "old" ? "1:00:00" : "2:00:00"],
     ],
-    // The scripts are files of their own.
+    // The scripts are separate files.
     read: (out) => Promise.resolve([...new Set(scripts(out).map(timeOf))].sort()),
     readSteps: () => Promise.resolve([["1:00:00", "2:00:00"]]),
   });

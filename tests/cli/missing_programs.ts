@@ -1,6 +1,6 @@
 /** Programs that only some tests need. @module */
 
-/** Whether some are missing, which it prints, and which CI does not allow. */
+/** Whether some programs are missing, which is printed and which CI does not allow. */
 export function programsAreMissing(programs: readonly string[]): boolean {
   const missing = programs.filter((name) =>
     !new Deno.Command("which", { args: [name] }).outputSync().success

@@ -112,7 +112,7 @@ Deno.test("a command's own option replaces the common one", () => {
   assertEquals([options.workers, options.seed], [workers, commonOptions.seed]);
 });
 
-// README.md, deno.json and `--help` describe the commands as their declarations do.
+// README.md, deno.json and `--help` describe commands in accordance with their declarations.
 
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
 

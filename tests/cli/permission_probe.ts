@@ -1,7 +1,7 @@
 /**
- * A thread that tries to read, to write and more, and answers which attempts its permissions did not refuse.
- * As a program, `permission_probe.ts ATTEMPTS PERMISSIONS…` (JSON), it starts a thread with each of the permissions, one
- * after the other, and prints their answers.
+ * A thread that attempts to read, write and more, and answers which attempts its permissions allowed. As a
+ * program, `permission_probe.ts ATTEMPTS PERMISSIONS…` (JSON), it starts a thread with each of the
+ * permissions, one after the other, and prints their answers.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface Attempts {
   writes: string[];
 }
 
-/** The attempts that were not refused. */
+/** The attempts that were allowed. */
 export interface Allowed extends Attempts {
   others: string[];
 }
@@ -30,9 +30,9 @@ const OTHERS: Record<string, () => unknown> = {
 };
 
 /**
- * Whether the permissions let an attempt pass. A missing path shows nothing about them, so it must exist.
+ * Whether the permissions allow an attempt. A missing path reveals nothing about them, so it must exist.
  *
- * @throws {Deno.errors.NotFound} If what is tried does not exist.
+ * @throws {Deno.errors.NotFound} If the path does not exist.
  */
 function isAllowed(attempt: () => unknown): boolean {
   try {
@@ -44,7 +44,7 @@ function isAllowed(attempt: () => unknown): boolean {
   return true;
 }
 
-/** A folder is read by listing it, and written by making one in it. */
+/** A folder is read by listing it, and written by making a folder in it. */
 const read = (path: string) => () =>
   path.endsWith("/") ? [...Deno.readDirSync(path)] : Deno.readFileSync(path);
 const write = (path: string) => () =>

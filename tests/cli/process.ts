@@ -1,4 +1,4 @@
-/** Runs a stage as users do, in a process of its own. @module */
+/** Runs a stage as users do, in a separate process. @module */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
@@ -14,11 +14,11 @@ export interface ProcessResult {
 
 export interface ProcessOptions {
   env?: Record<string, string>;
-  /** Its standard input; empty by default. */
+  /** Standard input; empty by default. */
   stdin?: Uint8Array<ArrayBuffer>;
-  /** A program that starts it, and that one's arguments; none by default. */
+  /** A program that starts the process, with its arguments; none by default. */
   launcher?: readonly string[];
-  /** Flags of `deno run` beside those for files. */
+  /** Flags of `deno run` in addition to those for files. */
   flags?: readonly string[];
 }
 
@@ -30,7 +30,10 @@ export function spawnStage(args: readonly string[], options: ProcessOptions = {}
   return spawnDeno([...FILES, ...options.flags ?? [], MAIN, ...args], options);
 }
 
-/** Starts Deno, as tests/tensor/newer_mesa.sh says if that runs the tests. @param args Flags of `deno run`, a program's path, its arguments. */
+/**
+ * Starts Deno, through tests/tensor/newer_mesa.sh if that runs the tests. @param args Flags of `deno run`, a
+ * program's path, its arguments.
+ */
 export function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {
   const deno = Deno.env.get("MATRIX_DENO")?.split(" ") ?? [Deno.execPath()];
   const [program, ...rest] = [...options.launcher ?? [], ...deno, "run"];
@@ -57,24 +60,24 @@ export async function runStageProcess(
   return await outputOf(child);
 }
 
-/** Runs a program of the tests to its end. @param args Flags of `deno run`, its path, its arguments. */
+/** Runs a test program to its end. @param args Flags of `deno run`, its path, its arguments. */
 export async function runProgram(args: readonly string[]): Promise<ProcessResult> {
   return await runDeno([...FILES, ...args]);
 }
 
-/** As {@link runProgram}, without any permission that is not among the flags. */
+/** Like {@link runProgram}, without any permissions except those in the flags. */
 export async function runDeno(args: readonly string[], options: ProcessOptions = {}): Promise<ProcessResult> {
   return await outputOf(spawnDeno(args, options));
 }
 
-/** Waits for the end of what {@link spawnStage} started. */
+/** Waits for the end of a process started by {@link spawnStage}. */
 export async function outputOf(child: Deno.ChildProcess): Promise<ProcessResult> {
   const { code, stdout, stderr } = await child.output();
   const text = new TextDecoder();
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
-/** The output of a process that must end with exit code 0. */
+/** The output of a process that must exit with code 0. */
 export async function succeeded(ended: Promise<ProcessResult>): Promise<ProcessResult> {
   const result = await ended;
   assertEquals(result.code, 0, result.stderr);
@@ -86,7 +89,7 @@ export function succeed(...args: string[]): Promise<ProcessResult> {
   return succeeded(runStageProcess(args));
 }
 
-/** The error of a process that must print nothing but this one line, with the message in it. */
+/** The error of a process that must print only this line, which must contain the message. */
 export async function refused(ended: Promise<ProcessResult>, code: number, message = ""): Promise<string> {
   const result = await ended;
   assertMatch(result.stderr, /^error: [^\n]+\n$/);
@@ -95,7 +98,7 @@ export async function refused(ended: Promise<ProcessResult>, code: number, messa
   return result.stderr;
 }
 
-/** Starts a stage, and kills it as soon as a file is there: what it has saved on its way. */
+/** Starts a stage and kills it as soon as a file exists, to test what it saved so far. */
 export async function killWhenThere(args: readonly string[], path: string): Promise<void> {
   const child = spawnStage(args);
   let isOver = false;

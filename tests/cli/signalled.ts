@@ -1,5 +1,5 @@
 /**
- * A process that sends signals to itself, or whose stage has a bug or threads: how it ends is what a test asks. The
+ * A process that sends signals to itself, or whose stage has a bug or threads; tests check how it ends. The
  * first argument says where it is.
  *
  * @module
@@ -18,7 +18,7 @@ const [place, ...names] = Deno.args;
 // The listeners alone do not keep a process alive.
 setTimeout(() => endProcess({ exitCode: 99, text: "nothing ended it" }), 600_000);
 
-/** Also tells when a stage begins to listen. */
+/** Also reports when a stage begins to listen. */
 class ObservedListener extends SignalListener {
   readonly #begun = Promise.withResolvers<void>();
   readonly begun = this.#begun.promise;
@@ -30,7 +30,10 @@ class ObservedListener extends SignalListener {
 }
 const signals = new ObservedListener();
 
-/** Sends the signals. Two of one kind that come at once are one, so each is sent when the one before has come. */
+/**
+ * Sends the signals. Two simultaneous signals of one kind are merged, so each is sent after the previous one
+ * has arrived.
+ */
 async function sendAll(): Promise<void> {
   for (const name of names as Deno.Signal[]) {
     const { promise: hasCome, resolve } = Promise.withResolvers<void>();
@@ -41,13 +44,13 @@ async function sendAll(): Promise<void> {
   }
 }
 
-/** A thread that runs this code, which can post its reports with `postMessage`. */
+/** Starts a thread that runs this code, which can post its reports with `postMessage`. */
 function runCode(code: string): void {
   const module = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
   runStageThread(module, ["argument"], { permissions: "none", signals });
 }
 
-/** More than the seconds after which a stuck stage is cut off. */
+/** More than the number of seconds after which a stuck stage is ended. */
 const NUM_LOOKS = 100;
 
 /** Where the stage counts its signs of work. */

@@ -1,6 +1,6 @@
 /**
- * Every stage, with its threads and packages, works with what it is granted and asks for nothing else, not even for what it
- * can do without: the runtime's audit also records what it refuses.
+ * Every stage, with its threads and packages, works with the permissions it is granted and requests nothing
+ * else, not even what it can do without: the runtime's audit also records refusals.
  */
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl, join, resolve } from "@std/path";
@@ -16,7 +16,7 @@ const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
-/** Words that stand for others in the chain. */
+/** Placeholders in the chain and what they stand for. */
 const WORDS: Record<string, string | string[]> = {
   PAIR,
   PLACES: ["city", "asn"].map((name) => fromFileUrl(new URL(`../data/places/${name}.csv`, import.meta.url))),
@@ -25,7 +25,7 @@ const WORDS: Record<string, string | string[]> = {
   MEASUREMENT: `${JSON.parse(REAL_LINES[0]).msm_id}`,
 };
 
-/** The chain; `OUT` stands for the folder of its outputs, `API` for a server that answers as RIPE Atlas does. */
+/** The chain of commands. `OUT` is the folder of outputs, `API` a server that answers like RIPE Atlas. */
 const CHAIN: string[][] = `
 synth --output OUT/new/synth.parquet --rows 4000 --probes 20 --destinations 8
 import --input RESULTS --output OUT/atlas.parquet --max-reject-ratio 1
@@ -53,17 +53,17 @@ slurm --input OUT/new/*.parquet --output OUT/cluster
 score --checkpoint OUT/run --input OUT/atlas.parquet --output OUT/scored.parquet
 `.trim().split("\n").map((line) => line.split(" ").flatMap((word) => WORDS[word] ?? word));
 
-/** One access of the audit that the runtime writes (DENO_AUDIT_PERMISSIONS). */
+/** One access in the runtime's audit (DENO_AUDIT_PERMISSIONS). */
 interface AuditedAccess {
   permission: string;
   value: string | null;
 }
 
 /**
- * The audited accesses that the permissions do not cover. Ignored are reads that a stage can do without:
- * the kernel's memory counter, the folders around an output (which must not be in an input) and manifests that do not exist;
- * the loading of modules, which the run itself shows to work; and accesses without a value: the whole permission, which is
- * narrowed to start the thread.
+ * The audited accesses that the permissions do not cover. Ignored are reads that a stage can do without: the
+ * kernel's memory counter, the folders around an output (which must not be in an input) and manifests that do
+ * not exist; the loading of modules, which works if the run works; and accesses without a value: the whole
+ * permission, which is narrowed to start the thread.
  */
 function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): string[] {
   const covers = ({ permission, value }: AuditedAccess): boolean => {
@@ -104,7 +104,7 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
       const { command, rest } = commandOf(words);
       const granted = permissionsOf(command, rest) as Deno.PermissionOptionsObject;
       const audit = folder.at(`${index}.audit`);
-      // With a path to read and write, however short, the audit tells reads from writes.
+      // With a path to read and write, however short, the audit distinguishes reads from writes.
       const flags = ["--allow-read=/", "--allow-write=/", "--allow-sys=systemMemoryInfo"];
       if (words[0] === "fetch") flags.push("--allow-net", "--allow-env=RIPE_ATLAS_KEY");
       await succeeded(runDeno([...flags, MAIN, ...words], { env: { DENO_AUDIT_PERMISSIONS: audit } }));

@@ -22,12 +22,12 @@ const NAMES: Record<string, string> = {
   FILE: "out/f.parquet out/f.parquet.manifest.json out/.f.parquet.work/",
   DIR: "dir/ dir/sub/x",
 };
-/** The words of a text, of which some stand for several. */
+/** The words of a text, some of which stand for several paths. */
 function pathsOf(text = ""): string[] {
   return text.split(/\s+/).flatMap((word) => (NAMES[word] ?? word).split(" ")).filter((word) => word !== "");
 }
 
-/** The paths that are tried with the permissions of every stage. */
+/** The paths tried with the permissions of every stage. */
 const READS = pathsOf(`in/ A in/b.parquet in/.hidden/key SHARDS MADE ROWS TRAINED ADAPTED forged/manifest.json
   eval/report.json link.parquet out/ dir/report.json secret /etc/hostname /proc/self/environ`);
 const WRITES = pathsOf(
@@ -35,7 +35,7 @@ const WRITES = pathsOf(
   new/deep/.f.svg.work/ new/deep/ DIR dir2/ in/a.parquet shards/train/s.parquet run/latest secret`,
 );
 
-/** A command a line, and all of the above that it may read and write, and what else it may do. */
+/** One command per line, with everything above that it may read and write, and what else it may do. */
 const TABLE = `
 synth --rows 5 --output out/f.parquet | out/ | FILE out/f.truth.json
 fetch atlas --measurement 1 --start 2020-01-01 --output dir --url http://127.0.0.1:8080 | dir/report.json | DIR | served
@@ -84,7 +84,7 @@ completion bash
 query rtt --help
 `.trim().split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
 
-/** Files for the table: shards made of a synthetic Internet, rows made of the shards, a run. */
+/** Files for the table: shards made from a synthetic Internet, rows made from the shards, a run. */
 function makeFiles(folder: TemporaryFolder): void {
   const manifest = (input: string) => JSON.stringify({ inputs: [{ path: folder.at(input) }] });
   const contents: Record<string, string> = {
@@ -110,8 +110,8 @@ function makeFiles(folder: TemporaryFolder): void {
 }
 
 /**
- * Tries each of some permissions in a process whose PATH is a folder with the programs that are tried: what this machine has
- * installed makes no difference, and a program that may be started does start.
+ * Tries each of the permissions in a process whose PATH is a folder with the programs being tried: what this
+ * machine has installed makes no difference, and a program that may be started does start.
  */
 async function probe(permissions: Deno.PermissionOptionsObject[], attempts: Attempts): Promise<Allowed[]> {
   using programs = new TemporaryFolder();
@@ -160,7 +160,7 @@ Deno.test("each stage may read and write what its options name, and nothing else
   }
 });
 
-/** The options of a command that name paths to read or to write, as users write them. */
+/** The options of a command that name paths to read or write, as users write them. */
 function pathOptionsOf({ options }: Command, isWritten: boolean): string[] {
   return Object.entries(options).filter(([, { use }]) => use && (use.role === "output") === isWritten)
     .map(([name]) => kebab(name));

@@ -1,4 +1,4 @@
-/** `status` as users run it, on what real stages left, and while one works. @module */
+/** `status` as users run it, on what real stages left, and during work. @module */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { formatIndexes } from "../../lib/io/files/array_task.ts";
@@ -12,7 +12,7 @@ import { statusStage } from "../../tasks/status.ts";
 import { runStageProcess, succeeded } from "./process.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
 
-/** Runs the stage, which must leave everything as it is. */
+/** Runs the stage, which must leave everything unchanged. */
 async function status(root: string, ...paths: string[]): Promise<{ code: number; text: string; json: Json }> {
   const before = stateOf(root);
   const { text, json, exitCode = 0 } = await statusStage.run(paths);
@@ -24,7 +24,7 @@ async function status(root: string, ...paths: string[]): Promise<{ code: number;
 
 type Json = Record<string, unknown>;
 
-/** Puts the signs of work back in time. */
+/** Moves the signs of work into the past. */
 function age(minutes: number, ...paths: string[]): void {
   const time = new Date(Date.now() - minutes * 60_000);
   for (const path of paths) Deno.utimeSync(path, time, time);
@@ -54,7 +54,7 @@ Deno.test("status lists the tasks that are missing, and those that stopped, unti
   const { state, done, missing } = partly.json;
   assertEquals([state, done, missing], ["stopped", "1-2,4", "3,5-6"]);
 
-  // A task that was killed: its lock's file is there, and nothing grows.
+  // A task that was killed: its lock file exists, and nothing grows.
   const work = join(shards, ".work-00005-of-00006");
   Deno.mkdirSync(work);
   const manifest = JSON.parse(Deno.readTextFileSync(join(shards, "manifest-00004-of-00006.json")));
@@ -213,14 +213,14 @@ Deno.test("status finds what demo writes, and tells a demo that lives from a kil
     const text = describeStatus(statusOf([demo]));
     assertMatch(text, /working: its process was alive [\d.]+ s ago \(demo, process \d+, since /);
   }
-  // The lock's file of a process that was killed stays.
+  // The lock file of a killed process stays.
   Deno.mkdirSync(work);
   Deno.writeTextFileSync(join(work, LOCK), "demo, process 71, since 2025-06-15T12:00:00.000Z\n");
   age(10, join(work, LOCK));
   assertEquals(states()[0], [demo, "stopped"]);
 });
 
-/** Keeps what is to be called at intervals, until `restore` is called. */
+/** Captures interval callbacks until `restore` is called. */
 function takeIntervals(): { calls: (() => void)[]; restore: () => void } {
   const { setInterval } = globalThis;
   const calls: (() => void)[] = [];

@@ -20,7 +20,7 @@ interface Received {
 /** Longer than any machine takes for a request. */
 const LONG_MS = 600_000;
 
-/** Runs a test with a receiver on the loopback interface. @param answer By the number of the request, from 0. */
+/** Runs a test with a receiver on the loopback interface. @param answer By the request's number, from 0. */
 async function withReceiver(
   answer: (number: number, request: Request) => Response | Promise<Response>,
   test: (receiver: { url: URL; received: Received[]; log: string[]; webhook: Webhook }) => Promise<void>,
@@ -89,7 +89,7 @@ Deno.test("what fails for now is tried again, with the same number, until it is 
 });
 
 Deno.test("Retry-After is waited for, in seconds and as a date by the receiver's clock", () => {
-  // That clock is two hours fast.
+  // The receiver's clock is two hours fast.
   const receiversTime = (afterMs: number) => new Date(Date.now() + 7_200_000 + afterMs).toUTCString();
   return withReceiver(
     (number) =>

@@ -1,4 +1,7 @@
-/** Every option that names a path to write keeps what is there, whoever wrote it, and whatever is read. */
+/**
+ * Every option that names a path to write keeps existing files, whoever wrote them, and everything that is
+ * read.
+ */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { kebab } from "../../lib/cli/options.ts";
 import { leavesOf } from "../../lib/cli/command.ts";
@@ -22,7 +25,10 @@ const folder = new TemporaryFolder();
 const at = (name: string) => folder.at(name);
 const MINE = "src;dst;what I noted\n";
 
-/** The rest of a command, whose words with a slash are in the folder, by option that names what it writes. */
+/**
+ * By option that names what a command writes: the rest of the command, whose words with a slash are in the
+ * folder.
+ */
 const TABLE: Record<string, string> = {
   "synth --output": "--rows 10 --probes 2 --destinations 2",
   "fetch atlas --output": "--measurement 1 --start 2020-01-01 --stop 2020-01-02",
@@ -57,7 +63,7 @@ const TABLE: Record<string, string> = {
   "bench changes --output": "--input ./series.csv",
   "compile --output": "--form launcher",
 };
-/** The endings of files that say their format. */
+/** File extensions that determine the format. */
 const ENDINGS: Record<string, string[]> = {
   "query map --output": [".svg", ".csv", ".geojson"],
   "query matrix --output": [".csv"],
@@ -76,7 +82,7 @@ function wordsOf(name: string, path: string): string[] {
   return [...command.split(" "), ...words, `--${option}`, path, "--quiet"];
 }
 
-/** Runs a command in this process, after the checks that the program makes. */
+/** Runs a command in this process, after the program's checks. */
 async function run(words: readonly string[]): Promise<void> {
   const { command, rest } = commandOf(words);
   refuseOutputs(command, rest);
@@ -115,7 +121,7 @@ for (const name of Object.keys(TABLE)) {
     const [ending] = ENDINGS[name] ?? [".out"];
     const isFolder = commandOf(wordsOf(name, "x")).command.options[name.split(" --")[1]].use?.value === "DIR";
     const place = isFolder ? at("mine") : at(`mine${ending}`);
-    // slurm adds a folder of scripts to one of a user, but not to one that a stage wrote.
+    // slurm adds a folder of scripts to a user's folder, but not to one that a stage wrote.
     const path = isFolder ? `${place}/${name === "slurm --output" ? "manifest.json" : "notes.txt"}` : place;
     if (isFolder) Deno.mkdirSync(place);
     Deno.writeTextFileSync(path, MINE);
@@ -151,7 +157,7 @@ for (const name of OWN_OUTPUTS) {
       assert(Deno.readTextFileSync(path) !== MINE);
       assert(Deno.statSync(path).size > MINE.length, "too small to be tested");
       await run(wordsOf(name, path));
-      // Others do not take it for theirs.
+      // Other commands do not mistake it for their own output.
       const others = OWN_OUTPUTS.filter((other) =>
         other !== name && (ENDINGS[other] ?? [ending]).includes(ending)
       );

@@ -6,7 +6,7 @@ import { isMmdb, Mmdb } from "../../lib/io/mmdb.ts";
 
 const FOLDER = new URL("../data/places/", import.meta.url);
 const read = (name: string) => Deno.readFileSync(new URL(name, FOLDER));
-/** Records by address, as the `maxminddb` of PyPI reads them; null for none. */
+/** Records by address, as read by `maxminddb` from PyPI; null if there is none. */
 const LOOK_UPS: Record<string, unknown> = JSON.parse(Deno.readTextFileSync(new URL("look-ups.json", FOLDER)));
 
 for (const bits of [24, 28, 32]) {

@@ -1,5 +1,5 @@
 /**
- * A real browser for the tests of pages: Chromium without a window.
+ * A real browser for tests of pages: headless Chromium.
  *
  * @module
  */
@@ -7,7 +7,9 @@ import { toFileUrl } from "@std/path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { exists } from "../../../lib/io/files/inputs.ts";
 
-/** Where Chromium lies: Debian's binary itself rather than its wrapper, and what other systems have. */
+/**
+ * Where to find Chromium: Debian's binary itself rather than its wrapper, and the locations on other systems.
+ */
 const PLACES = [
   "/usr/lib/chromium/chromium",
   "/usr/bin/chromium-browser",
@@ -20,16 +22,18 @@ const ARGUMENTS = [
   ...["--disable-component-update", "--disable-sync"],
 ];
 
-/** How long a page may take for what is waited for: only to end a test that hangs. */
+/** The longest wait for something on a page, only to end a test that hangs. */
 const LONGEST_WAIT_MS = 300_000;
 
-/** WebGPU on the processor; without these, Chromium without a window gives pages no adapter. */
+/** WebGPU on the processor. Without these flags, headless Chromium gives pages no adapter. */
 export const SOFTWARE_WEBGPU: readonly string[] = [
   ...["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
   ...["--enable-features=Vulkan", "--use-vulkan=swiftshader"],
 ];
 
-/** Whether there is a browser; if not, says that the tests that need one are left out, which CI does not allow. */
+/**
+ * Whether there is a browser. If not, prints that tests that need one are skipped, which CI does not allow.
+ */
 export function hasBrowser(): boolean {
   if (PLACES.some(exists)) return true;
   if (Deno.env.get("CI")) throw new Error("no Chromium was found; sh setup.sh --browser installs it");
@@ -41,7 +45,7 @@ export function hasBrowser(): boolean {
 export class TestBrowser implements AsyncDisposable {
   private constructor(readonly browser: Browser) {}
 
-  /** Starts it. @param further Command line options. */
+  /** @param further Command line options. */
   static async start(further: readonly string[] = []): Promise<TestBrowser> {
     const executablePath = PLACES.find(exists);
     if (!executablePath) throw new Error("no Chromium was found");
@@ -51,7 +55,7 @@ export class TestBrowser implements AsyncDisposable {
       timeout: LONGEST_WAIT_MS,
     });
     const newContext = browser.newContext.bind(browser);
-    // Every page has one.
+    // Every page has a context.
     browser.newContext = async (options) => {
       const context = await newContext(options);
       context.setDefaultTimeout(LONGEST_WAIT_MS);
@@ -61,11 +65,10 @@ export class TestBrowser implements AsyncDisposable {
   }
 
   /**
-   * Opens a file.
-   *
-   * @param path Of an HTML file.
-   * @param options `width` of the window in pixels; `colorScheme` of the reader's system; `isPrint`: as printed.
-   * @returns The page, and what it complained of or asked the network for.
+   * @param path An HTML file.
+   * @param options `width`: of the window in pixels; `colorScheme`: of the reader's system; `isPrint`: as
+   *   printed.
+   * @returns The page, and what it complained about or requested from the network.
    */
   async open(
     path: string,
@@ -91,14 +94,15 @@ export class TestBrowser implements AsyncDisposable {
 }
 
 /**
- * Faults in how a page is laid out: things wider than the window, pictures whose texts lie over each other
- * or outside, pictures without marks.
+ * Faults in a page's layout: elements wider than the window, pictures with overlapping texts or texts outside
+ * of them, pictures without marks.
  */
 export async function layoutFaults(page: Page): Promise<string[]> {
   return await page.evaluate(LAYOUT_FAULTS) as string[];
 }
 
-// Runs in the page. SVG boxes of text are a line high whatever stands in it, so a pixel or two of overlap is none.
+// Runs in the page. SVG text boxes have the height of a line whatever the text, so an overlap of a pixel or
+// two does not count.
 const LAYOUT_FAULTS = `(() => {
   const SLACK_PX = 2;
   const faults = [];

@@ -8,12 +8,11 @@ import {
   rowChart,
 } from "../../../lib/base/report/charts.ts";
 
-/** The texts of a picture. */
 function textsOf(svg: string): string[] {
   return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
 }
 
-/** The texts between the tags of the marks of a kind, a group of marks after the other. */
+/** The texts between the tags of marks of a kind, one group of marks after the other. */
 function marksOf(svg: string, kind: string): string[] {
   return [...svg.matchAll(new RegExp(`mark-${kind} role-mark [^>]*>(.*?)</g>`, "g"))].map(([, group]) =>
     group

@@ -4,7 +4,7 @@ import { RANKED } from "../../../lib/base/report/theme.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "./browser.ts";
 
-/** A bar whose end its clipped frame cuts off. */
+/** A bar that extends beyond the clipped frame. */
 function barOf(name: string): Figure {
   const chart = {
     width: 200,

@@ -29,7 +29,7 @@ Deno.test("each country has a shape by its two letters, all within the map", () 
   }
 });
 
-/** The corners of a path of the shapes. */
+/** The corners of a shape's path. */
 function pointsOf(path: string): { x: number; y: number }[] {
   return path.split("M").slice(1).flatMap((ring) => {
     const numbers = (ring.match(/-?\d+/g) ?? []).map(Number);
@@ -90,7 +90,7 @@ Deno.test("a map has its places with their colours, and says what it shows", () 
   const fillOf = (place: number) => new RegExp(`data-place="${place}"[^]*?fill="([^"]*)"`).exec(svg)?.[1];
   assertEquals([0, 1, 3].map(fillOf), ["var(--heat1)", "var(--heat0)", "var(--heat7)"]);
   assert(svg.includes('aria-label="Singapore &lt;&amp;&gt;: 400 ms"') && svg.includes('aria-label="RTT"'));
-  // A country without a shape is a disc; any other is its shape, which holds its cells.
+  // A country without a shape is a disc; any other is its shape, which contains its cells.
   assertEquals(svg.match(/<circle/g)?.length, 1);
   assertEquals(svg.includes("Antarctica"), false, "it is south of the map");
   assertEquals(/clip-path="url\(#in-(..)\)"/.exec(svg)?.[1], "DE");

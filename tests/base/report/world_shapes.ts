@@ -1,6 +1,6 @@
 /**
- * Makes `lib/base/report/world.json`, the countries of the map, of Natural Earth's in the package world-atlas:
- * `deno run --allow-read --allow-write --allow-env tests/base/report/world_shapes.ts`.
+ * Makes `lib/base/report/world.json`, the countries of the map, from Natural Earth's countries in the package
+ * world-atlas: `deno run --allow-read --allow-write --allow-env tests/base/report/world_shapes.ts`.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { CENTRAL_LONGITUDE, WORLD_SCALE } from "../../../lib/base/report/world_m
 
 export const WORLD_FILE = new URL("../../../lib/base/report/world.json", import.meta.url);
 
-/** Areas of Natural Earth that have no number of ISO 3166-1, by the code that databases of addresses give them. */
+/** Areas of Natural Earth without an ISO 3166-1 number, with the code that address databases use for them. */
 const UNNUMBERED = new Map([["N. Cyprus", "CY"], ["Somaliland", "SO"], ["Kosovo", "XK"]]);
 /** Nobody measures there, and it would take a quarter of the map. */
 const ANTARCTICA = "AQ";
@@ -28,14 +28,14 @@ interface Projection {
   readonly path: (area: Area) => string | null;
 }
 
-/** The map's projection by d3, which cuts areas where the map ends. */
+/** The map's projection in d3, which clips areas at the edge of the map. */
 export function worldProjection(): Projection {
-  // Vega's types do not describe it.
+  // Missing in Vega's types.
   return (projection as unknown as (name: string) => () => Projection)("equalEarth")()
     .rotate([-CENTRAL_LONGITUDE, 0]).scale(WORLD_SCALE).translate([0, 0]).precision(0.5);
 }
 
-/** SVG paths by ISO 3166-1 alpha-2, in units of the map, in whole numbers, all relative except the first. */
+/** SVG paths by ISO 3166-1 alpha-2 in map units, as whole numbers, all relative except the first. */
 export function worldShapes(): Record<string, string> {
   const map = worldProjection();
   const areas = read(JSON.stringify(atlas), { type: "topojson", feature: "countries" }) as unknown as Area[];
@@ -48,12 +48,12 @@ export function worldShapes(): Record<string, string> {
   return Object.fromEntries(Object.entries(shapes).sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** The letters of a country's number: Unicode's canonical form of a locale has them (UTS 35, annex C). */
+/** The letters of a country's number, from Unicode's canonical form of a locale (UTS 35, annex C). */
 function codeOf(number: string): string {
   return Intl.getCanonicalLocales(`und-${number}`)[0].slice(-2);
 }
 
-/** A path of absolute lines with whole numbers; rings without an area are left out. */
+/** Rounds a path of absolute lines to whole numbers. Rings without an area are left out. */
 function compact(path: string): string {
   return path.split("M").slice(1).map((ring) => {
     const points = ring.replace(/Z$/, "").split("L").map((point) =>

@@ -2,7 +2,7 @@
 
 const NAME = "[A-Za-z_:][\\w:.-]*";
 const ATTRIBUTE = `\\s+${NAME}\\s*=\\s*(?:"[^"<]*"|'[^'<]*')`;
-/** An element's start or end, a comment or declaration, or text up to the next of them. */
+/** A start or end tag, a comment or declaration, or text up to the next of them. */
 const PIECE = new RegExp(
   `<(${NAME})((?:${ATTRIBUTE})*)\\s*(/?)>|</(${NAME})\\s*>|<!--[^]*?-->|<\\?[^]*?\\?>|([^<]+)`,
   "y",
@@ -11,10 +11,10 @@ const NAMED_VALUE = new RegExp(`(${NAME})\\s*=\\s*(?:"[^"]*"|'[^']*')`, "g");
 const LONE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\dA-Fa-f]+);)/;
 
 /**
- * Checks what XML 1.0 (section 2.1) asks of elements: one root, each closed in turn, attributes quoted and each once,
- * only predefined entities.
+ * Checks what XML 1.0 (section 2.1) requires of elements: one root, each closed in turn, attributes quoted
+ * and unique, only predefined entities.
  *
- * @returns The fault and where it is, or undefined.
+ * @returns The fault and its position; undefined if there is none.
  */
 export function faultOfXml(text: string): string | undefined {
   const open: string[] = [];

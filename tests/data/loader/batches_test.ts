@@ -82,7 +82,7 @@ Deno.test("a loader resumes at any position with the same batches", async () => 
     const loader = open({ batchSize });
     const positions: DataPosition[] = [];
     const batches: Batch[] = [];
-    // Over three blocks an epoch and into the third epoch.
+    // More than three blocks per epoch, and into the third epoch.
     while (loader.position.epoch < 2) {
       positions.push(JSON.parse(JSON.stringify(loader.position)));
       batches.push(await loader.next());
@@ -129,7 +129,7 @@ Deno.test("the stream of sequences does not depend on the batch size or the cach
   assertEquals(sequencesOf(await take(open({ batchSize: 12, cacheBytes: 40_000 }), 5)), whole);
 });
 
-/** The rows that measurements come from, by their source address (see synthetic_rows.ts). */
+/** The rows that measurements come from, by source address (see synthetic_rows.ts). */
 function rowsOf(measurements: DecodedMeasurement[]): number[] {
   return measurements.map(({ source }) =>
     source.length === 4
@@ -149,7 +149,7 @@ Deno.test("an epoch visits every row, large and small", async () => {
     let isWhole = false;
     while (!isWhole) {
       const batch = await loader.next();
-      // The first batch of the next epoch shows that this one is over.
+      // The first batch of the next epoch shows that this epoch is over.
       isWhole = loader.position.epoch > epoch;
       if (!isWhole) batches.push(batch);
     }
@@ -168,7 +168,7 @@ Deno.test("another epoch puts the rows into other blocks", async () => {
   };
   const [first, second] = [await rowsOfFirstBlock(0), await rowsOfFirstBlock(1)];
   assertEquals([first.size, second.size], [20, 20]);
-  // 20 of 60 rows: 6.7 are expected in both, and 18 or more happen in less than 1 of 10^9 draws.
+  // 20 of 60 rows: 6.7 common ones are expected; 18 or more occur in less than 1 of 10^9 draws.
   assert(first.intersection(second).size < 18);
 });
 
@@ -182,7 +182,7 @@ Deno.test("sequences of a block are shuffled: packing's order, longest contexts 
   const half = longest.length >> 1;
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   const share = sum(longest.slice(0, half)) / sum(longest.slice(0, 2 * half));
-  // In packing's order the first half would have two thirds of the sum.
+  // In packing order the first half would have two thirds of the sum.
   assert(Math.abs(share - 0.5) < 0.06, `${share} of ${longest.length}`);
 });
 
@@ -275,7 +275,8 @@ Deno.test("Permutation sends each rank to each value equally often, also for sma
     }
     const expected = numDraws / length;
     const chiSquare = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
-    // For a random permutation matrix chiSquare * (n-1)/n is near chi-square of (n-1)^2 degrees: 5 deviations.
+    // For a random permutation matrix, chiSquare * (n-1)/n is about chi-square with (n-1)^2 degrees of
+    // freedom; 5 deviations.
     const degrees = (length - 1) ** 2;
     const bound = degrees + 5 * Math.sqrt(2 * degrees) + 5;
     assert(chiSquare * (length - 1) / length < bound, `n = ${length}: ${chiSquare} against ${bound}`);

@@ -22,7 +22,7 @@ const OPTIONS: LoaderOptions = {
 
 const take = (loader: BatchLoader, count: number) => Array.fromAsync({ length: count }, () => loader.next());
 
-/** Reads tokens of one measurement by the grammar, written out once more. */
+/** Reads the tokens of one measurement with a second implementation of the grammar. */
 function read(tokens: Uint16Array, rttEncoding: RttEncoding): string {
   assertEquals(tokens[0], 0);
   const fields = new Map<number, string>();
@@ -41,7 +41,7 @@ function read(tokens: Uint16Array, rttEncoding: RttEncoding): string {
   return [1, 2, 5, 8].map((role) => fields.get(role)).join(" ");
 }
 
-/** The results of {@link read} for the rows' measurements, with times and without. */
+/** The results of {@link read} for the rows' measurements, with and without times. */
 function written(rttEncoding: RttEncoding): Set<string> {
   const bytes = new DataView(new ArrayBuffer(8));
   return new Set(ROWS.flatMap((row) =>
@@ -77,7 +77,7 @@ Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2"
     let count = 0;
     while (loader.position.epoch === 0) {
       const { tokens, targets, lossMask } = await loader.next();
-      // MeasurementStart of either vocabulary; it is also what padding has.
+      // MeasurementStart in both vocabularies; also the token of padding.
       for (let i = 0; i < tokens.length; i++) if (lossMask[i] === 1 && tokens[i] === 0) count++;
       assertEquals(targets.length, tokens.length);
     }

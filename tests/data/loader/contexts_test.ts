@@ -21,7 +21,7 @@ const ROOM = 1025;
 
 function row(numMeasurements: number, options = {}): PreparedRow {
   const prepared = prepareRow(syntheticRow(1, 1, numMeasurements, options), { path: "test", index: 0 });
-  // Times all different, so that a time tells the measurement.
+  // All times differ, so that a time identifies its measurement.
   prepared.timeS.forEach((_, i) => {
     if (i > 0 && prepared.timeS[i] <= prepared.timeS[i - 1]) prepared.timeS[i] = prepared.timeS[i - 1] + 1;
   });
@@ -76,7 +76,7 @@ Deno.test("sampleContext() keeps time order in full mode, each measurement with 
   for (let draw = 0; draw < 100; draw++) {
     const context = sample(from, draw, only("full"));
     assertEquals(times(context).length, context.measurements.length);
-    // Ascending times, all different: each measurement is taken once.
+    // Ascending, distinct times: each measurement is taken once.
     assert(isAscending(times(context)));
     for (const m of context.measurements) {
       const index = from.timeS.indexOf(m.timeS ?? -1);
@@ -100,7 +100,8 @@ Deno.test("sampleContext() keeps the order of timed measurements in partial mode
     if (context.measurements[0].timeS === null) numUntimedFirst++;
   }
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-  // The share is uniform in 0.1..0.9 plus binomial noise of 50: deviation about 0.24 per draw; 5 deviations.
+  // The share is uniform in 0.1..0.9 plus binomial noise of 50: standard deviation about 0.24 per draw; 5
+  // deviations.
   assertAlmostEquals(mean, 0.5, 5 * 0.24 / Math.sqrt(shares.length));
   assert(Math.min(...shares) < 0.2 && Math.max(...shares) > 0.8);
   assert(numUntimedFirst > 100 && numUntimedFirst < 200, `${numUntimedFirst} begin without a time`);
@@ -119,7 +120,7 @@ Deno.test("sampleContext() shuffles in none mode: each measurement is as likely 
     orders.add(String(context.measurements[0].order));
   }
   assertEquals(orders.size, 24);
-  // Binomial(3000, 1/6): mean 500, deviation 20.4; 5 deviations.
+  // Binomial(3000, 1/6): mean 500, standard deviation 20.4; 5 deviations.
   for (const count of counts) assert(Math.abs(count - 500) < 102, `${counts}`);
 });
 
@@ -148,8 +149,8 @@ Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
     logSpans.push(Math.log(span));
     if (span < numMeasurements / 100) places.push(indexes[0] / numMeasurements);
   }
-  // Windows below the square root are half of all: binomial, 5 deviations. A sample spans a little less than its
-  // window, by a factor near (k-1)/(k+1) for k >= 40 measurements, hence the allowance of 0.01.
+  // Half of all windows are below the square root: binomial, 5 deviations. A sample spans slightly less than
+  // its window, by a factor near (k-1)/(k+1) for k >= 40 measurements, hence the tolerance of 0.01.
   assertAlmostEquals(numShort / numDraws, 0.5, 5 * Math.sqrt(0.25 / numDraws) + 0.01);
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   assertAlmostEquals(
@@ -158,7 +159,7 @@ Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
     5 * Math.sqrt(1 / 12 / numDraws) + 0.01,
   );
   assertAlmostEquals(mean(places), 0.5, 5 * Math.sqrt(1 / 12 / places.length) + 0.01);
-  // The whole distribution, by Kolmogorov and Smirnov: the bound is passed in one of 10^6 draws.
+  // The whole distribution, by the Kolmogorov-Smirnov test: the bound is exceeded in one of 10^6 draws.
   logSpans.sort((a, b) => a - b);
   const distance = Math.max(
     ...logSpans.map((logSpan, i) => Math.abs((i + 0.5) / numDraws - logSpan / Math.log(numMeasurements))),
@@ -171,10 +172,10 @@ Deno.test("sampleContext() takes as many measurements of its window as fit", () 
   let numFull = 0;
   for (let draw = 0; draw < 200; draw++) {
     const { numTokens } = sample(from, draw, only("full"));
-    // A further measurement would take 19 tokens at most.
+    // Another measurement would take at most 19 tokens.
     if (numTokens > ROOM - 19) numFull++;
   }
-  // Windows of at least 64 measurements: 1 - ln 64 / ln 5000 = 51 %, less 5 deviations.
+  // Windows with at least 64 measurements: 1 - ln 64 / ln 5000 = 51 %, minus 5 deviations.
   assert(numFull / 200 > 0.51 - 5 * Math.sqrt(0.25 / 200), `${numFull}`);
 });
 
@@ -205,7 +206,8 @@ Deno.test("sampleContext() with fewDestinationsShare shows one destination half 
     if (measurements.length > 30) counts.set(distinct.size, (counts.get(distinct.size) ?? 0) + 1);
   }
   assertEquals(seen.size, 8);
-  // 1 of 8 with probability 1/2, 4 or more with 1/8; windows of 30 are somewhat likelier among many destinations.
+  // 1 of 8 with probability 1/2, 4 or more with 1/8; windows of 30 are slightly more likely among many
+  // destinations.
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const share = (isCounted: (size: number) => boolean) =>
     [...counts].reduce((sum, [size, count]) => sum + (isCounted(size) ? count : 0), 0) / total;
@@ -289,7 +291,7 @@ Deno.test("sampleContext() with unknownSourceShare gives that share of the conte
     numUnknown++;
     assertEquals(numChanged, measurements.length);
     for (const length of new Set(measurements.map(({ source }) => source.length))) {
-      // One address a family within the context.
+      // One address per family within the context.
       const sources = measurements.map(({ source }) => source).filter((source) => source.length === length);
       assertEquals(new Set(sources.map(String)).size, 1);
       const original = from.sources.find((source) => source.length === length);
@@ -304,7 +306,7 @@ Deno.test("sampleContext() with unknownSourceShare gives that share of the conte
   assertEquals([...keptBytes.keys()].sort(), [...new Set(from.sources.map(({ length }) => length))].sort());
 });
 
-/** The pair's history before one of a row's measurements, the newest `numUnknown` left out. */
+/** The pair's history before one of a row's measurements, without the newest `numUnknown`. */
 function recallFrom(from: PreparedRow, index: number, { numUnknown = 0, isTimed = true } = {}) {
   const earlier: number[] = [];
   for (let i = index - 1; i >= 0; i--) {

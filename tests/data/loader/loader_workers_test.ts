@@ -25,7 +25,7 @@ Deno.test.afterAll(() => {
   folder[Symbol.dispose]();
 });
 
-/** 60 rows in a file of their own. */
+/** 60 rows in a separate file. */
 async function writeAndOpen(
   name: string,
   change: (bytes: Uint8Array) => void = () => {},

@@ -14,7 +14,7 @@ import { withFolder } from "../../io/files/temporary_folder.ts";
 const NOW_S = 1_750_000_000;
 let nextCode = 0;
 
-/** A measurement that differs from all others in its code. */
+/** A measurement with a unique code. */
 function measurement(options: { ipv6: boolean; failed: boolean; timeS: number | null }): ContextMeasurement {
   nextCode = nextCode % 1000 + 1;
   const address = new Uint8Array(options.ipv6 ? 16 : 4);
@@ -100,7 +100,7 @@ Deno.test("packContexts() ends when extra contexts cannot fit", () => {
 });
 
 Deno.test("packContexts() cuts contexts that would each leave a part of their sequence empty", () => {
-  // Contexts of 588 tokens: two do not fit 1025, so without a cut 43 % would stay empty.
+  // Contexts of 588 tokens: two do not fit in 1025, so without cuts 43 % would stay empty.
   const contexts = Array.from(
     { length: 40 },
     () => context(Array.from({ length: 42 }, () => measurement({ ipv6: false, failed: false, timeS: null }))),
@@ -110,7 +110,7 @@ Deno.test("packContexts() cuts contexts that would each leave a part of their se
   assertEquals(sequences.length, Math.ceil(40 * 588 / 1022));
 });
 
-/** Share of the tokens of the first epoch that are padding, at T = 1024. */
+/** The share of padding in the tokens of the first epoch, at T = 1024. */
 async function paddingOf(source: ProbeRowSource): Promise<number> {
   const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1 });
   let numTokens = 0;

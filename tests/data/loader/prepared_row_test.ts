@@ -74,7 +74,7 @@ Deno.test("PreparedRowCache reads a row once while it holds it, and never holds 
   const read = source.row.bind(source);
   source.row = (index) => (reads.push(index), read(index));
   const sizes = rows.map((row, index) => preparedRowBytes(prepareRow(row, { path: "", index })));
-  // Rows and addresses count, not only measurements.
+  // Rows and addresses count in addition to measurements.
   assertEquals(sizes[0], 1300 + 210 * 10 + 27 * 3);
   // Rows 0 and 2 fit together, with no byte to spare.
   const maxBytes = sizes[0] + sizes[2];
@@ -87,7 +87,7 @@ Deno.test("PreparedRowCache reads a row once while it holds it, and never holds 
   assertEquals(reads, [0, 1]);
   get(0);
   get(2);
-  // Row 1 was used longest ago.
+  // Row 1 is now the least recently used.
   get(0);
   assertEquals(reads, [0, 1, 2]);
   assertEquals(cache.sizeBytes, maxBytes);

@@ -10,7 +10,7 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 const ROWS = syntheticRows(1, 12, 20);
 
-/** Runs a test in a folder with the rows in two train shards and an empty one between them. */
+/** Runs a test in a folder with the rows in two train shards and an empty shard between them. */
 async function withProbeRows(test: (folder: string) => Promise<void>): Promise<void> {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;

@@ -1,4 +1,4 @@
-/** Probe rows of chosen sizes. @module */
+/** Probe rows of given sizes. @module */
 import { RandomStream } from "../../../lib/base/random.ts";
 import type { Batch } from "../../../lib/data/loader/batches.ts";
 import type { ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
@@ -8,7 +8,8 @@ import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 /**
  * A row of random measurements.
  *
- * @param options `ipv6`: share of IPv6 pairs; `failed`: share without reply; `meanGapS`: mean time between two.
+ * @param options `ipv6`: share of IPv6 pairs; `failed`: share without reply; `meanGapS`: mean time between
+ *   two measurements.
  */
 export function syntheticRow(
   seed: number,
@@ -18,7 +19,7 @@ export function syntheticRow(
 ): ProbeRow {
   const { ipv6 = 0.4, failed = 0.05, meanGapS = 240 } = options;
   const random = new RandomStream(seed, "test/row", row);
-  // The source address tells the row, so that a test can see where a measurement came from.
+  // The source address identifies the row, so that a test can see where a measurement came from.
   const srcAddrs = [`10.${row >> 16 & 255}.${row >> 8 & 255}.${row & 255}`, `2001:db8::${row.toString(16)}`];
   const dstAddrs = Array.from({ length: 8 }, (_, i) => i < 4 ? `192.0.2.${i}` : `2001:db8:1::${i}`);
   const result: ProbeRow = {
@@ -44,7 +45,7 @@ export function syntheticRow(
   return result;
 }
 
-/** Rows whose sizes are 1 plus an exponential of the given mean: many small, a few large. */
+/** Rows whose sizes are 1 plus an exponential number with the given mean: many small, a few large. */
 export function syntheticRows(
   seed: number,
   numRows: number,
@@ -58,7 +59,6 @@ export function syntheticRows(
   });
 }
 
-/** Writes rows as an ArrayRecord file. */
 export async function writeProbeRows(path: string, rows: readonly ProbeRow[]): Promise<void> {
   using writer = await ArrayRecordWriter.create(path);
   for (const row of rows) writer.write(encodeProbeRow(row));
@@ -68,7 +68,6 @@ export async function writeProbeRows(path: string, rows: readonly ProbeRow[]): P
 export class MemoryRowSource implements ProbeRowSource {
   readonly path = "memory";
 
-  /** @param rows The rows. */
   constructor(readonly rows: readonly ProbeRow[]) {}
 
   get numRows(): number {
@@ -84,7 +83,7 @@ export class MemoryRowSource implements ProbeRowSource {
   }
 }
 
-/** The tokens of a batch's contexts, the target after a sequence's end included. */
+/** The tokens of a batch's contexts, including the target after a sequence's end. */
 export function contextsOf({ batchSize, sequenceLength: T, tokens, targets, lossMask, segmentStart }: Batch) {
   const contexts: Uint16Array[] = [];
   for (let row = 0; row < batchSize; row++) {

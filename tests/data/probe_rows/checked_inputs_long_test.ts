@@ -1,5 +1,5 @@
 /**
- * Checks how stages refuse a broken copy, as users run them.
+ * Checks that stages reject a broken copy, as users run them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 
-/** A folder with `synth.parquet`, `shards` of it and `rows` of these. */
+/** A folder with `synth.parquet`, `shards` made from it, and `rows` made from the shards. */
 async function makeChain(folder: TemporaryFolder): Promise<void> {
   const [synth, shards, rows] = ["synth.parquet", "shards", "rows"].map((name) => folder.at(name));
   const few = ["--train-shards", "3", "--val-shards", "1", "--test-shards", "1"];
@@ -18,14 +18,14 @@ async function makeChain(folder: TemporaryFolder): Promise<void> {
   await succeed("probe-rows", "--input", shards, "--output", rows, "--shards", "3");
 }
 
-/** Runs the stages one after the other; each has to end with 1 and one line that matches. */
+/** Runs the stages one after the other. Each must exit with 1 and print one line that matches. */
 async function assertRefused(stages: readonly string[][], message: RegExp): Promise<void> {
   for (const args of stages) {
     assertMatch(await refused(runStageProcess(args), 1), message, args.join(" "));
   }
 }
 
-/** Does something to a file of a folder and puts it back afterwards. */
+/** Breaks a file of a folder and restores it afterwards. */
 async function whileBroken(path: string, breaking: () => void, work: () => Promise<void>): Promise<void> {
   const bytes = Deno.readFileSync(path);
   breaking();

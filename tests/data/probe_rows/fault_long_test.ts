@@ -1,5 +1,5 @@
 /**
- * Faults of the stages that make data, as a user meets them: exit code and one line on standard error.
+ * Faults of the data stages as users see them: exit code and a one-line error.
  *
  * @module
  */
@@ -74,7 +74,7 @@ for (
 
 const SYNTH = ["synth", "--rows", "300_000", "--probes", "50", "--destinations", "20"];
 
-/** Runs of stages on disks that are too small: first for the files that they write on their way, then for all outputs. */
+/** Runs of stages on disks that are too small: first for intermediate files, then for all outputs. */
 const SMALL_DISKS: { args: string[]; sizes: string[]; file?: string }[] = [
   {
     args: ["shard", "--train-shards", "20", "--val-shards", "2", "--test-shards", "2"],

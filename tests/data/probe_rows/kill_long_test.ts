@@ -1,6 +1,6 @@
 /**
- * `--task I/N` as a cluster runs it: processes at the same time in one folder, kill -9 of some of them. tests/cli/kill_points_long_test.ts
- * covers kills of a single run.
+ * `--task I/N` as a cluster runs it: simultaneous processes in one folder, some of them killed with kill -9.
+ * tests/cli/kill_points_long_test.ts covers kills of a single run.
  *
  * @module
  */
@@ -14,7 +14,7 @@ async function run(args: readonly string[]): Promise<void> {
   await succeeded(runStageProcess([...args, "--json"]));
 }
 
-/** Runs all tasks at the same time, and kills one of them as soon as each of some files is there. */
+/** Runs all tasks at the same time, and kills one of them as soon as each of the given files exists. */
 async function runTasks(
   args: readonly string[],
   { count, killed, files }: { count: number; killed: number; files: readonly string[] },

@@ -1,4 +1,4 @@
-/** Splits of an all-pairs matrix, which has nothing but event_time, src_addr, dst_addr and rtt. @module */
+/** Splits of an all-pairs matrix, which only has event_time, src_addr, dst_addr and rtt. @module */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { openEvalRows } from "../../../lib/eval/eval_rows.ts";
 import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
@@ -21,7 +21,7 @@ const SRC = ([src]: Row) => [src];
 const DST = ([, dst]: Row) => [dst];
 const PAIR = ([src, dst]: Row) => [[src, dst].sort().join(" ")];
 
-/** The values that each mode keeps out of train where they are in test. */
+/** The values in test that each mode keeps out of train. */
 const HELD_OUT: Record<SplitMode, (row: Row) => string[]> = {
   probe: SRC,
   time: ([, , timeUs]) => [String(timeUs)],
@@ -69,7 +69,7 @@ Deno.test("probe-rows makes sets that are all test, which are evaluated with ano
   using folder = new TemporaryFolder();
   const { numRows, eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs } = makeBatch(500);
   const batch = { numRows, eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs };
-  // At one time there is nothing to divide by time.
+  // Rows with a single time cannot be divided by time.
   writeParquet(folder.at("in.parquet"), [{ ...batch, eventTimeUs: eventTimeUs.fill(eventTimeUs[0]) }]);
   for (const mode of SPLIT_MODES) {
     const make = async (ratios: readonly [number, number, number]) => {

@@ -1,5 +1,5 @@
 /**
- * A task of `probe-rows` looks only at the parts of the shards that it reads.
+ * A task of `probe-rows` only looks at the parts of shards that it reads.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
 
-/** The first of three tasks makes 3 of the 8 files of train, and so needs the first 6 of its 16 shards. */
+/** The first of three tasks makes 3 of the 8 files of train, and thus needs the first 6 of its 16 shards. */
 const [NEEDED, OTHER] = ["train/shard-00005-part-00002-of-00004", "train/shard-00006-part-00002-of-00004"];
 const FEW = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 
-/** Measurements divided by pair, into shards in four tasks. */
+/** Measurements divided by pair into shards, by four tasks. */
 async function makeShards(folder: TemporaryFolder): Promise<string> {
   writeRowGroups(folder.at("in.parquet"), sampleBatch({ numRows: 8000, numProbes: 300 }), 500);
   const args = ["shard", "--input", folder.at("in.parquet"), "--output", folder.at("shards"), ...FEW];
@@ -22,7 +22,6 @@ async function makeShards(folder: TemporaryFolder): Promise<string> {
   return folder.at("shards");
 }
 
-/** The arguments of a task of `probe-rows`. */
 function rowsTask(folder: TemporaryFolder, output: string, task: string, numShards = 8): string[] {
   const paths = ["--input", folder.at("shards"), "--output", folder.at(output)];
   return ["probe-rows", ...paths, "--shards", String(numShards), "--task", task];
@@ -100,7 +99,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   const other = /Cannot write to .*: probe-rows with other inputs or options wrote to it, expected the same/;
   Deno.utimeSync(needed, 1, 1);
   await assertRefused(args, other);
-  // A file in the place of a part that another task reads changes the manifests.
+  // A file instead of a part that another task reads changes the manifests.
   Deno.utimeSync(manifest, 1, 1);
   await assertRefused(rowsTask(folder, "rows", "3/3"), other);
 });
@@ -108,7 +107,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
 Deno.test("what reads probe rows takes tasks that read different parts, also none, for one run", async () => {
   using folder = new TemporaryFolder();
   await makeShards(folder);
-  // Three files: of the four tasks the first makes none.
+  // Three files: the first of the four tasks makes none.
   for (let i = 1; i <= 4; i++) await succeed(...rowsTask(folder, "rows", `${i}/4`, 1));
   assertEquals(splitModeOf(folder.at("rows")), "pair");
   assertStringIncludes((await succeed("status", folder.at("rows"))).stdout, "done");

@@ -1,6 +1,6 @@
 /**
- * Probe rows as apache-arrow writes them: the source of the sample in probe_row.ts, and what its tests
- * compare with.
+ * Probe rows as apache-arrow writes them: the source of the sample in probe_row.ts, and the reference for its
+ * tests.
  *
  * @module
  */
@@ -26,8 +26,8 @@ import {
 } from "apache-arrow";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 
-// Dictionary ids are given by hand: apache-arrow otherwise counts them up over the life of the process, and
-// the same row would have other bytes each time. 0 and 1 are what Arrow's C++ library gives.
+// Dictionary ids are given explicitly: otherwise apache-arrow counts them up while the process runs, and the
+// same row would have different bytes each time. 0 and 1 are the ids of Arrow's C++ library.
 const addressType = (id: number) => new Dictionary(new Utf8(), new Int32(), id);
 const INNER_SCHEMA = new Schema([
   new Field("event_time", new TimestampMicrosecond(), true),
@@ -46,10 +46,10 @@ const OUTER_SCHEMA = new Schema([
 ]);
 
 /**
- * Encodes a row; about 100 times slower than the encoder for few measurements.
+ * Encodes a row; about 100 times slower than the encoder if there are few measurements.
  *
  * @param row At least one measurement, in time order.
- * @returns An Arrow IPC stream, and the one that is nested in it.
+ * @returns An Arrow IPC stream, and the stream nested in it.
  */
 export function encodeWithArrow(row: ProbeRow): { outer: Uint8Array; inner: Uint8Array } {
   const n = row.eventTimeUs.length;
@@ -89,7 +89,7 @@ function encodeBatch(schema: Schema, length: number, children: Data[]): Uint8Arr
 
 function timestampData(timesUs: Float64Array): Data<TimestampMicrosecond> {
   const data = new BigInt64Array(timesUs.length);
-  // Two 32-bit halves: a BigInt per element would cost ten times as much.
+  // Two 32-bit halves: a BigInt per element would be ten times slower.
   const halves = new Int32Array(data.buffer);
   for (let i = 0; i < timesUs.length; i++) {
     halves[2 * i] = timesUs[i] % 2 ** 32;

@@ -123,7 +123,7 @@ function inTwoBatches(): Uint8Array {
   return writer.toUint8Array(true);
 }
 
-/** The example's bytes with the first run of these int32 replaced. */
+/** The example's bytes with the first sequence of these int32 replaced. */
 function withInts(found: number[], put: number[]): Uint8Array {
   const bytes = encodeProbeRow(example);
   const wanted = new Uint8Array(Int32Array.from(found).buffer);
@@ -133,7 +133,7 @@ function withInts(found: number[], put: number[]): Uint8Array {
   return bytes;
 }
 
-/** The example with a length below zero for its dictionary of destinations, in its batch and its field node. */
+/** The example with a negative length for its dictionary of destinations, in its batch and its field node. */
 function withNegativeLength(): Uint8Array {
   const bytes = encodeProbeRow(example);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

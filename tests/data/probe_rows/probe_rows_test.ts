@@ -33,7 +33,7 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 import { folderHashes, PROBE_ROWS_OPTIONS } from "./stage_fixtures.ts";
 
-/** So little that partitions hold at most 1,024 rows and larger sources are sorted on disk. */
+/** So little memory that partitions contain at most 1,024 rows and larger sources are sorted on disk. */
 const TINY_MEMORY_BYTES = 1e5;
 
 async function readRecords(folder: string): Promise<ProbeRow[]> {
@@ -47,14 +47,17 @@ async function readRecords(folder: string): Promise<ProbeRow[]> {
 
 type Measurement = readonly [source: bigint, ...unknown[]];
 
-/** The measurements of each source as texts, in their order. */
+/** The measurements of each source as texts, in order. */
 function bySource(measurements: readonly Measurement[]): Record<string, string[]> {
   const sources: Record<string, string[]> = {};
   for (const [source, ...rest] of measurements) (sources[String(source)] ??= []).push(rest.join(" "));
   return sources;
 }
 
-/** Asserts that the records hold the rows of a batch by source and time: by the language's stable sort. */
+/**
+ * Asserts that the records contain the rows of a batch by source and time, as sorted by the language's stable
+ * sort.
+ */
 function assertHolds(rows: ProbeRow[], batch: MeasurementBatch, groupBy: "src_addr" | "prb_id"): void {
   const found = rows.flatMap((row) =>
     Array.from(row.eventTimeUs, (timeUs, i): Measurement => [
@@ -91,7 +94,7 @@ Deno.test("buildProbeRows() gives each source's measurements in time order, cut 
     const output = folder.at(`${groupBy}-large`);
     const { splits } = await buildProbeRows({ ...options, output });
     const rows = await readRecords(output);
-    // Equal times stay in the order of the file, and the cut parts of a history in order of time.
+    // Rows with equal times stay in file order, and the cut parts of a history in time order.
     assertHolds(rows, batch, groupBy);
     const sum = (count: string) => SPLIT_NAMES.reduce((sum, split) => sum + splits[split][count], 0);
     assertEquals([sum("measurements"), sum("records"), sum("shards")], [20_000, rows.length, 6]);
@@ -133,7 +136,7 @@ Deno.test("buildProbeRows() counts and lists rejected rows, and fails when there
     UserError,
     "40 of 1000 rows were rejected",
   );
-  // The same command with a higher limit goes on in the same folder.
+  // The same command with a higher limit continues in the same folder.
   const result = await buildProbeRows(options);
   assertEquals(result.rejected, { unparseableAddress: 40 });
   assertEquals(result.inputRows, 1000);
@@ -222,7 +225,7 @@ Deno.test("buildProbeRows() fails when an input changes under way", async () => 
   }
 });
 
-/** `numRows` measurements from 10.0.0.1 to `numDestinations` addresses in turn, a second apart. */
+/** `numRows` measurements from 10.0.0.1 to `numDestinations` addresses in turn, one second apart. */
 function columnsOf(numRows: number, numDestinations: number): ProbeColumns {
   const keys = new KeyTable();
   const columns = nameColumns(probeSchema("src_addr").map((column) => makeColumn(column, numRows)), keys);
@@ -249,7 +252,7 @@ Deno.test("RowCutter cuts at measurement boundaries in time order and keeps ever
       assert(records.length > 1);
       records.forEach((record, i) => {
         assertLessOrEqual(record.length, maxBytes);
-        // All but the last are as full as the reckoning of the overhead allows.
+        // All but the last are as full as the estimated overhead allows.
         if (i < records.length - 1) {
           assert(record.length > maxBytes - RECORD_OVERHEAD_BYTES, `${record.length}`);
         }

@@ -1,5 +1,5 @@
 /**
- * Small measurement files for the tests of this folder: deterministic, with the awkward cases in them (equal
+ * Small measurement files for the tests of this folder: deterministic, and including awkward cases (equal
  * times, one source with a large share, IPv4 and IPv6, probes whose address changes).
  *
  * @module
@@ -12,21 +12,20 @@ import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/pa
 import type { SplitRatios } from "../../../lib/data/probe_rows/splits.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
-/** First time of the samples, µs since 1970: 2025-06-24T00:00:00Z. */
+/** First time of the samples in µs since 1970: 2025-06-24T00:00:00Z. */
 export const FIRST_TIME_US = Date.UTC(2025, 5, 24) * 1000;
 const DAY_US = 86_400e6;
 
-/** The properties of a sample. */
 export interface SampleOptions {
   numRows: number;
   numProbes?: number;
   numDestinations?: number;
   seed?: number;
-  /** Rows whose source address is not an address. */
+  /** Rows whose source address is invalid. */
   numBad?: number;
 }
 
-/** Random measurements in no order. */
+/** Random measurements in random order. */
 export function sampleBatch(options: SampleOptions): MeasurementBatch {
   const { numRows, numProbes = 60, numDestinations = 40, seed = 0, numBad = 0 } = options;
   const random = new RandomStream(seed, "tests/preprocess");
@@ -49,7 +48,7 @@ export function sampleBatch(options: SampleOptions): MeasurementBatch {
     const day = random.below(28);
     const prefix = version === 4 ? `10.${probe >> 8}.${probe & 255}.` : `2001:db8:${probe.toString(16)}::`;
     const destination = 1 + random.below(numDestinations);
-    // Whole seconds within few minutes a day, so that there are equal times.
+    // Whole seconds within a few minutes per day, so that some times are equal.
     batch.eventTimeUs[row] = FIRST_TIME_US + day * DAY_US + random.below(600) * 1e6;
     batch.srcAddr.push(prefix + (day < 20 ? 1 : 2));
     batch.dstAddr.push(
@@ -64,7 +63,7 @@ export function sampleBatch(options: SampleOptions): MeasurementBatch {
   return batch;
 }
 
-/** Where a split by time cuts, found by trying all times: so that the shares are closest to the ratios. */
+/** Where a split by time cuts so that the shares are closest to the ratios, found by trying all times. */
 export function cutsOf(
   timesUs: ArrayLike<number>,
   [train, val, test]: SplitRatios,
@@ -87,7 +86,7 @@ export function writeParquet(path: string, batch: MeasurementBatch): void {
   writer.close();
 }
 
-/** Writes a batch with row groups as small as other programs can make them. */
+/** Writes a batch with row groups as small as those of other programs can be. */
 export function writeRowGroups(path: string, batch: MeasurementBatch, rowGroupSize: number): void {
   const toIntegers = (values: ArrayLike<number> = []) => Array.from(values, (value) => BigInt(value));
   const columns: [name: string, data: unknown[], type: Partial<SchemaElement>][] = [

@@ -99,7 +99,7 @@ Deno.test("shardMeasurements() keeps a probe in one shard when grouped by prb_id
   const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output, groupBy: "prb_id" } as const;
   const result = await shardMeasurements(options);
   const shards = await readShards(output);
-  // src_addr ends in 1 or 2 as the probe's address changes; the rest of it tells the probe.
+  // src_addr ends with 1 or 2 as the probe's address changes; the rest identifies the probe.
   const probes = [...shards.values()].flatMap(({ sources }) => [
     ...new Set([...sources].map((address) => address.slice(0, -1))),
   ]);

@@ -48,7 +48,7 @@ function permute(batch: MeasurementBatch, order: readonly number[]): Measurement
   };
 }
 
-/** Asserts that rows with equal names are in the same split; returns the number of names per split. */
+/** Asserts that rows with equal names are in the same split. Returns the number of names per split. */
 function assertTogether(names: string[], splits: Uint8Array): number[] {
   const splitOf = new Map<string, number>();
   names.forEach((name, row) => {
@@ -58,7 +58,7 @@ function assertTogether(names: string[], splits: Uint8Array): number[] {
   return [0, 1, 2].map((split) => [...splitOf.values()].filter((value) => value === split).length);
 }
 
-/** Asserts that counts are as likely as the ratios: each within five standard deviations. */
+/** Asserts that each count is within five standard deviations of its ratio. */
 function assertShares(counts: number[], ratios: SplitRatios): void {
   const total = counts.reduce((sum, count) => sum + count, 0);
   counts.forEach((count, split) => {
@@ -102,7 +102,7 @@ Deno.test("assignSplits() keeps what a mode names in one split, and near the rat
 
 Deno.test("assignSplits() takes time and both addresses for the row where there is no msm_id", () => {
   const splits = assign(WITHOUT_MSM_ID, "row");
-  // Imports of other formats have a column without values.
+  // Imports from other formats have a column without values.
   assertEquals(assign({ ...ROWS, msmId: new Float64Array(ROWS.numRows).fill(NaN) }, "row"), splits);
   const later = ROWS.eventTimeUs.map((timeUs) => timeUs + 1e6);
   for (const change of [{ srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr }, { eventTimeUs: later }]) {
@@ -133,7 +133,7 @@ Deno.test("assignSplits() puts the latest rows into test when the mode is time",
   for (const ratios of [RATIOS, [0.5, 0.2, 0.3]] as const) {
     const splits = assign(ROWS, "time", { ratios });
     const shares = [0, 1, 2].map((split) => splits.filter((each) => each === split).length / splits.length);
-    // Rows of equal times stay together.
+    // Rows with equal times stay together.
     shares.forEach((share, split) => assertAlmostEquals(share, ratios[split], 1e-3));
     const timesOf = (split: number) => ROWS.eventTimeUs.filter((_, row) => splits[row] === split);
     const lastOf = (split: number) => Math.max(...timesOf(split));
@@ -180,7 +180,7 @@ Deno.test("assignSplits() keeps two spellings of an address together", () => {
   assertEquals(splits[0], splits[1]);
 });
 
-/** Their sum would be infinite, or lose the smaller of them. */
+/** Their sum would be infinite, or lose the smaller numbers. */
 const HUGE = ["1e308,1e308,1e308", "1e308,1,1", "1,1e308,1", "1000001,1,1"];
 
 Deno.test("parseRatios() normalizes three numbers and refuses anything else", () => {

@@ -1,4 +1,4 @@
-/** What tests of both stages share: options of few shards, hashes of output folders. @module */
+/** Shared by the tests of both stages: options with few shards, hashes of output folders. @module */
 import type { ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import type { ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ const COMMON = {
   overwrite: false,
 } as const;
 
-/** Of `shardMeasurements()`. */
+/** For `shardMeasurements()`. */
 export const SHARD_OPTIONS: Omit<ShardOptions, "inputs" | "output"> = {
   ...COMMON,
   splitBy: "probe",
@@ -21,7 +21,7 @@ export const SHARD_OPTIONS: Omit<ShardOptions, "inputs" | "output"> = {
   numShards: [5, 2, 2],
 };
 
-/** Of `buildProbeRows()`. */
+/** For `buildProbeRows()`. */
 export const PROBE_ROWS_OPTIONS: Omit<ProbeRowsOptions, "inputs" | "output"> = {
   ...COMMON,
   splits: { plan: { mode: "probe", ratios: [0.8, 0.1, 0.1], seed: 0 } },
@@ -30,7 +30,7 @@ export const PROBE_ROWS_OPTIONS: Omit<ProbeRowsOptions, "inputs" | "output"> = {
   compression: "zstd",
 };
 
-/** SHA-256 of every file under the folder, by relative path. */
+/** SHA-256 of every file below the folder, by relative path. */
 export function folderHashes(folder: string): Record<string, string> {
   const hashes: Record<string, string> = {};
   const visit = (path: string) => {
@@ -46,7 +46,7 @@ export function folderHashes(folder: string): Record<string, string> {
   return Object.fromEntries(Object.entries(hashes).sort());
 }
 
-/** As {@link folderHashes}, of the outputs that an unfinished run has made, by the names they will have. */
+/** Like {@link folderHashes}, for the outputs that an unfinished run has made, by their final names. */
 export function unfinishedHashes(folder: string): Record<string, string> {
   const next = join(folder, ".work", "next");
   return exists(next) ? folderHashes(next) : {};

@@ -1,5 +1,5 @@
 /**
- * `--task I/N`: the files of several tasks together are those of one run, byte for byte, whatever the numbers of
+ * `--task I/N`: several tasks together write the same files as one run, byte for byte, whatever the number of
  * tasks.
  *
  * @module
@@ -29,7 +29,9 @@ const CHANGED = { seed: 3, maxRejectRatio: 0.2 };
 const SHARD = { ...SHARD_OPTIONS, ...CHANGED };
 const PROBE_ROWS = { ...PROBE_ROWS_OPTIONS, ...CHANGED, maxRowSizeBytes: 20_000 };
 
-/** A file of many row groups, and one of a few rows that lacks the optional columns but has bad rows. */
+/**
+ * One file with many row groups, and one with a few rows that lacks the optional columns but has bad rows.
+ */
 function writeInputs(folder: TemporaryFolder): string[] {
   const whole = sampleBatch({ numRows: 6000, numProbes: 90, numBad: 40 });
   const large = folder.at("in/a.parquet");
@@ -116,11 +118,11 @@ Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not 
   let measurements = 0;
   for (const task of tasksOf(8)) {
     const { rejected, splits } = await buildProbeRows({ ...options, output: folder.at("tasks"), task });
-    // A task without shards of a split counts nothing of it.
+    // A task without shards of a split counts nothing for it.
     for (const split of SPLIT_NAMES) {
       assertEquals(Object.keys(splits[split]), ["shards", "bytes", "records", "measurements", "sources"]);
     }
-    // The last of eight tasks for six shards reads as the others; those without shards read nothing.
+    // The last of eight tasks for six shards reads like the others; tasks without shards read nothing.
     const { counts } = readManifest(folder.at(`tasks/${manifestName(task)}`)) ?? {};
     assertEquals(rejected, counts?.inputRows === undefined ? {} : whole.rejected);
     measurements += splits.train.measurements;
@@ -170,7 +172,7 @@ Deno.test("shard in tasks gives every part the columns that any input has", asyn
     const options = { ...PROBE_ROWS, inputs: files, splits: { splitOfFile }, groupBy: "prb_id" } as const;
     rejected.push((await buildProbeRows({ ...options, output })).rejected);
   }
-  // The second task read nothing but the file without prb_id.
+  // The second task read only the file without prb_id.
   assertEquals(rejected, [{ nullValue: 50 }, { nullValue: 50 }]);
   assertEquals(records(folder.at("rows-2")), records(folder.at("rows-1")));
 });

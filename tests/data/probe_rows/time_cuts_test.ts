@@ -16,7 +16,7 @@ const START_US = 1_750_000_000_123_457;
 const cutsIn = (paths: readonly string[], ratios = RATIOS) =>
   findTimeCuts(paths, ratios, () => Promise.resolve());
 
-/** The cuts of times, each file with two row groups. */
+/** The time cuts; each file has two row groups. */
 async function cutsOfFiles(
   files: readonly (readonly unknown[])[],
   { ratios = RATIOS, type = MICROS }: { ratios?: SplitRatios; type?: Partial<SchemaElement> } = {},

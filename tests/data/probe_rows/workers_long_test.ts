@@ -1,5 +1,5 @@
 /**
- * Several threads: the same bytes as one, also after a failure or kill -9 of all of them.
+ * Several threads write the same bytes as one, even after a failure or kill -9 of all of them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, PROBE_ROWS_OPTIONS, SHARD_OPTIONS, unfinishedHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
-/** Enough for three threads, each with row groups of its own. */
+/** Enough for three threads, each with its own row groups. */
 const NUM_FILES = 4;
 const ROWS_PER_FILE = 40_000;
 
@@ -56,7 +56,7 @@ Deno.test("buildProbeRows() reports what a worker met and leaves an empty folder
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   const damaged = Deno.readFileSync(inputs[NUM_FILES - 1]);
-  // All columns, not the footer.
+  // Damages all columns, but not the footer.
   for (let at = 4; at < damaged.length - 4000; at += 997) damaged[at] ^= 0x40;
   Deno.writeFileSync(inputs[NUM_FILES - 1], damaged);
   const options = { ...PROBE_ROWS, splits: { plan: { mode: "probe", ratios: [1, 0, 0], seed: 0 } } } as const;

@@ -5,7 +5,7 @@ import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/
 import { codeProbabilities } from "./code_probabilities.ts";
 
 Deno.test("normalCdf() has the values of the tables", () => {
-  // Abramowitz and Stegun, table 26.1 and 26.2.
+  // Abramowitz and Stegun, tables 26.1 and 26.2.
   const known = [[0, 0.5], [0.5, 0.691462461274013], [1, 0.841344746068543], [1.96, 0.975002104851780], [
     3,
     0.998650101968370,
@@ -29,7 +29,7 @@ Deno.test("LatencyModel.quantile() inverts LatencyModel.cdf()", () => {
   assertAlmostEquals(model.cdf(1e12), 1, 1e-6);
 });
 
-/** No jitter to speak of, the usual, much of it, and an RTT that crosses the codes of 1 µs. */
+/** Nearly no jitter, normal jitter, high jitter, and an RTT that crosses the codes of 1 µs. */
 const MODELS = [
   new LatencyModel(0.2, 30, 0.05),
   new LatencyModel(0.1, 62, 0.4),
@@ -56,7 +56,8 @@ Deno.test("codeProbabilities() add up to 1 and are differences of LatencyModel.c
 Deno.test("LatencyModel.probabilityBetween() keeps its digits where the distribution function is nearly 1", () => {
   const model = new LatencyModel(0, 30, 0.4);
   const scaleMs = LATENCY_CONSTANTS.tailFloorMs + LATENCY_CONSTANTS.tailFactor * 0.4;
-  // Far out only the Lomax model is left: its density times the width, which is small beside the RTT.
+  // Far out only the Lomax distribution is left: its density times the width, which is small compared with
+  // the RTT.
   for (const rttMs of [1e4, 1e7, 1e10]) {
     const y = rttMs * (1 + 5e-7) - 30;
     const density = LATENCY_CONSTANTS.tailWeight * LATENCY_CONSTANTS.tailShape / scaleMs *
@@ -82,7 +83,7 @@ Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-sq
     }
     const numReplies = numDraws - numFailed;
     assert(Math.abs(numFailed - model.pFailed * numDraws) < 5 * Math.sqrt(0.25 * numDraws));
-    // Codes in their order, joined until 20 draws are expected.
+    // Codes in order, merged until 20 draws are expected.
     let chiSquare = 0;
     let numClasses = 0;
     let expected = 0;
@@ -97,7 +98,8 @@ Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-sq
     });
     const freedom = numClasses - 1;
     assert(freedom > 50);
-    // Normal approximation of Wilson and Hilferty; beyond 4 with a probability of 0.00003 for the right model.
+    // Normal approximation of Wilson and Hilferty; above 4 with a probability of 0.00003 for the correct
+    // model.
     const z = (Math.cbrt(chiSquare / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
     assert(z < 4, `chi-square ${chiSquare} with ${freedom} degrees of freedom`);
   }

@@ -109,7 +109,7 @@ Deno.test("synthesize() writes rows whose RTT and losses are distributed as the 
       Math.abs(numFailed - expected) < 4 * Math.sqrt(variance),
       `${numFailed} failed, ${expected} expected`,
     );
-    // The probability integral transform of the right model is uniform: Kolmogorov and Smirnov.
+    // The probability integral transform of the correct model is uniform (Kolmogorov-Smirnov test).
     ranks.sort((a, b) => a - b);
     const distance = Math.max(
       ...ranks.map((rank, i) => Math.max(rank - i / ranks.length, (i + 1) / ranks.length - rank)),

@@ -29,7 +29,7 @@ Deno.test("encodeRttCode() follows the formula by hand", () => {
   assertEquals(encodeRttCode(0.0004), 1);
   assertEquals(encodeRttCode(1), 1000);
   assertEquals(encodeRttCode(2.047), 2047);
-  // 2048 µs -> m = 1024, e = 1; 50,000 µs / 32 = 1562.5, e = 5; 302,281.66 ms is the data set's longest.
+  // 2048 µs -> m = 1024, e = 1; 50,000 µs / 32 = 1562.5, e = 5; 302,281.66 ms is the longest in the data set.
   assertEquals(encodeRttCode(2.048), 1 << 11 | 1024);
   assertEquals(encodeRttCode(50), 5 << 11 | 1562);
   assertEquals(encodeRttCode(302_281.66), 18 << 11 | Math.floor(302_281_660 / 2 ** 18));

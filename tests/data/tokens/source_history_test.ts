@@ -37,7 +37,7 @@ Deno.test("contexts grow until the model's sequence is full, and begin again wit
   const [maxContext, sequenceLength] = [20, 128];
   const history = new SourceHistory(maxContext, sequenceLength);
   const sizes = Array.from({ length: 30 }, (_, i) => {
-    // With 4 bytes of time: 19 tokens, the first 4 more.
+    // With 4 bytes of time: 19 tokens, the first one 4 more.
     const measurement = {
       source: Uint8Array.of(192, 0, 2, 1),
       destination: Uint8Array.of(198, 51, 100, 1),
@@ -77,7 +77,7 @@ Deno.test("a pair's second context goes on from its first, which has others only
   ]]);
 });
 
-/** The contexts that `score` gives, by the measurement. */
+/** The contexts that `score` uses, by measurement. */
 async function contextsOfScore(folder: TemporaryFolder): Promise<Map<string, string[]>> {
   const input = { inputs: [folder.at("in.parquet")], history: [], groupBy: "src_addr", columns: [] } as const;
   const { index } = await orderRows(input, {
@@ -101,7 +101,7 @@ function nameOf({ source, destination, timeS, rttCode }: TokenMeasurement): stri
   return `${source} ${destination} ${timeS} ${rttCode}`;
 }
 
-/** Each source's measurements in order of time, those of equal times in that of the file, like probe rows. */
+/** Each source's measurements in time order, with equal times in file order, like probe rows. */
 function probeRowsOf(rows: MeasurementBatch): ProbeRow[] {
   const places = Array.from(rows.srcAddr.keys()).sort((a, b) => rows.eventTimeUs[a] - rows.eventTimeUs[b]);
   return [...Map.groupBy(places, (place) => rows.srcAddr[place])].map(([source, ofSource], i) => {

@@ -1,4 +1,4 @@
-/** Both vocabularies: the same promises by one table, then what only one of them has. @module */
+/** Both vocabularies: a table of common properties, then what is specific to one of them. @module */
 import fc from "fast-check";
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
@@ -59,7 +59,7 @@ const anyTimed = fc.record({
   source: anyAddress,
   destination: anyAddress,
   rttCode: fc.option(fc.nat(CANONICAL_RTT_CODES.length - 1).map((i) => CANONICAL_RTT_CODES[i])),
-  // Times that rise in steps of every length, with a few that fall.
+  // Times that increase in steps of every length, with a few that decrease.
   timeS: fc.option(fc.integer({ min: -10, max: 2 ** 20 })),
   order: fc.constantFrom(...v2.FIELD_ORDERS),
 });
@@ -71,7 +71,10 @@ const anyContext = fc.array(anyTimed, { maxLength: 12 }).map((context) => {
   }));
 });
 
-/** The measurements as a reader sees them: a time that falls as the time before, a block that is not there absent. */
+/**
+ * The measurements as a reader sees them: a decreasing time becomes the previous one, and missing blocks are
+ * absent.
+ */
 function asRead(context: readonly Timed[]) {
   let previousTimeS: number | null = null;
   let position = 0;
@@ -103,7 +106,7 @@ Deno.test("decodeWholeMeasurements() and decodeTokens() give back what was writt
   );
 });
 
-/** A vocabulary, with a stream of several measurements. */
+/** A vocabulary with a stream of several measurements. */
 const VOCABULARIES = {
   v1: {
     ...{ names: v1, size: 266, last: "MsmIdStart", tokens: encodeV1([whole(), whole({ rttMs: null })]) },
@@ -133,7 +136,7 @@ for (const [name, { names, size, last, tokens, rewritten, starts }] of Object.en
     assertEquals(some, ["MeasurementStart", last, "byte 0", "byte 255", `unknown token ${size}`]);
   });
 
-  /** What decodes must encode to the same tokens, what does not must name a place in the stream. */
+  /** Whatever decodes must encode to the same tokens, and errors must give a position in the stream. */
   const decodes = (tokens: Uint16Array): boolean => {
     try {
       assertEquals(rewritten(tokens), tokens);
@@ -330,9 +333,10 @@ Deno.test("blockOrder() depends on the id and the time alone, and makes every or
   const ids = [1, -1, 2, 2 ** 40 + 1];
   const orders = ids.map((id) => [0, 1, 2, 3].map((gap) => v1.blockOrder(id, at + gap)));
   assertEquals(new Set(orders.map(String)).size, ids.length);
-  // Files made earlier have these orders.
+  // Existing files have these orders.
   assertEquals(v1.blockOrder(1001, at).join(), "msmId,source,size,time,rtt,errorCount,destination");
-  // Where each block comes: 7 x 7 counts of 1000 each; 36 degrees of freedom, 99.9 % below 67.99 (chi squared).
+  // The position of each block: 7 x 7 counts of 1000 each; 36 degrees of freedom, 99.9 % below 67.99 (chi
+  // squared).
   const counts = new Float64Array(49);
   for (let i = 0; i < 7000; i++) {
     v1.blockOrder(i % 83, at + i * 1e6).forEach((block, place) => {
@@ -343,9 +347,9 @@ Deno.test("blockOrder() depends on the id and the time alone, and makes every or
   assert(chiSquared < 67.99, `chi squared is ${chiSquared}`);
 });
 
-// Encodings of RTTs in vocabulary v1.
+// RTT encodings of vocabulary v1.
 
-/** RTTs of every size that occurs, and zero. */
+/** RTTs of every realistic size, and zero. */
 const anyRttMs = fc.oneof(
   fc.double({ min: 0, max: 400_000, noNaN: true }),
   fc.double({ min: -9, max: 13.8, noNaN: true }).map(Math.exp),
@@ -382,7 +386,8 @@ Deno.test("RttEncoding.encode() writes the documented bytes", () => {
 });
 
 Deno.test("RttEncoding.decode() is off by no more than stated, encodes to the same bytes and keeps the order", () => {
-  // Half a microsecond, and the rounding of a number of this size; half a bucket of log from 1 µs to 1000 s on.
+  // Half a microsecond, and the rounding error of a number of this size; half a bucket of log from 1 µs to
+  // 1000 s.
   const halfUs = (rttMs: number) => 0.0005 + rttMs * 2 ** -51;
   const wanted: [(rttMs: number) => number, (rttMs: number) => number][] = [
     [(rttMs) => rttMs, () => 0],

@@ -8,7 +8,7 @@ import { withFolder } from "../files/temporary_folder.ts";
 
 const GOLDEN = new URL("../../golden/array_record/", import.meta.url);
 const DATA = new URL("../../data/array_record/", import.meta.url);
-// Sizes of the golden files' records; see make.py there.
+// Sizes of the records in the golden files; see make.py there.
 const SIZES = [0, 1, 65511, 65512, 65513, 100, 0, 0, 0, 131005, 7, 65496, 3, 300000, 0, 12];
 
 const goldenRecord = (index: number, size: number) =>
@@ -25,7 +25,7 @@ function readGolden(name: string): Uint8Array {
   return new Uint8Array(gunzipSync(Deno.readFileSync(new URL(`${name}.array_record.gz`, GOLDEN))));
 }
 
-// assertEquals() of large arrays is slow; this names the place instead.
+// assertEquals() is slow for large arrays; this reports the position instead.
 function assertSameBytes(actual: Uint8Array, expected: Uint8Array, what: string) {
   assertEquals(actual.length, expected.length, `length of ${what}`);
   const at = actual.findIndex((byte, i) => byte !== expected[i]);
@@ -127,7 +127,7 @@ Deno.test(
     withFolder(async (folder) => {
       const path = join(folder, "a");
       const overheads = new Set<number>();
-      // The index ends at, before and behind the block's end, and where no padding chunk's header fits.
+      // The index ends at, before and after the block's end, and where no padding chunk's header fits.
       for (let size = 65_230; size < 65_290; size++) {
         const record = goldenRecord(1, size);
         const { numBytes } = await write(path, [record], { compression: "none" });

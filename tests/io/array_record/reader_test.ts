@@ -39,7 +39,7 @@ async function readAll(path: string, onCorrupt: "error" | "skip" = "error") {
   return { found, numCorruptChunks: reader.numCorruptChunks };
 }
 
-/** Changes one byte of the file in place, runs, and puts it back. */
+/** Runs with one byte of the file changed in place, then restores it. */
 async function withFlippedByte(path: string, original: Uint8Array, at: number, run: () => Promise<void>) {
   using file = Deno.openSync(path, { write: true });
   const put = (byte: number) => {
@@ -54,7 +54,7 @@ async function withFlippedByte(path: string, original: Uint8Array, at: number, r
 for (const compression of ["none", "zstd"] as const) {
   Deno.test(`ArrayRecordReader notices a flipped bit anywhere, padding included (${compression})`, async () => {
     await withFile({ compression }, async (path, original) => {
-      // Every byte near chunk and block starts, and one in 97 elsewhere: no byte of a file is without checksum.
+      // Every byte near chunk and block starts, and one in 97 elsewhere: no byte of a file lacks a checksum.
       const isBusy = (at: number) => at < 256 || at % 65536 < 200 || at % 97 === 0;
       for (let at = 0; at < original.length; at++) {
         if (!isBusy(at)) continue;
@@ -131,17 +131,19 @@ Deno.test("ArrayRecordReader does not skip a damaged index", async () => {
   });
 });
 
-/** A chunk of a forged file. */
 interface Forged {
   type: number;
   data: Uint8Array;
   n: number;
   size: number;
-  /** Its offset; right after the chunk before by default. */
+  /** Its offset; by default right after the previous chunk. */
   at?: number;
 }
 
-/** Writes chunks with right checksums, whatever they say, and holes between them; padding fills its block. */
+/**
+ * Writes chunks with correct checksums, whatever their content, and holes between them; padding fills its
+ * block.
+ */
 async function forge(path: string, chunks: readonly Forged[]): Promise<void> {
   const hash = await loadRiegeliHash();
   using file = Deno.openSync(path, { write: true, create: true, truncate: true });
@@ -242,7 +244,9 @@ Deno.test("ArrayRecordReader refuses a chunk at an impossible place or with some
 const GIB = 2 ** 30;
 const SIGNATURE_BYTES = 64;
 
-/** Whether the file system of the temporary folder keeps files with holes, for files above 4 GiB; says so if not. */
+/**
+ * Whether the temporary folder's file system supports sparse files, for files above 4 GiB; prints so if not.
+ */
 function hasSparseFiles(): boolean {
   using folder = new TemporaryFolder();
   const path = folder.at("sparse");
@@ -262,7 +266,10 @@ function recordOf(index: number, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (i * i >> 4) + 31 * index);
 }
 
-/** Writes data chunks at chosen offsets, with holes between, and the index behind the last. @returns Its offset. */
+/**
+ * Writes data chunks at given offsets, with holes between, and the index after the last. @returns The index's
+ * offset.
+ */
 async function writeSparse(
   path: string,
   chunks: readonly { offsetBytes: number; records: Uint8Array[] }[],
@@ -282,7 +289,8 @@ async function writeSparse(
 Deno.test("ArrayRecordReader reads any record of a file of 13 GiB", { ignore }, async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("large.arrayrecord");
-  // Before, across and behind 4 GiB, across 2^33, and where 32-bit offsets would meet the first chunk.
+  // Before, across and after 4 GiB, across 2^33, and where 32-bit offsets would coincide with the first
+  // chunk.
   const offsets = [SIGNATURE_BYTES, 2 ** 31 + 500, 2 ** 32 - 1000, 2 ** 32 + 70_000, 2 ** 33 - 40, 13 * GIB];
   const chunks = offsets.map((offsetBytes, i) => ({
     offsetBytes: offsetBytes === 13 * GIB ? offsetBytes + SIGNATURE_BYTES : offsetBytes,
@@ -296,7 +304,7 @@ Deno.test("ArrayRecordReader reads any record of a file of 13 GiB", { ignore }, 
   using reader = await ArrayRecordReader.open(path);
   assertEquals([reader.numRecords, reader.numChunks, reader.sizeBytes], [wanted.length, 6, size]);
   assertEquals([...reader], wanted);
-  // From the last to the first: seeks back over 4 GiB.
+  // From last to first: seeks backwards across 4 GiB.
   for (let i = wanted.length - 1; i >= 0; i--) assertEquals(reader.read(i), wanted[i]);
 });
 

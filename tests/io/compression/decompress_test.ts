@@ -110,7 +110,9 @@ Deno.test("openInput() names a file that is not there, and reads an empty one as
     assertEquals((await read(`${folder}/empty`)).bytes.length, 0);
   }));
 
-/** 150 million spaces, compressed with libbzip2 1.0.8 at block size 9: 152 bytes, a block of text is 46 MB. */
+/**
+ * 150 million spaces, compressed with libbzip2 1.0.8 at block size 9: 152 bytes; a block of text is 46 MB.
+ */
 const BZIP2_BOMB = Uint8Array.fromBase64(
   "QlpoOTFBWSZTWbUiZb8BX44QAMAAAAggADCATUZCoCWpCoCXMUFZJlNZtSJlvwFfjhAAwAAACCAAMIBNRkKgJakKgJcxQVkmU1m1ImW/" +
     "AV+OEADAAAAIIAAwgE1GQqAlqQqAlzFBWSZTWVoQ6lUAXjoUAMAAAIAACCAAMMwJqmmpCoLakhUF4u5IpwoSCbnTRSA=",

@@ -7,7 +7,7 @@ const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc.tuple(fc.nat(255), fc.nat(200_000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
 );
-/** A frame in a buffer of its own, which damage does not spread from. */
+/** A frame in a separate buffer, so that damage does not spread. */
 const compress = (bytes: Uint8Array) => new Uint8Array(zstdCompressSync(bytes));
 
 Deno.test("decompressZstdFrame() gives back what was compressed, frame after frame", () => {

@@ -14,7 +14,7 @@ import { TemporaryFolder } from "./temporary_folder.ts";
 
 const NAMES = ["train/a.parquet", "train/b.parquet", "val/c.parquet", "test/d.parquet"];
 
-/** Writes files and the manifest of a stage that made them. */
+/** Writes files and the manifest of the stage that made them. */
 function write(
   folder: TemporaryFolder,
   name: string,
@@ -33,12 +33,12 @@ function write(
   writeManifest(folder.at(`${name}/${manifestName}`), { ...manifest, outputs, complete: true, ...changed });
 }
 
-/** A folder `out` with the files {@link NAMES}, each of other content and the same size. */
+/** A folder `out` with the files {@link NAMES}, with different content and equal sizes. */
 function writeSplits(folder: TemporaryFolder): void {
   write(folder, "out", Object.fromEntries(NAMES.map((name) => [name, `content of ${name.slice(-9)}`])));
 }
 
-/** The refusal's message, with `@` for the temporary folder. */
+/** The error message, with `@` for the temporary folder. */
 async function refusal(folder: TemporaryFolder, paths: string[], check: OutputCheck = {}): Promise<string> {
   const error = await assertRejects(
     () => checkOutputs(paths.map((path) => folder.at(path)), check),
@@ -128,7 +128,7 @@ Deno.test("checkOutputs() names a data file among the outputs that no manifest l
   assertEquals(await refusal(folder, ["out"]), message);
   assertEquals(await refusal(folder, ["out/train"]), message);
   await check(folder, "out/val", "out/train/old/stale.arrayrecord");
-  // Where data lie in the folder itself, any in it counts.
+  // If data are in the folder itself, any file in it counts.
   write(folder, "tokens", { "tokens-0.parquet": "0" });
   Deno.writeTextFileSync(folder.at("tokens/tokens-1.parquet"), "1");
   assertMatch(await refusal(folder, ["tokens"]), /no manifest lists @\/tokens\/tokens-1.parquet/);

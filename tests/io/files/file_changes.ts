@@ -1,14 +1,14 @@
-/** The changes of the file system that an action makes. @module */
+/** The changes that an action makes to the file system. @module */
 
 const CHANGES = ["rename", "remove", "mkdir", "writeTextFile", "writeFile", "copyFile", "symlink", "link"];
-/** These change something only with options to write. */
+/** These only change something with options for writing. */
 const OPENING = ["open", "create"];
 
 /**
  * Runs an action.
  *
- * @param after Called after each of its changes, synchronous or not, with the number of the change from 1: after a file is opened
- *   to be written, not after each write to it. Changes in other threads do not count.
+ * @param after Called after each of its changes, synchronous or not, with the change's number from 1: after
+ *   opening a file for writing, not after each write to it. Changes in other threads do not count.
  */
 export async function watchChanges(action: () => unknown, after: (change: number) => void): Promise<void> {
   let numChanges = 0;

@@ -22,7 +22,7 @@ function open(folder: string, seed: number): Output {
   });
 }
 
-/** Equal sizes in both runs, as padded blocks have. */
+/** Equal sizes in both runs, as for padded blocks. */
 const FILES: Record<number, string[]> = {
   1: ["test/a.arrayrecord", "train/a.arrayrecord"],
   2: ["train/a.arrayrecord", "val/a.arrayrecord"],
@@ -50,7 +50,7 @@ const WORKS: Record<string, (folder: string) => Promise<void> | void> = {
   },
 };
 
-/** The errors that one consists of. */
+/** An error and the errors it contains. */
 function faultsOf(error: unknown): unknown[] {
   return error instanceof SuppressedError ? [error.error, error.suppressed].flatMap(faultsOf) : [error];
 }

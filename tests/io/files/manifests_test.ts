@@ -30,7 +30,7 @@ function start(seed = 0) {
   return newManifest({ stage: "shard", inputs: [], options: { seed } });
 }
 
-/** Opens the folder for a task and leaves it as a kill would: begun. */
+/** Opens the folder for a task and leaves it as a killed process would, with the work begun. */
 function begin(folder: string, task: ArrayTask, seed = 0) {
   const start = { stage: "shard", inputs: [], options: { seed }, overwrite: false };
   using output = Output.openFolder(folder, start, task);

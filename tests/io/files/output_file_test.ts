@@ -85,7 +85,7 @@ Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill,
   for (const name of ["a.parquet.123.tmp", "a.parquet", "notes.tmp"]) {
     Deno.writeTextFileSync(join(folder, name), "");
   }
-  // Never committed nor aborted.
+  // Neither committed nor aborted.
   AtomicFile.create(join(folder, "a.parquet")).writeSync(new Uint8Array(1));
   assertEquals(names(folder).length, 4);
   removeStaleTemporaries(folder);

@@ -20,7 +20,7 @@ function openFile(file: string, changes: Changes = {}): Output {
   return Output.openFile(file, { ...startOf(changes), besides: [`${file}.rejects`] });
 }
 
-/** Writes outputs of a text each, and puts them in their places. */
+/** Writes outputs with one text each, and publishes them. */
 async function finish(output: Output, files: Record<string, string>): Promise<void> {
   await write(output, files);
   output.publish();
@@ -36,7 +36,7 @@ async function write(output: Output, files: Record<string, string>): Promise<voi
   output.save();
 }
 
-/** All files of a folder with their texts, manifests as the names of what they list. */
+/** All files of a folder with their texts; for manifests the names of the listed outputs. */
 function filesIn(folder: string): Record<string, string> {
   const files = Object.entries(contentOf(folder)).filter(([path]) =>
     Deno.statSync(join(folder, path)).isFile
@@ -123,7 +123,7 @@ Deno.test("Output and readers refuse what an earlier version did not finish movi
     output.manifest.complete = true;
     output.save();
   }
-  // As that version did, which moved the manifest of the replaced files first.
+  // Like that version, which first moved the manifest of the replaced files.
   Deno.renameSync(join(path, "manifest.json"), join(path, ".work", "replaced.json"));
   const before = filesIn(path);
   const refused = "earlier version of shard did not finish moving";
@@ -172,7 +172,7 @@ Deno.test("Output.openFile() replaces its stage's files only, and all of them", 
   assertThrows(() => openFile(file, { stage: "score", overwrite: true }), UserError, "shard wrote it");
   await finish(openFile(file, { rows: 2, overwrite: true }), { "a.parquet": "new" });
   assertEquals(filesIn(folder.path), { "a.parquet": "new", "a.parquet.manifest.json": "a.parquet" });
-  // The same name but for its end has a manifest of its own.
+  // A name that only differs in its extension has its own manifest.
   await finish(openFile(folder.at("a.pq")), { "a.pq": "other" });
   assertEquals(Object.keys(filesIn(folder.path)).length, 4);
 });

@@ -1,11 +1,11 @@
-/** A disk of a few hundred kilobytes, so that it is full soon. @module */
+/** A disk of a few hundred kilobytes, which is soon full. @module */
 import { TemporaryFolder } from "./temporary_folder.ts";
 
-/** A tmpfs that is mounted until it is disposed of. */
+/** A tmpfs that is mounted until disposal. */
 export class SmallDisk implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
-  /** Whether the system allows it; says so in a line where it does not. */
+  /** Whether the system allows it; prints a line if not. */
   static async isPossible(): Promise<boolean> {
     if (Deno.build.os === "linux" && Deno.uid() === 0) {
       using folder = new TemporaryFolder();
@@ -22,7 +22,7 @@ export class SmallDisk implements AsyncDisposable {
    * Mounts a disk.
    *
    * @param path An empty folder.
-   * @param size As in `700k`.
+   * @param size Such as `700k`.
    */
   static async mount(path: string, size: string): Promise<SmallDisk> {
     Deno.mkdirSync(path, { recursive: true });
@@ -31,7 +31,7 @@ export class SmallDisk implements AsyncDisposable {
     return disk;
   }
 
-  /** Changes the size; what is there stays. */
+  /** Changes the size and keeps the content. */
   async resize(size: string): Promise<void> {
     if (!await this.#mount(`remount,size=${size}`)) throw new Error(`the disk cannot be resized to ${size}`);
   }

@@ -1,8 +1,8 @@
-/** Folders that are gone after a test. @module */
+/** Folders that are deleted after a test. @module */
 import { join } from "@std/path";
 import { isSameBytes } from "../../../lib/base/collections.ts";
 
-/** A temporary folder that is deleted when disposed. */
+/** A temporary folder that is deleted on disposal. */
 export class TemporaryFolder implements Disposable {
   readonly path = Deno.makeTempDirSync({ prefix: "ping-llm-test-" });
 
@@ -16,13 +16,12 @@ export class TemporaryFolder implements Disposable {
   }
 }
 
-/** Runs a test with a temporary folder. */
 export async function withFolder(test: (folder: string) => Promise<void> | void): Promise<void> {
   using folder = new TemporaryFolder();
   await test(folder.path);
 }
 
-/** {@link withFolder} for a test that awaits nothing. */
+/** {@link withFolder} for a synchronous test. */
 export function inFolder(test: (folder: string) => void): void {
   using folder = new TemporaryFolder();
   test(folder.path);
@@ -62,7 +61,7 @@ export function isSameState(a: FolderState, b: FolderState | undefined): boolean
   });
 }
 
-/** All files and folders below a folder with the texts of files, which are empty for folders. */
+/** The texts of all files below a folder, and empty texts for folders. */
 export function contentOf(folder: string): Record<string, string> {
   const decoder = new TextDecoder();
   return Object.fromEntries([...stateOf(folder)].map(([path, bytes]) => [path, decoder.decode(bytes)]));

@@ -9,7 +9,7 @@ import { decodeHybrid, encodeHybrid } from "../../../lib/io/parquet/hybrid.ts";
 import { ParquetFile } from "../../../lib/io/parquet/file.ts";
 import { withFolder } from "../files/temporary_folder.ts";
 
-/** Writes one column with another's encoder, reads it with ours in pieces. */
+/** Writes a column with the encoder of another library and reads it in pieces. */
 async function roundTrip<T extends string | number | bigint>(
   folder: string,
   data: (T | null)[],
@@ -158,7 +158,7 @@ Deno.test("encodeHybrid() gives what decodeHybrid() reads back, for runs and for
 });
 
 Deno.test("encodeHybrid() packs as the format's own example, and stores a run of one value once", () => {
-  // Encodings.md: the numbers 0 to 7 with bit width 3 are packed as 88 c6 fa; the head says one group.
+  // Encodings.md: the numbers 0 to 7 with bit width 3 are packed as 88 c6 fa; the header says one group.
   const packed = encodeHybrid(Int32Array.of(0, 1, 2, 3, 4, 5, 6, 7), 3);
   assertEquals([...packed], [0b11, 0x88, 0xc6, 0xfa]);
   const run = encodeHybrid(new Int32Array(1000).fill(0x123), 10, [7]);

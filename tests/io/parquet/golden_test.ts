@@ -3,12 +3,12 @@ import { fromFileUrl } from "@std/path";
 import { listInputs } from "../../../lib/io/files/inputs.ts";
 import { joinBatches, readAll } from "../../data/measurement_files/batches.ts";
 
-/** Files of pyarrow and DuckDB; see PROVENANCE.md there. */
+/** Files written by pyarrow and DuckDB; see PROVENANCE.md there. */
 const FOLDER = fromFileUrl(new URL("../../golden/parquet/", import.meta.url));
 
 const NUM_ROWS = 40;
 
-/** A row as make.py has it. */
+/** A row as in make.py. */
 function rowOf(i: number) {
   const isIpv6 = i % 3 === 2;
   return {

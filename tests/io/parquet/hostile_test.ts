@@ -1,4 +1,4 @@
-/** Parquet whose sizes and numbers are meant to do harm. */
+/** Parquet files whose sizes and numbers are meant to do harm. */
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import type { CompressionCodec, Encoding, SchemaElement } from "hyparquet";
 import { ByteWriter, parquetWriteBuffer } from "hyparquet-writer";
@@ -13,7 +13,7 @@ import { withFolder } from "../files/temporary_folder.ts";
 const TIME_S = 1_750_000_000n;
 const text: Partial<SchemaElement> = { type: "BYTE_ARRAY", converted_type: "UTF8" };
 
-/** Rows of two addresses with further columns, each of a type of its own. */
+/** Rows with two addresses and additional columns, each of a different type. */
 function writeRows(
   path: string,
   columns: Record<string, { data: (number | bigint | null)[]; schema: Partial<SchemaElement> }>,
@@ -160,7 +160,7 @@ function pageHeader(
   return writer.getBytes();
 }
 
-/** A column chunk of one page that says how many rows the row group has. */
+/** A column chunk of one page that states how many rows the row group has. */
 function chunkOf(sizes: PageSizes, page: Uint8Array, numRows: number, element: Partial<SchemaElement>) {
   const bytes = Uint8Array.from([...pageHeader(sizes), ...page]);
   const source = {
@@ -215,7 +215,7 @@ Deno.test("Snappy data that state another length than the page's header are refu
   assertThrows(() => cursor.read(2), FormatError, "a page of 1048576 bytes, expected 16");
 });
 
-/** DELTA_BINARY_PACKED: `first` and `numValues - 1` times `delta` more. */
+/** DELTA_BINARY_PACKED: `first` and `numValues - 1` increments of `delta`. */
 function deltas(numValues: number, first: number, delta: number): number[] {
   const numBlocks = Math.ceil((numValues - 1) / 128);
   const block = [...varint(2 * delta), 0, 0, 0, 0];
@@ -229,7 +229,7 @@ function deltas(numValues: number, first: number, delta: number): number[] {
 }
 
 Deno.test("TextCursor reads no more of a text than an address can have, however few bytes stand for it", () => {
-  // Prefixes 0, 1, 2, ... and suffixes of one byte each: the texts have n^2 / 2 bytes together.
+  // Prefixes 0, 1, 2, ... and suffixes of one byte each: the texts have n^2 / 2 bytes in total.
   const n = 60_000;
   const page = Uint8Array.from([...deltas(n, 0, 1), ...deltas(n, 1, 0), ...new Array(n).fill(0x61)]);
   const sizes = { uncompressedBytes: page.length, compressedBytes: page.length, numValues: n };

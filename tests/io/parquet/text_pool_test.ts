@@ -20,11 +20,11 @@ Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
     fc.property(text, (value) => {
       const pool = new TextPool();
       const bytes = new TextEncoder().encode(`x${value}y`);
-      // A lone surrogate is not UTF-8.
+      // A lone surrogate is not valid UTF-8.
       assertEquals(pool.texts[pool.codeOfUtf8(bytes, 1, bytes.length - 1)], value.toWellFormed());
       assertEquals(pool.codeOf(value.toWellFormed()), 0);
     }),
-    // A decoder that does not count a byte order mark as part of the text would lose the first one.
+    // A decoder that strips a byte order mark would lose the first character.
     { numRuns: 200, examples: [["\ufeff"], ["\ufeff8.8.8.8"]] },
   );
 });

@@ -4,7 +4,7 @@ import { WorkerPool } from "../../../lib/io/threads/worker_pool.ts";
 
 const LIB = new URL("../../../lib/", import.meta.url).href;
 
-/** A worker's module; `open` is the code of what is given to serveJobs(). */
+/** A worker's module; `open` is the code of the argument of serveJobs(). */
 function moduleOf(open: string, before = ""): URL {
   const code = `import { serveJobs } from "${LIB}io/threads/worker_pool.ts";
     import { FormatError } from "${LIB}base/errors.ts";
@@ -26,7 +26,7 @@ for (const numWorkers of [1, 2, 3]) {
     sanitizeOps: true,
     sanitizeResources: true,
     async fn() {
-      // With several workers, half of the jobs end after the next one.
+      // With several workers, half of the jobs end after their successor.
       const module = moduleOf(
         `({ factor, done, numWorkers }) => async (n) => {
           if (numWorkers > 1 && n % 2 === 0) await Atomics.waitAsync(done, n + 1, 0).value;
@@ -51,7 +51,7 @@ Deno.test("inOrder() asks for two jobs of each worker ahead and no more", async 
   }
   const results = pool.inOrder(jobs());
   assertEquals(numAsked, 6);
-  // Each result that is taken makes way for one job: results that came but were not taken make none.
+  // Each taken result makes room for one job; results that have arrived but were not taken do not.
   for (let i = 0; i < 40; i++) {
     assertEquals((await results.next()).value, i);
     assertEquals(numAsked, 7 + i);

@@ -58,7 +58,7 @@ function v2(inputs: string[], output: string, change: Partial<V2Options> = {}): 
   };
 }
 
-/** Rows of a batch as decoded tokens should be. */
+/** What the rows of a batch should decode to. */
 function wanted(batch: MeasurementBatch) {
   return Array.from({ length: batch.numRows }, (_, row) => ({
     source: batch.srcAddr[row],
@@ -243,7 +243,7 @@ Deno.test("pretokenize() fails at a damaged chunk of probe rows, or leaves its r
   const { splits } = await run("skip");
   const lost = numContextsOfRow(rows[0].rttMs.length, DEFAULT_SAMPLING);
   assertEquals(splits.train.sequences, whole.splits.train.sequences - lost);
-  // The other rows have the contexts that they had.
+  // The other rows keep their contexts.
   const sequences = async (name: string) =>
     await readSequences(
       [...Deno.readDirSync(folder.at(name + "/train"))]
@@ -307,7 +307,7 @@ Deno.test("TokenParquetWriter writes lists of unsigned 16-bit integers and their
   assertEquals([list.name, list.logical_type?.type, list.repetition_type], ["tokens", "LIST", "REQUIRED"]);
   assertEquals([repeated.name, repeated.repetition_type], ["list", "REPEATED"]);
   assertEquals([element.name, element.type, element.converted_type], ["element", "INT32", "UINT_16"]);
-  // With one, hyparquet-writer makes a footer that Arrow refuses.
+  // With a logical type, hyparquet-writer makes a footer that Arrow rejects.
   assertEquals(element.logical_type, undefined);
   assertEquals([length.name, length.type], ["length", "INT64"]);
   assertEquals([...Deno.readDirSync(folder.at("new"))].map(({ name }) => name), ["tokens.parquet"]);

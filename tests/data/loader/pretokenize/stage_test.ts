@@ -1,4 +1,4 @@
-/** `pretokenize` as users run it: exit codes and one line on standard error. @module */
+/** `pretokenize` as users run it: exit codes and one-line errors. @module */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { refused, runStageProcess, succeed } from "../../../cli/process.ts";
 import { TemporaryFolder } from "../../../io/files/temporary_folder.ts";

@@ -1,8 +1,9 @@
-/** Token files as another program reads them: with hyparquet, and none of our own decoding. @module */
+/**
+ * Token files as another program reads them: with hyparquet, without the decoding of this program. @module
+ */
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 
-/** The content of a token file. */
 export interface TokenFile {
   sequences: Uint16Array[];
   lengths: number[];

@@ -17,7 +17,6 @@ const SCHEMA: readonly SpillColumn[] = [
   { name: "row", type: "f32" },
 ];
 
-/** All rows of a partition. */
 function readAll(reader: SpillReader, partition: number, keys = new KeyTable()) {
   const blocks = reader.blocks(partition);
   const numRows = blocks.reduce((sum, block) => sum + block.numRows, 0);
@@ -30,7 +29,7 @@ function readAll(reader: SpillReader, partition: number, keys = new KeyTable()) 
   return into;
 }
 
-/** Rows whose values tell their number. */
+/** Rows whose values identify the row. */
 function numbered(first: number, numRows: number) {
   const columns = SCHEMA.map((column) => makeColumn(column, numRows));
   for (const column of [columns[1], columns[3]]) {
@@ -73,7 +72,7 @@ Deno.test("A SpillWriter that is not finished leaves no file and SpillReader ref
 Deno.test("SpillReader gives back each partition's rows in their order, with their keys, whatever ids they had", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("rows.bin");
-  // Partition 2 is one too many: its rows are left out.
+  // Partition 2 does not exist: its rows are left out.
   const row = fc.record({ src: fc.nat(40), dst: fc.nat(2 ** 32 - 1), partition: fc.nat(2) });
   const batches = fc.array(fc.array(row, { maxLength: 300, size: "max" }), { maxLength: 6 });
   fc.assert(
@@ -86,7 +85,7 @@ Deno.test("SpillReader gives back each partition's rows in their order, with the
         keys.generation = i >> 1;
         const idOf = (value: number, kind: number) => keys.idOf(Uint32Array.of(value, 0, 7, value), 0, kind);
         const columns = SCHEMA.map((column) => makeColumn(column, rows.length));
-        // In pairs of batches ids mean the same.
+        // In pairs of batches, equal ids mean the same key.
         for (const { src, dst } of [...read[i - i % 2], ...rows]) [idOf(src, 4), idOf(dst, 6)];
         rows.forEach(({ src, dst, partition }, at) => {
           [idOf(src, 4), dst, idOf(dst, 6), number].forEach((value, c) => columns[c][at] = value);
