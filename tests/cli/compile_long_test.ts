@@ -303,7 +303,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
       return stderr;
     };
     assertMatch(await tryCopy(bytes.subarray(0, bytes.length >> 1)), /it has \d+ bytes, expected \d+;/);
-    bytes[bytes.length - 6] ^= 1; // the checksum of all
+    bytes[bytes.length - 6] ^= 1; // the checksum of the whole
     assertMatch(await tryCopy(bytes), /its bytes are damaged/);
   });
 });

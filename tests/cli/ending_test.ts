@@ -114,7 +114,7 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
       child.kill("SIGTERM");
-    } catch { /* it is done already */ }
+    } catch { /* already done */ }
     const { code, stderr } = await outputOf(child);
     const how = code === 0
       ? "done"

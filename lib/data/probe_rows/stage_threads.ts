@@ -201,7 +201,7 @@ export async function runRound(
       try {
         if (shard) onShard?.(shard);
       } catch (error) {
-        return fail(error); // an error in a message of a worker would end the process
+        return fail(error); // an error in a worker's message would end the process
       }
       rowsOf[thread] = rows;
       hooks.onProgress?.(phase, rowsOf.reduce((sum, rows) => sum + rows, 0), total);

@@ -135,7 +135,7 @@ function chooseDestinations(
   return chosen.sort((a, b) => keys[a] - keys[b]).slice(0, numWanted).map((i) => from.hosts[i]);
 }
 
-const PACKETS = 3; // of one measurement, as Atlas sends them
+const PACKETS = 3; // per measurement, as in RIPE Atlas
 
 /** Rows as one array per column, of which only the first `numRows` values are valid. */
 export interface SynthRows {

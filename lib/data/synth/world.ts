@@ -199,7 +199,7 @@ const BLOCKS: Record<
   AFRINIC: { octets: [41, 102, 105, 154, 196, 197], groups: [0x2c00, 0x2c10] },
 };
 
-const FIRST_ASN = 64512; // private use (RFC 6996): not a real network's number
+const FIRST_ASN = 64512; // private use (RFC 6996)
 const MAX_POPS = 6;
 
 /** An autonomous system with the locations of its hosts. */
@@ -274,7 +274,7 @@ function pickWeighted(cities: readonly City[], random: RandomStream): City {
 }
 
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
-const USED_SUBNETS = 4; // of them have hosts, so that hosts have neighbours
+const USED_SUBNETS = 4; // subnets with hosts, so that hosts have neighbours
 /**
  * ASSUMPTION: kinds of access with cumulative share of subnets, median delay, and queueing delay at the
  * busiest hour.

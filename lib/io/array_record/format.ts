@@ -206,7 +206,7 @@ const ZSTD_WINDOW_LOG = 20;
 const BROTLI_QUALITY = 6;
 // ASSUMPTION: no valid chunk is larger. The limit bounds the allocation for a forged header.
 const MAX_DECODED_BYTES = 2 ** 30;
-const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes in addition to its content
+const MAX_RECORDS = 2 ** 23; // each takes about 100 bytes in addition to its content
 /** How many encoded sizes of single records to cache, about 200 bytes each. */
 const MAX_LONE_SIZES = 4096;
 

@@ -447,7 +447,7 @@ function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowFie
         `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not supported`,
       );
     }
-    takeBuffer(); // validity: a column with nulls is refused when it is read
+    takeBuffer(); // validity: columns with nulls are rejected on reading
     const offsets = isFixed ? NONE : takeBuffer();
     return { field, length, numNulls, offsets, values: takeBuffer() };
   });

@@ -86,7 +86,7 @@ export class AtomicFile {
     if (!this.#file) return;
     try {
       this.#file.close();
-    } catch { /* closed already by the failure that led here */ }
+    } catch { /* already closed by the failure that led here */ }
     this.#file = undefined;
     try {
       Deno.removeSync(this.temporaryPath);
@@ -128,7 +128,7 @@ export function syncDirectory(path: string): void {
   try {
     using folder = Deno.openSync(path);
     whileFlushing(() => folder.syncSync());
-  } catch { /* Windows cannot open a folder; the rename is durable there without */ }
+  } catch { /* Windows cannot open a folder; the rename is durable there anyway */ }
 }
 
 /**

@@ -362,5 +362,5 @@ function removeOutput(root: string, name: string): void {
     for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
       Deno.removeSync(join(root, folder));
     }
-  } catch { /* it is gone already, or the folder holds more */ }
+  } catch { /* already gone, or not empty */ }
 }

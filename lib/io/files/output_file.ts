@@ -47,7 +47,7 @@ export class OutputFile implements Disposable {
     requireReplaceable(path, options);
     this.#lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage: options.stage }));
     try {
-      this.#lock.clearFolder(); // deletes files that a killed process left
+      this.#lock.clearFolder(); // deletes files left by a killed process
       this.#file = this.#opened.use(AtomicFile.create(join(work, basename(target))));
     } catch (error) {
       this.#opened.dispose();

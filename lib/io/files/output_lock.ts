@@ -57,7 +57,7 @@ export class OutputLock implements Disposable {
           try {
             writeHolder(file, stage);
           } catch (error) {
-            file.close(); // else a lock would stay that nobody can release
+            file.close(); // otherwise a lock would remain that nobody can release
             throw error;
           }
           return new OutputLock(folder, output, file);
@@ -101,7 +101,7 @@ export class OutputLock implements Disposable {
       try {
         Deno.removeSync(join(this.folder, LOCK));
         Deno.removeSync(this.folder);
-      } catch { /* it holds unfinished work, or already belongs to another process */ }
+      } catch { /* contains unfinished work, or already belongs to another process */ }
     } finally {
       // A process being started by another thread holds a copy of the file, and thus the lock, until it
       // executes its program.
@@ -162,7 +162,7 @@ function isStillThere(folder: string, file: Deno.FsFile): boolean {
     const held = file.statSync();
     return named.ino === held.ino && named.dev === held.dev;
   } catch {
-    return false; // there is none, or it may not be read where a link leads
+    return false; // missing, or a link to something that may not be read
   }
 }
 
@@ -179,7 +179,7 @@ function signFile(file: Deno.FsFile): void {
     const now = new Date();
     file.utimeSync(now, now);
   } catch {
-    /* another user owns the file, or it is full: status may call the work stopped */
+    /* another user owns the file, or the disk is full: status may report the work as stopped */
   }
 }
 

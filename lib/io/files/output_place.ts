@@ -52,7 +52,7 @@ function requireShortName(path: string): void {
 /** The target of a link, which need not exist yet; any other path unchanged. */
 function targetOf(file: string): string {
   try {
-    exists(file); // a link to itself is refused
+    exists(file); // rejects a link to itself
     if (!Deno.lstatSync(file).isSymlink) return file;
     return targetOf(resolve(dirname(file), Deno.readLinkSync(file)));
   } catch (error) {

@@ -12,7 +12,7 @@ import { UsageError } from "../../base/errors.ts";
 export function realPath(path: string): string {
   try {
     return Deno.realPathSync(path);
-  } catch { /* the part of it that can be followed counts */ }
+  } catch { /* only the part that can be followed counts */ }
   const whole = resolve(path);
   const folder = dirname(whole);
   if (folder === whole) return whole;

@@ -35,7 +35,7 @@ export interface TaskManifest {
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
   return listTasks(folder).flatMap((task) => {
-    readBegun(join(folder, workName(task))); // refuses what an earlier version left
+    readBegun(join(folder, workName(task))); // rejects what an earlier version left
     const manifest = readManifest(join(folder, manifestName(task)));
     if (!manifest) return [];
     if (manifest.replaces) {

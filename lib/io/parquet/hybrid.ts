@@ -64,7 +64,7 @@ function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: 
 function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number {
   const first = Math.floor(firstBit / 8);
   const last = Math.floor((firstBit + width - 1) / 8);
-  let value = 0; // below 2^40: at most 32 wanted bits and 7 more
+  let value = 0; // below 2^40: at most 32 bits of the value and 7 more
   for (let at = last; at >= first; at--) value = value * 256 + bytes[at];
   return Math.floor(value / 2 ** (firstBit % 8)) % 2 ** width;
 }

@@ -61,7 +61,7 @@ export class CompactReader extends ByteCursor {
     const head = this.byte();
     const size = head >> 4 === 15 ? this.varint() : head >> 4;
     if (size > this.left) throw new EncodingError("a list longer than the bytes");
-    for (let i = 0; i < size; i++) this.#value(Math.max(3, head & 15), depth + 1); // a boolean in a list is a byte
+    for (let i = 0; i < size; i++) this.#value(Math.max(3, head & 15), depth + 1); // booleans in lists take a byte
     return undefined;
   }
 

@@ -206,7 +206,7 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
       const pFailed = Math.min(0.999, (route.loss + src.loss + dst.loss) * (1 + busy(src)));
       const found = truth.latencyModel(src.address, dst.address, timeS);
       assertAlmostEquals(found.pFailed, pFailed, 1e-12);
-      if (km(src, dst) < 50) continue; // where this test's formula for distances loses digits
+      if (km(src, dst) < 50) continue; // this test's distance formula loses digits here
       numChecked++;
       assertEquals(found.cdf(offset - 1e-6), 0);
       // At y = m the lognormal part is at its median.

@@ -178,7 +178,7 @@ function chunkOf(sizes: PageSizes, page: Uint8Array, numRows: number, element: P
 Deno.test("a page that says it is larger than any writer's is refused before anything is allocated", () => {
   const zeros = new Uint8Array(zstdCompressSync(new Uint8Array(80_000_000)));
   assert(zeros.length < 50_000);
-  const run = Uint8Array.of(1, ...varint(2 * 2 ** 28), 0); // bit width 1; 2^28 times the same
+  const run = Uint8Array.of(1, ...varint(2 * 2 ** 28), 0); // bit width 1; the same value 2^28 times
   const plain = { encoding: "PLAIN" } as const;
   const cases: [PageSizes, Uint8Array][] = [
     [{ ...plain, uncompressedBytes: 8e7, compressedBytes: zeros.length, numValues: 1e7 }, zeros],
@@ -250,7 +250,7 @@ Deno.test("ParquetFile.open() checks the sizes in a footer before it believes th
       const end = [0, 8, 16, 24].map((shift) => sizeBytes >>> shift & 255);
       Deno.writeFileSync(path, Uint8Array.from([...magic, ...footer, ...end, ...magic]));
     };
-    const list = [0xf9, ...varint(2 ** 25)]; // of 2^25 lists
+    const list = [0xf9, ...varint(2 ** 25)]; // a list of 2^25 lists
     const cases: [number[], string][] = [
       [[0x19, ...new Array(12).fill(list).flat()], "a list longer than the bytes"],
       [[0x19, ...new Array(40).fill(0x19), 0, 0], "nested too deeply"],
