@@ -147,7 +147,6 @@ const HELP_WIDTH = 110;
 interface HelpOptions {
   /** Whether to list all options instead of the most important ones. */
   isWhole?: boolean;
-  /** Characters per line. */
   width?: number;
 }
 
@@ -202,7 +201,6 @@ export function helpOf(
   ].join("\n");
 }
 
-/** Number of options in the short help. */
 const MAIN_OPTIONS = 5;
 
 /**

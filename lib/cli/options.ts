@@ -67,7 +67,6 @@ export const option = {
   switch(help: string): Option<boolean> {
     return make<boolean>("switch", help, { default: false, value: "" });
   },
-  /** An integer within [min, max]. */
   integer<const G extends Given<number> & Bounds>(help: string, given?: G): Option<Parsed<number, G>> {
     return make("one", help, { value: "N", ...given }, (text) => {
       if (/^-?\d[\d_]*$/.test(text)) {
@@ -76,14 +75,12 @@ export const option = {
       throw new RangeError("expected an integer");
     });
   },
-  /** A number within [min, max]. */
   number<const G extends Given<number> & Bounds>(help: string, given?: G): Option<Parsed<number, G>> {
     return make("one", help, { value: "X", ...given }, (text) => {
       if (text.trim() !== "" && Number.isFinite(Number(text))) return within(Number(text), given);
       throw new RangeError("expected a number");
     });
   },
-  /** One of several words. */
   choice<const W extends string>(
     words: readonly W[],
     help: string,
@@ -141,7 +138,6 @@ function within(value: number, { min, max }: Bounds = {}, limit = Infinity): num
   );
 }
 
-/** Options of every stage. */
 export const commonOptions = {
   seed: option.integer("seed of all random numbers", { default: 0, min: 0, max: 2 ** 32 - 1 }),
   workers: option.integer(
@@ -163,7 +159,6 @@ export function kebab(name: string): string {
 interface Arguments {
   /** The texts of each option with values, by camelCase name; empty if not given. */
   texts: Record<string, string[]>;
-  /** Whether each switch is set. */
   switches: Record<string, boolean>;
   /** The arguments that belong to no option. */
   positionals: string[];

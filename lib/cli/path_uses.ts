@@ -16,7 +16,6 @@ interface Access {
   write: string[];
 }
 
-/** How a stage uses the paths of an option. */
 export interface PathUse {
   /** The name of such a path in `--help`. */
   readonly value: string;
@@ -144,7 +143,6 @@ export const outputFolder: PathUse = {
   accessTo: (paths) => ({ read: paths, write: paths }),
 };
 
-/** The system's folder of temporary files. */
 export function temporaryFolder(): string {
   const folder = Deno.makeTempDirSync();
   Deno.removeSync(folder);
@@ -252,7 +250,6 @@ function entriesOf(folder: string): Deno.DirEntry[] {
 
 /** What rows were made from, directly or through shards. */
 interface Sources {
-  /** The folders of shards. */
   shards: string[];
   measurements: string[];
 }
@@ -264,7 +261,6 @@ function sourcesOf(folder: string): Sources {
   return { shards, measurements: [...new Set([...inputs, ...shards.flatMap(inputsOf)])] };
 }
 
-/** The inputs of the stage that wrote a folder. */
 function inputsOf(folder: string): string[] {
   return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => resolve(path)));
 }
@@ -288,7 +284,6 @@ function writtenWith(file: string): string[] {
   return [file, beside, work, ...listed];
 }
 
-/** Reads something from all manifests in a folder. */
 function inManifests(folder: string, read: (manifest: WrittenManifest) => string[]): string[] {
   return tracesIn(folder).flatMap((name) => inManifest(`${folder}/${name}`, read));
 }
@@ -305,7 +300,6 @@ function inManifest(path: string, read: (manifest: WrittenManifest) => string[])
   }
 }
 
-/** The manifest keys used here. */
 interface WrittenManifest {
   stage: string;
   inputs: { path: string }[];

@@ -79,7 +79,6 @@ function choicesOf(field: z.ZodType): { choices?: readonly string[] } {
   return of instanceof z.ZodEnum ? { choices: of.options.map(String) } : {};
 }
 
-/** The name of a value in `--help`. */
 function valueName(name: string, field: z.ZodType): string {
   const of = unwrapped(field);
   if (of instanceof z.ZodEnum) return of.options.join("|");

@@ -44,7 +44,6 @@ export interface StageResult {
   exitCode?: number;
 }
 
-/** A command with the code it runs. */
 export interface Stage {
   readonly name: string;
   /** The text of `--help`. @param args The arguments including it. */
@@ -60,7 +59,6 @@ export interface Stage {
   run(args: readonly string[], within?: Partial<StageContext>): Promise<StageResult>;
 }
 
-/** Makes a stage from a command and the code it runs. */
 export function defineStage<O extends Options & typeof commonOptions>(
   command: Command<O>,
   run: (options: Values<O>, context: StageContext, positionals: string[]) => Promise<StageResult>,

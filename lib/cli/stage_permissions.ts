@@ -133,7 +133,6 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
   }
 }
 
-/** The address at which a stage accepts connections. */
 function addressOf({ options, needs }: Command, args: readonly string[]): string {
   const { texts, switches } = splitArguments(args, options);
   const { listens } = needs ?? {};
@@ -162,7 +161,6 @@ function isAddress(place: string): boolean {
   return /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(URL.parse(`http://${place}`)?.hostname ?? "");
 }
 
-/** The paths in the arguments, with their uses. */
 function namedPaths(
   { options, positionals, isRaw, needs }: Command,
   args: readonly string[],

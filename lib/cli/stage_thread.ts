@@ -133,13 +133,11 @@ export class RequestedThread implements Thread {
     this.#port.close();
   }
 
-  /** Reports that the thread has died. */
   fail(message: string): void {
     this.onerror?.({ message, preventDefault: () => {} });
   }
 }
 
-/** How a stage ended. */
 export interface Outcome {
   exitCode: number;
   /** The result, for standard output, or the error. */
@@ -148,7 +146,6 @@ export interface Outcome {
   isResult?: boolean;
 }
 
-/** The signals that end a stage. */
 export const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT"]
   : ["SIGINT", "SIGTERM", "SIGUSR2"];

@@ -7,7 +7,6 @@ import config from "../../deno.json" with { type: "json" };
 import { VERSION } from "../base/version.ts";
 import { dirname, fromFileUrl, join, resolve } from "@std/path";
 
-/** The folder of deno.json. */
 const ROOT = new URL("../../", import.meta.url);
 /** An argument before the user's, embedded by `deno compile`: an executable has no checkout to look in. */
 const EMBEDDED = /^--commit=([0-9a-f]+)$/;

@@ -26,7 +26,6 @@ const TEMPORARY = [408, 425, 429];
 export interface WebhookOptions {
   /** Signs requests; without a key they are unsigned. */
   readonly key?: string | undefined;
-  /** Maximum number of waiting events. */
   readonly maxQueue: number;
   /** Maximum time for one try. */
   readonly timeoutMs: number;
@@ -48,7 +47,6 @@ interface Delivery {
   readonly body: string;
 }
 
-/** A queue of events to be posted to a URL. */
 export class Webhook implements Disposable {
   readonly #url: URL;
   readonly #options: WebhookOptions;
@@ -57,7 +55,6 @@ export class Webhook implements Disposable {
   /** The event being posted, which is not in the queue. */
   #posting: Promise<void> | undefined;
   #isFailing = false;
-  /** The number of events that the receiver has. */
   numSent = 0;
   /** The number of events that were rejected, or dropped because too many waited. */
   numLost = 0;
@@ -99,7 +96,6 @@ export class Webhook implements Disposable {
     signal?.removeEventListener("abort", shorten);
   }
 
-  /** Stops posting. */
   [Symbol.dispose](): void {
     this.#stopped.abort();
   }

@@ -20,7 +20,6 @@ const SEPARATOR_BYTES = 16;
 /** Deeper values are an error, as maps that contain themselves would be. */
 const MAX_DEPTH = 32;
 
-/** Value types, by number. */
 const TYPE = {
   pointer: 1,
   text: 2,
@@ -68,7 +67,6 @@ export class Mmdb {
   readonly #numNodes: number;
   readonly #recordBits: number;
   readonly #ipVersion: number;
-  /** Offset of the records. */
   readonly #dataStart: number;
   /** The node or leaf at which the IPv4 addresses start. */
   readonly #ipv4Root: number;

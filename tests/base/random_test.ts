@@ -78,7 +78,6 @@ Deno.test("below() has no bias where 2^32 is not a multiple of n", () => {
   assert(Math.abs(multiples - 3000) < 5 * Math.sqrt(2000), `${multiples}`);
 });
 
-/** Mean and variance of many draws. */
 function moments(draw: () => number, numDraws: number): [number, number] {
   let sum = 0;
   let squares = 0;

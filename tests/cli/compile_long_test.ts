@@ -99,7 +99,6 @@ function namesIn(folder: string): string[] {
 interface Made {
   path: string;
   form: string;
-  /** The hash of a launcher's content. */
   hash: string;
 }
 

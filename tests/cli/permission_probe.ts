@@ -12,7 +12,6 @@ export interface Attempts {
   writes: string[];
 }
 
-/** The attempts that were allowed. */
 export interface Allowed extends Attempts {
   others: string[];
 }

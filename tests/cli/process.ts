@@ -5,7 +5,6 @@ import { exists } from "../../lib/io/files/inputs.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
-/** The output of a process, and how it ended. */
 export interface ProcessResult {
   code: number;
   stdout: string;

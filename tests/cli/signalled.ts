@@ -53,7 +53,6 @@ function runCode(code: string): void {
 /** More than the number of seconds after which a stuck stage is ended. */
 const NUM_LOOKS = 100;
 
-/** Where the stage counts its signs of work. */
 function signsOfStage(): Promise<Int32Array> {
   const { postMessage } = Worker.prototype;
   return new Promise((resolve) => {

@@ -73,7 +73,6 @@ const ENDINGS: Record<string, string[]> = {
 };
 const isFile = (name: string) => (OWN_OUTPUTS as readonly string[]).includes(name);
 
-/** The words of a command that writes to a path. */
 function wordsOf(name: string, path: string): string[] {
   const [command, option] = name.split(" --");
   const words = TABLE[name].split(" ").flatMap((word) =>

@@ -22,7 +22,6 @@ function sample(): SafetensorsContent {
   };
 }
 
-/** A file with the given header text and number of data bytes. */
 function fileOf(header: string, numDataBytes: number): Uint8Array {
   const text = new TextEncoder().encode(header);
   const bytes = new Uint8Array(8 + text.length + numDataBytes);

@@ -73,7 +73,6 @@ export interface ChartCurve {
   style?: "line" | "dashed" | "marked" | "points";
 }
 
-/** Curves along an axis. */
 export interface LineChart {
   curves: readonly ChartCurve[];
   x: ChartAxis;

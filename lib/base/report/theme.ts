@@ -13,7 +13,6 @@ import type { Config } from "vega-lite";
 const HEATS = ["#fde725", "#a0da39", "#4ac16d", "#1fa187", "#277f8e", "#365c8d", "#46327e", "#440154"];
 /** The same for black: the purple end is lighter, so that it differs from land and background. */
 const DARK_HEATS = ["#fde725", "#a9dc32", "#5ec962", "#27ad81", "#2a9c9c", "#3b86b0", "#5a6fbe", "#8057b5"];
-/** The number of these classes. */
 export const NUM_HEATS = HEATS.length;
 
 /** Each colour on white and on black. */
@@ -27,7 +26,6 @@ const COLORS: Readonly<Record<string, readonly string[]>> = {
   contrast: ["#c44e00", "#f2a03d"],
   third: ["#007f5f", "#35c49b"],
   fourth: ["#a3478a", "#dd93c2"],
-  /** Land without data on a map. */
   land: ["#e4e7ea", "#2b3036"],
   ...Object.fromEntries(HEATS.map((color, i) => [`heat${i}`, [color, DARK_HEATS[i]]])),
 };
@@ -62,7 +60,6 @@ export const RANKED = ["var(--accent)", "var(--contrast)", "var(--third)", "var(
 /** Width in pixels of a chart that fills the page. */
 export const FULL_WIDTH = 800;
 
-/** The settings of every picture. */
 export const CONFIG: Config = {
   background: "transparent",
   padding: 4,

@@ -58,7 +58,6 @@ export interface MapPlace {
   readonly text: string;
 }
 
-/** The parts of a map other than places. */
 export interface MapOptions {
   readonly title: string;
   /** The upper bounds of the classes of values, ascending: {@link NUM_HEATS} - 1 of them. */
@@ -67,9 +66,7 @@ export interface MapOptions {
   readonly unit?: string;
   /** What hatching means, for the legend. */
   readonly hatched?: string;
-  /** Lines with credits below the legend. */
   readonly credits?: readonly string[];
-  /** A point to mark with a ring. */
   readonly mark?: MapPosition | undefined;
   readonly dot?: MapPosition | undefined;
 }
@@ -163,7 +160,6 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
   ].filter((part) => part !== "").join("\n");
 }
 
-/** The hatching pattern. */
 const HATCH = '<pattern id="hatch" width="9" height="9" patternUnits="userSpaceOnUse" ' +
   'patternTransform="rotate(45)"><path d="M0 0V9" stroke="var(--paper)" stroke-width="7"/></pattern>';
 const HATCHED = 'fill="url(#hatch)" pointer-events="none"';

@@ -6,27 +6,19 @@ export class AssertionError extends Error {}
 
 /** Asserts that `expr` is truthy. */
 export function assert(expr: unknown, msg?: string): asserts expr;
-/** Asserts deep equality. */
 export function assertEquals<T>(actual: T, expected: T, msg?: string): void;
-/** Asserts deep inequality. */
 export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void;
 /** Asserts `Object.is` equality. */
 export function assertStrictEquals<T>(actual: unknown, expected: T, msg?: string): asserts actual is T;
 /** Asserts that two numbers differ by at most `tolerance`. */
 export function assertAlmostEquals(actual: number, expected: number, tolerance?: number, msg?: string): void;
-/** Asserts `actual < expected`. */
 export function assertLess<T>(actual: T, expected: T, msg?: string): void;
-/** Asserts `actual <= expected`. */
 export function assertLessOrEqual<T>(actual: T, expected: T, msg?: string): void;
-/** Asserts `actual > expected`. */
 export function assertGreater<T>(actual: T, expected: T, msg?: string): void;
-/** Asserts that `actual` matches `expected`. */
 export function assertMatch(actual: string, expected: RegExp, msg?: string): void;
 /** Asserts that `actual` does not match `expected`. */
 export function assertNotMatch(actual: string, expected: RegExp, msg?: string): void;
-/** Asserts that `actual` contains `expected`. */
 export function assertStringIncludes(actual: string, expected: string, msg?: string): void;
-/** Asserts that `actual` is an instance of `expectedType`. */
 // deno-lint-ignore no-explicit-any -- a constructor of any arguments, as in @std/assert
 export function assertInstanceOf<T extends abstract new (...args: any[]) => any>(
   actual: unknown,

@@ -4,11 +4,9 @@
 export function basename(path: string, suffix?: string): string;
 /** The path without its last part. */
 export function dirname(path: string): string;
-/** Joins paths and normalizes the result. */
 export function join(path: string | URL, ...paths: string[]): string;
 /** Normalizes `.` and `..`. */
 export function normalize(path: string): string;
-/** The absolute path of the joined parts. */
 export function resolve(...pathSegments: string[]): string;
 /** The path of `to` as seen from `from`. */
 export function relative(from: string, to: string): string;
@@ -19,7 +17,5 @@ export function globToRegExp(glob: string, options?: {
   globstar?: boolean;
   caseInsensitive?: boolean;
 }): RegExp;
-/** The path of a file URL. */
 export function fromFileUrl(url: string | URL): string;
-/** The file URL of an absolute path. */
 export function toFileUrl(path: string): URL;

@@ -39,7 +39,6 @@ export interface Batch extends SequenceArrays<ArrayBuffer> {
   batchSize: number;
   /** T. */
   sequenceLength: number;
-  /** Number of padding positions. */
   numPaddingTokens: number;
   /** Number of positions with lossMask 1. */
   numTargets: number;
@@ -55,7 +54,6 @@ export interface SequenceBlock extends SequenceArrays<SharedArrayBuffer> {
   numInputs: Uint32Array;
   /** (N) number of positions per sequence with lossMask 1. */
   numTargets: Uint32Array;
-  /** The buffer of all arrays. */
   buffer: SharedArrayBuffer;
 }
 

@@ -68,9 +68,7 @@ export interface LoaderOptions {
 export interface DataPosition {
   /** From 0. */
   epoch: number;
-  /** Index of the block within the epoch. */
   block: number;
-  /** Index of the sequence within the block. */
   sequence: number;
 }
 

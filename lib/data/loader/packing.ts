@@ -23,7 +23,6 @@ const MAX_CANDIDATES = 16;
 /** How many attempts to narrow a gap, and how many consecutive extra contexts may fail to narrow it. */
 const MAX_ATTEMPTS = 4;
 
-/** Consecutive contexts, and their total number of tokens. */
 export interface Sequence {
   contexts: Context[];
   numTokens: number;
@@ -169,14 +168,12 @@ interface Cut {
   numFirst: number;
 }
 
-/** The largest k with lengths[k] <= room. */
 function numThatFit(lengths: Uint32Array, room: number): number {
   return partitionPoint(lengths.length, (count) => lengths[count] > room) - 1;
 }
 
 /** Waiting contexts by length in tokens. Among contexts of equal length, the last added comes first. */
 class ContextPool {
-  /** Number of waiting contexts. */
   size = 0;
   readonly #byLength: Context[][];
   /** A cache of the prefix lengths of waiting contexts: a context is a candidate many times. */

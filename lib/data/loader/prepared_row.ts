@@ -108,7 +108,6 @@ function alone<A extends Int32Array | Float32Array>(array: A): A {
   return array.byteLength === array.buffer.byteLength ? array : array.slice() as A;
 }
 
-/** The approximate memory of a prepared row. */
 export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number {
   return BYTES_PER_ROW + BYTES_PER_ADDRESS * (sources.length + destinations.length) +
     BYTES_PER_MEASUREMENT * timeS.length;
@@ -116,7 +115,6 @@ export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow):
 
 /** A cache of the most recently used prepared rows with bounded memory. */
 export class PreparedRowCache {
-  /** Memory of the cached rows. */
   sizeBytes = 0;
   readonly #rows = new Map<number, PreparedRow>();
 

@@ -32,7 +32,6 @@ export interface RowFiles {
 
 /** The rows of ArrayRecord files, one file after another. */
 export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
-  /** Rows of all files. */
   readonly numRows: number;
   /** Number of rows before each file, followed by the total. */
   readonly #firstRow: number[] = [0];
@@ -54,7 +53,6 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     return this.readers.map((reader) => fingerprint(reader.path));
   }
 
-  /** Number of damaged chunks skipped so far. */
   get numCorruptChunks(): number {
     return this.readers.reduce((sum, reader) => sum + reader.numCorruptChunks, 0);
   }

@@ -22,11 +22,9 @@ export interface ProbeRow {
   eventTimeUs: Float64Array;
   /** The distinct source addresses. */
   srcAddrs: string[];
-  /** Index into `srcAddrs` per measurement. */
   srcIndex: Int32Array;
   /** The distinct destination addresses. */
   dstAddrs: string[];
-  /** Index into `dstAddrs` per measurement. */
   dstIndex: Int32Array;
   /** 4 or 6. */
   ipVersion: Int8Array;

@@ -50,7 +50,6 @@ const RECORD_MEMORY_SHARE = 1 / 8;
 /** Options of {@link buildProbeRows}. A task makes a share of the output's shards. */
 export interface ProbeRowsOptions extends ShardedStageOptions {
   splits: SplitSource;
-  /** The maximum size of a record. */
   maxRowSizeBytes: number;
   compression: "zstd" | "brotli" | "none";
 }
@@ -198,7 +197,6 @@ export class RowCutter implements RowSink {
     this.#group = group;
   }
 
-  /** Adds the group's next measurement. */
   push(columns: ProbeColumns, row: number): void {
     const { keys } = columns;
     const src = this.#addresses.idIn(keys, columns.src[row]);
@@ -219,7 +217,6 @@ export class RowCutter implements RowSink {
     this.#rttMs[at] = columns.rttMs[row];
   }
 
-  /** Emits the remaining measurements. */
   flush(): void {
     const n = this.#numRows;
     if (n === 0) return;

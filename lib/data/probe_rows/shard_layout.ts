@@ -22,7 +22,6 @@ const TWO_32 = 2 ** 32;
 /** A range of shards made by a run. Shards are numbered through train, val and test. */
 export type ShardRange = readonly [first: number, end: number];
 
-/** A shard and its index within its split. */
 export interface Shard {
   split: SplitName;
   shard: number;
@@ -76,7 +75,6 @@ export class ShardLayout {
   }
 }
 
-/** The shards made by a task. */
 export function shardRangeOf(task: ArrayTask, numShards: readonly number[]): ShardRange {
   return shareOf(task, numShards.reduce((sum, count) => sum + count, 0));
 }

@@ -34,7 +34,6 @@ export type SplitRatios = readonly [train: number, val: number, test: number];
  */
 const MAX_RATIO = 1e6;
 
-/** How to split. */
 export interface SplitPlan {
   mode: SplitMode;
   ratios: SplitRatios;
@@ -44,14 +43,10 @@ export interface SplitPlan {
   timeCuts?: Pick<TimeCuts, "valUs" | "testUs"> | undefined;
 }
 
-/** A batch with the ids of its sources and destinations. */
 export interface KeyedBatch {
   batch: MeasurementBatch;
-  /** The keys of the ids. */
   keys: SourceKeys;
-  /** The source's address, per row. */
   srcId: Uint32Array;
-  /** The destination's address, per row. */
   dstId: Uint32Array;
   /** The group's key, per row: the source's address or the probe. */
   groupId: Uint32Array;

@@ -28,7 +28,6 @@ import { type Shard, ShardLayout, type ShardRange } from "./shard_layout.ts";
 import { assignSplits, type KeyedBatch, SPLIT_NAMES, type SplitName, type SplitPlan } from "./splits.ts";
 import type { TimeCuts } from "./time_cuts.ts";
 
-/** The options that both stages take. */
 export interface ShardedStageOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
@@ -44,7 +43,6 @@ export interface ShardedStageOptions {
   seed: number;
   /** Number of files for train, val and test. */
   numShards: readonly [train: number, val: number, test: number];
-  /** The largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
   /** Maximum number of threads (1); the output does not depend on it. */
@@ -58,7 +56,6 @@ export type SplitSource =
   | { plan: Omit<SplitPlan, "timeCuts"> }
   | { splitOfFile: ReadonlyMap<string, SplitName> };
 
-/** A shard's rows and its file. */
 export interface ShardJob {
   spill: SpillReader;
   /** Optional columns found in the input. */
@@ -90,11 +87,9 @@ export interface ShardedStage extends ShardedStageOptions {
   columnsOf(keyed: KeyedBatch): ColumnData[];
   /** The number of partitions per shard for a number of rows. */
   subdivisions(numRows: number): number;
-  /** The shard's file within the output folder. */
   shardName(shard: Shard): string;
   /** The names of a shard's counts, in order. */
   counted: readonly string[];
-  /** Writes a shard's file and returns its counts. */
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }
 
@@ -132,7 +127,6 @@ export interface PartitionShare {
 export interface ShardQueue {
   folder: string;
   spill: SpillPart[];
-  /** Optional columns found in the input. */
   columns: string[];
   shards: (Shard & { partitions: number[] })[];
   /** One i32: the number of shards that threads have taken. */
@@ -174,7 +168,6 @@ interface StageRound {
   /** Called for each finished shard. */
   onShard?(output: ManifestOutput): void;
   phase: string;
-  /** Total number of rows. */
   total: number;
 }
 

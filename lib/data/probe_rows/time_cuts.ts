@@ -125,7 +125,6 @@ function requireSpan([firstUs, lastUs]: readonly [number, number]): void {
   throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
 }
 
-/** Counts of times in an interval. */
 class Histogram {
   readonly bins = new Float64Array(NUM_BINS);
   readonly #lengthUs: number;
@@ -134,7 +133,6 @@ class Histogram {
     this.#lengthUs = NUM_BINS * binUs;
   }
 
-  /** Whether times in a range may be in the interval. */
   meets([firstUs, lastUs]: readonly [number, number]): boolean {
     return lastUs >= this.startUs && firstUs < this.startUs + this.#lengthUs;
   }

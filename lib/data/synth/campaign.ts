@@ -17,7 +17,6 @@ import { pathsOf, type World, type WorldHost } from "./world.ts";
 
 /** Plain data, which can be posted to another thread; the large arrays are in shared memory. */
 export interface Campaign {
-  /** Seed of the rows. */
   seed: number;
   numRows: number;
   /** Start and end, seconds since 1970. */
@@ -34,7 +33,6 @@ export interface Campaign {
     /** The path's parameters before the change (`PathNumbers` of latency_model.ts). */
     baseMs: Float64Array;
     jitterMs: Float64Array;
-    /** The parameters after the change. */
     changedBaseMs: Float64Array;
     changedJitterMs: Float64Array;
     /** Parameters that do not change. */
@@ -42,7 +40,6 @@ export interface Campaign {
   };
 }
 
-/** Plans a campaign. */
 export function makeCampaign(world: World, numRows: number): Campaign {
   const { seed, startTimeS, endTimeS } = world.options;
   return { seed, numRows, startTimeS, endTimeS, hosts: world.hosts, pairs: makePairs(world, numRows) };
@@ -140,7 +137,6 @@ const PACKETS = 3; // per measurement, as in RIPE Atlas
 /** Rows as one array per column, of which only the first `numRows` values are valid. */
 export interface SynthRows {
   numRows: number;
-  /** Host indexes. */
   src: Int32Array;
   dst: Int32Array;
   /** 4 or 6. */
@@ -149,7 +145,6 @@ export interface SynthRows {
   eventTimeUs: Float64Array;
   /** Milliseconds, or {@link FAILED_RTT_MS}. */
   rttMs: Float64Array;
-  /** Lost packets. */
   packetErrorCount: Int32Array;
 }
 
@@ -157,10 +152,8 @@ const WORKER = new URL("./row_group_worker.ts", import.meta.url);
 const PACKET_BYTES = 64;
 /** An upper bound of IP versions and of packets per measurement. */
 const SMALL_INTEGERS_END = 8;
-/** The file's optional columns. */
 export const SYNTH_COLUMNS: readonly OptionalColumn[] = ["msmId", "prbId", "sizeBytes", "packetErrorCount"];
 
-/** A row group, and its number of rows without a reply. */
 export interface MadeRowGroup {
   group: EncodedRowGroup;
   numFailed: number;

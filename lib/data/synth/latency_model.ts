@@ -59,7 +59,6 @@ export const hostLatencySchema = pointSchema.extend({
   loss: z.number(),
 });
 
-/** The latency parameters of a pair of autonomous systems. */
 export interface RouteLaw {
   /** Ratio of the route's length to the great circles, at least 1. */
   stretch: number;
@@ -67,7 +66,6 @@ export interface RouteLaw {
   hub: GeoPoint | undefined;
   /** The route's part of the median jitter, as a fraction of the propagation delay. */
   jitterFraction: number;
-  /** The route's part of the probability of no reply. */
   loss: number;
 }
 

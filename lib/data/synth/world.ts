@@ -41,7 +41,6 @@ const regionSchema = z.enum(["RIPE", "ARIN", "APNIC", "LACNIC", "AFRINIC"]);
 /** The regions of the five Internet registries. */
 type Region = z.infer<typeof regionSchema>;
 
-/** An autonomous system. */
 type WorldSystem = z.infer<typeof systemSchema>;
 const systemSchema = z.object({
   /** A private-use number. */
@@ -69,7 +68,6 @@ const hostSchema = hostLatencySchema.extend({
   system: z.number(),
 });
 
-/** The route between two autonomous systems. */
 type WorldRoute = z.infer<typeof routeSchema>;
 const routeSchema = z.object({
   /** Ratio of the route's length to the great circles. */
@@ -78,7 +76,6 @@ const routeSchema = z.object({
   hub: z.number(),
   /** The route's part of the median jitter, as a fraction of the propagation delay. */
   jitterFraction: z.number(),
-  /** The route's part of the probability of no reply. */
   loss: z.number(),
   /** When the route changes; absent for most routes. */
   changeTimeS: z.number().optional(),
@@ -86,7 +83,6 @@ const routeSchema = z.object({
   changedHub: z.number().optional(),
 });
 
-/** A whole synthetic Internet. */
 export type World = z.infer<typeof worldSchema>;
 export const worldSchema = z.object({
   options: z.object({
@@ -204,7 +200,6 @@ const MAX_POPS = 6;
 
 /** An autonomous system with the locations of its hosts. */
 interface PlacedSystem extends WorldSystem {
-  /** The cities of its points of presence. */
   pops: City[];
   /** The first bytes of its IPv4 addresses. */
   bytes4: [number, number];

@@ -16,7 +16,6 @@ import {
 import { RTT_START, TokenWriter } from "./vocab_v2.ts";
 import { type Context, MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 
-/** How to divide and write contexts. */
 export interface ContextForm {
   /** Tokens of the longest measurement: IPv6 with an absolute time. */
   readonly maxMeasurementTokens: number;

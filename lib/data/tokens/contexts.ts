@@ -99,7 +99,6 @@ const MAX_LOG_UNKNOWN = 7;
 /** Which measurements of a context have a time: all, some, or none. */
 export type TimestampMode = "full" | "partial" | "none";
 
-/** A measurement of a context, with the order of its blocks. */
 export interface ContextMeasurement extends TokenMeasurement {
   order: readonly Field[];
   /** The RTT of `rttCode` in milliseconds; null for no reply. */
@@ -288,7 +287,6 @@ function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): numb
   return low + partitionPoint(high - low, (index) => isTooLong(low + 1 + index));
 }
 
-/** Number of tokens of measurements in time order. */
 function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
   let numTokens = 0;
   let previousTimeS: number | null = null;

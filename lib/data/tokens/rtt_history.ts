@@ -12,12 +12,10 @@ const NUM_TYPICAL = 5;
 
 const NUM_COUNTS = 4;
 const NUM_WIDTHS = 12;
-/** Number of spread classes. */
 export const NUM_SPREADS = NUM_COUNTS * NUM_WIDTHS;
 /** Number of age classes: unknown, and powers of two of seconds, up to half a year. */
 export const NUM_AGES = 26;
 
-/** The features of a pair. */
 export interface RttHistory {
   /** The median of the newest RTTs' codes; the lower one if there are two middle ones. */
   readonly typicalCode: number;
@@ -61,7 +59,6 @@ export function rttHistoryOf(
   return { typicalCode, newestCode: codes[0], spread: countClass * NUM_WIDTHS + spread, age };
 }
 
-/** The length of packed features. */
 export const PACKED_HISTORY = 2;
 
 /** Packs features into {@link PACKED_HISTORY} numbers, which are not all 0. */

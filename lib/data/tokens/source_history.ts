@@ -126,7 +126,6 @@ export class SourceHistory {
     else if (this.#numKept > this.maxKept) this.#drop(this.#all.find(({ isDropped }) => !isDropped));
   }
 
-  /** Drops the oldest measurement of a pair. */
   #drop(oldest: Kept | undefined): void {
     if (!oldest) return;
     const ofPair = this.#byPair.get(oldest.pair);
@@ -140,12 +139,10 @@ export class SourceHistory {
   }
 }
 
-/** Number of tokens of a context. */
 function lengthOf(measurements: readonly TokenMeasurement[]): number {
   return prefixLengths(measurements)[measurements.length];
 }
 
-/** The name of a measurement's pair of addresses. */
 export function pairNameOf(
   { source, destination }: Pick<TokenMeasurement, "source" | "destination">,
 ): string {

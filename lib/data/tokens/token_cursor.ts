@@ -31,9 +31,7 @@ export function nameOfToken(roleNames: readonly string[], token: number): string
   return roleNames[token] ?? (byte >= 0 && byte < 256 ? `byte ${byte}` : `unknown token ${token}`);
 }
 
-/** Reads a token stream from its start. */
 export class TokenCursor {
-  /** Index of the next token. */
   at = 0;
 
   /** @param roleNames See {@link nameOfToken}. */

@@ -92,7 +92,6 @@ const INTEGERS = {
   msmId: { key: "msmId", name: "measurement id", ...INT_64 },
 } as const;
 
-/** The content of a measurement in this vocabulary. */
 export interface WholeMeasurement {
   /** 4 or 16 bytes. */
   source: Uint8Array;
@@ -153,7 +152,6 @@ export interface RttEncoding {
   readonly name: RttEncodingName;
   /** For `clipped`. */
   readonly clipUs?: number;
-  /** The largest RTT that can be encoded. */
   readonly maxRttMs: number;
   /**
    * Writes an RTT.
@@ -259,7 +257,6 @@ function inMicroseconds(maxRttMs: number, maxUs: number): Pick<RttEncoding, "enc
   };
 }
 
-/** The choice of an encoding in configurations. */
 export interface RttEncodingChoice {
   name: RttEncodingName;
   /** The clip of `clipped`; values below 1 µs count as 1 µs. */
@@ -401,9 +398,7 @@ export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   return order;
 }
 
-/** Writes consecutive measurements to an array. */
 export class WholeMeasurementWriter {
-  /** Index of the next token in the array. */
   at = 0;
   readonly #number = new DataView(new ArrayBuffer(8));
 

@@ -43,7 +43,6 @@ export const THROUGHPUT_START = 9;
 export const FAILED = 10;
 /** The token of byte b is BYTE_BASE + b. */
 export const BYTE_BASE = 11;
-/** Number of tokens. */
 export const VOCAB_SIZE = 267;
 
 /** Names of the role tokens 0..10. */
@@ -118,7 +117,6 @@ export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32
   return lengths;
 }
 
-/** Number of tokens of a measurement without its time. */
 export function untimedLength(
   numSourceBytes: number,
   numDestinationBytes: number,
@@ -252,7 +250,6 @@ function fieldOf(token: number): Field | undefined {
 
 /** Writes the measurements of one context to an array. */
 export class TokenWriter {
-  /** Index of the next token in the array. */
   at: number;
   /** The last written time as a reader decodes it; null at the start of a context. */
   previousTimeS: number | null = null;

@@ -189,7 +189,6 @@ export interface ChunkHeader {
   /** Checksum of the stored data. */
   dataHash: Uint8Array;
   numRecords: number;
-  /** Total length of the records. */
   decodedSizeBytes: number;
 }
 
@@ -417,7 +416,6 @@ const POSTSCRIPT_COPIES = 3;
 /** The footer's entry for a data chunk. */
 export interface ChunkEntry {
   offsetBytes: number;
-  /** Total length of the records. */
   decodedSizeBytes: number;
   numRecords: number;
 }

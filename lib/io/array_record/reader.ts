@@ -101,7 +101,6 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#footer.writerOptions;
   }
 
-  /** Total length of the records. */
   get decodedSizeBytes(): number {
     return this.#footer.chunks.reduce((sum, chunk) => sum + chunk.decodedSizeBytes, 0);
   }
@@ -355,7 +354,6 @@ class ChunkFile implements Disposable {
     return new FormatError(message, { path: this.path, offsetBytes, cause });
   }
 
-  /** A chunk's unverified header. */
   rawHeader(begin: number): Uint8Array {
     return this.#file.read(begin, addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES) - begin);
   }

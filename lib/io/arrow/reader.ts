@@ -51,7 +51,6 @@ type ArrayType<T> = {
   BYTES_PER_ELEMENT: number;
 };
 
-/** Integer arrays by bit width. */
 type IntegerArrays = Readonly<Record<number, ArrayType<NumberArray>>>;
 const SIGNED: IntegerArrays = { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: BigInt64Array };
 const UNSIGNED: IntegerArrays = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array, 64: BigInt64Array };

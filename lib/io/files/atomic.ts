@@ -25,7 +25,6 @@ export function isTemporary(name: string): boolean {
 
 /** A file with a temporary name, which gets its final name when committed. */
 export class AtomicFile {
-  /** Bytes written so far. */
   offsetBytes = 0;
   #file: Deno.FsFile | undefined;
 

@@ -57,7 +57,6 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** The current size. */
   get sizeBytes(): number {
     return this.#file.statSync().size;
   }

@@ -143,7 +143,6 @@ interface Scope {
   besides: Set<string>;
 }
 
-/** A folder with manifests. */
 interface WrittenFolder {
   place: string;
   folder: string;

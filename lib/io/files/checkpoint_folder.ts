@@ -26,7 +26,6 @@ export const RUN_FILES = {
 export const STATE_FILE = "state.json";
 const STEP_NAME = /^step-(\d{8,})$/;
 
-/** The folder name of a step's checkpoint. */
 export function stepName(step: number): string {
   return `step-${String(step).padStart(8, "0")}`;
 }

@@ -151,7 +151,6 @@ export class Output implements Disposable {
     }
   }
 
-  /** Whether the work is complete and published. */
   get isComplete(): boolean {
     return this.manifest.complete;
   }
@@ -198,7 +197,6 @@ export class Output implements Disposable {
     this.#nextSaveMs = endMs + (endMs - startMs) / SAVING_SHARE;
   }
 
-  /** Writes the manifest of the work so far. */
   save(): void {
     writeManifest(this.workPath(MANIFEST), this.manifest, () => this.#lock.requireHeld());
     this.#isSaved = true;

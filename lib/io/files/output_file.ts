@@ -18,7 +18,6 @@ import { placeOfFile } from "./output_place.ts";
 /** The bytes of a file that show which program wrote it. */
 const HEAD_BYTES = 4096;
 
-/** The command that writes a file. */
 export interface OutputFileOptions {
   /** The command's name, for messages. */
   stage: string;

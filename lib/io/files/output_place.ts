@@ -24,7 +24,6 @@ export interface OutputPath {
   root: string;
   /** The folder of unfinished work, within `root`. */
   work: string;
-  /** The manifest of the published output. */
   manifestPath: string;
 }
 
@@ -164,7 +163,6 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
 /** The state of an output's path before a run. */
 export interface Found {
   wanted: Manifest;
-  /** The manifest of the published outputs. */
   published: Manifest | undefined;
   /** Whether it is from the requested run. */
   isPublished: boolean;

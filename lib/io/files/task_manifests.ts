@@ -19,7 +19,6 @@ export function workName(task: ArrayTask): string {
   return WORK + taskSuffix(task);
 }
 
-/** A manifest of a folder, and the task that wrote it. */
 export interface TaskManifest {
   task: ArrayTask;
   manifest: Manifest;

@@ -12,7 +12,6 @@ export class EncodingError extends Error {
 
 /** Reads bytes and LEB128 numbers front to back. Throws an {@link EncodingError} at the end of the bytes. */
 export class ByteCursor {
-  /** Index of the next byte. */
   at = 0;
 
   constructor(readonly bytes: Uint8Array) {}

@@ -27,14 +27,12 @@ const WINDOW_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 1 << 24;
 type ByteSource = Pick<FileWindow, "path" | "read">;
 
-/** The byte range and type of a column chunk. */
 export interface ColumnChunkRange {
   name: string;
   element: SchemaElement;
   startBytes: number;
   endBytes: number;
   codec: CompressionCodec;
-  /** Rows of the row group. */
   numRows: number;
 }
 
@@ -62,7 +60,6 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     this.#atBytes = chunk.startBytes;
   }
 
-  /** Stores the values of the dictionary page. */
   protected abstract setDictionary(bytes: Uint8Array, header: PageHeader, chunk: ColumnChunkRange): void;
   /** Decodes a data page's values, without nulls. */
   protected abstract decode(
@@ -177,7 +174,6 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     }
   }
 
-  /** Returns the next bytes without moving past them. */
   #peek(numBytes: number): Uint8Array {
     const from = this.#atBytes - this.#windowBytes;
     if (from < 0 || from + numBytes > this.#window.length) {

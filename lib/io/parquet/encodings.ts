@@ -68,7 +68,6 @@ export function decodeDelta(
   return { values, numBytes: bytes.length - cursor.left };
 }
 
-/** The i-th value of `width` bits. */
 function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
   if (width === 0) return 0n;
   if (width > 64) throw new EncodingError(`a bit width of ${width}`);

@@ -32,7 +32,6 @@ const STORED_TIMES = {
   timestampFromNanoseconds: (value: bigint) => value,
 };
 
-/** The range of rows in a row group. */
 export interface RowGroupRange {
   /** Counted from 0. */
   index: number;
@@ -96,7 +95,6 @@ export class ParquetFile {
     return this.#columns.get(name);
   }
 
-  /** The names of the flat columns. */
   get columnNames(): string[] {
     return [...this.#columns.keys()];
   }

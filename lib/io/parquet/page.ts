@@ -94,7 +94,6 @@ function structOf(fields: ThriftStruct, id: number): ThriftStruct {
 export interface PageParts {
   /** Hybrid-encoded definition levels; empty for a required column. */
   levels: Uint8Array;
-  /** The encoded values. */
   bytes: Uint8Array;
 }
 

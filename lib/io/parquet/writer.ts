@@ -88,13 +88,11 @@ export class DictionaryColumn<T extends string | number> {
 
 /** Dictionary-encoded texts or integers. */
 export interface IndexedValues {
-  /** The distinct values. */
   values: readonly string[] | readonly number[];
   /** Per row: index into `values`, or {@link NULL_INDEX}. */
   indexes: Int32Array;
 }
 
-/** A column of a row group. */
 export interface ChunkSource {
   name: string;
   type: "INT32" | "INT64" | "DOUBLE" | "BYTE_ARRAY";
@@ -200,7 +198,6 @@ function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
 
 /** A version 2 data page. */
 interface DataPage {
-  /** The encoded values. */
   bytes: Uint8Array;
   encoding: "PLAIN" | "RLE_DICTIONARY";
   numRows: number;
@@ -380,10 +377,8 @@ function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 
   return encodeHybrid(levels, levelOfValues);
 }
 
-/** PLAIN-encoded values. */
 interface PlainValues {
   bytes: Uint8Array;
-  /** The end of each value. */
   ends: Int32Array;
   statistics(numNulls: number): Statistics;
 }

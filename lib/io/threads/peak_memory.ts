@@ -13,7 +13,6 @@ export class PeakMemory {
   #peakBytes = Deno.memoryUsage().rss;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** Starts sampling. */
   constructor() {
     this.#timer = setInterval(() => this.sample(), SAMPLE_MS);
   }
@@ -23,7 +22,6 @@ export class PeakMemory {
     this.#peakBytes = Math.max(this.#peakBytes, Deno.memoryUsage().rss);
   }
 
-  /** The largest resident set size so far. */
   get peakBytes(): number {
     this.sample();
     return Math.max(this.#peakBytes, highWaterMarkBytes() ?? 0);

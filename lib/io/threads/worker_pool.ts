@@ -17,7 +17,6 @@ import { UserError } from "../../base/errors.ts";
 /** A thread as seen by its starter: the part of Worker in use. */
 export interface Thread {
   onmessage: ((event: MessageEvent) => void) | null;
-  /** Called when the thread dies. */
   onerror: ((event: Pick<ErrorEvent, "message" | "preventDefault">) => void) | null;
   postMessage(message: unknown, transfer?: Transferable[]): void;
   /** Ends the thread at once, whatever it is doing. */
@@ -239,7 +238,6 @@ class PoolWorker implements Disposable {
     return asked.promise;
   }
 
-  /** Makes current and future requests fail. */
   fail(failure: Error): void {
     this.#failure = failure;
     for (const { reject } of this.#asked.splice(0)) reject(failure);

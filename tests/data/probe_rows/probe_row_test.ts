@@ -114,7 +114,6 @@ function withInner(columns: Record<string, Vector>): Uint8Array {
   return tableToIPC(new Table(outer), "stream");
 }
 
-/** The example in two batches. */
 function inTwoBatches(): Uint8Array {
   const table = tableFromIPC(encodeProbeRow(example));
   const writer = new RecordBatchStreamWriter();

@@ -25,7 +25,6 @@ export interface SampleOptions {
   numBad?: number;
 }
 
-/** Random measurements in random order. */
 export function sampleBatch(options: SampleOptions): MeasurementBatch {
   const { numRows, numProbes = 60, numDestinations = 40, seed = 0, numBad = 0 } = options;
   const random = new RandomStream(seed, "tests/preprocess");

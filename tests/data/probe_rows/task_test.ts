@@ -78,7 +78,6 @@ async function makeRows(
   return numRowsRead;
 }
 
-/** The ArrayRecord files of a folder. */
 function records(folder: string): Record<string, string> {
   const isRecord = ([name]: [string, string]) => name.endsWith(".arrayrecord");
   return Object.fromEntries(Object.entries(folderHashes(folder)).filter(isRecord));

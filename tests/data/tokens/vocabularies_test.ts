@@ -106,7 +106,6 @@ Deno.test("decodeWholeMeasurements() and decodeTokens() give back what was writt
   );
 });
 
-/** A vocabulary with a stream of several measurements. */
 const VOCABULARIES = {
   v1: {
     ...{ names: v1, size: 266, last: "MsmIdStart", tokens: encodeV1([whole(), whole({ rttMs: null })]) },

@@ -31,7 +31,6 @@ export class SmallDisk implements AsyncDisposable {
     return disk;
   }
 
-  /** Changes the size and keeps the content. */
   async resize(size: string): Promise<void> {
     if (!await this.#mount(`remount,size=${size}`)) throw new Error(`the disk cannot be resized to ${size}`);
   }

@@ -6,7 +6,6 @@ import { isSameBytes } from "../../../lib/base/collections.ts";
 export class TemporaryFolder implements Disposable {
   readonly path = Deno.makeTempDirSync({ prefix: "ping-llm-test-" });
 
-  /** A path within the folder. */
   at(name: string): string {
     return join(this.path, name);
   }

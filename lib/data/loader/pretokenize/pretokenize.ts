@@ -58,7 +58,6 @@ export interface V1Options extends CommonOptions {
   rttEncoding: RttEncodingName;
   /** For `clipped`: the clip in milliseconds, or a quantile of all RTTs in the input. */
   rttClip: { ms: number } | { quantile: number };
-  /** The largest share of rows that may be rejected. */
   maxRejectRatio: number;
 }
 
@@ -71,7 +70,6 @@ export interface V2Options extends CommonOptions {
   epoch: number;
   /** T: a context has up to T + 1 tokens. */
   sequenceLength: number;
-  /** What a damaged chunk causes. */
   onCorrupt: "error" | "skip";
 }
 
@@ -89,7 +87,6 @@ export interface PretokenizeSummary {
   outputs: string[];
   seconds: number;
   peakMemoryBytes: number;
-  /** Whether all outputs already existed. */
   wasComplete: boolean;
 }
 
@@ -159,10 +156,8 @@ function identityOf(options: V1Options | V2Options): Record<string, unknown> {
   return { vocabulary, sequencesPerFile, rttEncoding, ...(rttEncoding === "clipped" ? { rttClip } : {}) };
 }
 
-/** Reports that a number of rows is done. */
 type RowCounter = (numRows: number) => Promise<void>;
 
-/** The work of one run. */
 class Work {
   readonly #pacer: EventLoopPacer;
 

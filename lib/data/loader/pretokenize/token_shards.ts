@@ -130,7 +130,6 @@ export class TokenParquetWriter {
   #numGroupTokens = 0;
   #lengths: number[] = [];
 
-  /** Opens the file under a temporary name. */
   constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
     this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
     this.#output = new ParquetOutput(path, metadata);

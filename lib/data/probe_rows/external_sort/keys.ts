@@ -25,11 +25,9 @@ const PRIME_4 = 0x27d4eb2f;
  * 3, 6.4) and is at most half full.
  */
 export class KeyTable {
-  /** Number of distinct keys. */
   size = 0;
   /** Four u32 per id. */
   words: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
-  /** The kind of key per id. */
   kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
   /** Changes with each {@link clear}. */
   generation = 0;
@@ -104,7 +102,6 @@ export class KeyTable {
   }
 }
 
-/** Copies the values to a larger array. */
 function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, length: number): A {
   const copy = new (values.constructor as new (length: number) => A)(length);
   copy.set(values);

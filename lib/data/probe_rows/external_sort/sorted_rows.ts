@@ -28,7 +28,6 @@ import {
  */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
-/** Receives sorted rows. */
 export interface RowSink {
   /** Starts a group, to which the following rows belong. No group is started twice. */
   beginGroup(group: Group): void;
@@ -42,7 +41,6 @@ export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
 }
 
 interface SortOptions {
-  /** The seed of the hash. */
   seed: number;
   memoryBytes: number;
   /** The file for sorted runs of a partition that does not fit in memory; removed after use. */
@@ -66,7 +64,6 @@ export class PartitionSorter {
     this.#maxRows = rowsWithin(options.memoryBytes, rowBytes(spill.schema));
   }
 
-  /** Passes the rows of a partition to the sink in order. */
   async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     const numRows = this.#spill.numRows[partition];
     if (numRows === 0) return;
@@ -95,7 +92,6 @@ export class PartitionSorter {
     return nameColumns(this.#columns, this.#keys);
   }
 
-  /** The groups in order, each with its sorted rows. */
   *#sortInMemory(columns: ProbeColumns, numRows: number): Generator<{ group: Group; rows: Uint32Array }> {
     const { keys } = columns;
     const { starts, order } = bucketRows(columns.group, numRows, keys.size);

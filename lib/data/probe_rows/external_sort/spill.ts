@@ -26,26 +26,21 @@ export interface SpillColumn {
 
 export type ColumnData = Float64Array | Float32Array | Uint32Array;
 
-/** The keys of ids. */
 interface SpillKeys {
   /** Four u32 per id. */
   readonly words: Uint32Array;
-  /** The kind of key per id. */
   readonly kinds: Uint8Array;
   /** Changes when ids get other keys. */
   readonly generation: number;
 }
 
-/** The header before a block's columns. */
 export interface BlockHeader {
   /** The offset of the partition's previous block, or -1. */
   previousOffset: number;
   numRows: number;
-  /** Number of distinct keys. */
   numKeys: number;
 }
 
-/** Where to write a block's rows. */
 interface BlockTarget {
   /** Columns with enough space. */
   into: ColumnData[];
@@ -58,7 +53,6 @@ interface BlockTarget {
 const HEADER_BYTES = 3 * 8;
 
 const CONSTRUCTORS = { f64: Float64Array, f32: Float32Array, key: Uint32Array } as const;
-/** Size of a value on disk. */
 const STORED_BYTES = { f64: 8, f32: 4, key: 2 } as const;
 /** Four words and a kind. */
 const KEY_BYTES = 17;
@@ -192,7 +186,6 @@ function gather(
 export interface SpillRows {
   numRows: number;
   columns: readonly ColumnData[];
-  /** The keys of the ids in key columns. */
   keys: SpillKeys;
 }
 
@@ -207,7 +200,6 @@ export interface SpillIndex {
   lastOffsets: number[];
   /** Rows per partition. */
   numRows: number[];
-  /** Size of the file. */
   sizeBytes: number;
 }
 
@@ -223,7 +215,6 @@ export class SpillWriter {
   readonly #index: SpillIndex;
   readonly #bufferRows: number;
   readonly #format: BlockFormat;
-  /** The keys of the buffered rows. */
   #keys: SpillKeys | undefined;
   #isOpen = true;
 
@@ -313,7 +304,6 @@ export class SpillWriter {
     for (let partition = 0; partition < this.#fill.length; partition++) this.flush(partition);
   }
 
-  /** Writes the buffered rows of a partition. */
   flush(partition: number): void {
     const numRows = this.#fill[partition];
     if (numRows === 0 || !this.#keys) return;
