@@ -90,10 +90,7 @@ export function partitionPoint(length: number, isAfter: (index: number) => boole
   return low;
 }
 
-/**
- * The first index in an ascending array whose number is at least `value`; the array's length if there is
- * none.
- */
+/** The first index in an ascending array whose number is at least `value`; the array's length if none is. */
 export function lowerBound(ascending: ArrayLike<number>, value: number): number {
   let low = 0;
   for (let high = ascending.length; low < high;) {

@@ -178,10 +178,7 @@ export function fillPhiloxBlock(
   out[3] = c3;
 }
 
-/**
- * The upper 32 bits of the product of two u32, as i32. Splitting into 16-bit parts keeps every step within 32
- * bits.
- */
+/** The upper 32 bits of the product of two u32, as i32. With 16-bit parts every step stays within 32 bits. */
 function multiplyHigh(a: number, b: number): number {
   const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
   const middle1 = (Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16)) | 0;
@@ -220,7 +217,7 @@ export function drawDistinct(n: number, count: number, random: RandomStream): In
   return drawn;
 }
 
-/** A bijection of 32-bit integers whose every output bit depends on every input bit: the finaliser of MurmurHash3. */
+/** A bijection of 32-bit integers: every output bit depends on every input bit (MurmurHash3's finaliser). */
 export function mix(value: number): number {
   let x = value | 0;
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);

@@ -114,9 +114,7 @@ export interface TensorFile {
   sizeBytes: number;
 }
 
-/**
- * The length of the header. @param start The first bytes of the file. @throws {FormatError} If it is invalid.
- */
+/** The header's length. @param start The first bytes of the file. @throws {FormatError} If it is invalid. */
 export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: TensorFile): number {
   if (sizeBytes < LENGTH_BYTES) {
     throw new FormatError(`the file ends, expected ${LENGTH_BYTES} bytes of header length`, {

@@ -24,10 +24,7 @@ import type { PathUse } from "./path_uses.ts";
 interface Needs {
   /** Files that it always reads. */
   files?: () => (string | URL)[];
-  /**
-   * Whether it trains: it then checks how much memory is free, and requests garbage collection before
-   * allocating more.
-   */
+  /** Whether it trains: it then checks free memory, and collects garbage before allocating more. */
   trains?: true;
   /** Whether it starts Deno processes. */
   deno?: true;
@@ -203,9 +200,7 @@ export function helpOf(
 
 const MAIN_OPTIONS = 5;
 
-/**
- * The most important options: those named by the command, else the first ones including all required ones.
- */
+/** The most important options: those the command names, else the first ones including all required ones. */
 function mainOptionsOf({ options, main }: Command): Options {
   const names = Object.keys(options).filter((name) => !(name in commonOptions));
   const required = names.filter((name) => options[name].isRequired);

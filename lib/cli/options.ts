@@ -225,10 +225,7 @@ function unknownOption(word: string, known: readonly string[]): UsageError {
   return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help --all lists all)`);
 }
 
-/**
- * Converts the values of a command line. @throws {UsageError} If a value is wrong or a required option is
- * missing.
- */
+/** Converts a command line's values. @throws {UsageError} If a value is wrong or a required one missing. */
 export function convertArguments<O extends Options>({ texts, switches }: Arguments, options: O): Values<O> {
   const values = Object.entries(options).map(([name, declared]) => [
     name,

@@ -8,9 +8,7 @@ import { dirname, fromFileUrl } from "@std/path";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/**
- * The host of the registry that the program was loaded from, with its port; undefined if loaded from files.
- */
+/** The host and port of the registry that the program was loaded from; undefined if loaded from files. */
 export const REGISTRY_HOST: string | undefined = ROOT.protocol === "file:"
   ? undefined
   : `${ROOT.hostname}:${ROOT.port || "443"}`;

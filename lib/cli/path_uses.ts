@@ -31,10 +31,7 @@ export interface PathUse {
   elsewhere?(): string;
 }
 
-/**
- * For more files than this, access to their folders is allowed instead: each access is compared with all
- * allowed paths.
- */
+/** For more files than this, their folders are allowed: each access is compared with all allowed paths. */
 const MAX_NAMED = 64;
 /** Levels of a folder of runs: the folder, a run, its checkpoints, one checkpoint. */
 const WATCHED_LEVELS = 4;
@@ -72,10 +69,7 @@ export const config: PathUse = {
   kept: (values) => values.filter((value) => infoOf(value)?.isFile),
 };
 
-/**
- * A run or one of its checkpoints: the whole run is read. For an adapted checkpoint its base's run is read
- * too.
- */
+/** A run or one of its checkpoints: the whole run is read, and an adapted checkpoint's base's run. */
 export const run: PathUse = {
   value: "DIR",
   role: "input",
@@ -200,10 +194,7 @@ function runsOf(paths: string[]): string[] {
   return withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => runOfCheckpoint(path) ?? path);
 }
 
-/**
- * The names of a run's own files, whether they exist or not; for a checkpoint outside of a run, the names of
- * its files.
- */
+/** The names of a run's own files, whether they exist or not, or those of a checkpoint outside of a run. */
 function namesIn(run: string): string[] {
   if (exists(`${run}/${CHECKPOINTS}`)) return [CHECKPOINTS, WORK, ...Object.values(RUN_FILES)];
   return entriesOf(run).filter(({ isDirectory }) => !isDirectory).map(({ name }) => name);

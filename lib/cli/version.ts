@@ -36,9 +36,7 @@ export function embedCommit(commit: string | undefined): string[] {
   return commit === undefined ? [] : [`--commit=${commit}`];
 }
 
-/**
- * Splits the arguments of an executable into the commit that it was compiled from and the user's arguments.
- */
+/** Splits an executable's arguments into the commit that it was compiled from and the user's arguments. */
 export function splitEmbedded(args: readonly string[]): { commit?: string; words: readonly string[] } {
   const [, commit] = EMBEDDED.exec(args[0] ?? "") ?? [];
   return commit === undefined ? { words: args } : { commit, words: args.slice(1) };
@@ -57,9 +55,7 @@ export function gitFolders(root: URL = ROOT): string[] {
   return [...new Set([git, folder, resolve(folder, textOf(`${folder}/commondir`) ?? ".")])];
 }
 
-/**
- * The commit in the folders that {@link gitFolders} returns: that of `HEAD`, or of the branch that it names.
- */
+/** The commit in the folders from {@link gitFolders}: that of `HEAD`, or of the branch that it names. */
 export function checkoutCommit(folders: readonly string[]): string | undefined {
   const first = (path: string) => folders.map((folder) => textOf(`${folder}/${path}`)).find((text) => text);
   const head = first("HEAD");

@@ -32,10 +32,7 @@ export interface WebhookOptions {
   /** The wait after the first failed try; doubles with each further one. */
   readonly firstWaitMs: number;
   readonly maxWaitMs: number;
-  /**
-   * Called with a line when posting fails for the first time, when it succeeds again, and when events are
-   * given up.
-   */
+  /** Called with a line on the first failure, when posting succeeds again, and when events are given up. */
   log(line: string): void;
 }
 
@@ -184,10 +181,7 @@ export function signatureOf(body: string, key: string, timeS: number): string {
   return `t=${timeS},v1=${createHmac("sha256", key).update(`${timeS}.${body}`).digest("hex")}`;
 }
 
-/**
- * Parses the URL of `--webhook`. @throws {UsageError} If it is invalid; the error omits the text, which may
- * be secret.
- */
+/** Parses `--webhook`. @throws {UsageError} If invalid; the error omits the text, which may be secret. */
 export function webhookUrl(text: string): URL {
   const url = URL.parse(text);
   if (url && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "") {

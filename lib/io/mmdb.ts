@@ -107,9 +107,7 @@ export class Mmdb {
     }
   }
 
-  /**
-   * An address's record number for {@link record}; undefined if there is none. @param address 4 or 16 bytes.
-   */
+  /** An address's record number for {@link record}; undefined for none. @param address 4 or 16 bytes. */
   find(address: Uint8Array): number | undefined {
     if (address.length === 16 && this.#ipVersion === 4) return undefined;
     let node = address.length === 4 ? this.#ipv4Root : 0;

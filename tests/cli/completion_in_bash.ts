@@ -8,10 +8,7 @@ export function scriptOf(shell: "bash" | "zsh" | "fish"): string {
   return completionScript(shell, STAGES, [...PRESETS.keys()]);
 }
 
-/**
- * For each line of standard input, sets the variables that bash sets for a command line and prints the
- * completions.
- */
+/** For each line of standard input, sets bash's completion variables and prints the completions. */
 const ASK = `
 while IFS=$'\\x1f' read -ra COMP_WORDS; do
   COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))

@@ -32,9 +32,7 @@ import { PrometheusServer } from "./fetch/prometheus_server.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
 
 interface Replacement {
-  /**
-   * The arguments of the run whose output is replaced, or of the run that replaces it. @param out The output.
-   */
+  /** The arguments of the run whose output is replaced, or that replaces it. @param out The output. */
   args(out: string, which: "old" | "new"): string[];
   /** Whether the new run is the first one, without an output to replace. */
   isFirst?: boolean;
@@ -42,9 +40,7 @@ interface Replacement {
   keepsFiles?: boolean;
   /** Reads the output. @throws {UserError} If it is incomplete. */
   read(out: string): Promise<unknown>;
-  /**
-   * Other contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output.
-   */
+  /** Other contents that a reader may find, such as earlier checkpoints of the run. @param out Its output. */
   readSteps?(out: string): Promise<unknown[]>;
   input?: Record<"old" | "new", string>;
   /** Every how many changes to kill it; 1 by default. */

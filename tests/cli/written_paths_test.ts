@@ -1,7 +1,4 @@
-/**
- * Every option that names a path to write keeps existing files, whoever wrote them, and everything that is
- * read.
- */
+/** Every option with a path to write keeps existing files, whoever wrote them, and all files being read. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { kebab } from "../../lib/cli/options.ts";
 import { leavesOf } from "../../lib/cli/command.ts";
@@ -25,10 +22,7 @@ const folder = new TemporaryFolder();
 const at = (name: string) => folder.at(name);
 const MINE = "src;dst;what I noted\n";
 
-/**
- * By option that names what a command writes: the rest of the command, whose words with a slash are in the
- * folder.
- */
+/** By option with an output: the rest of the command, whose words with a slash are in the folder. */
 const TABLE: Record<string, string> = {
   "synth --output": "--rows 10 --probes 2 --destinations 2",
   "fetch atlas --output": "--measurement 1 --start 2020-01-01 --stop 2020-01-02",

@@ -1,6 +1,4 @@
-/**
- * Types of the @std/assert functions in use (https://jsr.io/@std/assert), for the npm copy, which has none.
- */
+/** Types of the @std/assert functions in use (https://jsr.io/@std/assert), as the npm copy has none. */
 
 export class AssertionError extends Error {}
 

@@ -17,19 +17,11 @@ export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   tokens: Uint16Array<Buffer>;
   /** (N, T) the token after each input token; 0 without a next token. */
   targets: Uint16Array<Buffer>;
-  /**
-   * (N, T) 1 where the target counts in the loss: 0 on padding and where the target begins the next context.
-   */
+  /** (N, T) 1 where the target counts in the loss: 0 on padding and where the target starts a context. */
   lossMask: Uint8Array<Buffer>;
-  /**
-   * (N, T) first position that each position may attend to: the start of its context; on padding, the
-   * position itself.
-   */
+  /** (N, T) first position visible to each position: the start of its context; itself on padding. */
   segmentStart: Uint16Array<Buffer>;
-  /**
-   * (N, T, 2) at RttStart the history features of its pair, see `packHistory`; 0 elsewhere or without
-   * features.
-   */
+  /** (N, T, 2) history features of a pair at its RttStart, see `packHistory`; 0 elsewhere or without any. */
   histories: Uint32Array<Buffer>;
 }
 

@@ -32,10 +32,7 @@ const NUM_PROBED_ROWS = 64;
 /** Tokens of an IPv4 measurement with a short gap; accurate enough for an estimate. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/**
- * Memory for prepared rows. Small data are prepared once; large data do not benefit, since rows repeat after
- * an epoch.
- */
+/** Memory for prepared rows. Large data do not benefit, since rows only repeat after an epoch. */
 export const DEFAULT_CACHE_BYTES = 100e6;
 
 /** The options of a loader; plain JSON. */
@@ -52,15 +49,9 @@ export interface LoaderOptions {
   sampling?: SamplingConfig;
   /** How vocabulary v1 encodes RTTs; undefined for v2. */
   rttEncoding?: RttEncodingChoice | undefined;
-  /**
-   * Rows per block; by default chosen from the sizes of the rows. Positions are only valid for the same
-   * number.
-   */
+  /** Rows per block; by default chosen from the row sizes. Positions are only valid for the same number. */
   blockRows?: number;
-  /**
-   * Maximum memory for cached prepared rows; {@link DEFAULT_CACHE_BYTES} by default. Blocks do not depend on
-   * it.
-   */
+  /** Maximum memory for cached rows; {@link DEFAULT_CACHE_BYTES} by default. Blocks do not depend on it. */
   cacheBytes?: number;
 }
 
@@ -148,10 +139,7 @@ export class BlockMaker {
   }
 }
 
-/**
- * The number of rows that together yield about {@link TOKENS_PER_BLOCK} tokens, estimated from the sizes of
- * some rows.
- */
+/** How many rows yield about {@link TOKENS_PER_BLOCK} tokens together, estimated from some rows' sizes. */
 function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling: SamplingConfig): number {
   const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
   // A fixed seed, because the block size must not depend on the run's seed.
@@ -166,10 +154,7 @@ function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling
   return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
 }
 
-/**
- * Luby and Rackoff need 4 rounds; small domains need more to look uniform
- * (tests/data/loader/batches_test.ts).
- */
+/** Luby and Rackoff need 4 rounds; small domains need more to look random (see batches_test.ts). */
 const NUM_ROUNDS = 8;
 
 /**

@@ -42,9 +42,7 @@ export interface PreparedRow {
   timeS: Float64Array;
   /** Number of tokens of each measurement without its time. */
   untimedLength: Uint8Array;
-  /**
-   * Index of the previous measurement of the same source and destination with an RTT; -1 if there is none.
-   */
+  /** Index of the previous measurement with an RTT of the same source and destination; -1 if none. */
   previous: Int32Array;
 }
 

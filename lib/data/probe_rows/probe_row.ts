@@ -35,7 +35,7 @@ export interface ProbeRow {
 const TWO_32 = 2 ** 32;
 /** The continuation marker and a size of zero. */
 const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
-/** src_id, offsets and values of measurements, n_measurements, time_span_seconds, first and last timestamp. */
+/** src_id, offsets and values of measurements, n_measurements, time_span_seconds, first, last timestamp. */
 const OUTER_FIXED_BYTES = 8 + 8 + 8 + 8 + 8 + 8;
 
 /**

@@ -37,14 +37,9 @@ const MAX_PARTITIONS = 4096;
  * size (two cores of a shared server).
  */
 const CACHED_ROWS = 32768;
-/**
- * The maximum number of partitions made for the sake of the cache: with more, their blocks would be small.
- */
+/** The maximum number of partitions made for the cache's sake: with more, their blocks would be small. */
 const MAX_CACHED_PARTITIONS = 1024;
-/**
- * A record takes about three times its size while it is built, encoded and compressed; the rest is for other
- * data.
- */
+/** A record takes about three times its size while it is built, encoded and compressed. */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
 /** Options of {@link buildProbeRows}. A task makes a share of the output's shards. */
@@ -263,10 +258,7 @@ export class RowCutter implements RowSink {
   }
 }
 
-/**
- * The record's src_id: derived from the address's text, or the probe id itself. @param text The first source
- * address.
- */
+/** The record's src_id: from the address's text, or the probe id. @param text The first source address. */
 function srcIdOf({ words, kind }: Group, text: string): bigint {
   if (kind === KeyKind.PROBE) return (BigInt(words[2]) << 32n) | BigInt(words[3]);
   return probeRowSrcId(text);

@@ -27,10 +27,7 @@ export interface Shard {
   shard: number;
 }
 
-/**
- * Ranges of the hash: splits, their shards, and partitions within a shard. A run may make only some of the
- * shards.
- */
+/** Hash ranges of splits, their shards, and partitions within a shard. A run may make only some shards. */
 export class ShardLayout {
   /** Partitions of the run's shards. */
   readonly numPartitions: number;
@@ -87,8 +84,7 @@ export function shardsWithin(numShards: readonly number[], [first, end]: ShardRa
 }
 
 /**
- * `train/shard-00000.parquet`: a shard of measurements, or a task's part of it
- * (`…-part-00002-of-00004.parquet`).
+ * `train/shard-00000.parquet`: a shard of measurements, or a task's part: `…-part-00002-of-00004.parquet`.
  */
 export function parquetShardName({ split, shard }: Shard, task: ArrayTask): string {
   const part = task.count === 1 ? "" : `-part${taskSuffix(task)}`;

@@ -30,9 +30,7 @@ const MIN_ROWS_PER_THREAD = 50_000;
 /** The share of the memory limit for rows waiting to be written, over all threads. */
 const SPILL_BUFFER_SHARE = 1 / 8;
 
-/**
- * The result of a run; `splits` contains the sums of the shards' counts in addition to `shards` and `bytes`.
- */
+/** The result of a run; `splits` contains the sums of the shards' counts, and `shards` and `bytes`. */
 export interface StageSummary {
   splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;

@@ -29,9 +29,7 @@ export type SplitMode = typeof SPLIT_MODES[number];
 /** The shares of train, val and test, which sum to 1. */
 export type SplitRatios = readonly [train: number, val: number, test: number];
 
-/**
- * The largest number accepted by {@link parseRatios}: it keeps sums finite, and no share is lost to rounding.
- */
+/** The largest number in {@link parseRatios}: it keeps sums finite, and no share is lost to rounding. */
 const MAX_RATIO = 1e6;
 
 export interface SplitPlan {

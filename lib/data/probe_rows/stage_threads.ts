@@ -31,9 +31,7 @@ import type { TimeCuts } from "./time_cuts.ts";
 export interface ShardedStageOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
-  /**
-   * The manifests of all inputs, from `neededParts()`, if `inputs` contains only those that the task reads.
-   */
+  /** The manifests of all inputs, from `neededParts()`, if `inputs` is only what the task reads. */
   inputManifests?: readonly string[] | undefined;
   output: string;
   overwrite: boolean;
@@ -93,9 +91,7 @@ export interface ShardedStage extends ShardedStageOptions {
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }
 
-/**
- * Each thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB.
- */
+/** Each thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a 2 GB limit. */
 const THREAD_BYTES = 270e6;
 /** How many copies of a record a thread's memory must have room for: columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
@@ -154,9 +150,7 @@ export type StageResult = {
 
 export type StagePool = WorkerPool<StageWork, StageResult, StageEvent>;
 
-/**
- * Starts the workers of a stage, which the caller must dispose of. @param numThreads Includes this thread.
- */
+/** Starts a stage's workers, which the caller must dispose of. @param numThreads Includes this thread. */
 export function startWorkers({ stage: name, options }: ShardedStage, numThreads: number): StagePool {
   return new WorkerPool({ name, options }, { name, module: WORKER, numWorkers: numThreads - 1 });
 }

@@ -24,10 +24,7 @@ const NUM_BINS = 1 << 18;
 const FIRST_BIN_US = Math.ceil((END_TIME_US - MIN_TIME_US) / NUM_BINS);
 /** The share of the rows on each side that may be far from the others. */
 const FAR_SHARE = 0.01;
-/**
- * A row is far if its distance from the others exceeds this many times their span, or an hour if that is
- * longer.
- */
+/** A row is far if its distance from the others exceeds this many times their span, or an hour if longer. */
 const FAR_SPANS = 5;
 const HOUR_US = 3600e6;
 
@@ -164,10 +161,7 @@ class QuantileSearch {
     this.timeUs += bin * binUs;
   }
 
-  /**
-   * A time before or after all rows with the found time, whichever makes the share before it closest to the
-   * wanted one.
-   */
+  /** A time before or after all rows with the found time, whichever brings the share closer to the target. */
   cutUs([firstUs, lastUs]: readonly [number, number]): number {
     if (this.share === 0) return firstUs;
     if (this.share === 1) return lastUs + 1;

@@ -185,9 +185,7 @@ export async function* makeRowGroups(
   }
 }
 
-/**
- * Makes rows of a campaign, and row groups of them. Row i depends only on i, so any thread can make any rows.
- */
+/** Makes rows of a campaign, and row groups. Row i depends only on i, so any thread can make any rows. */
 export class RowMaker {
   readonly #random: RandomStream;
   readonly #rows: SynthRows = {
@@ -219,9 +217,7 @@ export class RowMaker {
     this.#dst = new IntegerDictionary(hosts.length);
   }
 
-  /**
-   * Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, sorted by time. The next call overwrites them.
-   */
+  /** Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, by time. The next call overwrites them. */
   rows(first: number, end: number): SynthRows {
     const { numRows, startTimeS, endTimeS, pairs } = this.campaign;
     const rows = this.#rows;

@@ -11,9 +11,7 @@ import { makeWorld, type WorldOptions } from "./world.ts";
 
 const DAY_S = 86_400;
 
-/**
- * Start of the synthetic measurements: 2025-06-24T00:00:00Z, like the reference data set, in s since 1970.
- */
+/** Start of the measurements: 2025-06-24T00:00:00Z, like the reference data set, in s since 1970. */
 const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
 /** Options of {@link synthesize}. */

@@ -270,10 +270,7 @@ function pickWeighted(cities: readonly City[], random: RandomStream): City {
 
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
 const USED_SUBNETS = 4; // subnets with hosts, so that hosts have neighbours
-/**
- * ASSUMPTION: kinds of access with cumulative share of subnets, median delay, and queueing delay at the
- * busiest hour.
- */
+/** ASSUMPTION: kinds of access: cumulative share of subnets, median delay, queue at the busiest hour. */
 const ACCESS = [
   { upTo: 0.45, medianMs: 1.5, diurnalMs: 0.3 },
   { upTo: 0.45 + 0.35, medianMs: 7, diurnalMs: 4 },
@@ -374,10 +371,7 @@ function makeSubnet(
   };
 }
 
-/**
- * A host of a subnet: its own share of the delays and, for a few destinations, a filter that drops most
- * packets.
- */
+/** A host of a subnet, with its own delays and, for a few destinations, a filter that drops most packets. */
 function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream): HostLatency {
   const isFiltered = role === "destination" && random.float64() < 0.03;
   return {

@@ -37,21 +37,14 @@ export interface SamplingConfig {
    */
   fewDestinationsShare: number;
   /**
-   * Share of contexts with the newest measurements up to some moment instead of a sample, among rows that do
-   * not fit.
+   * Share of contexts with the newest measurements up to some moment instead of a sample, for longer rows.
    */
   denseWindowShare: number;
   /** Maximum number of measurements per context, 1..65,535; null for as many as fit. */
   maxMeasurements: number | null;
-  /**
-   * Share of contexts in which all measurements have the field order of queries: source, destination, time,
-   * result.
-   */
+  /** Share of contexts in the field order of queries: source, destination, time, result. */
   queryOrderShare: number;
-  /**
-   * Share of contexts in which random bytes replace the end of each source address, which makes the source
-   * unknown.
-   */
+  /** Share of contexts with an unknown source: random bytes replace the end of each source address. */
   unknownSourceShare: number;
   /** Share of contexts whose history features come only from older RTTs of each pair. */
   staleHistoryShare: number;
@@ -87,10 +80,7 @@ export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): Sa
 export const MIN_MEASUREMENT_TOKENS = 12;
 /** Tokens of the longest measurement: IPv6 with an absolute time. */
 export const MAX_MEASUREMENT_TOKENS = 47;
-/**
- * In a partially timed context, the share of measurements that lose their time is uniform between these
- * bounds.
- */
+/** In a partially timed context, the share of measurements without a time is uniform between these. */
 const MIN_UNTIMED_SHARE = 0.1;
 const MAX_UNTIMED_SHARE = 0.9;
 /** The largest log2 of the number of unknown RTTs. */
@@ -115,8 +105,7 @@ export interface Context {
 }
 
 /**
- * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0
- * if empty.
+ * The contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if empty.
  */
 export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
   return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
@@ -300,17 +289,12 @@ function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
   return numTokens;
 }
 
-/**
- * How many of a pair's newest RTTs are unknown in a context: in a share of contexts 1 to 127, log-uniform.
- */
+/** How many of a pair's newest RTTs are unknown: in a share of contexts 1 to 127, log-uniform. */
 function drawUnknown(share: number, random: RandomStream): number {
   return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
 }
 
-/**
- * The history features of a measurement's pair. @param numUnknown How many of the newest RTTs before it are
- * unknown.
- */
+/** The history features of a measurement's pair. @param numUnknown How many newest RTTs to leave out. */
 function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistory | undefined {
   const index = indexOfKey(key);
   let earlier = row.previous[index];
@@ -339,10 +323,7 @@ function drawTimedShare(mode: TimestampMode, random: RandomStream): number {
   return 1 - (MIN_UNTIMED_SHARE + random.float64() * (MAX_UNTIMED_SHARE - MIN_UNTIMED_SHARE));
 }
 
-/**
- * The writing order: timed measurements in time order, the others shuffled, every interleaving equally
- * likely.
- */
+/** The writing order: timed measurements by time, the others shuffled, every interleaving equally likely. */
 function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   let numTimed = 0;
   for (let i = 0; i < keys.length; i++) if (isTimedKey(keys[i])) numTimed++;

@@ -174,14 +174,11 @@ const ALL_ONES = 0xffffffff;
 /** Integers are exact up to here: 285 years in microseconds. */
 const MAX_US = Number.MAX_SAFE_INTEGER;
 
-/**
- * Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas. Smaller values count as in the
- * bucket.
- */
+/** Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas. Smaller values are clamped. */
 const LOG_LOW_MS = 0.001;
 /**
- * Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs. Larger values count
- * as in the bucket.
+ * Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs. Larger ones are
+ * clamped.
  */
 const LOG_HIGH_MS = 1e6;
 const LOG_NUM_BUCKETS = 65_535;

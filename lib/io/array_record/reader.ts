@@ -111,8 +111,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   }
 
   /**
-   * Reads a record; the bytes stay valid. @throws {FormatError} If its chunk is damaged, whatever `onCorrupt`
-   * is.
+   * Reads a record; its bytes stay valid. @throws {FormatError} If its chunk is damaged, despite `onCorrupt`.
    */
   read(index: number): Uint8Array {
     const chunk = this.#findChunk(index);

@@ -62,10 +62,7 @@ export class ArrayRecordWriter {
     this.#writeChunk(CHUNK_TYPES.signature, new Uint8Array(0), { numRecords: 0, decodedSizeBytes: 0 });
   }
 
-  /**
-   * Opens a writer. The file gets its final name once it is complete. @throws {UserError} If it cannot be
-   * made.
-   */
+  /** Opens a writer. The file gets its final name on completion. @throws {UserError} If it cannot be made. */
   static async create(path: string, options: ArrayRecordWriterOptions = {}): Promise<ArrayRecordWriter> {
     const hash = await loadRiegeliHash();
     return new ArrayRecordWriter(AtomicFile.create(path), hash, options);

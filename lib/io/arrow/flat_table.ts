@@ -7,10 +7,7 @@
  */
 
 const decoder = new TextDecoder();
-/**
- * Maximum text length. Many fields can point to one text, so without a limit their sum could far exceed the
- * buffer.
- */
+/** Maximum text length. Many fields can share one text, so their sum could far exceed the buffer. */
 const MAX_TEXT_BYTES = 2 ** 16;
 
 /** A table whose fields are identified by their index in the schema. Reads past the end throw RangeError. */
@@ -92,10 +89,7 @@ export class FlatTable {
     return at + this.#view.getUint32(at, true);
   }
 
-  /**
-   * The position of a vector's first element in the buffer. @throws {RangeError} If the vector extends past
-   * the end.
-   */
+  /** The position of a vector's first element. @throws {RangeError} If the vector extends past the end. */
   vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
     const slot = this.positionOf(field);
     if (slot === 0) return { at: 0, length: 0 };

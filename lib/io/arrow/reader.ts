@@ -98,9 +98,7 @@ export class ArrowColumns {
     return this.#stream.numRows;
   }
 
-  /**
-   * Timestamps of any unit in microseconds since 1970. @throws {FormatError} If the column has another type.
-   */
+  /** Timestamps of any unit in µs since 1970. @throws {FormatError} If the column has another type. */
   timesUs(name: string): Float64Array {
     const column = this.#column(name);
     const { type, timeUnit } = column.field;
@@ -264,9 +262,7 @@ export class ArrowColumns {
 
 interface ArrowField {
   name: string;
-  /**
-   * One of {@link ARROW_TYPES} or another number of Schema.fbs; the type of the values if dictionary-encoded.
-   */
+  /** One of {@link ARROW_TYPES} or another number of Schema.fbs; of the values if dictionary-encoded. */
   type: number;
   /** Bit width of a number; of the index if dictionary-encoded. */
   bitWidth: number;

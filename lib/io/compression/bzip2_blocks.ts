@@ -19,9 +19,7 @@ interface BitReader {
   readonly bytesRead: number;
 }
 
-/**
- * The block decoder. All streams share its state, which `header` resets. Both methods throw on invalid bytes.
- */
+/** The block decoder. All streams share its state, which `header` resets. Invalid bytes make it throw. */
 interface BlockDecoder {
   /** Reads a stream's header. @returns The level: a block has up to `100000 * level` bytes. */
   header(bits: BitReader): number;

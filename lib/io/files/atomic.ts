@@ -33,8 +33,7 @@ export class AtomicFile {
   }
 
   /**
-   * Opens a temporary file next to `path`, making the folder if needed. @throws {UserError} If it cannot be
-   * made.
+   * Opens a temporary file next to `path`, making its folder if needed. @throws {UserError} If that fails.
    */
   static create(path: string): AtomicFile {
     const temporaryPath = temporaryName(path);
@@ -62,10 +61,7 @@ export class AtomicFile {
     this.offsetBytes += bytes.length;
   }
 
-  /**
-   * Flushes the file to the disk and renames it. @param path The final name; by default the one given at
-   * first.
-   */
+  /** Flushes the file to the disk and renames it. @param path The final name; by default the original one. */
   commit(path: string = this.path): void {
     const file = this.#open();
     try {
@@ -115,9 +111,7 @@ export function writeFileAtomic(path: string, content: string | Uint8Array, chec
   file.commit();
 }
 
-/**
- * Atomically writes a value as indented JSON with a final newline. @param check See {@link writeFileAtomic}.
- */
+/** Atomically writes a value as indented JSON with a newline. @param check See {@link writeFileAtomic}. */
 export function writeJsonAtomic(path: string, value: unknown, check?: () => void): void {
   writeFileAtomic(path, JSON.stringify(value, null, 2) + "\n", check);
 }

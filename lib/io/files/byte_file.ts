@@ -188,9 +188,7 @@ export function openRegularFile(path: string, action = `read ${path}`): Deno.FsF
   }
 }
 
-/**
- * The text of a regular file. @throws {UserError} If it is not a regular file; system errors are passed on.
- */
+/** The text of a regular file. @throws {UserError} If it is not regular; system errors are passed on. */
 export function readRegularText(path: string): string {
   requireRegular(Deno.statSync(path), `read ${path}`);
   return Deno.readTextFileSync(path);

@@ -9,10 +9,7 @@ import { basename, dirname, join } from "@std/path";
 import { exists } from "./inputs.ts";
 
 export const CHECKPOINTS = "checkpoints";
-/**
- * The names of the files that `train` writes to a run's folder, in addition to {@link CHECKPOINTS} and its
- * work folder.
- */
+/** The files that `train` writes to a run's folder, except {@link CHECKPOINTS} and the work folder. */
 export const RUN_FILES = {
   tensorboard: "tensorboard",
   metrics: "metrics.jsonl",
@@ -46,9 +43,7 @@ export function hasState(folder: string): boolean {
   return exists(join(folder, STATE_FILE));
 }
 
-/**
- * The run that a path belongs to, if it is a run's checkpoints folder or a checkpoint in it; else undefined.
- */
+/** The run of a path that is a run's checkpoints folder or a checkpoint in it; undefined for other paths. */
 export function runOfCheckpoint(path: string): string | undefined {
   const checkpoints = [path, dirname(path)].find((folder) => basename(folder) === CHECKPOINTS);
   return checkpoints && dirname(checkpoints);

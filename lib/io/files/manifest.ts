@@ -110,9 +110,7 @@ export function writeManifest(path: string, manifest: Manifest, check?: () => vo
   writeJsonAtomic(path, manifest, check);
 }
 
-/**
- * Whether two manifests are from the same run: equal stage, version, options, and inputs divided among tasks.
- */
+/** Whether two manifests are from the same run: equal stage, version, options, and divided inputs. */
 export function isSameRun(a: Manifest, b: Manifest): boolean {
   const identity = ({ stage, version, options }: Manifest) =>
     JSON.stringify([stage, version, Object.entries(options).sort()]);

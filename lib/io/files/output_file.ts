@@ -88,10 +88,7 @@ export function writeOutputFile(path: string, content: string, options: OutputFi
   file.finish(content);
 }
 
-/**
- * @throws {UserError} If the path is not a regular file, or if another program wrote it and `overwrite` is
- *   not set.
- */
+/** @throws {UserError} If the path is not a regular file, or another program's and `overwrite` is not set. */
 function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileOptions): void {
   try {
     requireRegular(Deno.statSync(path), `write ${path}`);

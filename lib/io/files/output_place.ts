@@ -60,9 +60,7 @@ function targetOf(file: string): string {
   }
 }
 
-/**
- * Rejects an output that a link in its folder would redirect. @throws {UserError} If there is such a link.
- */
+/** Rejects an output that a link in its folder would redirect. @throws {UserError} If there is a link. */
 export function refuseLinksTo(root: string, name: string): void {
   for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
     refuseLink(join(root, folder), `write ${join(root, name)}`);
@@ -119,9 +117,7 @@ export function requireRegularPlaces({ root }: OutputPath, names: readonly strin
   }
 }
 
-/**
- * Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one.
- */
+/** Refuses to replace files of another run or unknown program. @throws {UserError} If there is one. */
 export function refuseOthersFiles(
   { root }: OutputPath,
   names: readonly string[],

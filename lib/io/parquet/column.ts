@@ -71,10 +71,7 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   /** Moves the values to their rows if some rows are null. */
   protected abstract spread(values: A, isNull: Uint8Array): A;
 
-  /**
-   * Calls `copy` for each page with some of the next rows: with values, from, end, and the index of the first
-   * row.
-   */
+  /** Calls `copy` for each page with some of the next rows: with values, from, end, and the first row. */
   protected take(
     numRows: number,
     copy: (values: A, from: number, end: number, at: number) => void,
@@ -247,10 +244,7 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
   }
 }
 
-/**
- * Reads a column of texts, in which equal values are one string. Pages are kept as indexes into the texts'
- * bytes.
- */
+/** Reads a column of texts; equal values are one string. Pages are kept as indexes into the texts' bytes. */
 export class TextCursor extends ColumnCursor<Int32Array> {
   readonly #pool: TextPool;
   #dictionary: ByteArrays = { bytes: new Uint8Array(0), bounds: new Uint32Array(0) };

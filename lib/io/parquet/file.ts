@@ -160,9 +160,7 @@ function checkMagic(file: FileWindow): void {
   }
 }
 
-/**
- * Reads the footer with its length and magic. hyparquet trusts the sizes in it, so they are checked first.
- */
+/** Reads the footer with its length and magic. hyparquet trusts its sizes, so they are checked first. */
 function readFooter(file: FileWindow): ArrayBuffer {
   const { path } = file;
   const offsetBytes = file.sizeBytes - FOOTER_END_BYTES;

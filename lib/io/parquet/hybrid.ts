@@ -12,10 +12,7 @@ import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 /** Number of values packed together. The length of a packed run is a multiple of this. */
 const GROUP = 8;
 
-/**
- * Decodes values of `bitWidth` bits, 0 to 32, until `out` is full. @throws {EncodingError} If there are fewer
- * values.
- */
+/** Decodes values of `bitWidth` bits, 0 to 32, to fill `out`. @throws {EncodingError} If there are fewer. */
 export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Array): void {
   if (bitWidth > 32) throw new EncodingError(`a bit width of ${bitWidth}`);
   if (bitWidth === 0) {
@@ -97,9 +94,7 @@ export function encodeHybrid(values: Int32Array, bitWidth: number, head: readonl
   return out.subarray(0, packRun(values, packedFrom, values.length, { bitWidth, out, at }));
 }
 
-/**
- * Packs `values[from..end - 1]`, padding the last group with zeros. Writes nothing if there are no values.
- */
+/** Packs `values[from..end - 1]`, padding the last group with zeros. Writes nothing without values. */
 function packRun(
   values: Int32Array,
   from: number,

@@ -100,10 +100,7 @@ export interface ChunkSource {
   isOptional: boolean;
   /** Plain numbers, or dictionary-encoded texts or integers. */
   data: Float64Array | IndexedValues;
-  /**
-   * Repetition levels of a column of lists that are neither null nor empty: 0 for the first element of a row,
-   * else 1.
-   */
+  /** Repetition levels of a column of non-empty lists: 0 for the first element of a row, else 1. */
   repetition?: Int32Array;
 }
 
@@ -160,10 +157,7 @@ export class ParquetOutput {
     this.#flush();
   }
 
-  /**
-   * Writes the footer, flushes the file to the disk and gives it its final name. @returns The file size in
-   * bytes.
-   */
+  /** Writes the footer, flushes the file and gives it its final name. @returns The file size in bytes. */
   close(schema: SchemaElement[]): number {
     this.#parquet.schema = schema;
     this.#parquet.finish();
@@ -462,10 +456,7 @@ function plainIntegers(values: Float64Array): Uint8Array {
   return bytes;
 }
 
-/**
- * The minimum and maximum; Infinity and -Infinity if there are no numbers. NaN is ignored, as the format
- * requires.
- */
+/** The minimum and maximum; Infinity and -Infinity if empty. NaN is ignored, as the format requires. */
 function rangeOf(values: Float64Array): [min: number, max: number] {
   let min = Infinity;
   let max = -Infinity;

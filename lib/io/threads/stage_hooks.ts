@@ -28,9 +28,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const YIELD_EVERY_MS = 50;
 
-/**
- * Yields to the event loop now and then, so that signals arrive, and ends the work when the caller aborts it.
- */
+/** Yields to the event loop now and then, so that signals arrive, and ends the work once it is aborted. */
 export class EventLoopPacer {
   readonly #signal: AbortSignal | undefined;
   #lastMs = performance.now();
@@ -39,9 +37,7 @@ export class EventLoopPacer {
     this.#signal = hooks.signal;
   }
 
-  /**
-   * Yields to the event loop if the last time was long ago. @throws The signal's reason once it is aborted.
-   */
+  /** Yields to the event loop if the last time was long ago. @throws The signal's reason if aborted. */
   async yieldToEventLoop(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.#lastMs < YIELD_EVERY_MS) return;

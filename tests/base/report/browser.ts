@@ -7,9 +7,7 @@ import { toFileUrl } from "@std/path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { exists } from "../../../lib/io/files/inputs.ts";
 
-/**
- * Where to find Chromium: Debian's binary itself rather than its wrapper, and the locations on other systems.
- */
+/** Where to find Chromium: Debian's binary instead of its wrapper, and locations on other systems. */
 const PLACES = [
   "/usr/lib/chromium/chromium",
   "/usr/bin/chromium-browser",
@@ -31,9 +29,7 @@ export const SOFTWARE_WEBGPU: readonly string[] = [
   ...["--enable-features=Vulkan", "--use-vulkan=swiftshader"],
 ];
 
-/**
- * Whether there is a browser. If not, prints that tests that need one are skipped, which CI does not allow.
- */
+/** Whether there is a browser. If not, prints that tests are skipped, which CI does not allow. */
 export function hasBrowser(): boolean {
   if (PLACES.some(exists)) return true;
   if (Deno.env.get("CI")) throw new Error("no Chromium was found; sh setup.sh --browser installs it");

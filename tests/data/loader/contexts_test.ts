@@ -100,8 +100,7 @@ Deno.test("sampleContext() keeps the order of timed measurements in partial mode
     if (context.measurements[0].timeS === null) numUntimedFirst++;
   }
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-  // The share is uniform in 0.1..0.9 plus binomial noise of 50: standard deviation about 0.24 per draw; 5
-  // deviations.
+  // The share is uniform in 0.1..0.9 plus binomial noise of 50: deviation about 0.24 per draw; 5 deviations.
   assertAlmostEquals(mean, 0.5, 5 * 0.24 / Math.sqrt(shares.length));
   assert(Math.min(...shares) < 0.2 && Math.max(...shares) > 0.8);
   assert(numUntimedFirst > 100 && numUntimedFirst < 200, `${numUntimedFirst} begin without a time`);
@@ -206,8 +205,7 @@ Deno.test("sampleContext() with fewDestinationsShare shows one destination half 
     if (measurements.length > 30) counts.set(distinct.size, (counts.get(distinct.size) ?? 0) + 1);
   }
   assertEquals(seen.size, 8);
-  // 1 of 8 with probability 1/2, 4 or more with 1/8; windows of 30 are slightly more likely among many
-  // destinations.
+  // 1 of 8 with probability 1/2, 4 or more with 1/8; windows of 30 are likelier among many destinations.
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const share = (isCounted: (size: number) => boolean) =>
     [...counts].reduce((sum, [size, count]) => sum + (isCounted(size) ? count : 0), 0) / total;

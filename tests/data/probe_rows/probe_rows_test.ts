@@ -54,10 +54,7 @@ function bySource(measurements: readonly Measurement[]): Record<string, string[]
   return sources;
 }
 
-/**
- * Asserts that the records contain the rows of a batch by source and time, as sorted by the language's stable
- * sort.
- */
+/** Asserts that the records contain the rows of a batch by source and time, in stable order. */
 function assertHolds(rows: ProbeRow[], batch: MeasurementBatch, groupBy: "src_addr" | "prb_id"): void {
   const found = rows.flatMap((row) =>
     Array.from(row.eventTimeUs, (timeUs, i): Measurement => [

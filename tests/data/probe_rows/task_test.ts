@@ -29,9 +29,7 @@ const CHANGED = { seed: 3, maxRejectRatio: 0.2 };
 const SHARD = { ...SHARD_OPTIONS, ...CHANGED };
 const PROBE_ROWS = { ...PROBE_ROWS_OPTIONS, ...CHANGED, maxRowSizeBytes: 20_000 };
 
-/**
- * One file with many row groups, and one with a few rows that lacks the optional columns but has bad rows.
- */
+/** One file with many row groups, and one with a few rows, no optional columns, and bad rows. */
 function writeInputs(folder: TemporaryFolder): string[] {
   const whole = sampleBatch({ numRows: 6000, numProbes: 90, numBad: 40 });
   const large = folder.at("in/a.parquet");

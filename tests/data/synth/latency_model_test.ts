@@ -56,8 +56,7 @@ Deno.test("codeProbabilities() add up to 1 and are differences of LatencyModel.c
 Deno.test("LatencyModel.probabilityBetween() keeps its digits where the distribution function is nearly 1", () => {
   const model = new LatencyModel(0, 30, 0.4);
   const scaleMs = LATENCY_CONSTANTS.tailFloorMs + LATENCY_CONSTANTS.tailFactor * 0.4;
-  // Far out only the Lomax distribution is left: its density times the width, which is small compared with
-  // the RTT.
+  // Far out only the Lomax distribution is left: its density times the width, which is small.
   for (const rttMs of [1e4, 1e7, 1e10]) {
     const y = rttMs * (1 + 5e-7) - 30;
     const density = LATENCY_CONSTANTS.tailWeight * LATENCY_CONSTANTS.tailShape / scaleMs *
@@ -98,8 +97,7 @@ Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-sq
     });
     const freedom = numClasses - 1;
     assert(freedom > 50);
-    // Normal approximation of Wilson and Hilferty; above 4 with a probability of 0.00003 for the correct
-    // model.
+    // Normal approximation of Wilson and Hilferty; above 4 with probability 0.00003 for the correct model.
     const z = (Math.cbrt(chiSquare / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
     assert(z < 4, `chi-square ${chiSquare} with ${freedom} degrees of freedom`);
   }

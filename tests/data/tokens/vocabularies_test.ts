@@ -71,10 +71,7 @@ const anyContext = fc.array(anyTimed, { maxLength: 12 }).map((context) => {
   }));
 });
 
-/**
- * The measurements as a reader sees them: a decreasing time becomes the previous one, and missing blocks are
- * absent.
- */
+/** What a reader sees: a decreasing time becomes the previous one, and missing blocks are absent. */
 function asRead(context: readonly Timed[]) {
   let previousTimeS: number | null = null;
   let position = 0;
@@ -334,8 +331,7 @@ Deno.test("blockOrder() depends on the id and the time alone, and makes every or
   assertEquals(new Set(orders.map(String)).size, ids.length);
   // Existing files have these orders.
   assertEquals(v1.blockOrder(1001, at).join(), "msmId,source,size,time,rtt,errorCount,destination");
-  // The position of each block: 7 x 7 counts of 1000 each; 36 degrees of freedom, 99.9 % below 67.99 (chi
-  // squared).
+  // Each block's position: 7 x 7 counts of 1000; 36 degrees of freedom, 99.9 % below 67.99 (chi squared).
   const counts = new Float64Array(49);
   for (let i = 0; i < 7000; i++) {
     v1.blockOrder(i % 83, at + i * 1e6).forEach((block, place) => {
@@ -385,8 +381,7 @@ Deno.test("RttEncoding.encode() writes the documented bytes", () => {
 });
 
 Deno.test("RttEncoding.decode() is off by no more than stated, encodes to the same bytes and keeps the order", () => {
-  // Half a microsecond, and the rounding error of a number of this size; half a bucket of log from 1 µs to
-  // 1000 s.
+  // Half a microsecond and this number's rounding error; half a bucket of log from 1 µs to 1000 s.
   const halfUs = (rttMs: number) => 0.0005 + rttMs * 2 ** -51;
   const wanted: [(rttMs: number) => number, (rttMs: number) => number][] = [
     [(rttMs) => rttMs, () => 0],

@@ -123,8 +123,7 @@ Deno.test("encodeSimpleChunk() writes one zstd frame that states its size, whate
       data[i] === 0x28 && data[i + 1] === 0xb5 && data[i + 2] === 0x2f && data[i + 3] === 0xfd
     );
     assertEquals(frames.length, 2, `frames (sizes and values) of ${size} bytes`);
-    // RFC 8878, 3.1.1.1.1: a frame states its content size through the size flag or by being a single
-    // segment.
+    // RFC 8878, 3.1.1.1.1: a frame states its content size by the size flag or as a single segment.
     for (const frame of frames) assertEquals((data[frame + 4] & 0xe0) > 0, true, `size of ${size} bytes`);
   }
 });

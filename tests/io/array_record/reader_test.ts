@@ -140,10 +140,7 @@ interface Forged {
   at?: number;
 }
 
-/**
- * Writes chunks with correct checksums, whatever their content, and holes between them; padding fills its
- * block.
- */
+/** Writes chunks with correct checksums, whatever their content, and holes between. Padding fills blocks. */
 async function forge(path: string, chunks: readonly Forged[]): Promise<void> {
   const hash = await loadRiegeliHash();
   using file = Deno.openSync(path, { write: true, create: true, truncate: true });
@@ -244,9 +241,7 @@ Deno.test("ArrayRecordReader refuses a chunk at an impossible place or with some
 const GIB = 2 ** 30;
 const SIGNATURE_BYTES = 64;
 
-/**
- * Whether the temporary folder's file system supports sparse files, for files above 4 GiB; prints so if not.
- */
+/** Whether the temporary folder supports sparse files, for files above 4 GiB; prints so if not. */
 function hasSparseFiles(): boolean {
   using folder = new TemporaryFolder();
   const path = folder.at("sparse");
@@ -266,10 +261,7 @@ function recordOf(index: number, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (i * i >> 4) + 31 * index);
 }
 
-/**
- * Writes data chunks at given offsets, with holes between, and the index after the last. @returns The index's
- * offset.
- */
+/** Writes data chunks at given offsets, then the index. @returns The index's offset. */
 async function writeSparse(
   path: string,
   chunks: readonly { offsetBytes: number; records: Uint8Array[] }[],
@@ -289,8 +281,7 @@ async function writeSparse(
 Deno.test("ArrayRecordReader reads any record of a file of 13 GiB", { ignore }, async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("large.arrayrecord");
-  // Before, across and after 4 GiB, across 2^33, and where 32-bit offsets would coincide with the first
-  // chunk.
+  // Before, across and after 4 GiB, across 2^33, and where 32-bit offsets would equal the first chunk's.
   const offsets = [SIGNATURE_BYTES, 2 ** 31 + 500, 2 ** 32 - 1000, 2 ** 32 + 70_000, 2 ** 33 - 40, 13 * GIB];
   const chunks = offsets.map((offsetBytes, i) => ({
     offsetBytes: offsetBytes === 13 * GIB ? offsetBytes + SIGNATURE_BYTES : offsetBytes,

@@ -365,10 +365,7 @@ function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding)
   return undefined;
 }
 
-/**
- * If the reader rejected rows of a batch, row indexes are unknown, and the whole batch is given as the
- * location.
- */
+/** If the reader rejected rows of a batch, row indexes are unknown, and the error names the whole batch. */
 function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, detail }: Fault): void {
   const isExact = batch.numRowsRead === batch.numRows;
   const place = isExact ? "" : `, in the ${batch.numRowsRead} rows from ${batch.firstRow} on`;

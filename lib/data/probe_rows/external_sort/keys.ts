@@ -146,9 +146,7 @@ function mix(w0: number, w1: number, w2: number, w3: number, kind: number): numb
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/**
- * The kind of a key. It is part of the hash, so that equal words of different kinds have different hashes.
- */
+/** The kind of a key. Being part of the hash, it distinguishes the hashes of equal words. */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
 
 const TWO_32 = 2 ** 32;

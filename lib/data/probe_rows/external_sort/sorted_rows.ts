@@ -22,10 +22,7 @@ import {
   type StoredBlock,
 } from "./spill.ts";
 
-/**
- * Bytes per row in addition to its columns: row order, slots of its keys, and scratch memory of the time
- * sort.
- */
+/** Bytes per row in addition to its columns: row order, slots of its keys, and the time sort's scratch. */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
 export interface RowSink {

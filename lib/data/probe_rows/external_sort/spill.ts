@@ -170,9 +170,7 @@ class BlockFormat {
   }
 }
 
-/**
- * Copies the numbers at the indexes to consecutive elements of another array. @param at The first element.
- */
+/** Copies the numbers at the indexes to consecutive elements of an array. @param at The first element. */
 function gather(
   from: ColumnData,
   indexes: Uint16Array | Uint32Array,

@@ -1,6 +1,4 @@
-/**
- * Token files as another program reads them: with hyparquet, without the decoding of this program. @module
- */
+/** Token files as another program reads them: with hyparquet, without this program's decoders. @module */
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 
