@@ -83,9 +83,7 @@ export function shardsWithin(numShards: readonly number[], [first, end]: ShardRa
   return all.slice(first, end);
 }
 
-/**
- * `train/shard-00000.parquet`: a shard of measurements, or a task's part: `…-part-00002-of-00004.parquet`.
- */
+/** `train/shard-00000.parquet`: a shard of measurements, or a part of it: `…-part-00002-of-00004.parquet`. */
 export function parquetShardName({ split, shard }: Shard, task: ArrayTask): string {
   const part = task.count === 1 ? "" : `-part${taskSuffix(task)}`;
   return `${split}/shard-${padded(shard)}${part}.parquet`;

@@ -40,7 +40,7 @@ export interface TimeCuts {
 }
 
 /**
- * @param ratios More than one of them is above 0: then train and test have a row each, if their ratio is.
+ * @param ratios At least two are above 0; train and test each get at least one row if theirs is above 0.
  * @throws {FormatError} If a file is not Parquet, is damaged or lacks the column.
  * @throws {UserError} If there is no time to divide.
  */

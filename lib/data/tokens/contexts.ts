@@ -37,7 +37,7 @@ export interface SamplingConfig {
    */
   fewDestinationsShare: number;
   /**
-   * Share of contexts with the newest measurements up to some moment instead of a sample, for longer rows.
+   * Share of contexts with the newest measurements up to a moment, not a sample; for rows that do not fit.
    */
   denseWindowShare: number;
   /** Maximum number of measurements per context, 1..65,535; null for as many as fit. */
@@ -104,9 +104,7 @@ export interface Context {
   numTokens: number;
 }
 
-/**
- * The contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if empty.
- */
+/** Contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if empty. */
 export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
   return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
 }

@@ -177,7 +177,7 @@ const MAX_US = Number.MAX_SAFE_INTEGER;
 /** Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas. Smaller values are clamped. */
 const LOG_LOW_MS = 0.001;
 /**
- * Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs. Larger ones are
+ * Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs. Larger values are
  * clamped.
  */
 const LOG_HIGH_MS = 1e6;

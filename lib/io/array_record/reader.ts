@@ -111,7 +111,9 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   }
 
   /**
-   * Reads a record; its bytes stay valid. @throws {FormatError} If its chunk is damaged, despite `onCorrupt`.
+   * Reads a record; its bytes stay valid.
+   *
+   * @throws {FormatError} If its chunk is damaged, even if `onCorrupt` is "skip".
    */
   read(index: number): Uint8Array {
     const chunk = this.#findChunk(index);

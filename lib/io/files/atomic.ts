@@ -32,9 +32,7 @@ export class AtomicFile {
     this.#file = file;
   }
 
-  /**
-   * Opens a temporary file next to `path`, making its folder if needed. @throws {UserError} If that fails.
-   */
+  /** Opens a temporary file next to `path`, in a new folder if needed. @throws {UserError} If that fails. */
   static create(path: string): AtomicFile {
     const temporaryPath = temporaryName(path);
     try {

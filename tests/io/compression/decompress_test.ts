@@ -111,7 +111,7 @@ Deno.test("openInput() names a file that is not there, and reads an empty one as
   }));
 
 /**
- * 150 million spaces, compressed with libbzip2 1.0.8 at block size 9: 152 bytes. A block has 46 MB of text.
+ * 150 million spaces, compressed with libbzip2 1.0.8 at block size 9: 152 bytes. A block of text is 46 MB.
  */
 const BZIP2_BOMB = Uint8Array.fromBase64(
   "QlpoOTFBWSZTWbUiZb8BX44QAMAAAAggADCATUZCoCWpCoCXMUFZJlNZtSJlvwFfjhAAwAAACCAAMIBNRkKgJakKgJcxQVkmU1m1ImW/" +
