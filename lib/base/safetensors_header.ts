@@ -27,15 +27,12 @@ interface Arrays {
   U8: Uint8Array;
 }
 const ARRAYS = { F32: Float32Array, U32: Uint32Array, U8: Uint8Array };
-/** An element type of tensors in memory. */
 export type ArrayType = keyof Arrays;
-/** The elements of a tensor. */
 export type TensorArray = Float32Array | Uint32Array | Uint8Array;
 export type Tensors = ReadonlyMap<string, TensorArray>;
 
 /** The element types of tensors in files, and their sizes in bytes. F16 is read as F32. */
 const ELEMENT_BYTES = { F32: 4, U32: 4, F16: 2, U8: 1 } as const;
-/** See {@link ELEMENT_BYTES}. */
 export type ElementType = keyof typeof ELEMENT_BYTES;
 
 export function zeros(type: ArrayType, length: number): TensorArray {
@@ -46,7 +43,7 @@ export function typeOf(values: TensorArray): ArrayType {
   return values instanceof Float32Array ? "F32" : values instanceof Uint32Array ? "U32" : "U8";
 }
 
-/** A tensor that must exist. @throws {Error} If it does not, or has another type. */
+/** The tensor of that name and type. @throws {Error} If it is missing or has another type. */
 export function tensorOf<T extends ArrayType>(tensors: Tensors, name: string, type: T): Arrays[T] {
   const values = named(tensors, name);
   ensure(typeOf(values) === type, `tensor ${name} is ${typeOf(values)}, expected ${type}`);
@@ -57,7 +54,7 @@ export function tensorOf<T extends ArrayType>(tensors: Tensors, name: string, ty
 export interface Entry {
   shape: number[];
   dtype: ElementType;
-  /** First byte and byte after the last, from the start of the data. */
+  /** The tensor's first byte and the byte after its last, relative to the start of the data. */
   begin: number;
   end: number;
 }
@@ -69,7 +66,7 @@ export interface SafetensorsHeader {
 }
 
 /**
- * Encodes length and header of a file whose tensors follow in {@link storedOrder}.
+ * Encodes the length and the header of a file whose tensors follow in {@link storedOrder}.
  *
  * @returns The bytes before the first tensor, a multiple of 8.
  */
@@ -100,7 +97,7 @@ export function encodeHeader(
   return bytes;
 }
 
-/** Tensors that must all be float32. @throws {FormatError} If one is not. */
+/** Checks that all tensors are float32. @throws {FormatError} If one is not. */
 export function floatsOf(tensors: Tensors, path: string): Map<string, Float32Array> {
   return new Map([...tensors].map(([name, values]) => {
     if (values instanceof Float32Array) return [name, values];
@@ -108,13 +105,16 @@ export function floatsOf(tensors: Tensors, path: string): Map<string, Float32Arr
   }));
 }
 
-/** The facts about a file that errors and checks of its header need. */
+/** What errors and checks of a header need to know about its file. */
 export interface TensorFile {
   path: string;
   sizeBytes: number;
 }
 
-/** The header's length. @param start The first bytes of the file. @throws {FormatError} If it is invalid. */
+/**
+ * Reads the header's length. @param start The first bytes of the file. @throws {FormatError} If it is
+ * invalid.
+ */
 export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: TensorFile): number {
   if (sizeBytes < LENGTH_BYTES) {
     throw new FormatError(`the file ends, expected ${LENGTH_BYTES} bytes of header length`, {
@@ -130,7 +130,7 @@ export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: Tensor
   return Number(length);
 }
 
-/** The elements of a tensor. @param bytes Begin at the start of a buffer, or are aligned to the elements. */
+/** Decodes the elements of a tensor. @param bytes Start a buffer, or are aligned to the elements. */
 export function elementsOf(bytes: Uint8Array, dtype: ElementType): TensorArray {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength / ELEMENT_BYTES[dtype];
@@ -139,7 +139,7 @@ export function elementsOf(bytes: Uint8Array, dtype: ElementType): TensorArray {
 }
 
 /**
- * Decodes a whole file in memory. Tensors share its memory where they are aligned, except F16.
+ * Decodes a whole file in memory. Aligned tensors other than F16 share its memory.
  *
  * @param bytes Start at the beginning of their buffer.
  * @param path For errors.
@@ -224,7 +224,7 @@ function isElementType(dtype: string): dtype is ElementType {
   return Object.hasOwn(ELEMENT_BYTES, dtype);
 }
 
-/** Checks that the ranges cover the data from its first to its last byte, without overlap or gap. */
+/** Checks that the ranges cover all of the data without overlaps or gaps. */
 function checkRanges(
   entries: Map<string, Entry>,
   { path, dataOffsetBytes, sizeBytes }: { path: string; dataOffsetBytes: number; sizeBytes: number },
@@ -247,15 +247,15 @@ function checkRanges(
   }
 }
 
-/** The number of elements of a shape; 1 for a scalar. */
+/** 1 for a scalar. */
 export function numElements(shape: readonly number[]): number {
   return shape.reduce((product, extent) => product * extent, 1);
 }
 
 /**
- * Names in the order of the tensors' data, as the reference implementation writes them: by type, the largest elements first,
- * so that each tensor is aligned to its elements, as PyTorch requires; then by name. Names are ASCII only, for which
- * JavaScript compares texts as Rust does.
+ * Sorts names in the order in which the reference implementation stores tensors: by type, the largest
+ * elements first, so that each tensor is aligned to its elements, as PyTorch requires; then by name. Names
+ * are ASCII, for which JavaScript compares texts as Rust does.
  */
 export function storedOrder(tensors: ReadonlyMap<string, { dtype: ElementType }>): string[] {
   const types = Object.keys(ELEMENT_BYTES);

@@ -31,7 +31,7 @@ export interface SafetensorsContent {
   /** Extents of every tensor, outermost first. */
   shapes: Map<string, number[]>;
   tensors: Map<string, TensorArray>;
-  /** Free text to text. */
+  /** Free-form text to text. */
   metadata: Record<string, string>;
 }
 
@@ -42,13 +42,13 @@ export interface SafetensorsFile {
   sha256: string;
 }
 
-/** The number of bytes hashed and written in one call. */
+/** Bytes to hash and write in one call. */
 const CHUNK_BYTES = 1 << 24;
 
 /**
- * Writes a file, which appears when it is whole. Equal content gives equal bytes, those of the reference implementation.
+ * Writes a file atomically. Equal content gives equal bytes, those of the reference implementation.
  *
- * @param content Shapes, elements and metadata; the same names in both maps. `halves`: which tensors to store
+ * @param content Shapes, elements and metadata, with the same names in both maps. `halves`: tensors to store
  *   as float16.
  * @throws {UserError} If it cannot be written.
  */
@@ -84,7 +84,7 @@ export function writeSafetensors(
  * Reads a whole file and checks all rules of the format.
  *
  * @throws {UserError} If it cannot be opened.
- * @throws {FormatError} If it is truncated or damaged, or holds a tensor of an unknown type.
+ * @throws {FormatError} If it is truncated or damaged, or contains a tensor of an unknown type.
  */
 export function readSafetensors(path: string): SafetensorsContent {
   using file = ByteFile.open(path);
@@ -100,7 +100,7 @@ export function readSafetensors(path: string): SafetensorsContent {
   return { shapes, tensors, metadata };
 }
 
-/** Reads names, shapes and metadata without the tensors; errors as in {@link readSafetensors}. */
+/** Reads names, shapes and metadata without the tensors. Throws like {@link readSafetensors}. */
 export function readSafetensorsHeader(path: string): Omit<SafetensorsContent, "tensors"> {
   using file = ByteFile.open(path);
   const { entries, metadata } = readHeader(file);
@@ -116,7 +116,7 @@ function readHeader(file: ByteFile): SafetensorsHeader & { dataOffsetBytes: numb
   return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
 }
 
-/** The SHA-256 of names and bytes of tensors, in the order of their names, hexadecimal. */
+/** SHA-256 over the names and bytes of tensors, in the order of their names, hexadecimal. */
 export function sha256OfTensors(tensors: Tensors): string {
   const hash = createHash("sha256");
   for (const [name, values] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))) {
