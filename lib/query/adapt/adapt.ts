@@ -27,42 +27,39 @@ import {
 } from "./free_rows.ts";
 import { AddressCounts, type MeasuredData, type TrainingData } from "../../data/addresses/known_addresses.ts";
 
-/** Options of {@link adapt}. */
+/** Options for {@link adapt}. */
 export interface AdaptOptions extends Partial<FitOptions> {
-  /** Called after each address that coordinates are looked for, with how many are done, and of how many. */
+  /** Called after each address to locate, with the number done and the total. */
   onLocated?: (done: number, total: number) => void;
-  /**
-   * The addresses whose rows may change, as `formatAddress` writes them (default: those that training did not
-   * know).
-   */
+  /** Addresses whose rows may change, as `formatAddress` writes them (default: those unknown to training). */
   readonly addresses?: readonly string[];
-  /** The rows and nodes of earlier adaptations. */
+  /** Rows and nodes changed by earlier adaptations. */
   readonly adapted?: AdaptedParts;
 }
 
 /** The result of {@link adapt}. */
 export interface Adaptation {
-  /** The rows and coordinates that changed; empty if there was nothing to fit. */
+  /** The changed rows and coordinates; empty if there was nothing to fit. */
   readonly update: EmbeddingUpdate;
-  /** The addresses that were fitted. */
+  /** The fitted addresses. */
   readonly addresses: readonly string[];
-  /** The addresses without a row, since the table had no free one. */
+  /** Addresses without a row because the table was full. */
   readonly withoutRow: readonly string[];
   /** Measurements that the rows were fitted to. */
   readonly numMeasurements: number;
-  /** Measurements without a reply, which say nothing of an RTT. */
+  /** Measurements without a reply, which are not used. */
   readonly numFailed: number;
-  /** Mean loss of an RTT's two bytes before the fit, nats; null if nothing was fitted. */
+  /** Mean loss over the two bytes of an RTT before the fit, nats; null if nothing was fitted. */
   readonly lossBefore: number | null;
   /** The same after the fit. */
   readonly lossAfter: number | null;
 }
 
 /**
- * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know.
- * If an address is adapted again, its coordinates follow from the new measurements only.
+ * Fits the address embeddings to measurements and gives coordinates to addresses unknown to training. If an
+ * address is adapted again, its coordinates depend on the new measurements only.
  *
- * @param measurements In any order. Those without an address that is fitted are ignored.
+ * @param measurements In any order. Measurements without a fitted address are ignored.
  * @throws {UserError} If the model has no address embeddings, or the fit fails.
  */
 export async function adapt(
@@ -100,7 +97,7 @@ export async function adapt(
 }
 
 /**
- * The free rows, the histories of their pairs with the fitted measurements, and the coordinates of located
+ * The free rows, the pair histories including the fitted measurements, and the coordinates of located
  * addresses.
  */
 function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): EmbeddingUpdate {
@@ -125,7 +122,7 @@ function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Flo
   );
 }
 
-/** @throws {UserError} If a model has no address embeddings. */
+/** @throws {UserError} If the model has no address embeddings. */
 export function requireRows({ config, weights }: RowModel): void {
   if (modelShapes(config).numAddressEmbeddings > 0 && weights.has(EMBEDDING_KEYS)) return;
   throw new UserError(
@@ -134,25 +131,22 @@ export function requireRows({ config, weights }: RowModel): void {
   );
 }
 
-/** A model whose rows and coordinates are adapted to measurements. */
+/** A model whose rows and coordinates were adapted to measurements. */
 export class AdaptedModel {
-  /** The address embeddings that differ from the base's. */
+  /** Address embeddings that differ from the base model. */
   readonly rows: Set<number>;
-  /** The nodes whose coordinates differ. */
+  /** Nodes whose coordinates differ. */
   readonly nodes: Set<number>;
 
-  /** The measurements that it was adapted to, also before; undefined if there are none. */
+  /** The measurements of all adaptations, including earlier ones; undefined if there are none. */
   adaptation: MeasuredData | undefined;
   readonly #trained: TrainingData | undefined;
-  /** The counts of {@link adaptation}; made when the model is adapted for the first time. */
+  /** Counts behind {@link adaptation}; created by the first adaptation. */
   #counts: AddressCounts | undefined;
-  /** A measurement that is fitted again, as `adapt --follow` does, counts once. */
+  /** Ensures that a measurement fitted repeatedly, as in `adapt --follow`, counts once. */
   readonly #counted = new WeakSet<TokenMeasurement>();
 
-  /**
-   * Begins with a model. @param options What earlier adaptations changed, and what it was trained on and
-   * adapted to.
-   */
+  /** @param options What earlier adaptations changed, and what the model was trained on and adapted to. */
   constructor(
     readonly config: ModelConfig,
     public weights: Map<string, TensorArray>,
@@ -167,12 +161,12 @@ export class AdaptedModel {
     this.adaptation = trainingData?.adaptation;
   }
 
-  /** The data that the model was trained on and adapted to; undefined if the training data are not known. */
+  /** The data that the model was trained on and adapted to; undefined if the training data are unknown. */
   get trainingData(): TrainingData | undefined {
     return this.#trained && { ...this.#trained, adaptation: this.adaptation };
   }
 
-  /** Adapts the model to measurements. @throws {UserError} As {@link adapt}. */
+  /** Adapts the model to measurements. @throws {UserError} See {@link adapt}. */
   async fit(
     registry: KernelRegistry,
     measurements: readonly TokenMeasurement[],
@@ -186,7 +180,7 @@ export class AdaptedModel {
     return adaptation;
   }
 
-  /** Counts the replies that rows were fitted to. An address without a row learned nothing of them. */
+  /** Counts the replies that rows were fitted to, skipping addresses without a row, which learned nothing. */
   #count(measurements: readonly TokenMeasurement[], { addresses, withoutRow }: Adaptation): void {
     const [fitted, left] = [new Set(addresses), new Set(withoutRow)];
     const counts = this.#counts ??= this.adaptation ? AddressCounts.of(this.adaptation) : new AddressCounts();

@@ -1,4 +1,4 @@
-/** The defaults of an adaptation, which the command line loads at its start. @module */
+/** Defaults of an adaptation, separate because the command line loads them at startup. @module */
 import type { FitOptions } from "./fit.ts";
 
 export const ADAPT_DEFAULTS = {

@@ -1,7 +1,7 @@
 /**
- * Fits address embeddings to measurements by AdamW; all other weights are frozen. The rows that the
- * measurements use are copied into a table of their own, free ones first, so memory and time do not depend on
- * the number of rows of the model.
+ * Fits address embeddings to measurements by AdamW with all other weights frozen. The rows used by the
+ * measurements are copied into a compact table, free rows first, so memory and time do not depend on the size
+ * of the model's table.
  *
  * @module
  */
@@ -27,9 +27,8 @@ import { AdamWRowsRule } from "../../train/optim/rules.ts";
 import { learningRateFactor, type ScheduleShape } from "../../train/optim/schedule.ts";
 import type { FreeRows, RowModel } from "./free_rows.ts";
 
-/** The most tokens of a sequence: attention over longer ones costs more, shorter ones have more padding. */
+/** Maximum sequence length, tokens: longer ones slow down attention, shorter ones have more padding. */
 const MAX_SEQUENCE = 128;
-/** The most sequences of a batch. */
 const MAX_BATCH = 32;
 
 interface FitExtent {
@@ -37,20 +36,19 @@ interface FitExtent {
   readonly sequenceLength: number;
 }
 
-/** A batch whose loss counts only at the bytes of RTTs. */
+/** A batch whose loss counts only the bytes of RTTs. */
 interface FitBatch {
   readonly batch: ModelBatch;
-  /** From `rowsOfBatch`: rows of the model's table. */
+  /** Rows of the model's table, from `rowsOfBatch`. */
   readonly rows: Uint32Array<ArrayBuffer>;
 }
 
-/** Chooses the size of the batches. */
 function fitExtent(measurements: readonly TokenMeasurement[], sequenceLength: number): FitExtent {
   const length = Math.min(sequenceLength, MAX_SEQUENCE);
   return { sequenceLength: length, batchSize: Math.min(MAX_BATCH, sequencesOf(measurements, length).length) };
 }
 
-/** Packs replies; `timeS` is null if the time is not shown. @throws {UserError} If one does not fit the sequence. */
+/** Packs replies; a null `timeS` hides the time. @throws {UserError} If a reply does not fit the sequence. */
 function fitBatches(
   measurements: readonly TokenMeasurement[],
   addressEmbeddings: AddressEmbeddings,
@@ -110,7 +108,7 @@ function batchOf(
       const length = new TokenWriter(batch.tokens, at).write(measurement, QUERY_ORDER);
       batch.segmentStart.fill(at - begin, at, at + length);
       batch.targets.set(batch.tokens.subarray(at + 1, at + length), at);
-      // RttStart and the code's first byte, after which its two bytes are predicted.
+      // The loss counts at RttStart and the code's first byte, which predict the code's two bytes.
       batch.lossMask.fill(1, at + length - 3, at + length - 1);
       at += length;
     }
@@ -119,48 +117,48 @@ function batchOf(
   return batch;
 }
 
-/** How rows are fitted. */
+/** Options of a fit. */
 export interface FitOptions {
-  /** Steps, each over all measurements, or over a part of them in turn where they are many, see `fitFreeRows`. */
+  /** Number of steps. Each takes all measurements, or a part in turn if they are many: see `fitFreeRows`. */
   readonly steps: number;
-  /** Learning rate at the start; it falls linearly. */
+  /** Initial learning rate; it decays linearly. */
   readonly learningRate: number;
-  /** The largest Euclidean distance that a row known to training may move. */
+  /** The largest Euclidean distance by which a row known to training may move. */
   readonly maxDrift: number;
   /** Checked between steps. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the number of steps done. */
+  /** Called after each step with the number of steps done. */
   readonly onProgress?: (steps: number) => void;
 }
 
 interface FittedRows {
   /** (free rows, C). */
   readonly values: Float32Array;
-  /** Mean loss of an RTT's two bytes before the fit, nats; of many measurements that of the first part. */
+  /** Mean loss over the two bytes of an RTT before the fit, nats; with several parts, of the first part. */
   readonly lossBefore: number;
-  /** The same after the fit. */
+  /** As `lossBefore`, after the fit. */
   readonly lossAfter: number;
 }
 
 const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 } as const;
 const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
 /**
- * The most batches of a step. So the time of the fit does not grow with the number of measurements: some 20 s for a model
- * of 1 M parameters on two cores.
+ * Maximum number of batches per step. It bounds the duration of a fit whatever the number of measurements:
+ * some 20 s for a model of 1 M parameters on two cores.
  */
 const MAX_STEP_BATCHES = 3;
-/** About how many IPv4 measurements a step takes at most: 7 fit a sequence of a batch of 32. */
+/** Approximate maximum number of IPv4 measurements per step: 7 fit in a sequence, 32 sequences in a batch. */
 export const MAX_STEP_MEASUREMENTS = 7 * 32 * MAX_STEP_BATCHES;
-/** The limit for rows that training did not know. */
+/** The drift limit of rows unknown to training. */
 const NO_LIMIT = 1e30;
 
 /**
- * Fits the free rows to the loss of the RTTs' bytes; each measurement is a context of its own. In each step half of the
- * measurements have their times, in the next step the other half. In half of the steps pairs have no rows, so that the
- * address embeddings are also fitted for use without them. Of more than {@link MAX_STEP_BATCHES} batches each step takes
- * a part, one after the other.
+ * Fits the free rows to minimise the loss of the RTT bytes; each measurement is a separate context. Steps
+ * alternate between showing the times of one half of the measurements and of the other. In half of the steps
+ * pairs have no rows, so that the address embeddings also work without them. If there are more than {@link
+ * MAX_STEP_BATCHES} batches, steps take turns with parts of them.
  *
- * @param plan At least one free row.
+ * @param plan With at least one free row.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
  */
 export async function fitFreeRows(
@@ -177,7 +175,7 @@ export async function fitFreeRows(
   }
 }
 
-/** @param options `own`: takes what is destroyed after the fit. */
+/** @param options `own`: registers what to destroy after the fit. */
 async function fitWith(
   registry: KernelRegistry,
   model: RowModel,
@@ -221,11 +219,11 @@ async function fitWith(
   await registry.ready();
 
   const numParts = Math.ceil(variants[0].length / MAX_STEP_BATCHES);
-  /** The batches of a part, evenly spread. */
+  /** The batches of a part, spread evenly. */
   const partOf = (batches: readonly FitBatch[], part: number) =>
     batches.filter((_, i) => i % numParts === part % numParts);
   const accumulate = (batches: readonly FitBatch[]) => {
-    // Two bytes of each RTT count.
+    // The loss counts two bytes per RTT.
     const numRtts = batches.reduce(
       (sum, { batch }) => sum + batch.lossMask.reduce((a, b) => a + b, 0) / 2,
       0,
@@ -241,7 +239,7 @@ async function fitWith(
   const lossBefore = await meanLoss();
   for (let step = 0; step < options.steps; step++) {
     options.signal?.throwIfAborted();
-    // Each part meets each variant, also where the number of one divides that of the other.
+    // Each part meets each variant, even if one number is a multiple of the other.
     const variant = numParts === 1 ? step : step + Math.floor(step / numParts);
     accumulate(partOf(variants[variant % variants.length], step));
     const learningRate = learningRateFactor(step, options.steps, SCHEDULE);
@@ -257,7 +255,7 @@ async function fitWith(
   return { values, lossBefore, lossAfter };
 }
 
-/** A table of the rows that the measurements use, free ones first. */
+/** Table of the rows that the measurements use, free rows first. */
 class CompactTable {
   /** (free rows, C). */
   readonly starts: Float32Array;
@@ -272,7 +270,7 @@ class CompactTable {
     });
   }
 
-  /** Translates rows of the model's table into rows of this one. */
+  /** Translates rows of the model's table to rows of this one. */
   translate(rows: Uint32Array): Uint32Array<ArrayBuffer> {
     return Uint32Array.from(rows, (row) => {
       if (row === NO_ROW) return NO_ROW;
@@ -282,13 +280,13 @@ class CompactTable {
     });
   }
 
-  /** The model with this table in place of its own. Call it after all rows are translated. */
+  /** The model's configuration with this table. Call it after all rows have been translated. */
   config(): ModelConfig {
     const prefixVectors = { rows: this.#numbers.size, seed: 0, dropShare: 0 };
     return { ...this.model.config, prefixVectors, pairVectors: null, coordinates: null };
   }
 
-  /** The weights of that model. */
+  /** Weights for {@link config}. */
   weights(): Map<string, TensorArray> {
     const { config: { width }, weights } = this.model;
     const all = tensorOf(weights, EMBEDDING_VALUES, "F32");
@@ -304,7 +302,7 @@ class CompactTable {
   }
 }
 
-/** The batches of the steps. Step i uses entry i modulo their number. */
+/** The batches of each variant of a step. Step i uses entry i modulo their number. */
 function variantsOf(plan: FreeRows, extent: FitExtent, table: CompactTable): FitBatch[][] {
   const { measurements, addressEmbeddings } = plan;
   const firstPair = addressEmbeddings.config.prefixVectors?.rows ?? 0;

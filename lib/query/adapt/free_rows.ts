@@ -1,6 +1,6 @@
 /**
- * The rows that a fit may change, and their initial values: rows of the given addresses and of their pairs, but
- * none that they share with other addresses.
+ * The rows that a fit may change, and their initial values: rows of the given addresses and of their pairs,
+ * except rows shared with other addresses.
  *
  * @module
  */
@@ -18,32 +18,32 @@ import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 
 export interface FreeRow {
   readonly row: number;
-  /** Whether training knew it. */
+  /** Whether the row was known to training. */
   readonly isKnown: boolean;
-  /** Its initial value, (C). */
+  /** Initial value, (C). */
   readonly start: Float32Array;
 }
 
 export interface FreeRows {
-  /** The model's rows, with those claimed for the addresses. */
+  /** The model's rows, including those claimed for the addresses. */
   readonly addressEmbeddings: AddressEmbeddings;
   /** In the order of the measurements. */
   readonly free: readonly FreeRow[];
-  /** The measurements that use free rows. */
+  /** Measurements that use free rows. */
   readonly measurements: readonly TokenMeasurement[];
-  /** The addresses with free rows, as text. */
+  /** Addresses with free rows, as text. */
   readonly addresses: readonly string[];
-  /** The addresses for which the table had no room. */
+  /** Addresses that did not fit in the table. */
   readonly withoutRow: readonly string[];
-  /** The nodes that got coordinates from these measurements, ascending. */
+  /** Nodes located from these measurements, ascending. */
   readonly located: Uint32Array;
 }
 
-/** The parts of the model that come from earlier adaptations, not from training. */
+/** Parts of the model that come from earlier adaptations, not from training. */
 export interface AdaptedParts {
-  /** Rows. */
+  /** Address embeddings. */
   readonly rows: ReadonlySet<number>;
-  /** Nodes of the coordinates. */
+  /** Nodes with coordinates. */
   readonly nodes: ReadonlySet<number>;
 }
 
@@ -57,7 +57,7 @@ export function addressesOf(measurements: readonly TokenMeasurement[]): Map<stri
   return new Map(addresses.map((address) => [formatAddress(address), address]));
 }
 
-/** Whether a measurement is from or to one of some addresses. @param addresses As `formatAddress` writes them. */
+/** Whether a measurement is from or to one of `addresses`. @param addresses Written by `formatAddress`. */
 export function usesAddress(
   { source, destination }: TokenMeasurement,
   addresses: ReadonlySet<string>,
@@ -65,7 +65,7 @@ export function usesAddress(
   return addresses.has(formatAddress(source)) || addresses.has(formatAddress(destination));
 }
 
-/** The addresses of measurements that have no row of their own, or one of `rows`, which training did not know. */
+/** Addresses of measurements without a row, or whose row is in `rows`, which training did not know. */
 export function unknownAddresses(
   model: RowModel,
   measurements: readonly TokenMeasurement[],
@@ -79,14 +79,15 @@ export function unknownAddresses(
 }
 
 /**
- * Claims rows for addresses and their pairs, and says which rows may change.
+ * Claims rows for addresses and their pairs, and determines which rows may change.
  *
- * The row of a whole address may change. Rows of shorter prefixes, which other addresses share, may not, and
- * none are claimed. A new row of an address starts from the mean of the rows of those known addresses in the
- * measurements that share the longest prefix with it. New rows of pairs start from 0.
+ * The row of a whole address may change. Rows of shorter prefixes are shared with other addresses, so they
+ * may not change and none are claimed. The new row of an address starts from the mean row of the known
+ * addresses in the measurements that share the longest prefix with it. New rows of pairs start from 0.
  *
  * @param measurements Replies only.
- * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
+ * @param options `addresses`: as `formatAddress` writes them; `adapted`: parts changed by earlier
+ *   adaptations.
  */
 export async function freeRowsOf(
   model: RowModel,
@@ -133,7 +134,7 @@ export async function freeRowsOf(
   };
 }
 
-/** The mean row of the known addresses nearest to an address; undefined if none has its IP version. */
+/** Mean row of the known addresses nearest to an address; undefined if none has its IP version. */
 function meanOfNearest(
   address: Uint8Array,
   known: readonly { address: Uint8Array; row: number }[],
@@ -149,7 +150,7 @@ function meanOfNearest(
   return Float32Array.from(sums, (sum) => sum / nearest.length);
 }
 
-/** The length of the common prefix of two addresses, in bytes. */
+/** Length of the common prefix of two addresses, bytes. */
 function numShared(a: Uint8Array, b: Uint8Array): number {
   const index = a.findIndex((byte, i) => byte !== b[i]);
   return index < 0 ? a.length : index;
@@ -166,7 +167,7 @@ function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Fl
   return (row) => values.slice(row * width, (row + 1) * width);
 }
 
-/** Gives one sentence for each address without a row of its own, if the model has rows. */
+/** Returns a sentence for each address without a row; none if the model has no rows. */
 export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) => string[] {
   if (!model.config.prefixVectors || !model.weights.has(EMBEDDING_KEYS)) return () => [];
   const rows = loadedEmbeddings(model);
@@ -178,25 +179,24 @@ export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) =>
     );
 }
 
-/** How long addresses are located before a signal is checked, ms. */
+/** Maximum time between checks of the signal while locating addresses, ms. */
 const MAX_DEAF_MS = 50;
 
-/** How addresses are located. */
 export interface LocateOptions {
   /** Checked between addresses. */
   readonly signal?: AbortSignal | undefined;
-  /** Called after each address with how many are done, and of how many. */
+  /** Called after each address with the number done and the total. */
   readonly onLocated?: (done: number, total: number) => void;
 }
 
 /**
- * Gives coordinates to addresses, each from its measurements with addresses that had coordinates before.
- * Addresses of training keep theirs; addresses of earlier adaptations get new ones.
+ * Computes coordinates for addresses, each from its measurements with addresses that already had some.
+ * Addresses known to training keep their coordinates; addresses from earlier adaptations get new ones.
  *
- * @param rows The model's, which are changed.
+ * @param rows The model's rows, which are modified.
  * @param measurements Replies only.
- * @param options `addresses`: as `formatAddress` writes them; `adaptedNodes`: numbers of earlier adaptations.
- * @returns The numbers of the addresses that got coordinates, ascending.
+ * @param options `addresses`: as `formatAddress` writes them; `adaptedNodes`: nodes from earlier adaptations.
+ * @returns The located nodes, ascending.
  */
 export async function locateAddresses(
   rows: AddressEmbeddings,
@@ -212,7 +212,7 @@ export async function locateAddresses(
   const asked = [...rttsOf(measurements, addresses)]
     .map((own) => ({ ...own, node: rows.nodeOf(own.address) }))
     .filter(({ node }) => adaptedNodes.has(node) || !coordinates.hasCoordinates(node));
-  // Addresses that are located now do not help to locate each other.
+  // Addresses that are being located do not help to locate each other.
   const without = new Set(asked.map(({ node }) => node));
   const found: { address: Uint8Array; place: LocatedNode }[] = [];
   let heardMs = performance.now();
@@ -238,7 +238,7 @@ export async function locateAddresses(
   return Uint32Array.from(places.keys()).sort();
 }
 
-/** The RTTs of each address, by the other end. */
+/** RTTs of each address, by the other endpoint. */
 function rttsOf(measurements: readonly TokenMeasurement[], addresses: ReadonlySet<string>) {
   const all = new Map<
     string,

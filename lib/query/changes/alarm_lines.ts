@@ -8,7 +8,7 @@ import { type Alarm, type AlarmEvent, type AlarmGroup, type EndReason, shiftOf }
 
 const number = z.number().optional();
 
-/** The line of an event. The sizes are absent where all packets are lost. */
+/** The JSON line of an event. The sizes are absent if all packets are lost. */
 export const alarmLineSchema = z.object({
   event: z.enum(["begin", "change", "end"]),
   cause: z.enum(["outage", "shift"]).describe("no replies, or another level of RTTs or losses"),
@@ -42,10 +42,10 @@ export const alarmLineSchema = z.object({
 });
 export type AlarmLine = z.infer<typeof alarmLineSchema>;
 
-/** The smallest spread that a shift is compared with, ms. */
+/** Lower bound of the usual spread when it measures a shift, ms. */
 const MIN_SPREAD_MS = 0.1;
 
-/** The line of an event: a plain object for JSON. @param expected By a model when it began. @param names For its ends. */
+/** The JSON line of an event. @param expected The model's forecast when the alarm began. */
 export function alarmLine(
   event: AlarmEvent,
   expected?: Pick<Expectation, "quantilesMs">,
@@ -95,7 +95,7 @@ function alarmText({ kind, reason, alarm }: AlarmEvent): string {
   return alarm.cause === "outage" ? "replies again" : "as usual again";
 }
 
-/** The size of an alarm for people, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
+/** An alarm's size as text, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
 function sizeText({ cause, usual, now }: Alarm): string {
   if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)} ms`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
@@ -109,28 +109,28 @@ function sizeText({ cause, usual, now }: Alarm): string {
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
-/** Four digits; undefined, which JSON leaves out, for NaN. */
+/** Rounds to four digits; undefined, which JSON omits, for NaN. */
 function numberOf(value = NaN): number | undefined {
   return Number.isFinite(value) ? Number(value.toPrecision(4)) : undefined;
 }
 
-/** The alarms of a group as they are shown. */
+/** A group of alarms as displayed. */
 interface ShownGroup {
   readonly group: AlarmGroup;
   /** The alarm with the largest shift. */
   largest: Alarm;
-  /** When the last one ended, Unix seconds, and why. */
+  /** When the last alarm ended, Unix seconds, and why. */
   endS: number;
   reason: EndReason | undefined;
 }
 
-/** Alarms for people: a line for each group. */
+/** Table of alarms for people, one row per group. */
 export class AlarmTable {
   readonly #groups = new Map<number, ShownGroup>();
 
   constructor(readonly names: AddressNames = NO_NAMES) {}
 
-  /** Adds an event. @returns A line to print: a group begins, has doubled since its last line, or has ended. */
+  /** Adds an event. @returns A line to print if a group begins, doubled since its last line, or has ended. */
   add({ kind, alarm, timeS, reason }: AlarmEvent): string | undefined {
     const { group } = alarm;
     const shown = this.#groups.get(group.id) ?? { group, largest: alarm, endS: -Infinity, reason };
@@ -143,7 +143,7 @@ export class AlarmTable {
     return isTold ? this.#cells(shown).filter((cell) => cell !== "").join("  ") : undefined;
   }
 
-  /** All groups, open ones first, then the largest; empty without any. */
+  /** All groups: open ones first, then by size; empty if there are none. */
   toString(): string {
     if (this.#groups.size === 0) return "";
     const groups = [...this.#groups.values()].sort((a, b) =>

@@ -1,164 +1,165 @@
 /**
- * Which findings of all pairs are alarms, and which alarms belong together.
+ * Decides which findings become alarms, and groups alarms that belong together.
  *
- * Alarms that begin at about the same time and share a source, a destination, an AS or a country are one group:
- * probably one cause. The evidence that a finding needs is what limits groups to a number a day.
+ * Alarms that begin at about the same time and share a source, a destination, an AS or a country form a
+ * group, which probably has a single cause. The required evidence is set so that the number of groups per day
+ * stays within the limit.
  *
  * @module
  */
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { Level } from "./change_detector.ts";
 
-/** A pair stops replying, or its RTTs or its share of losses leave their usual level. */
+/** A pair stops replying, or its RTTs or loss rate leave their usual level. */
 export type AlarmCause = "outage" | "shift";
 
-/** A property that alarms may share: an end's address, its AS or its country. */
+/** A property that alarms may share: an endpoint's address, AS or country. */
 export interface SharedEnd {
-  /** Such as `src 192.0.2.1`, `dst AS3320` or `src DE`. */
+  /** For example `src 192.0.2.1`, `dst AS3320` or `src DE`. */
   readonly text: string;
-  /** 0 of an address, 1 of an AS, 2 of a country. */
+  /** 0 for an address, 1 for an AS, 2 for a country. */
   readonly breadth: number;
 }
 
-/** A departure of a pair from its usual level, which may become an alarm. */
+/** A departure of a pair from its usual level. It may become an alarm. */
 export interface Departure {
   /** What happened. */
   readonly cause: AlarmCause;
-  /** The source's address. */
+  /** Source address. */
   readonly src: string;
-  /** The destination's address. */
+  /** Destination address. */
   readonly dst: string;
-  /** What it may share with others, the most specific first. */
+  /** The properties that it may share with others, most specific first. */
   readonly ends: readonly SharedEnd[];
   /** When it began, Unix seconds. */
   sinceS: number;
-  /** The pair's level before. */
+  /** The pair's level before the departure. */
   readonly usual: Level;
-  /** Its level since the newest change. */
+  /** The pair's level since the newest change. */
   now: Level;
-  /** The most evidence so far, nats. */
+  /** The highest evidence so far, nats. */
   evidence: number;
-  /** The alarm that was told of it. */
+  /** The alarm that reported it, if any. */
   alarm: Alarm | undefined;
 }
 
-/** Alarms that probably have one cause. */
+/** Alarms that probably have a single cause. */
 export interface AlarmGroup {
   /** The number of the first alarm. */
   readonly id: number;
-  /** The cause of all its alarms. */
+  /** The cause that its alarms share. */
   readonly cause: AlarmCause;
-  /** The property of all its alarms: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
+  /** What all its alarms share: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined for a single alarm. */
   shared: string | undefined;
-  /** The number of its alarms. */
+  /** Number of alarms so far. */
   numAlarms: number;
-  /** The alarms that have not ended. */
+  /** Alarms that have not ended. */
   numOpen: number;
-  /** What they share, the most specific first. */
+  /** All properties that its alarms share, most specific first. */
   ends: readonly SharedEnd[];
-  /** When the first and the last of them began, Unix seconds. */
+  /** When its first and last alarms began, Unix seconds. */
   readonly begun: [firstS: number, lastS: number];
 }
 
 /** An alarm of a pair. */
 export interface Alarm extends Pick<Departure, "cause" | "src" | "dst" | "sinceS" | "usual" | "now"> {
-  /** From 1, by the order in which they were told. */
+  /** Counts from 1, in the order of reporting. */
   readonly id: number;
-  /** The alarms that probably have the same cause. */
+  /** The group that it belongs to. */
   readonly group: AlarmGroup;
 }
 
-/** Why an alarm ended: its pair is as usual again, has a new usual level, or was dropped. */
+/** Why an alarm ended: its pair is back to usual, has a new usual level, or was dropped. */
 export type EndReason = "usual" | "new usual" | "dropped";
 
-/** The beginning, a change or the end of an alarm. */
+/** The beginning, change or end of an alarm. */
 export interface AlarmEvent {
-  /** Which of these it is. */
+  /** What happened to the alarm. */
   readonly kind: "begin" | "change" | "end";
-  /** The alarm as it is now. */
+  /** The alarm in its current state. */
   readonly alarm: Alarm;
-  /** When it changed, Unix seconds, not when that was found. */
+  /** When the change happened (not when it was found), Unix seconds. */
   readonly timeS: number;
-  /** Present in an end. */
+  /** Present at an end. */
   readonly reason?: EndReason;
-  /** Present in a beginning and a change, nats. */
+  /** Present at a beginning or change, nats. */
   readonly evidence?: number;
-  /** Present in a beginning and a change: how often a day this much evidence is found. */
+  /** Present at a beginning or change: how often per day evidence this strong is found. */
   readonly perDay?: number;
-  /** Present in a beginning and a change: the pair's measurements before it, oldest first. */
+  /** Present at a beginning or change: the pair's earlier measurements, oldest first. */
   readonly history?: readonly TimedMeasurement[];
 }
 
-/** The beginning, a change or the end of a departure, which may become one of an alarm. */
+/** The beginning, change or end of a departure, which may become an event of an alarm. */
 export interface Finding extends Omit<AlarmEvent, "alarm" | "evidence" | "perDay"> {
-  /** What begins, changes or ends. */
+  /** What began, changed or ended. */
   readonly departure: Departure;
   /** The pair's level since then. */
   readonly now: Level;
-  /** Present in a beginning and a change, nats; the evidence of an outage grows. */
+  /** Present at a beginning or change, nats; grows during an outage. */
   evidence?: number;
 }
 
 const DAY_S = 86_400;
-/** Findings are compared with those of this time, if the input has no end, s. */
+/** On endless input, findings are compared with those of this period, s. */
 const COMPARED_S = 7 * DAY_S;
-/** How long the needed evidence is kept, if the input has no end, s. */
+/** On endless input, how long the needed evidence is kept before it is recomputed, s. */
 const KEPT_S = 3600;
 
-/** The evidence that departures must have to be alarms, nats. */
+/** The evidence that a departure needs to become an alarm, nats. */
 export type NeededEvidence = Record<AlarmCause, number>;
 
-/** What was found in a period. */
+/** All departures of a period, the basis for choosing alarms. */
 export interface Calibration {
-  /** All departures, weak ones too. */
+  /** Including weak ones. */
   readonly departures: readonly Departure[];
-  /** How long that took. */
+  /** Length of the period. */
   readonly days: number;
 }
 
-/** How alarms are chosen. */
+/** Options for choosing alarms. */
 export interface AlarmChoice {
-  /** The number of groups that may be told, of all pairs together. */
+  /** Maximum number of groups reported per day, over all pairs. */
   readonly alarmsPerDay: number;
-  /** How far apart alarms of one group may begin, s. */
+  /** How far apart the alarms of a group may begin, s. */
   readonly groupWithinS: number;
 }
 
-/** The size of an alarm's shift, ms; Infinity for an outage. */
+/** Size of an alarm's shift, ms; Infinity for an outage. */
 export function shiftOf({ cause, usual, now }: Alarm): number {
   return cause === "outage" ? Infinity : Math.abs(now.medianMs - usual.medianMs) || 0;
 }
 
-/** Chooses the alarms among findings that come one after the other. */
+/** Chooses alarms from a stream of findings. */
 export class Alarms {
   readonly #choice: AlarmChoice;
   readonly #spanS: () => number;
   readonly #groups: AlarmGroups;
-  /** What later departures are compared with (those of the input itself). */
+  /** What new departures are compared with (default: those of the input). */
   #calibration: Calibration | undefined;
   #recent: Departure[] = [];
   #newestS = -Infinity;
   #neededSinceS = -Infinity;
   #days = 1;
-  /** The evidence that alarms need now. */
+  /** The evidence that an alarm currently needs. */
   needed: NeededEvidence = { outage: 0, shift: 0 };
-  /** The number of alarms that have begun. */
+  /** Alarms that have begun. */
   numAlarms = 0;
-  /** The number of groups of alarms. */
+  /** Groups of alarms so far. */
   numGroups = 0;
-  /** The number of alarms that have not ended. */
+  /** Alarms that have not ended. */
   numOpen = 0;
-  /** The number of departures. */
+  /** Departures so far. */
   numDepartures = 0;
 
-  /** Chooses from no departures yet. @param spanS The time that the input spans until now. */
+  /** Starts without departures. @param spanS Returns the time that the input spans so far, s. */
   constructor(choice: AlarmChoice, spanS: () => number) {
     this.#choice = choice;
     this.#spanS = spanS;
     this.#groups = new AlarmGroups(choice.groupWithinS);
   }
 
-  /** Compares findings with those of another input or, by default, with all that were added. */
+  /** Compares findings with another input or, by default, with all departures added so far. */
   calibrate(
     calibration: Calibration = { departures: this.#recent, days: Math.max(DAY_S, this.#spanS()) / DAY_S },
   ): void {
@@ -166,12 +167,12 @@ export class Alarms {
     this.needed = neededEvidence(calibration, this.#choice);
   }
 
-  /** The departures that findings are compared with by default. */
+  /** Departures that findings are compared with by default. */
   get departures(): readonly Departure[] {
     return this.#recent;
   }
 
-  /** Adds a departure to compare with. */
+  /** Adds a departure to the comparison. */
   add(departure: Departure): void {
     this.numDepartures++;
     if (this.#calibration) return;
@@ -180,10 +181,10 @@ export class Alarms {
   }
 
   /**
-   * Takes a finding. The beginning of an outage may be taken again with more evidence.
+   * Takes a finding. The beginning of an outage may be passed again with more evidence.
    *
-   * @param mustTell Whether to report it whatever its evidence.
-   * @returns The event to report.
+   * @param mustTell Whether to report it regardless of its evidence.
+   * @returns The event to report, if any.
    */
   take(finding: Finding, mustTell = false): AlarmEvent | undefined {
     const { kind, departure, now, ...found } = finding;
@@ -236,8 +237,8 @@ export class Alarms {
 }
 
 /**
- * The evidence that leaves a number of groups a day: outages first, up to half of them, then shifts. 0 if all
- * may be told.
+ * The evidence that admits at most the allowed number of groups: up to half of them outages, the rest shifts.
+ * 0 if all may be reported.
  */
 export function neededEvidence(
   { departures, days }: Calibration,
@@ -252,7 +253,7 @@ export function neededEvidence(
   return { outage, shift: evidenceFor(shifts, numAllowed - numOutages, groupWithinS) };
 }
 
-/** The evidence of the weakest departures of one cause that make at most a number of groups; 0 if all do. */
+/** The lowest evidence at which departures of one cause stay within a number of groups; 0 if all do. */
 function evidenceFor(departures: readonly Departure[], numAllowed: number, groupWithinS: number): number {
   const descending = departures.toSorted((a, b) => b.evidence - a.evidence);
   let [low, high] = [0, descending.length];
@@ -261,11 +262,11 @@ function evidenceFor(departures: readonly Departure[], numAllowed: number, group
     if (numGroupsIn(descending.slice(0, middle), groupWithinS) <= numAllowed) low = middle;
     else high = middle - 1;
   }
-  // Just above the first one that is too many.
+  // Just above the first departure that is too many.
   return low === descending.length ? 0 : descending[low].evidence + 1e-9;
 }
 
-/** The number of groups of departures, none of which ends while another one may join it. */
+/** Number of groups of departures, each kept open as long as another departure could join it. */
 function numGroupsIn(departures: readonly Departure[], groupWithinS: number): number {
   const groups = new AlarmGroups(groupWithinS);
   const joined: { sinceS: number; group: AlarmGroup }[] = [];
@@ -283,14 +284,14 @@ function numGroupsIn(departures: readonly Departure[], groupWithinS: number): nu
   return numGroups;
 }
 
-/** The groups with alarms that have not ended. */
+/** Groups with alarms that have not ended. */
 class AlarmGroups {
-  /** By what their alarms share. */
+  /** By the properties that their alarms share. */
   readonly #groups = new Map<string, Set<AlarmGroup>>();
 
   constructor(readonly withinS: number) {}
 
-  /** The group of an alarm that begins, perhaps a new one. */
+  /** Adds a new alarm to a group, which may be a new one. */
   join(departure: Departure, id: number): AlarmGroup {
     const group = this.#groupOf(departure) ?? this.#newGroup(departure, id);
     group.numOpen++;
@@ -310,8 +311,8 @@ class AlarmGroups {
   }
 
   /**
-   * The group with which an alarm shares the most specific property; the largest if there are several. It then
-   * has only the shared properties.
+   * Finds the group that shares the most specific property with an alarm, the largest if there are several,
+   * and narrows the group's properties to the shared ones.
    */
   #groupOf({ cause, ends, sinceS }: Departure): AlarmGroup | undefined {
     let found: { group: AlarmGroup; breadth: number } | undefined;

@@ -1,45 +1,46 @@
 /**
- * Finds the moments at which a series of RTTs changes its level, as they come.
+ * Online detection of level changes in a series of RTTs.
  *
- * The series is taken to be made of segments. Within one, RTTs have a Student t distribution about a level that may
- * drift slowly, a few of them are outliers, and a share is lost. The likeliest division into segments of what was seen
- * until now is kept, with a penalty for each change. A clear change is reported `delay` rows later; for each other row it
- * is decided `maxDelay` rows later whether a segment begins there.
+ * The series is modelled as a sequence of segments. Within a segment, RTTs have a Student t distribution
+ * around a slowly drifting level, a few are outliers, and a share is lost. The detector maintains the most
+ * likely segmentation of the rows so far, with a penalty for each change. A clear change is reported `delay`
+ * rows later; for every other row it is decided `maxDelay` rows later whether a segment begins there.
  *
- * Optimal partitioning (Jackson et al., IEEE Signal Processing Letters 12, 2005) with the predictive probabilities of
- * Bayesian on-line change-point detection (Adams and MacKay, arXiv:0710.3742; Fearnhead and Liu, JRSS B 69, 2007)
- * instead of their sum, with outliers as in Fearnhead and Rigaill (JASA 114, 2019). The decision after at most `maxDelay`
- * rows leaves as many divisions and one more to compare at each row, so time and memory per row do not grow.
+ * The method is optimal partitioning (Jackson et al., IEEE Signal Processing Letters 12, 2005). It maximises
+ * over the predictive probabilities of Bayesian online change-point detection (Adams and MacKay,
+ * arXiv:0710.3742; Fearnhead and Liu, JRSS B 69, 2007) instead of summing them, and treats outliers as in
+ * Fearnhead and Rigaill (JASA 114, 2019). Since rows are decided after at most `maxDelay` further rows, at
+ * most `maxDelay` + 1 segmentations are compared at each row, so time and memory per row are bounded.
  *
  * @module
  */
 import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
-/** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
+/** Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
 export interface ChangeOptions {
-  /** The number of later rows that are seen before a clear change is reported. */
+  /** Rows to see after a clear change before it is reported. */
   readonly delay: number;
-  /** The number of later rows after which every row is decided; at least `delay`. */
+  /** Rows after which every row is decided; at least `delay`. */
   readonly maxDelay: number;
-  /** A change is clear if every division without one within {@link NEARBY_ROWS} of it costs this much more, nats. */
+  /** A change is clear if segmentations without one within {@link NEARBY_ROWS} cost this much more, nats. */
   readonly clearMargin: number;
-  /** The cost of each change, nats. */
+  /** Cost of each change, nats. */
   readonly penalty: number;
-  /** The share of outliers within a segment. */
+  /** Share of outliers within a segment. */
   readonly outlierShare: number;
-  /** The number of rows from which the level and the spread of a segment are estimated; older ones are forgotten. */
+  /** Number of rows that the level and spread of a segment are estimated from; older rows are forgotten. */
   readonly memory: number;
-  /** The expected standard deviation within a segment before any of its rows was seen, ms. */
+  /** Prior standard deviation within a segment, ms. */
   readonly spreadMs: number;
-  /** The smallest difference of the medians before and after that is reported, ms. */
+  /** Smallest reported difference between the medians before and after, ms. */
   readonly minShiftMs: number;
-  /** The smallest such difference of levels that do not last for the delay, ms. */
+  /** As `minShiftMs`, for levels that do not last for the delay, ms. */
   readonly minBriefShiftMs: number;
-  /** The smallest such difference, in interquartile ranges of the calmer side. */
+  /** Smallest reported difference in interquartile ranges of the calmer side. */
   readonly minShiftSpreads: number;
 }
 
-/** The options that fit what people mark. */
+/** The defaults, which best match the changes that people mark. */
 export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
   delay: 5,
   maxDelay: 20,
@@ -53,28 +54,28 @@ export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
   minShiftSpreads: 1,
 };
 
-/** Outliers and the first RTTs of segments are uniform over this width, ms. */
+/** Outliers and the first RTT of a segment are uniform over this width, ms. */
 const BROAD_MS = 50;
-/** Starts of a segment that are at most this many rows apart are one change, as people mark them (Shao et al., ITC 29). */
+/** Segment starts within this many rows count as one change, as people mark them (Shao et al., ITC 29). */
 const NEARBY_ROWS = 2;
-/** The prior of the share of losses within a segment, as pseudo-counts of losses and replies. */
+/** Prior of the loss rate within a segment, as pseudo-counts of losses and replies. */
 export const LOSS_PRIOR = { lost: 0.02, received: 1 };
-/** Half the degrees of freedom of the spread before any row was seen. */
+/** Half the prior degrees of freedom of the spread. */
 const SPREAD_PRIOR_SHAPE = 1;
-/** The smallest difference of the shares of losses that is reported whatever the RTTs. */
+/** Loss rates that differ by more than this are reported whatever the RTTs. */
 const MIN_LOSS_SHIFT = 0.5;
 
-/** The level of a series on one side of a change. */
+/** Level of a series on one side of a change. */
 export interface Level {
-  /** The median of the RTTs, ms; NaN if all are lost. */
+  /** Median RTT, ms; NaN if all rows are lost. */
   readonly medianMs: number;
-  /** The interquartile range of the RTTs, ms; NaN if all are lost. */
+  /** Interquartile range of the RTTs, ms; NaN if all rows are lost. */
   readonly spreadMs: number;
-  /** The share of lost rows. */
+  /** Share of lost rows. */
   readonly lossRate: number;
 }
 
-/** The level of rows. @param rttsMs NaN for a loss. */
+/** @param rttsMs NaN for a loss. */
 export function levelOf(rttsMs: readonly number[]): Level {
   const sorted = Float64Array.from(rttsMs.filter((rttMs) => !Number.isNaN(rttMs))).sort();
   return {
@@ -84,22 +85,21 @@ export function levelOf(rttsMs: readonly number[]): Level {
   };
 }
 
-/** A change of the level. */
 export interface Change {
-  /** The first row of the new level, from 0. */
+  /** First row of the new level, from 0. */
   readonly row: number;
   readonly before: Level;
   readonly after: Level;
   /**
-   * How much less likely `delay` + 1 rows since then are without this change and what follows, nats. If more
-   * were seen, it is scaled to that number, so that a change reported later does not have more evidence.
+   * How much less likely the `delay` + 1 rows since are without this and later changes, nats. If more rows
+   * were seen, it is scaled to that number, so that a late report does not gain evidence.
    */
   readonly evidence: number;
 }
 
-/** A segment that ends at the newest row, at the end of the likeliest division before its start. */
+/** A candidate for the newest segment, preceded by the most likely segmentation of the rows before it. */
 class Segment {
-  /** The negative log-likelihood of the whole division, with its penalties, nats. */
+  /** Negative log-likelihood of the whole segmentation including penalties, nats. */
   cost: number;
   readonly start: number;
   readonly previousStart: number;
@@ -141,17 +141,17 @@ class Segment {
     }
   }
 
-  /** The density of the next RTT if it is no outlier, 1/ms. */
+  /** Density of the next RTT unless it is an outlier, 1/ms. */
   #density(rttMs: number): number {
     const shape = this.#shape;
     const squaredWidth = 2 * this.#scale * (1 + 1 / this.#weight);
-    // (gamma(shape + 1/2) / gamma(shape))^2, to 0.1 % for shapes from 1.
+    // (gamma(shape + 1/2) / gamma(shape))^2, accurate to 0.1 % for shapes of at least 1.
     const gammaRatio = shape - 0.25 + 1 / (32 * shape - 4);
     const relative = 1 + (rttMs - this.#level) ** 2 / squaredWidth;
     return Math.sqrt(gammaRatio / (Math.PI * squaredWidth)) * relative ** -(shape + 0.5);
   }
 
-  /** The normal-gamma posterior after an RTT that belongs to the segment with a probability. */
+  /** Updates the normal-gamma posterior. @param probability P(the RTT belongs to the segment). */
   #update(rttMs: number, probability: number, memory: number): void {
     const difference = rttMs - this.#level;
     const weight = this.#weight;
@@ -166,23 +166,23 @@ class Segment {
   }
 }
 
-/** Finds the changes of one series. Memory: about 100 bytes for each row of the delay. */
+/** Finds the changes of one series. Memory: about 100 bytes per row of the delay. */
 export class ChangeDetector {
   readonly #options: ChangeOptions;
-  /** By start. The first one began at the last change that was decided. */
+  /** By start. The first one began at the last decided change. */
   #segments: Segment[] = [];
   /**
-   * The start of the previous segment of each that began since the next row to decide, by start modulo the
-   * length.
+   * The start of the segment before each one that began since the next row to decide; indexed by start modulo
+   * the length.
    */
   readonly #previousStarts: Int32Array;
-  /** The newest RTTs, ms, by row modulo its length. */
+  /** The newest RTTs, ms; indexed by row modulo the length. */
   readonly #recent: Float64Array;
-  /** The number of rows that were added. */
+  /** Rows added so far. */
   numRows = 0;
-  /** The start of the newest segment that is decided. */
+  /** Start of the newest decided segment. */
   #lastStart = 0;
-  /** The level before the changes that were too small to report since the last one that was reported. */
+  /** The level before the changes since the last reported one, which were all too small to report. */
   #told: Level | undefined;
 
   constructor(options: Partial<ChangeOptions> = {}) {
@@ -193,10 +193,7 @@ export class ChangeDetector {
     this.#recent = new Float64Array(2 * (maxDelay + 1)).fill(NaN);
   }
 
-  /**
-   * Adds the next row. @param rttMs NaN if it was lost. @returns The change that is reported now, if there is
-   * one.
-   */
+  /** Adds the next row. @param rttMs NaN for a loss. @returns The change to report now, if any. */
   add(rttMs: number): Change | undefined {
     const row = this.numRows++;
     this.#recent[row % this.#recent.length] = rttMs;
@@ -211,7 +208,7 @@ export class ChangeDetector {
     return clear === undefined ? this.#decide(row - this.#options.maxDelay) : this.#decide(clear);
   }
 
-  /** The changes in the rows that are not decided yet, at the end of the series. */
+  /** The changes in the rows still undecided at the end of the series. */
   *finish(): Generator<Change> {
     for (let row = this.numRows - this.#options.maxDelay; row < this.numRows; row++) {
       const change = this.#decide(row);
@@ -223,7 +220,7 @@ export class ChangeDetector {
     return this.#segments.reduce((best, segment) => segment.cost < best.cost ? segment : best);
   }
 
-  /** The first row of the oldest undecided change, if it is clear, and large enough even for a brief one. */
+  /** First row of the oldest undecided change if it is clear and large enough even for a brief change. */
   #clearChange(): number | undefined {
     const { delay, clearMargin } = this.#options;
     const best = this.#best();
@@ -237,7 +234,7 @@ export class ChangeDetector {
     return this.#isReported(told, after, { isBrief: true }) ? row : undefined;
   }
 
-  /** The undecided starts of a division, newest first. */
+  /** Undecided segment starts of a segmentation, newest first. */
   *#startsOf({ start, previousStart }: Segment): Generator<number> {
     while (start > this.#lastStart) {
       yield start;
@@ -269,13 +266,13 @@ export class ChangeDetector {
     return { row, before, after, evidence: compared * (unchanged.cost - best.cost) };
   }
 
-  /** The levels from a row to before `end`, and before it: since the last change, and since the last reported one. */
+  /** Levels from `row` to before `end`, and before `row` since the last change and the last reported one. */
   #levelsAt(row: number, end: number): { newest: Level; told: Level; after: Level } {
     const newest = this.#levelOf(Math.max(this.#lastStart, row - this.#options.maxDelay - 1), row);
     return { newest, told: this.#told ?? newest, after: this.#levelOf(row, end) };
   }
 
-  /** The rows of the segment that contains a row. @param last Of the division. */
+  /** The rows of the segment that contains a row. @param last The newest segment of the segmentation. */
   #segmentAt(row: number, last: Segment): { start: number; end: number } {
     let { start, previousStart } = last;
     let end = this.numRows;
@@ -293,7 +290,7 @@ export class ChangeDetector {
     );
   }
 
-  /** Whether people would mark it. @param isBrief Whether the level changes again within the delay. */
+  /** Whether people would mark the change. @param isBrief The level changes again within the delay. */
   #isReported(before: Level, after: Level, { isBrief }: { isBrief: boolean }): boolean {
     if (Math.abs(before.lossRate - after.lossRate) > MIN_LOSS_SHIFT) return true;
     const { minShiftMs, minBriefShiftMs, minShiftSpreads, spreadMs } = this.#options;

@@ -1,28 +1,28 @@
-/** Expected RTTs of watched pairs by a model, given their measurements before. @module */
+/** A model's forecasts of RTTs of watched pairs, given their earlier measurements. @module */
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { PingModel } from "../ping_model.ts";
 import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
 
 export const EXPECTED_QUANTILES = [0.05, 0.5, 0.95] as const;
 
-/** The expected RTT of a measurement, and the p-value of the one it has. */
+/** The forecast RTT of a measurement, and the p-value of the measured one. */
 export interface Expectation {
-  /** By {@link EXPECTED_QUANTILES}, ms. */
+  /** At {@link EXPECTED_QUANTILES}, ms. */
   readonly quantilesMs: readonly number[];
-  /** P(a reply at least as far out), on both sides; undefined for a loss. */
+  /** P(a reply at least as far out), two-sided; undefined for a loss. */
   readonly pValue: number | undefined;
 }
 
-/** A pair's measurement with those before it. */
+/** A measurement of a pair, with earlier ones. */
 export interface ExpectedOf {
   readonly measurement: Pick<TimedMeasurement, "source" | "destination" | "timeS">;
   /** Oldest first. */
   readonly before: readonly TimedMeasurement[];
-  /** The RTT that is compared, ms; NaN for a loss. */
+  /** The RTT to compare, ms; NaN for a loss. */
   readonly rttMs: number;
 }
 
-/** Expected RTTs of measurements by a model, which knows whole seconds only. */
+/** Forecasts the RTTs of measurements. Times are rounded down, since models know whole seconds only. */
 export async function expectationsOf(model: PingModel, asked: readonly ExpectedOf[]): Promise<Expectation[]> {
   const queries = asked.map(({ measurement: { source, destination, timeS }, before }) => ({
     source,
@@ -46,13 +46,13 @@ interface KnownExpectation {
   readonly expectation: Expectation;
 }
 
-/** The expectations of the newest measurements of pairs, kept until there are newer ones. */
+/** Forecasts for the newest measurement of each pair, kept until the pair has a newer one. */
 export class PairExpectations {
   #known = new Map<string, KnownExpectation>();
 
   constructor(readonly model: PingModel) {}
 
-  /** Asks the model about pairs that have newer measurements, and forgets other pairs. */
+  /** Runs the model for pairs with newer measurements and forgets all other pairs. */
   async update(pairs: readonly WatchedPair[]): Promise<void> {
     const kept = new Map<string, KnownExpectation>();
     const asked: (ExpectedOf & { key: string; measurement: TimedMeasurement })[] = [];
@@ -60,7 +60,7 @@ export class PairExpectations {
       const key = `${src} ${dst}`;
       const measurement = recent[recent.length - 1];
       const known = this.#known.get(key);
-      // Two measurements may have the same time.
+      // Compares objects, since two measurements may have the same time.
       if (known?.measurement === measurement) kept.set(key, known);
       else asked.push({ key, measurement, before: recent.slice(0, -1), rttMs: rttMsOf(measurement) });
     }
@@ -69,7 +69,7 @@ export class PairExpectations {
     this.#known = kept;
   }
 
-  /** The expectation of a pair's newest measurement at the last update. */
+  /** The forecast for a pair's newest measurement as of the last update. */
   of({ src, dst }: WatchedPair): Expectation | undefined {
     return this.#known.get(`${src} ${dst}`)?.expectation;
   }

@@ -1,36 +1,37 @@
-/** Finds outages of one pair as they come: more losses in a row than its usual share explains. @module */
+/** Online detection of outages: more losses in a row than a pair's usual loss rate explains. @module */
 import { LOSS_PRIOR } from "./change_detector.ts";
 
 /**
- * The least chance that a loss follows a loss without an outage: losses come in bursts. On menog-2019-05 of `tests/data`
- * another one follows a quarter of the single losses of pairs that lose less than 2 %, outages among them.
+ * The least probability that another loss follows a loss without an outage: losses come in bursts. In
+ * menog-2019-05 of `tests/data` a quarter of the single losses are followed by another one, among pairs that
+ * lose less than 2 %, including outages.
  */
 const BURST_SHARE = 0.2;
-/** Replies in a row that end an outage: a single one may be a straggler. */
+/** Replies in a row that end an outage. One is not enough: it may be a straggler. */
 export const REPLIES_BACK = 2;
 /**
- * The number of rows from which the usual share of losses is estimated. With the usual penalty of 11 nats two
- * losses are no outage then, however long none was lost.
+ * Number of rows that the usual loss rate is estimated from. It ensures that at the default penalty of 11
+ * nats two losses are never an outage, however long the pair has been without a loss.
  */
 const MEMORY = 200;
 
-/** Finds the outages of one pair. Memory and time per row do not grow. */
+/** Finds the outages of one pair. Time and memory per row are bounded. */
 export class OutageDetector {
-  /** The losses since the last reply; in an outage, since it began. */
+  /** Losses since the last reply; during an outage, since it began. */
   numLost = 0;
   /** How much less likely these losses are without an outage, less the penalty, nats. */
   evidence: number;
   isOut = false;
-  /** The losses and rows outside of outages. */
+  /** Losses and rows outside of outages. */
   readonly #usual = { lost: 0, rows: 0 };
   #numBack = 0;
 
-  /** @param penalty The cost of an outage, nats. */
+  /** @param penalty Cost of an outage, nats. */
   constructor(readonly penalty: number) {
     this.evidence = -penalty;
   }
 
-  /** Adds the next row. @returns Whether an outage is found, or is over, with it. */
+  /** Adds the next row. @returns Whether it reveals an outage or ends one. */
   add(isLost: boolean): "found" | "over" | undefined {
     return isLost ? this.#addLoss() : this.#addReply();
   }

@@ -1,47 +1,48 @@
 /**
- * The order of a pair's measurements in time, which no single wrong clock moves.
+ * Puts a pair's measurements in time order, robust against single wrong clocks.
  *
- * A measurement far after the newest one of its pair is held until {@link AGREEING} of them follow each other: then there
- * was a gap. One that goes back to before them says that their clocks were wrong. A gap may still turn out to be wrong: as
- * many measurements inside it take the pair back to before it. Measurements that are read again cannot do that, since they
- * lie outside of it. The first measurements of a pair follow a gap without a beginning.
+ * A measurement far after the newest one of its pair is held until {@link AGREEING} of them are in order,
+ * which confirms a gap. A measurement that goes back to before the held ones shows that their clocks were
+ * wrong. A gap may still turn out to be wrong: the same number of measurements inside it set the pair back to
+ * before the gap. Measurements that are read again cannot do that, since they are outside the gap. The first
+ * measurements of a pair follow a gap without a beginning.
  *
  * @module
  */
 import type { TimedMeasurement } from "../files/arriving.ts";
 
-/** A measurement is far after another if it is later by more than this, s … */
+/** A measurement is far after another if it is more than this later, s … */
 const FAR_S = 3600;
-/** … and by more than this many usual gaps of its pair: a probe that pings every 4 minutes may miss a night. */
+/** … and more than this many usual gaps of its pair: a probe that pings every 4 minutes may miss a night. */
 const FAR_GAPS = 100;
-/** The share of a pair's gaps that are no longer than the usual one: pings may come in bursts. */
+/** The quantile of a pair's gaps that is its usual gap; pings may come in bursts. */
 const USUAL_SHARE = 0.9;
-/** The number of measurements in order that move a pair's clock, so that two wrong ones do not. */
+/** Number of measurements in order that move a pair's clock, so that two wrong ones do not. */
 const AGREEING = 3;
-/** A gap with more measurements after it is real, as soon as there is another one. */
+/** A gap followed by more measurements than this is final once there is another gap. */
 const SETTLED = 100;
 
-/** Counts measurements that are left out. */
+/** Counts the measurements that are left out. */
 export interface ClockTally {
-  /** Counts measurements that came after a later one of their pair. */
+  /** Counts measurements that arrived after a later one of their pair. */
   late(count: number): void;
   /**
-   * Counts measurements with wrong clocks. @param timeS Of the first one. @param options Whether they had been
-   * added.
+   * Counts measurements with wrong clocks. @param timeS The time of the first. @param options Whether they
+   * had been used.
    */
   wrongClock(count: number, timeS: number, options: { wereUsed: boolean }): void;
 }
 
-/** The clock of a pair. Memory is bounded: it holds fewer than twice {@link AGREEING} measurements. */
+/** The clock of a pair. It holds fewer than twice {@link AGREEING} measurements. */
 export class PairClock {
-  /** In order of time, far after the newest one of the pair. */
+  /** Measurements far after the pair's newest one, in time order. */
   #ahead: TimedMeasurement[] = [];
-  /** In order of time, in the gap. */
+  /** Measurements inside the gap, in time order. */
   #behind: TimedMeasurement[] = [];
-  /** The last gap that is not settled, Unix seconds, and the number of measurements added after it. */
+  /** The last gap that is not final, Unix seconds, and the number of measurements added after it. */
   #gap = { fromS: -Infinity, toS: Infinity, numSince: 0 };
 
-  /** The time of the first measurement, Unix seconds; a few before a gap do not count. */
+  /** Time of the first measurement, Unix seconds, not counting a few before a gap. */
   startS = -Infinity;
 
   get numHeld(): number {
@@ -51,9 +52,9 @@ export class PairClock {
   /**
    * Takes the next measurement.
    *
-   * @param recent The measurements that were added last, oldest first.
-   * @returns `added`: to add now, in order of time; `isBack`: whether they are before `recent`, whose times are
-   *   wrong.
+   * @param recent The last measurements added, oldest first.
+   * @returns `added`: measurements to add now, in time order; `isBack`: whether they precede `recent`, whose
+   *   times are wrong.
    */
   take(
     measurement: TimedMeasurement,
@@ -69,7 +70,7 @@ export class PairClock {
     return this.#added([measurement]);
   }
 
-  /** The measurements that are held at the end of the input: nothing contradicts those ahead. */
+  /** The measurements still held at the end of the input; nothing contradicts those ahead. */
   finish(tally: ClockTally): readonly TimedMeasurement[] {
     this.#dropBehind(tally);
     return this.#added(this.#ahead.splice(0)).added;
@@ -78,7 +79,7 @@ export class PairClock {
   #takeBehind(measurement: TimedMeasurement, tally: ClockTally) {
     const { timeS } = measurement;
     const { fromS, toS, numSince } = this.#gap;
-    // Before the first measurement of a pair any time is possible, such as that of a backlog.
+    // Any time is possible before a pair's first measurement, for example that of a backlog.
     const isFirstGap = fromS === -Infinity;
     const isLikely = !isFirstGap || numSince <= AGREEING || numSince <= SETTLED && toS - timeS > FAR_S;
     const isInGap = timeS > fromS && timeS < toS && isLikely;

@@ -1,10 +1,10 @@
 /**
- * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when a pair stops replying
- * or its RTT leaves its usual level, and ends when it returns or a new level has lasted so long that it is the
- * usual one.
+ * Raises alarms from a stream of measurements of many address pairs. An alarm begins when a pair stops
+ * replying or its RTT leaves its usual level. It ends when the pair returns to that level, or when a new
+ * level has lasted long enough to become the usual one.
  *
- * Losses of an outage are not rows of the change detector, so the usual level after an outage is that before
- * it. Memory is bounded: if there are too many pairs, the least recently seen one is dropped.
+ * The change detector does not see the losses of an outage, so the usual level after an outage is the one
+ * before it. Memory is bounded: if there are too many pairs, the least recently seen one is dropped.
  *
  * @module
  */
@@ -37,29 +37,29 @@ import {
 import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { type ClockTally, PairClock } from "./pair_clock.ts";
 
-/** How pairs are watched. */
+/** Options for watching pairs. */
 export interface WatchOptions extends AlarmChoice {
-  /** How changes are found. */
+  /** Options of the change detector. */
   readonly changes: ChangeOptions;
-  /** The number of pairs that are remembered. */
+  /** Maximum number of pairs to remember. */
   readonly maxPairs: number;
-  /** What the evidence of alarms is compared with (the input until then). */
+  /** What the evidence of alarms is compared with (default: the input so far). */
   readonly calibration?: Calibration | undefined;
-  /** Whether alarms wait for the end of the input, which they are then chosen from; pairs may come in any order. */
+  /** Whether to choose alarms at the end of the input only; pairs may then come in any order. */
   readonly isWhole?: boolean | undefined;
-  /** Whether an alarm was told before, so that it is told whatever its evidence. */
+  /** Whether an alarm was reported before, so that it is reported again regardless of its evidence. */
   readonly wasTold?: ((finding: Finding) => boolean) | undefined;
-  /** How long an alarm may last until the new level is the usual one, s. */
+  /** How long a new level must last to become the usual one, which ends its alarm, s. */
   readonly newUsualAfterS: number;
-  /** Where an address is; groups share no AS and no country without it. */
+  /** Locates an address; without it, groups share no AS or country. */
   readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
-  /** The time now, Unix seconds (the machine's). */
+  /** Current time, Unix seconds (default: the machine's clock). */
   readonly nowS?: (() => number) | undefined;
-  /** Gets a line for the first measurements that are left out because of their time. */
+  /** Receives a line for each of the first measurements left out because of their time. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** The defaults of `watch`, but for the number of pairs. */
+/** The defaults of `watch`, except the number of pairs. */
 export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
   changes: DEFAULT_CHANGE_OPTIONS,
   alarmsPerDay: 5,
@@ -67,36 +67,36 @@ export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
   groupWithinS: 900,
 };
 
-/** The part of a place that alarms may share. */
+/** The properties of a place that alarms may share. */
 export type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
 
-/** How far clocks of probes may be ahead of now, s. */
+/** How far probe clocks may be ahead of now, s. */
 const AHEAD_S = 600;
-/** The number of lines about wrong times. */
+/** Maximum number of lines about wrong times. */
 const MAX_TOLD_TIMES = 5;
 /** An alarm ends when the RTT is within this share of the shift from its usual level. */
 const BACK_SHARE = 0.5;
-/** More losses in a row without a usual share of them are not rows of the detector: there is nothing to compare. */
+/** Longer runs of losses without a usual loss rate skip the detector: there is nothing to compare. */
 const MAX_LOSSES = 50;
-/** An alarm for losses ends when their share is within this of the usual one. */
+/** An alarm for losses ends when the loss rate is this close to the usual one. */
 const LOSS_BACK = 0.25;
 
-/** A pair that is watched. */
+/** A watched pair. */
 export interface WatchedPair {
-  /** The source's address. */
+  /** Source address. */
   readonly src: string;
-  /** The destination's address. */
+  /** Destination address. */
   readonly dst: string;
-  /** Where the source is. */
+  /** Location of the source. */
   readonly srcPlace: WatchedPlace;
-  /** The newest measurements, oldest first; the last one is the detector's newest row. */
+  /** The newest measurements, oldest first. The last one is the detector's newest row. */
   readonly recent: readonly TimedMeasurement[];
-  /** The open alarm; an outage before a shift. */
+  /** The open alarm. If there are two, the outage takes precedence over the shift. */
   readonly alarm: Alarm | undefined;
 }
 
 interface Pair extends WatchedPair {
-  /** In the order in which pairs were first seen. */
+  /** Counts pairs in the order in which they were first seen. */
   readonly number: number;
   readonly ends: readonly SharedEnd[];
   readonly clock: PairClock;
@@ -105,16 +105,16 @@ interface Pair extends WatchedPair {
   /** The detector's newest rows, oldest first. */
   readonly rows: TimedMeasurement[];
   readonly outages: OutageDetector;
-  /** The losses since the detector's last row. */
+  /** Losses since the detector's last row. */
   readonly losses: TimedMeasurement[];
-  /** The beginning of the open outage. */
+  /** Beginning of the open outage. */
   outage: Finding | undefined;
   shift: Departure | undefined;
   /** The last shift whose level became the usual one. */
   former: Departure | undefined;
 }
 
-/** Watches pairs. */
+/** Watches many pairs. */
 export class PairWatch {
   readonly #options: WatchOptions;
   readonly #maxDelay: number;
@@ -122,54 +122,54 @@ export class PairWatch {
   /** By addresses, least recently seen first. */
   readonly #pairs = new Map<string, Pair>();
   readonly #alarms: Alarms;
-  /** Findings that wait for the end of the input. */
+  /** Findings held until the end of the input. */
   readonly #findings: Finding[] = [];
   readonly #span = { firstS: Infinity, lastS: -Infinity };
   #numSeen = 0;
   #numToldTimes = 0;
-  /** The number of measurements that came. */
+  /** All measurements received. */
   numMeasurements = 0;
-  /** The number of measurements that were not left out. */
+  /** Measurements that were not left out. */
   numUsed = 0;
-  /** Decided measurements: `maxDelay` more came of their pair, or the input ended. */
+  /** Decided measurements: `maxDelay` more of their pair followed, or the input ended. */
   numDecided = 0;
-  /** Measurements that were left out since they came after a later one of their pair. */
+  /** Measurements left out because they arrived after a later one of their pair. */
   numLate = 0;
-  /** Measurements that were left out since they are after now. */
+  /** Measurements left out because their time is in the future. */
   numInFuture = 0;
-  /** Measurements that were left out since others of their pair contradict their times. */
+  /** Measurements left out because others of their pair contradict their times. */
   numWrongClock = 0;
-  /** The number of pairs that were dropped. */
+  /** Pairs dropped. */
   numDropped = 0;
 
-  /** Watches no pair yet. */
+  /** Creates a watch without pairs. */
   constructor(options: WatchOptions) {
     this.#options = options;
     this.#alarms = new Alarms(options, () => this.spanS);
     if (options.calibration) this.#alarms.calibrate(options.calibration);
-    // As many as the detector compares on both sides of a change.
+    // The number of rows that the detector compares on either side of a change.
     this.#maxDelay = Math.max(options.changes.delay, options.changes.maxDelay);
     this.#numKept = 2 * (this.#maxDelay + 1);
   }
 
-  /** The number of pairs that are remembered. */
+  /** Pairs currently remembered. */
   get numPairs(): number {
     return this.#pairs.size;
   }
 
-  /** The number of measurements that are not decided, among them those of pairs that were dropped. */
+  /** Undecided measurements, including those of dropped pairs. */
   get numUndecided(): number {
     const held = this.#pairs.values().reduce((sum, { clock }) => sum + clock.numHeld, 0);
     return this.numUsed - this.numDecided + held;
   }
 
-  /** The time between the first and the last measurement that was used, s. */
+  /** Time between the first and the last used measurement, s. */
   get spanS(): number {
     for (const pair of this.#pairs.values()) this.#widenSpan(pair);
     return Math.max(0, this.#span.lastS - this.#span.firstS);
   }
 
-  /** The alarms that were told. */
+  /** The reported alarms. */
   get alarms(): Pick<Alarms, "numAlarms" | "numGroups" | "numOpen" | "numDepartures" | "needed"> {
     return this.#alarms;
   }
@@ -179,7 +179,7 @@ export class PairWatch {
     return this.#pairs.values();
   }
 
-  /** Those with an open alarm, the largest shifts first, then those that were first seen first. @param most In all. */
+  /** Pairs with an open alarm, largest shift first, then the others in the order first seen. */
   foremostPairs(most: number): WatchedPair[] {
     const sizeOf = ({ alarm }: WatchedPair) => alarm ? shiftOf(alarm) : -1;
     const pairs = [...this.#pairs.values()];
@@ -187,8 +187,8 @@ export class PairWatch {
   }
 
   /**
-   * Adds a measurement. One that is a little after now counts as now, so that it cannot make the next ones
-   * late; one that is farther ahead is left out.
+   * Adds a measurement. A time slightly in the future is replaced by now, so that it does not make the next
+   * ones late; a measurement further ahead is left out.
    *
    * @returns The events to report now, oldest first.
    */
@@ -207,7 +207,7 @@ export class PairWatch {
     const findings: Finding[] = [];
     const key = `${src} ${dst}`;
     const pair = this.#pairs.get(key) ?? this.#newPair(measurement, findings);
-    // The most recently seen pair is the last one.
+    // Moves the pair to the end: the most recently seen pair is the last one.
     this.#pairs.delete(key);
     this.#pairs.set(key, pair);
     const timeS = Math.min(measurement.timeS, nowS);
@@ -220,10 +220,10 @@ export class PairWatch {
   }
 
   /**
-   * Decides what is left, at the end of the input.
+   * Decides the remaining measurements at the end of the input.
    *
-   * @returns The remaining events of all pairs, oldest first. Each alarm is as it was then until the next event
-   *   is asked for.
+   * @returns The remaining events of all pairs, oldest first. The state of each event's alarm is only valid
+   *   until the next event is requested.
    */
   finish(): Iterable<AlarmEvent> {
     const findings = this.#findings;
@@ -233,11 +233,11 @@ export class PairWatch {
       this.numDecided += Math.min(this.#maxDelay, pair.detector.numRows) + pair.losses.length;
     }
     if (this.#options.isWhole && !this.#options.calibration) this.#alarms.calibrate();
-    // In this order alarms find their groups, as they do while measurements come.
+    // Alarms join groups in time order, as they do while measurements come in.
     return this.#choose(findings.sort((a, b) => a.timeS - b.timeS));
   }
 
-  /** The departures so far, to compare another input with. */
+  /** Departures so far, for comparison with another input. */
   get departures(): readonly Departure[] {
     return this.#alarms.departures;
   }
@@ -251,7 +251,7 @@ export class PairWatch {
 
   #use(pair: Pair, measurement: TimedMeasurement): Finding[] {
     this.numUsed++;
-    // All measurements of a pair share its addresses.
+    // Lets all measurements of a pair share its address arrays.
     const { source, destination } = pair.recent.at(-1) ?? measurement;
     const own = { ...measurement, source, destination };
     pair.recent.push(own);
@@ -269,7 +269,7 @@ export class PairWatch {
     const { outage } = pair;
     if (!outage) return [];
     outage.evidence = outage.departure.evidence = outages.evidence;
-    // What waits for the end of the input has the evidence that it grows to.
+    // A finding that waits for the end of the input will have its final evidence by then.
     return outage.departure.alarm || this.#options.isWhole && !isFound ? [] : [outage];
   }
 
@@ -416,7 +416,7 @@ function placeOf({ detector, rows }: Pair, { row }: Change): number {
   return row - detector.numRows + rows.length;
 }
 
-/** Moves a pair back to before its newest measurements, whose times were wrong. @param timeS Where it goes on. */
+/** Sets a pair back to `timeS`, before its newest measurements, whose times were wrong. */
 function setBack({ recent, rows, losses, outage, shift }: Pair, timeS: number): void {
   for (const kept of [recent, rows, losses]) {
     kept.forEach((each, i) => kept[i] = { ...each, timeS: Math.min(each.timeS, timeS) });
@@ -426,12 +426,12 @@ function setBack({ recent, rows, losses, outage, shift }: Pair, timeS: number): 
   }
 }
 
-/** The RTT of a measurement, ms; NaN for a loss. */
+/** RTT of a measurement, ms; NaN for a loss. */
 export function rttMsOf({ rttCode }: Pick<TimedMeasurement, "rttCode">): number {
   return rttCode === null ? NaN : decodeRttCode(rttCode);
 }
 
-/** The properties that alarms of a pair may share, the most specific first. */
+/** Properties that alarms of a pair may share, most specific first. */
 function endsOf(
   sides: readonly (readonly [side: string, address: string, place: WatchedPlace])[],
 ): SharedEnd[] {
@@ -446,15 +446,15 @@ function endsOf(
   ];
 }
 
-/** Whether a level is the one before a shift. */
+/** Whether a level is back to the one before a shift. */
 function isUsual(level: Level, { usual, now }: Departure): boolean {
   if (Math.abs(level.lossRate - usual.lossRate) > LOSS_BACK) return false;
-  // NaN where all is lost: then only losses count.
+  // NaN if everything is lost; then only the loss rate counts.
   const shiftMs = Math.abs(now.medianMs - usual.medianMs);
   return !(Math.abs(level.medianMs - usual.medianMs) > BACK_SHARE * shiftMs);
 }
 
-/** Whether a change leads to fewer losses, or back to the level before the shift that became the usual one. */
+/** Whether a change reduces losses, or returns to the level before the shift that became the usual one. */
 function isRecovery({ before, after }: Change, former: Departure | undefined): boolean {
   if (before.lossRate - after.lossRate > LOSS_BACK) return true;
   const isWorse = after.medianMs > before.medianMs || after.lossRate > before.lossRate;

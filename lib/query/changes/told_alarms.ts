@@ -1,18 +1,18 @@
-/** Alarms that an earlier watch reported of the same measurements. @module */
+/** Alarms that an earlier watch has reported for the same measurements. @module */
 import { formatTime } from "../../base/text.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
 import type { AlarmEvent, Finding } from "./alarms.ts";
 
 /**
- * The lines of an output. A watch that starts again reads the measurements from their beginning and finds their
- * events again: an event of the same kind, cause, pair and time was reported.
+ * The reported lines of an output. A restarted watch reads the measurements from the beginning and finds
+ * their events again. An event counts as reported if the kind, cause, pair and time are the same.
  */
 export class ToldAlarms {
-  /** How often each event is in the output. */
+  /** How often the output contains each event. */
   readonly #numTold = new Map<string, number>();
-  /** The numbers of the alarms in the output by their beginnings. */
+  /** Alarm numbers in the output, by the alarm's first event. */
   readonly #begun = new Map<string, number>();
-  /** The numbers in the output of the alarms of this watch. */
+  /** Alarm numbers in the output, by this watch's alarm numbers. */
   readonly #numbers = new Map<number, number>();
   #last = 0;
 
@@ -28,7 +28,7 @@ export class ToldAlarms {
   }
 
   /**
-   * Takes an event of this watch. @returns Its numbers, which follow those in the output; undefined if it was
+   * Takes an event of this watch. @returns Numbers that continue those in the output; undefined if already
    * reported.
    */
   take({ kind, alarm, timeS }: AlarmEvent): { alarm: number; group: number } | undefined {

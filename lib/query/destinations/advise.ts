@@ -1,7 +1,7 @@
 /**
- * Which of some pairs to measure next, so that a model that is adapted to them is most certain about others.
- * The model's coordinates choose (`lib/model/coordinates/design.ts`), and the model says what each is worth in
- * ms.
+ * Chooses which candidate pairs to measure next, so that a model adapted to the measurements is most certain
+ * about others. The choice is based on the model's coordinates (`lib/model/coordinates/design.ts`); the model
+ * estimates the benefit of each in ms.
  *
  * @module
  */
@@ -25,32 +25,32 @@ import type { PingModel } from "../ping_model.ts";
 import { type AnswerOptions, answerQueries } from "../rtt/answer_queries.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
 
-/** A measurement that is advised. */
+/** A recommended measurement. */
 export interface AdvisedMeasurement {
-  /** The source as given. */
+  /** Source as given. */
   readonly src: string;
-  /** The destination as given. */
+  /** Destination as given. */
   readonly dst: string;
-  /** The median of its RTT, as the model is. */
+  /** Median RTT that the model predicts for it. */
   readonly median_ms: number;
-  /** By how much the spread of the wanted RTTs falls, after those listed before. */
+  /** By how much the spread of the wanted RTTs falls, given the measurements listed before. */
   readonly reduction_ms: number;
-  /** The geometric mean of the wanted RTTs' interquartile ranges, before it is measured. */
+  /** Geometric mean of the interquartile ranges of the wanted RTTs before this measurement. */
   readonly spread_before_ms: number;
-  /** The same after it is measured. */
+  /** The same after this measurement. */
   readonly spread_after_ms: number;
 }
 
-/** How measurements are chosen. */
+/** Options for choosing measurements. */
 export interface AdviceOptions extends Omit<AnswerOptions, "quantiles"> {
-  /** The most that are chosen. */
+  /** Maximum number of measurements. */
   readonly budget: number;
-  /** Called with the number of pairs that the model was asked about; it may throw to end the work. */
+  /** Called with the number of pairs that the model has answered; may throw to cancel. */
   readonly onProgress?: (done: number) => void;
 }
 
 const QUARTILES = [0.25, 0.5, 0.75];
-/** The least interquartile range that counts. */
+/** Lower bound of the interquartile range. */
 const LEAST_MS = 1e-3;
 
 /** A pair and the model's answer. */
@@ -61,7 +61,7 @@ interface Pair extends Record<"src" | "dst", string> {
 }
 
 /**
- * Chooses measurements, the best first. The same pair in both directions counts once.
+ * Chooses measurements, best first. A pair counts once, whatever its direction.
  *
  * @param wanted `targets`: the pairs whose RTTs are wanted (default: the candidates).
  * @throws {UserError} If the model has no coordinates, or cannot answer a query.
@@ -111,7 +111,7 @@ export async function adviseOn(
   const gains = new Map(left.map((pair) => [pair, gainOf(pair.nodes)]));
   const advised: AdvisedMeasurement[] = [];
   for (let spread_before_ms = spreadMs(); gains.size > 0 && advised.length < budget;) {
-    // Lets signals in.
+    // Lets pending signals arrive.
     await new Promise((resolve) => setTimeout(resolve, 0));
     onProgress?.(numDone);
     const [best] = [...gains].reduce((best, each) => each[1] > best[1] ? each : best);
@@ -129,7 +129,7 @@ export async function adviseOn(
   return advised;
 }
 
-/** The coordinates of a model. @throws {UserError} If it has none. */
+/** Returns the coordinates of a model. @throws {UserError} If it has none. */
 export function requireCoordinates({ config, weights }: Pick<PingModel, "config" | "weights">) {
   const embeddings = new AddressEmbeddings(config);
   embeddings.load(weights);
@@ -142,8 +142,8 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
 }
 
 /**
- * The nodes of the ends of queries, with their measurements; nothing is known of a prefix. Without training
- * data, addresses with coordinates count as known exactly.
+ * Returns the nodes of the queries' endpoints, with their measurements; nothing is known about a prefix.
+ * Without training data, addresses that have coordinates count as known exactly.
  */
 function designNodes(
   { config, weights, trainingData }: PingModel,

@@ -1,7 +1,7 @@
 /**
- * The destinations that a source may have measured, each with the prior of `source_prior.ts`: those known from
- * training, and the most probable others, from those of its neighbours, of all sources, and a search of the
- * model.
+ * The destinations that a source may have measured, each with the prior of `source_prior.ts`: those known
+ * from training, then the most probable others, taken from its neighbours, from all sources, and from a
+ * search of the model.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import type { Decoder } from "../../model/decoder.ts";
 import { branchRows, NO_TOKEN, rowOf } from "../decoder_rows.ts";
 import { restricted } from "../rtt/rtt_bytes.ts";
 
-/** Nodes that a search expands at once. */
+/** Nodes expanded at once by a search. */
 export const NODES_AT_ONCE = 16;
 
-/** No candidates are added to those that have this much of the prior. */
+/** No candidates are added once their total prior reaches this. */
 const ENOUGH_MASS = 0.999;
 
-/** The model is not searched if those of the tables have this much of the prior. */
+/** The model is not searched if the tabulated destinations have this much of the prior. */
 const NO_SEARCH_MASS = 0.99;
 
 const ANY_BYTE = byteTokens({ first: 0, last: 255 });
@@ -39,24 +39,24 @@ export interface Candidate {
   readonly prior: number;
 }
 
-/** Bounds of the candidates. */
 interface CandidateOptions {
-  /** The most of a question, in addition to the known ones of its source. */
+  /** Maximum per question, in addition to the known destinations of its source. */
   readonly numCandidates: number;
-  /** The number of expanded nodes after which the search ends. */
+  /** Number of expanded nodes after which the search ends. */
   readonly maxExpansions: number;
-  /** Called with the number of expanded nodes. */
+  /** Called with the number of nodes expanded. */
   readonly onSearch?: ((numExpanded: number) => void) | undefined;
-  /** Whether an address may be one (all may). */
+  /** Whether an address is an admissible candidate (default: all are). */
   readonly isWithin?: ((address: Uint8Array) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Chooses candidates: the destinations of the context and the known ones of the source, at most 1,024 and the
- * most measured; then the most probable others, until all have {@link ENOUGH_MASS} together.
+ * Chooses candidates: the destinations in the context and the known ones of the source (the 1,024 most
+ * measured), then the most probable others, until all have {@link ENOUGH_MASS} together.
  *
- * @param asked All of one IP version, as many as the decoder holds with {@link NODES_AT_ONCE} rows each.
+ * @param asked All of one IP version, and no more than fit in the decoder with {@link NODES_AT_ONCE} rows
+ *   each.
  */
 export async function candidatesOf(
   model: PingModel,
@@ -124,7 +124,7 @@ function massOf(candidates: readonly Candidate[]): number {
   return candidates.reduce((sum, { prior }) => sum + prior, 0);
 }
 
-/** All known destinations of an IP version, the most measured first. */
+/** All known destinations of an IP version, most measured first. */
 function mostMeasured(data: TrainingData | undefined, numBytes: number): Uint8Array[] {
   const all = tablesOf(data).flatMap((table) => [...table.destinations()]);
   return all.filter(({ bytes }) => bytes.length === numBytes)
@@ -135,14 +135,14 @@ function mostMeasured(data: TrainingData | undefined, numBytes: number): Uint8Ar
 const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 
 /**
- * Expands the next nodes of all searches, of any depth, and nodes below them. All walks begin after their
- * prompt and read one byte at each step: the bytes of the chosen node, then those below. Bytes that several
- * paths begin with are computed once.
+ * Expands the next nodes of all searches, at any depth, and nodes below them. Every path starts after its
+ * prompt and reads one byte per step: first the bytes of the chosen node, then those below it. Prefixes
+ * shared by several paths are computed once.
  *
  * @param read The decoder, and log P after each of its prompts, (prompts, V) nats.
- * @param searches One for each prompt.
- * @param nodesPerSearch How many nodes each search may take, which are rows of the decoder.
- * @returns How many nodes were taken: 0 when all searches are done.
+ * @param searches One per prompt.
+ * @param nodesPerSearch Maximum number of nodes per search; each takes a row of the decoder.
+ * @returns The number of nodes taken: 0 when all searches are done.
  */
 export async function walkOn(
   { decoder, ends }: { decoder: Decoder; ends: Float32Array },
