@@ -1,4 +1,4 @@
-/** Rows of tokens that are drawn from the model, many at once on the GPU. @module */
+/** Draws rows of tokens from the model, many at once on the GPU. @module */
 import type { ByteRange } from "../data/addresses/ip_prefix.ts";
 import type { RandomStream } from "../base/random.ts";
 import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
@@ -9,14 +9,14 @@ export function byteTokens({ first, last }: ByteRange): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => BYTE_BASE + first + i);
 }
 
-/** The model's probability that the next token is a byte of the range. @param logP Of the next token, (V) nats. */
+/** The model's probability that the next token is a byte of the range. @param logP Next token, (V) nats. */
 export function byteMass(logP: Float32Array, { first, last }: ByteRange): number {
   let mass = 0;
   for (let byte = first; byte <= last; byte++) mass += Math.exp(logP[BYTE_BASE + byte]);
   return mass;
 }
 
-/** Draws the next token among some. @param logP Log-probabilities of the next token, (V) nats. */
+/** Draws the next token from a set. @param logP Log-probabilities of the next token, (V) nats. */
 export function drawToken(
   logP: Float32Array,
   { tokens, random, temperature = 1 }: {
@@ -27,7 +27,7 @@ export function drawToken(
 ): number {
   let greatest = -Infinity;
   for (const token of tokens) greatest = Math.max(greatest, logP[token]);
-  // Relative to the greatest: all of them together may have less mass than the least number.
+  // Relative to the maximum: the probabilities of all of them may underflow.
   const weights = tokens.map((token) => Math.exp((logP[token] - greatest) / temperature));
   let rest = random.float64() * weights.reduce((sum, weight) => sum + weight, 0);
   for (let i = 0; i < weights.length; i++) {
@@ -37,17 +37,17 @@ export function drawToken(
   return tokens[weights.indexOf(1)];
 }
 
-/** A row while it is drawn. */
+/** A row that is being drawn. */
 export interface DrawnRow {
-  /** Whether no token is missing. */
+  /** Whether the row has all its tokens. */
   readonly isComplete: boolean;
   /** The token that the model reads next, unless the row is complete. */
   readonly lastToken: number;
-  /** Appends the next token, if one is missing. @param logP Its log-probabilities, (V) nats. */
+  /** Appends the next token unless the row is complete. @param logP Its log-probabilities, (V) nats. */
   draw(logP: Float32Array): void;
 }
 
-/** Draws rows that continue one prompt. @param options `begin`: makes the row of a number, from 0 on. */
+/** Draws rows that continue one prompt. @param options `begin`: creates the row with an index from 0. */
 export async function* drawRows<Row extends DrawnRow>(
   decoders: ModelDecoders,
   prompt: Uint16Array,

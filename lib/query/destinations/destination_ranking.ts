@@ -1,15 +1,15 @@
 /**
- * The most probable destinations given a source and an RTT, by Bayes' rule: candidates are weighed by
+ * The most probable destinations given a source and an RTT, by Bayes' rule. Each candidate has the weight
  *
  *     P(RTT in the range | source, destination, time, context) P(destination | source, context)
  *
- * and their weights are normalised. The first factor is the answer of `query rtt`, with its quantile
- * calibration. The second is the prior of `candidates.ts`; its sum over the candidates says how much of the
- * prior the answer covers. An address that is not a candidate cannot be listed.
+ * and the weights are normalised. The first factor is the answer of `query rtt`, with its quantile
+ * calibration. The second is the prior of `candidates.ts`; its sum over the candidates is the share of the
+ * prior that the answer covers. Addresses that are not candidates cannot be listed.
  *
- * Everything is asked in the order of queries, destination before RTT, on which models are trained most. RTT
- * before destination would need no candidates, but few training contexts have that order, so its answers are
- * worse.
+ * Tokens are in the order of queries, destination before RTT, on which models are trained most. With the RTT
+ * before the destination no candidates would be needed, but few training contexts have that order, so the
+ * answers are worse.
  *
  * @module
  */
@@ -35,19 +35,19 @@ import { type AddressDrawOptions, drawSources } from "../rtt/prefix_query.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
 import { type Candidate, candidatesOf, NODES_AT_ONCE, type Prompted } from "./candidates.ts";
 
-/** A question for destinations; they are of the source's IP version. */
+/** A question for destinations. They have the source's IP version. */
 export interface DestinationQuery {
   /** Source address, 4 or 16 bytes. */
   source: Uint8Array;
-  /** The least and the greatest RTT, ms, both included; the same twice for one RTT code; null: no reply came. */
+  /** Lowest and highest RTT, ms, inclusive; twice the same for a single RTT code; null for no reply. */
   rttMs: readonly [lowMs: number, highMs: number] | null;
-  /** When, Unix seconds, or null for any time. */
+  /** Unix seconds; null for any time. */
   timeS: number | null;
-  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  /** Earlier measurements, oldest first. The newest that fit in the model's sequence are used. */
   context: readonly TokenMeasurement[];
 }
 
-/** The RTT codes of a range: the least and the greatest. @throws {UserError} If it is no range. */
+/** The lowest and highest RTT code of a range. @throws {UserError} If the range is invalid. */
 export function codeRangeOf(
   [lowMs, highMs]: readonly [lowMs: number, highMs: number],
 ): readonly [low: number, high: number] {
@@ -59,7 +59,7 @@ export function codeRangeOf(
   return [encodeRttCode(lowMs), encodeRttCode(highMs)];
 }
 
-/** The prefix length of a question. @throws {UserError} If it is invalid for the source's IP version. */
+/** Validates a prefix length. @throws {UserError} If it is invalid for the source's IP version. */
 export function prefixLengthOf(
   { source }: Pick<DestinationQuery, "source">,
   length: number | undefined,
@@ -74,9 +74,9 @@ export function prefixLengthOf(
   );
 }
 
-/** A prefix that destinations may have. */
+/** A probable prefix of the destination. */
 export interface LikelyDestination {
-  /** The prefix; a whole address without `prefixLength`. */
+  /** A whole address unless `prefixLength` is set. */
   readonly prefix: IpPrefix;
   /** P(destination in the prefix | source, RTT, time, context, the destination is a candidate). */
   readonly probability: number;
@@ -84,40 +84,42 @@ export interface LikelyDestination {
 
 /** The answer to one question. */
 export interface RankedDestinations {
-  /** The most probable first. */
+  /** Most probable first. */
   readonly destinations: readonly LikelyDestination[];
-  /** The probability of the candidates that are not listed. */
+  /** Probability of the candidates that are not listed. */
   readonly unlistedProbability: number;
-  /** How many destinations were ranked. */
+  /** Number of destinations ranked. */
   readonly candidates: number;
-  /** P(the destination is a candidate | source, context), before the RTT is known. */
+  /** P(the destination is a candidate | source, context), not given the RTT. */
   readonly priorMass: number;
 }
 
 /** Options of a ranking. */
 export interface RankOptions {
-  /** Whether an address may be a destination (all may). */
+  /** Whether an address is an admissible destination (default: all are). */
   isWithin?: ((address: Uint8Array) => boolean) | undefined;
-  /** The most destinations that are ranked, in addition to the known ones of the source (256). */
+  /** Maximum number of destinations to rank, in addition to the source's known ones (256). */
   numCandidates?: number;
-  /** The number that is listed (20). */
+  /** Number of destinations to list (20). */
   top?: number;
-  /** Bits of the prefixes that are listed, each with the probability of the candidates in it (those of an address). */
+  /** Bits of the prefixes to list, each with the sum of its candidates (default: whole addresses). */
   prefixLength?: number | undefined;
-  /** The number of expanded nodes after which the search for likely destinations ends (512). */
+  /** Number of expanded nodes after which the search for probable destinations ends (512). */
   maxExpansions?: number;
-  /** Called with the number of expanded nodes. */
+  /** Called with the number of nodes expanded. */
   onSearch?: (numExpanded: number) => void;
-  /** Called with the number of questions done. */
+  /** Called with the number of questions answered. */
   onProgress?: (done: number) => void;
-  /** Ends the work. */
+  /** Cancels the ranking. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Ranks destinations, many questions at once. @param queries All of one IP version.
+ * Ranks destinations for many questions at once.
  *
- * @throws {UserError} If an RTT or the prefix length is invalid, or a query does not fit the model's sequence.
+ * @param queries All of one IP version.
+ * @throws {UserError} If an RTT or the prefix length is invalid, or a query does not fit the model's
+ *   sequence.
  */
 export async function rankDestinations(
   model: PingModel,
@@ -132,20 +134,20 @@ export async function rankDestinations(
   return ranked;
 }
 
-/** A question for destinations of a source that may be a prefix or a place. */
+/** A question for the destinations of a source that may be a prefix or a place. */
 export interface PrefixDestinationQuery extends Omit<DestinationQuery, "source"> {
-  /** The source, or where it lies. */
+  /** The source, or the prefix that contains it. */
   readonly source: IpPrefix;
 }
 
-/** Each source of a place takes as long as a question of its own. */
+/** Small because every drawn source takes as long as a separate question. */
 const DEFAULT_NUM_SOURCES = 8;
 
 /**
- * Ranks destinations of a source that is drawn from the model within its prefix or place: by the means of their
- * weights over the draws.
+ * Ranks the destinations of sources that the model draws within a prefix or place. Each destination's weight
+ * is its mean over the draws.
  *
- * @throws {UserError} As {@link rankDestinations}.
+ * @throws {UserError} See {@link rankDestinations}.
  */
 export async function rankDestinationsFrom(
   model: PingModel,
@@ -172,12 +174,12 @@ export async function rankDestinationsFrom(
   return rank([...merged.values()], { source: query.source.bytes }, options);
 }
 
-/** A destination with its prior times the probability of the result. */
+/** A destination whose weight is its prior times the probability of the result. */
 interface WeighedCandidate extends Candidate {
   readonly weight: number;
 }
 
-/** Weighs the candidates of many questions. @param take Gets those of each, in order. */
+/** Weighs the candidates of many questions. @param take Receives those of each question, in order. */
 async function weigh(
   model: PingModel,
   queries: readonly DestinationQuery[],
@@ -201,9 +203,9 @@ async function weigh(
 
 interface Asked extends Prompted {
   readonly query: DestinationQuery;
-  /** The tokens between the destination's bytes and the result. */
+  /** Tokens between the destination's bytes and the result. */
   readonly time: readonly number[];
-  /** The least and the greatest RTT code; null: no reply came. */
+  /** Lowest and highest RTT code; null for no reply. */
   readonly codes: readonly [low: number, high: number] | null;
 }
 
@@ -215,7 +217,7 @@ function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
   return { query, codes, prompt: whole.slice(0, start), time: [...whole.subarray(start + source.length)] };
 }
 
-/** P(result | source, destination, time, context) of each candidate. */
+/** P(result | source, destination, time, context) for each candidate. */
 async function resultProbabilities(
   model: PingModel,
   { query, prompt, candidates, time, codes, signal }: Asked & {
@@ -251,7 +253,7 @@ async function resultProbabilities(
   return probabilities;
 }
 
-/** The tokens before which the result's probabilities are read; of a range those of the first bytes of its ends. */
+/** The result tokens to read probabilities at; for a range, one path per first byte of its two ends. */
 function resultsOf(codes: Asked["codes"]): number[][] {
   if (!codes) return [[FAILED]];
   const firsts = new Set(codes.map((code) => code >> 8));
@@ -275,7 +277,7 @@ function rank(
   candidates.forEach(({ address, weight }) => {
     const prefix = prefixOfAddress(address, length);
     const key = formatPrefix(prefix);
-    // If no candidate can have the RTT, all are equally likely.
+    // If the RTT is impossible for all candidates, they are equally likely.
     const share = total > 0 ? weight / total : 1 / candidates.length;
     prefixes.set(key, { prefix, probability: (prefixes.get(key)?.probability ?? 0) + share });
   });

@@ -1,6 +1,6 @@
 /**
- * The nearest of some candidates to a source, without probing: each has the distribution of `query rtt`, and
- * they are compared as if they were independent.
+ * Ranks candidates by their RTT from a source without probing. Each candidate has the distribution of `query
+ * rtt`; the RTTs are assumed to be independent.
  *
  * @module
  */
@@ -14,57 +14,56 @@ import type { BadLine, FileQuery } from "../rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
 import { roundedMeanMs } from "../questions/rtt.ts";
 
-/** A candidate among the others. */
+/** A ranked candidate. */
 export interface NearestCandidate {
-  /** As given. */
+  /** The candidate as given. */
   readonly candidate: string;
-  /** Its name, if it has one. */
+  /** The candidate's name, if it has one. */
   readonly name?: string | undefined;
-  /** The median RTT. */
+  /** Median RTT. */
   readonly median_ms: number;
-  /** The mean of the replies up to 60 s, to four digits. */
+  /** Mean RTT of replies within 60 s, to four digits. */
   readonly mean_ms: number;
   /** P(no reply). */
   readonly p_failed: number;
-  /** P(its reply comes before those of all others), ties shared. */
+  /** P(its reply comes before all others); ties are shared. */
   readonly p_nearest: number;
-  /** How much longer its RTT is than the shortest of all, on average over times when all reply. */
+  /** Mean excess of its RTT over the shortest RTT, given that all candidates reply. */
   readonly regret_ms: number;
-  /** How often the ends were measured. */
+  /** How often the endpoints were measured. */
   readonly basis: BasisJson;
-  /** For people. */
+  /** Notes for people. */
   readonly notes?: string[] | undefined;
 }
 
-/** The nearest of some candidates. */
+/** A ranking of candidates by RTT. */
 export interface Nearest {
-  /** The nearest first. */
+  /** Nearest first. */
   readonly nearest: NearestCandidate[];
-  /** How many different ones were compared. */
+  /** Number of different candidates compared. */
   readonly candidates: number;
   /** P(no candidate replies). */
   readonly p_no_reply: number;
-  /** The mean of the shortest RTT of all candidates when all reply. */
+  /** Mean of the shortest RTT, given that all candidates reply. */
   readonly min_ms: number;
 }
 
-/** How candidates are ranked. */
+/** Options for ranking candidates. */
 export interface NearestOptions extends AnswerOptions {
-  /** The order of the ranking; the other one breaks ties. */
+  /** The criterion of the ranking; the other one breaks ties. */
   readonly by: "median" | "probability";
-  /** How many are listed. */
+  /** Number of candidates to list. */
   readonly top: number;
-  /** The largest number of candidates; each takes 0.14 MB. */
+  /** Maximum number of candidates; each takes 0.14 MB. */
   readonly maxCandidates: number;
-  /** The unit of a query's `line`, for errors. */
+  /** What a query's `line` counts, for error messages. */
   readonly counted: "line" | "candidate";
-  /** Called with the number of candidates that are done; it may throw to end the work. */
+  /** Called with the number of candidates done; may throw to cancel. */
   readonly onProgress: (done: number) => void;
 }
 
 /**
- * Ranks candidates; a destination that comes again is left out. @param queries From one source to each
- * candidate.
+ * Ranks candidates, ignoring repeated destinations. @param queries From one source to each candidate.
  *
  * @throws {UserError} If there are none or too many, or one cannot be answered.
  */
@@ -102,7 +101,7 @@ export async function nearestOf(
   return { nearest, candidates: list.length, p_no_reply, min_ms };
 }
 
-/** A candidate's distribution, in single precision. */
+/** A candidate's distribution in single precision. */
 interface Candidate extends Runner, Pick<NearestCandidate, "median_ms" | "mean_ms"> {
   readonly query: FileQuery;
   readonly notes: string[];
@@ -121,7 +120,7 @@ function candidateOf(answered: AnsweredQuery): Candidate {
   };
 }
 
-/** Leaves out destinations that came before. @throws {UserError} If there are more than `most`. */
+/** Drops repeated destinations. @throws {UserError} If there are more than `most`. */
 async function* distinct(
   queries: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
   most: number,
@@ -141,15 +140,15 @@ async function* distinct(
 interface Runner {
   /** P(no reply). */
   readonly pFailed: number;
-  /** P(code | a reply came) of each canonical code; their sum is taken for 1. */
+  /** P(code | reply) of each canonical code. The sum is normalised to 1. */
   readonly probabilities: Float32Array;
 }
 
-/** The result of a race. */
+/** The result of {@link raceOf}; arrays have an element for each candidate. */
 interface Race {
-  /** P(the candidate replies, and before all others) of each. */
+  /** P(the candidate replies, before all others). */
   readonly pNearest: Float64Array;
-  /** E(its RTT - the shortest RTT | all reply within `MAX_PING_RTT_MS`) of each, ms. */
+  /** E(RTT - the shortest RTT | all reply within `MAX_PING_RTT_MS`), ms. */
   readonly regretsMs: Float64Array;
   /** P(no candidate replies). */
   readonly pNoReply: number;
@@ -157,27 +156,27 @@ interface Race {
   readonly minMs: number;
 }
 
-/** The largest error of the probabilities of one code. */
+/** Maximum error of the probabilities of one code. */
 const TOLERANCE = 1e-14;
 
 /**
- * The race of independent RTTs over the same codes, in one pass from the longest to the shortest, without
+ * Compares independent RTTs over the same codes, in one pass from the longest to the shortest, without
  * cancellation.
  *
- * Let S_j be the probability that candidate j takes longer than a code, no reply included, and p_j that it has
- * the code. If several have it, each is as likely to be the first of them, as if every RTT lay evenly within
- * its code. Then i is the first with an RTT of the code with probability
+ * Let S_j be the probability that candidate j takes longer than a code, including no reply, and p_j the
+ * probability that it has the code. If several have it, each is equally likely to be first, as if RTTs were
+ * uniform within a code. Then the probability that i is first with an RTT of the code is
  *
  *     p_i * integral from 0 to 1 of prod_{j != i} (S_j + u p_j) du,
  *
  * whose integrand is a polynomial in u of degree n - 1. The Gauss-Legendre rule with m nodes is exact up to
- * degree 2 m - 1; the coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j /
- * (S_j + p_j), so few nodes are enough where the mass of a code is small.
+ * degree 2 m - 1. The coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j
+ * / (S_j + p_j), so few nodes are enough if the probability of a code is small.
  */
 export function raceOf(runners: readonly Runner[]): Race {
   const n = runners.length;
   const pNearest = new Float64Array(n);
-  // P(longer than the code at hand), and P(the code).
+  // P(longer than the current code), and P(the current code).
   const longer = Float64Array.from(runners, ({ pFailed }) => pFailed);
   const p = new Float64Array(n);
   const weights = runners.map(({ pFailed, probabilities }) => (1 - pFailed) / sumOf(probabilities));
@@ -206,7 +205,7 @@ export function raceOf(runners: readonly Runner[]): Race {
 function regretsOf(runners: readonly Runner[]): Pick<Race, "regretsMs" | "minMs"> {
   const numCodes = RTTS_MS.findLastIndex((rttMs) => rttMs <= MAX_PING_RTT_MS) + 1;
   const withins = runners.map(({ probabilities }) => sumOf(probabilities.subarray(0, numCodes)));
-  // P(at least the RTT of the code at hand | a reply within the limit); 1 where there is none.
+  // P(at least the RTT of the current code | a reply within the limit); 1 if no reply can be within it.
   const least = Float64Array.from(withins, (within) => within > 0 ? 0 : 1);
   const meansMs = Float64Array.from(least, (each) => each * (MAX_PING_RTT_MS - RTTS_MS[numCodes - 1]));
   let minMs = least.every((each) => each === 1) ? meansMs[0] : 0;
@@ -229,7 +228,7 @@ function sumOf(values: Float32Array): number {
   return sum;
 }
 
-/** The least number of nodes with an error below the tolerance. */
+/** The smallest number of nodes with an error below the tolerance. */
 function numNodes({ hazard, noneShorter, n }: Record<"hazard" | "noneShorter" | "n", number>): number {
   const bound = TOLERANCE * Math.exp(-hazard);
   let term = noneShorter * hazard;
@@ -246,7 +245,7 @@ interface QuadratureNode {
 const rules = new Map<number, readonly QuadratureNode[]>();
 
 /**
- * The nodes and weights of the Gauss-Legendre rule from 0 to 1, by Newton's method on the recurrence of Legendre
+ * Nodes and weights of the Gauss-Legendre rule on [0, 1], by Newton's method on the recurrence of Legendre
  * polynomials (Press et al., Numerical Recipes, 3rd ed. 2007, section 4.6).
  */
 function gaussLegendre(m: number): readonly QuadratureNode[] {

@@ -1,12 +1,13 @@
 /**
  * Best-first search for the most probable addresses, over the tree of their bytes.
  *
- * A node's mass bounds those of all nodes below it, so once as many addresses are found as are wanted and no unexpanded
- * node has more mass than the least of them, they are the most probable ones (best-first search with an admissible
- * bound: Hart, Nilsson, Raphael, IEEE Trans. SSC 4, 1968). Nothing is estimated.
+ * A node's probability bounds that of all nodes below it. So once enough addresses are found and no
+ * unexpanded node is more probable than the least probable of them, they are the most probable ones
+ * (best-first search with an admissible bound: Hart, Nilsson, Raphael, IEEE Trans. SSC 4, 1968). The result
+ * is exact.
  *
- * A node whose bytes are known keeps its children in order of mass and a place in that order; the frontier holds
- * one entry for each such node, its likeliest child that was not taken yet. A node takes 2.5 kB.
+ * An expanded node keeps its children in descending order and an index into that order. The frontier has one
+ * entry per expanded node: its most probable child not yet taken. A node takes 2.5 kB.
  *
  * @module
  */
@@ -15,41 +16,41 @@ import { ensure } from "../../base/errors.ts";
 
 const NUM_BYTES = 256;
 
-/** The beginning of an address whose next byte is asked for, or an address. */
+/** The beginning of an address, or a whole address. */
 export interface PrefixNode {
-  /** The bytes, none for the root. */
+  /** Empty for the root. */
   readonly bytes: readonly number[];
   /** P(the address begins with them). */
   readonly mass: number;
 }
 
-/** A node whose next byte is known. */
+/** A node whose children's probabilities are known. */
 interface ExpandedNode {
   readonly node: PrefixNode;
-  /** Mass of each child, (256). */
+  /** Probability of each child, (256). */
   readonly masses: Float64Array;
-  /** The children, the likeliest first. */
+  /** The children, most probable first. */
   readonly order: Uint8Array;
-  /** How many of them were taken. */
+  /** Number of children taken so far. */
   numTaken: number;
 }
 
-/** The search: it chooses the nodes to expand and gets the probabilities of their next bytes. */
+/** The search: it chooses the nodes to expand, and is given the probabilities of their next bytes. */
 export class PrefixSearch {
-  /** Expanded nodes, the one with the likeliest remaining child first. */
+  /** Expanded nodes, the one with the most probable remaining child first. */
   readonly #frontier = new Heap<ExpandedNode>((a, b) => nextMass(a) > nextMass(b));
-  /** The addresses found so far, the most probable first; equal ones in the order in which they were found. */
+  /** The addresses found so far, most probable first; equal ones in the order found. */
   readonly found: PrefixNode[] = [];
   #root: PrefixNode | undefined = { bytes: [], mass: 1 };
-  /** Nodes that were handed out and are not expanded yet. */
+  /** Nodes taken but not yet expanded. */
   readonly #handedOut = new Set<PrefixNode>();
-  /** How many nodes were expanded. */
+  /** Number of nodes expanded. */
   numExpanded = 0;
 
-  /** Begins at the root. @param options `numBytes`: of an address; `top`: how many addresses are wanted. */
+  /** @param options `numBytes`: length of an address; `top`: number of addresses wanted. */
   constructor(readonly options: { readonly numBytes: number; readonly top: number }) {}
 
-  /** Takes the most probable nodes whose expansion may change what is found; none if the result is proven. */
+  /** Takes the most probable nodes that could still change the result; none if the result is final. */
   take(count: number): PrefixNode[] {
     const nodes: PrefixNode[] = [];
     if (this.#root && count > 0 && this.options.top > 0) {
@@ -64,10 +65,10 @@ export class PrefixSearch {
   }
 
   /**
-   * Adds what follows a node of {@link take} or of an earlier expansion. @param probabilities P(next byte),
+   * Expands a node returned by {@link take} or by an earlier expansion. @param probabilities P(next byte),
    * (256).
    *
-   * @returns Its likeliest child, taken, if there is a byte below it to ask for.
+   * @returns Its most probable child, which is taken too, unless the child is a whole address.
    */
   expand(node: PrefixNode, probabilities: Float64Array): PrefixNode | undefined {
     ensure(this.#handedOut.delete(node), "a node is expanded that was not taken");
@@ -86,7 +87,7 @@ export class PrefixSearch {
     return likeliest;
   }
 
-  /** The mass of the likeliest child that was not taken; 0 if there is none. */
+  /** Probability of the most probable child not yet taken; 0 if there is none. */
   get #greatestWaiting(): number {
     return this.#frontier.first ? nextMass(this.#frontier.first) : 0;
   }
@@ -100,7 +101,7 @@ export class PrefixSearch {
     return child;
   }
 
-  /** The mass that an address must exceed to matter; 0 while there is room for more. */
+  /** The probability that an address must exceed to be listed; 0 while the list is not full. */
   get #leastMass(): number {
     return this.found.length < this.options.top ? 0 : this.found.at(-1)?.mass ?? Infinity;
   }

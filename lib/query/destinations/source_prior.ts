@@ -1,27 +1,32 @@
 /**
- * P(destination | source, context) before the result is known: by what the source measured in training, then by what the
- * other sources of its prefixes measured, then by the model.
+ * P(destination | source, context), not given the result. It combines what the source measured in training,
+ * what other sources in its prefixes measured, and the model.
  *
- * A model that was trained for minutes does not know well which destinations a source measures; the table in its checkpoint
- * does. Nor does an address of a provider's pool that training has seen for a day tell all that its probe measures; other
- * addresses of the pool do. With n(d) measurements of a destination by this source among n in training (and an adaptation),
- * of T destinations,
+ * A model that was trained for minutes does not know well which destinations a source measures; the table in
+ * its checkpoint does. An address in a provider's pool that training saw for a day does not reveal all that
+ * its probe measures either; other addresses of the pool do. If n(d) of the n measurements of this source in
+ * training (and adaptation) went to destination d, and T destinations were measured,
  *
- *     P(d) = (1 - U) (max(0, n(d) - D) + D T Q(d)) / n + U Q(d),    Q(d) where the source is not known,
+ *     P(d) = (1 - U) (max(0, n(d) - D) + D T Q(d)) / n + U Q(d),    or Q(d) if the source is unknown,
  *
- * which is absolute discounting with the D of {@link KnownAddresses.pairDiscount} (Ney, Essen, Kneser, Computer Speech and
- * Language 8, 1994). So a source that measures the same destinations repeatedly is expected to continue, and one that measured
- * each pair once to measure another. Repetitions follow a schedule, so their number says little about a question that is not
- * of the schedule: a share {@link UNMEASURED} of the questions is taken to be of any destination.
+ * which is absolute discounting with the D of {@link KnownAddresses.pairDiscount} (Ney, Essen, Kneser,
+ * Computer Speech and Language 8, 1994). A source that measures the same destinations repeatedly is expected
+ * to continue, and one that measured each pair once is expected to measure a new one. Repetitions follow a
+ * schedule, so their number says little about a question outside the schedule: a share {@link UNMEASURED} of
+ * the questions is assumed to be about any destination.
  *
- * Q interpolates from the model to the longest prefix, where m(d) of the m pairs of the other sources of a prefix go to d:
+ * Q interpolates from the model to the longest prefix. If m(d) of the m pairs of the other sources of a
+ * prefix go to d,
  *
- *     Q(d) = w m(d) / m + (1 - w) Q'(d),    Q' of the next shorter prefix, at last P_model(d).
+ *     Q(d) = w m(d) / m + (1 - w) Q'(d),
  *
- * The weights w, one by length, are those with which each pair of the table is likeliest by all pairs of other sources
- * (deleted interpolation: Jelinek, Mercer, "Interpolated Estimation of Markov Source Parameters from Sparse Data", 1980). They
- * are near 0 where neighbours measure different destinations. P_model is the product of the probabilities of the address's
- * bytes, each among the 256 bytes, so all of these sum to 1 over all addresses.
+ * where Q' is Q of the next shorter prefix and, after the shortest, P_model(d).
+ *
+ * The weights w, one per prefix length, maximise the likelihood of each pair of the table given all pairs of
+ * other sources (deleted interpolation: Jelinek, Mercer, "Interpolated Estimation of Markov Source Parameters
+ * from Sparse Data", 1980). They are near 0 if neighbours measure different destinations. P_model is the
+ * product of the probabilities of the address's bytes, each normalised over the 256 bytes, so all of these
+ * sum to 1 over all addresses.
  *
  * @module
  */
@@ -31,27 +36,27 @@ import { prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import type { KnownAddresses, TrainingData } from "../../data/addresses/known_addresses.ts";
 import type { RttQuery } from "../query_tokens.ts";
 
-/** The largest number of known destinations of a source. */
+/** Maximum number of known destinations per source. */
 const MAX_KNOWN = 1024;
 
-/** The share of questions that are taken to be of any destination, whatever the source measured: U above. */
+/** U above: the share of questions assumed to be about any destination, whatever the source measured. */
 const UNMEASURED = 0.02;
 
-/** Bits of the prefixes of a source, by the bytes of an address. */
+/** Prefix lengths of a source, bits, by the number of bytes of an address. */
 const PREFIX_LENGTHS: Readonly<Record<number, readonly number[]>> = { 4: [8, 16, 24], 16: [32, 48, 64] };
 
-/** The destinations of the other sources of a prefix. */
+/** Destinations measured by the other sources of a prefix. */
 interface Neighbours {
   readonly weight: number;
-  /** How many of them measured a destination, by its place, for each table. */
+  /** For each table, the number of sources that measured a destination, by the destination's index. */
   readonly counts: readonly ReadonlyMap<number, number>[];
-  /** The sum of these numbers. */
+  /** Sum of these counts. */
   readonly total: number;
 }
 
-/** The known destinations of a source and their probabilities. */
+/** The known destinations of a source and the prior probabilities of all destinations. */
 export class SourcePrior {
-  /** The destinations of the context and of training and adaptation, the most measured first. */
+  /** Destinations in the context, training and adaptation, most measured first. */
   readonly known: readonly Uint8Array[];
   readonly #tables: readonly KnownAddresses[];
   readonly #counts = new Map<string, number>();
@@ -59,7 +64,7 @@ export class SourcePrior {
   readonly #total: number;
   readonly #neighbours: readonly Neighbours[];
 
-  /** @param data Undefined if the model does not have it: the prior is the model's. */
+  /** @param data Undefined if the model has none; then the prior is the model's. */
   constructor(data: TrainingData | undefined, { source, context }: Pick<RttQuery, "source" | "context">) {
     this.#tables = tablesOf(data);
     const measured = this.#tables.flatMap((table) => table.destinationsOf(source));
@@ -86,7 +91,7 @@ export class SourcePrior {
     }).filter(({ total }) => total > 0);
   }
 
-  /** The destinations of the other sources of its prefixes, the likeliest first. */
+  /** Destinations of the other sources of its prefixes, most probable first. */
   ofNeighbours(): Uint8Array[] {
     const places = this.#neighbours.at(0)?.counts ?? [];
     const addresses = places.flatMap((of, i) =>
@@ -96,7 +101,7 @@ export class SourcePrior {
     return shares.sort((a, b) => b.share - a.share).map(({ address }) => address);
   }
 
-  /** P(destination | source, context). @param ofModel What the model gives it. */
+  /** P(destination | source, context). @param ofModel The model's probability of the destination. */
   of(address: Uint8Array, ofModel: number): number {
     const backedOff = this.#backedOff(address, ofModel);
     if (this.#total === 0) return backedOff;
@@ -120,7 +125,7 @@ export function tablesOf(data: TrainingData | undefined): KnownAddresses[] {
   return data ? [data.known, ...data.adaptation ? [data.adaptation.known] : []] : [];
 }
 
-/** The addresses, each once. */
+/** Removes duplicate addresses. */
 export function different(addresses: readonly Uint8Array[]): Uint8Array[] {
   return [...new Map(addresses.map((address) => [formatAddress(address), address])).values()];
 }
@@ -128,20 +133,20 @@ export function different(addresses: readonly Uint8Array[]): Uint8Array[] {
 const ITERATIONS = 20;
 const weightsOf = new WeakMap<KnownAddresses, Map<number, readonly number[]>>();
 
-/** The weight of each prefix length, of addresses of so many bytes; remembered for each table. */
+/** The weight of each prefix length for addresses of `numBytes` bytes; cached for each table. */
 export function prefixWeights(known: KnownAddresses, numBytes: number): readonly number[] {
   const ofTable = weightsOf.get(known) ?? new Map<number, readonly number[]>();
   weightsOf.set(known, ofTable);
   return getOrMake(ofTable, numBytes, () => fitPrefixWeights(known, numBytes));
 }
 
-/** Pairs of a table, sorted, by the places of their ends. */
+/** Pairs of a table, sorted, by the indexes of their endpoints. */
 interface Pairs {
   readonly sources: Int32Array;
   readonly destinations: Int32Array;
 }
 
-/** Expectation maximisation over all pairs of sources of so many bytes, from even weights. */
+/** Expectation maximisation over all pairs of sources of `numBytes` bytes, starting from equal weights. */
 function fitPrefixWeights(known: KnownAddresses, numBytes: number): number[] {
   const columns: number[][] = [[], []];
   for (const pair of known.pairs({ bytes: new Uint8Array(numBytes), length: 0 })) {
@@ -151,7 +156,7 @@ function fitPrefixWeights(known: KnownAddresses, numBytes: number): number[] {
   const numPairs = sources.length;
   const numOfSource = countsOf(sources);
   const numTo = countsOf(destinations);
-  // Each destination counts a share of a source more, so that none is impossible.
+  // Adds a fraction of a source to each destination, so that none is impossible.
   const ofAll = Float64Array.from(
     sources,
     (source, i) =>
@@ -188,7 +193,7 @@ function fitPrefixWeights(known: KnownAddresses, numBytes: number): number[] {
   return weights;
 }
 
-/** The share to its destination of the pairs of the other sources of each pair's prefix; NaN if there are none. */
+/** For each pair, the share of pairs to its destination among its prefix's other sources; NaN if none. */
 function sharesOfOthers(
   known: KnownAddresses,
   { sources, destinations }: Pairs,
@@ -197,7 +202,7 @@ function sharesOfOthers(
 ): Float64Array {
   const shares = new Float64Array(sources.length);
   const prefixAt = (i: number) => prefixOfAddress(known.at(sources[i]).bytes, length).bytes;
-  // The sources of a prefix follow each other.
+  // Sources of a prefix are contiguous.
   for (let first = 0, end = 0; first < sources.length; first = end) {
     const prefix = prefixAt(first);
     do end++; while (

@@ -1,4 +1,4 @@
-/** Measurements as they come: from standard input, or from files that others append to. @module */
+/** Reads measurements as they arrive, from standard input or from files that grow. @module */
 import { UserError } from "../../base/errors.ts";
 import { NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";
@@ -15,25 +15,25 @@ import { pause } from "../../io/threads/stage_hooks.ts";
 import { chunksUntil } from "../text_lines.ts";
 import { type FileMeasurement, MeasurementFiles } from "./measurement_files.ts";
 
-/** The largest number of unusable lines that are logged one by one. */
+/** Maximum number of unusable lines that are logged individually. */
 const MAX_SHOWN_LINES = 20;
-/** How long to wait for more once all was read, ms. */
+/** Time between polls once all input has been read, ms. */
 const POLL_MS = 500;
-/** The RTTs whose median says whether their unit is plausible, if no end comes before. */
+/** Number of RTTs whose median decides whether their unit is plausible, unless the input ends earlier. */
 const NUM_JUDGED_RTTS = 100;
 const CHUNK_BYTES = 1 << 16;
-/** The most listings before the next poll; two in a row must be equal. */
+/** Maximum number of directory listings per poll; two in a row must agree. */
 const MAX_LISTINGS = 20;
 
-/** A measurement whose time is known, in Unix seconds with decimals. */
+/** A measurement with a known time, in fractional Unix seconds. */
 export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly timeS: number };
 
 export interface ArrivalOptions {
-  /** Whether to wait for more lines and files until the signal. */
+  /** Whether to wait for more lines and files until the signal aborts. */
   isFollowing: boolean;
   reading: ReadingOptions;
   signal: AbortSignal;
-  /** Gets a line for each of the first unusable ones. */
+  /** Receives a line for each of the first unusable lines. */
   log(line: string): void;
 }
 
@@ -47,12 +47,12 @@ export class ArrivingMeasurements {
   readonly #files: MeasurementFiles;
   #numShown = 0;
 
-  /** @param paths Files of any format, folders or globs of these; or only `-`. */
+  /** @param paths Files of any format, folders, or globs of these; or only `-`. */
   constructor(readonly paths: readonly string[], readonly options: ArrivalOptions) {
     this.#files = new MeasurementFiles(options.reading);
   }
 
-  /** The number of rows and results that cannot be used. */
+  /** Number of unusable rows and results. */
   get numBad(): number {
     return this.#files.rejects.total;
   }
@@ -61,20 +61,20 @@ export class ArrivingMeasurements {
     return this.#files.rejects.counts;
   }
 
-  /** The first of these: its file, place and reason, in a line. */
+  /** A line with the file, location and reason of the first unusable one. */
   get firstRejected(): string | undefined {
     return this.#files.rejects.first;
   }
 
-  /** Results that say nothing about a path, by their kind. */
+  /** Number of results that say nothing about a path, by kind. */
   get skipped(): Record<string, number> {
     return this.#files.skipped;
   }
 
   /**
-   * Reads measurements with a time, until the signal, or without following until the end of the input.
+   * Reads measurements with a time until the signal aborts or, unless following, the input ends.
    *
-   * @throws {UserError} If a file cannot be read, or is Parquet and is to be followed.
+   * @throws {UserError} If a file cannot be read, or is Parquet and should be followed.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<TimedMeasurement> {
     const { scale } = this.#files;
@@ -91,7 +91,7 @@ export class ArrivingMeasurements {
     if (!isJudged) judge();
   }
 
-  /** Reads all, also those without a time. */
+  /** Reads all measurements, including those without a time. */
   async *measurements(): AsyncGenerator<FileMeasurement> {
     for await (const { measurement } of this.#placed()) yield measurement;
   }
@@ -132,13 +132,13 @@ export class ArrivingMeasurements {
     if (++this.#numShown <= MAX_SHOWN_LINES) this.options.log(`${text}; left out`);
   }
 
-  /** Reads what there is of each file in turn, again and again. */
+  /** Reads what is available of each file in turn, repeatedly. */
   async *#follow(): AsyncGenerator<Placed> {
     const { signal } = this.options;
     using followed = new FollowedFiles(this.paths, this.options);
     for (;;) {
       let isIdle = true;
-      // A file that took the place of another is opened when that one was read to its end.
+      // A file that replaced another is opened once the other one has been read to its end.
       for (const files of [() => followed.known(), () => followed.openNew()]) {
         for (const file of await files()) {
           for await (const placed of this.#readFollowed(file)) {
@@ -164,10 +164,10 @@ export class ArrivingMeasurements {
   }
 }
 
-/** The files of followed paths, by their places on the disk, so that a new name does not make a new file. */
+/** The followed files by identity on disk, so that a renamed file is not read again. */
 class FollowedFiles implements Disposable {
   readonly #files = new Map<string, FollowedFile>();
-  /** The paths that were missing when they were last listed. */
+  /** Paths that were missing when last listed. */
   readonly #missing = new Set<string>();
 
   constructor(
@@ -175,10 +175,10 @@ class FollowedFiles implements Disposable {
     readonly options: Pick<ArrivalOptions, "reading" | "log">,
   ) {}
 
-  /** The files that are open, the oldest first. */
+  /** The open files, oldest first. */
   known(): FollowedFile[] {
     for (const [id, file] of this.#files) {
-      // While it is open, no other file gets its place on the disk.
+      // While a file is open, its identity is not reused.
       if (!file.isOver || !file.isDeleted()) continue;
       file[Symbol.dispose]();
       this.#files.delete(id);
@@ -186,11 +186,11 @@ class FollowedFiles implements Disposable {
     return [...this.#files.values()];
   }
 
-  /** Opens new files. @returns Them, in the order of their first times. */
+  /** Opens new files. @returns The opened files, ordered by their first times. */
   async openNew(): Promise<FollowedFile[]> {
     let listed = this.#listNew();
     for (let attempt = 0; listed.size > 0 && attempt < MAX_LISTINGS; attempt++) {
-      // A file that is renamed while a folder is listed may be missing in the list.
+      // A listing may miss a file that is renamed meanwhile.
       const again = this.#listNew();
       const isSame = listed.size === again.size &&
         listed.keys().every((id) => again.get(id) === listed.get(id));
@@ -206,7 +206,7 @@ class FollowedFiles implements Disposable {
     return [];
   }
 
-  /** Opens files; undefined if one has another name by now. */
+  /** Opens files; undefined if one has been renamed meanwhile. */
   #open(listed: ReadonlyMap<string, string>): FollowedFile[] | undefined {
     const opened: FollowedFile[] = [];
     for (const [id, path] of listed) {
@@ -220,7 +220,7 @@ class FollowedFiles implements Disposable {
     return opened;
   }
 
-  /** The paths of files that are not open, by place. */
+  /** Paths of files that are not open, by identity. */
   #listNew(): Map<string, string> {
     const taken = new Set(this.#files.values().filter(({ isOver }) => !isOver).map(({ path }) => path));
     const found = new Map<string, string>();
@@ -232,7 +232,7 @@ class FollowedFiles implements Disposable {
     return found;
   }
 
-  /** The files of a path. A missing one may appear later. */
+  /** The files of a path. A missing path may appear later. */
   #list(path: string): string[] {
     try {
       const found = [...findFiles(path, { extensions: MEASUREMENT_EXTENSIONS }).values()];
@@ -253,7 +253,7 @@ class FollowedFiles implements Disposable {
   }
 }
 
-/** A file's place on the disk, and its size; undefined if there is none at the path. */
+/** A file's identity and size; undefined if the path does not exist. */
 function identityAt(path: string): { id: string; size: number } | undefined {
   try {
     const info = Deno.statSync(path);
@@ -264,14 +264,14 @@ function identityAt(path: string): { id: string; size: number } | undefined {
   }
 }
 
-/** Windows has no numbers of files. */
+/** On Windows the path is the identity, since there are no inode numbers. */
 function identityOf({ dev, ino }: Deno.FileInfo, path: string): string {
   return ino === null ? path : `${dev} ${ino}`;
 }
 
 class FollowedFile implements Disposable {
   readonly id: string;
-  /** Whether it was read to its end since another one took its place. */
+  /** Whether it was read to its end after being replaced by another file. */
   isOver = false;
   isLeftOut = false;
   #reader: MeasurementReader;
@@ -291,7 +291,7 @@ class FollowedFile implements Disposable {
     });
   }
 
-  /** Opens a file; undefined if it is missing. */
+  /** Opens a file; undefined if it does not exist. */
   static open(path: string, reading: ReadingOptions): FollowedFile | undefined {
     try {
       return new FollowedFile(path, reading);
@@ -301,7 +301,7 @@ class FollowedFile implements Disposable {
     }
   }
 
-  /** The time of its first measurement, microseconds since 1970; 0 without one. Nothing may have been read before. */
+  /** Time of its first measurement, microseconds since 1970; 0 if unknown. To be called before `read`. */
   async firstTimeUs(): Promise<number> {
     try {
       await this.#readChunk();
@@ -314,15 +314,15 @@ class FollowedFile implements Disposable {
   }
 
   /**
-   * What was completed since the last time. A file that is shortened is read from its start; one that was
-   * replaced by another with content is read to its end.
+   * Yields what was completed since the last call. A truncated file is read from its start; a file replaced
+   * by a non-empty one is read to its end.
    */
   async *read(): AsyncGenerator<Found> {
     if (this.isOver || this.isLeftOut) return;
     yield* this.#readOn();
     const other = identityAt(this.path);
     if (other && other.id !== this.id && other.size > 0) {
-      // What came before the other one's content.
+      // Lines written before those of the new file.
       yield* this.#readOn();
       yield* this.#end();
       this.isOver = true;
@@ -337,7 +337,7 @@ class FollowedFile implements Disposable {
     return this.#file.statSync().nlink === 0;
   }
 
-  /** What the text has at its end, such as losses that might have been late replies. */
+  /** Findings that only the end of the text reveals, such as losses that might have been late replies. */
   #end(): Found[] {
     try {
       this.#reader.end();
@@ -352,7 +352,7 @@ class FollowedFile implements Disposable {
     do yield* this.#found.splice(0); while (await this.#readChunk());
   }
 
-  /** Reads some bytes; false at the end of the file. */
+  /** Reads the next chunk; false at the end of the file. */
   async #readChunk(): Promise<boolean> {
     const chunk = new Uint8Array(CHUNK_BYTES);
     const numRead = await this.#file.read(chunk);

@@ -9,8 +9,8 @@ import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
 /**
  * Loads a checkpoint and opens the GPU.
  *
- * @param path A run directory, its `checkpoints`, one `step-…` directory, or that of an adapted checkpoint.
- * @param options `geo`: see `withGeo`; `onLog`: also see `loadCheckpoint`; `names`: see `openNames`.
+ * @param path A run directory, its `checkpoints`, a `step-…` directory, or an adapted checkpoint.
+ * @param options `geo`: see `withGeo`; `onLog`: see also `loadCheckpoint`; `names`: see `openNames`.
  * @throws {UserError} If there is no usable checkpoint or no GPU, or a file cannot be read.
  */
 export async function loadModel(
@@ -26,7 +26,7 @@ export async function loadModel(
   return await PingModel.from(checkpoint, { ...options, names: opened });
 }
 
-/** The calibration in an evaluation's `report.json`. @throws {UserError} If it cannot be read or has none. */
+/** Reads the calibration in an evaluation's `report.json`. @throws {UserError} If there is none. */
 export function readCalibration(path: string): QuantileCalibration {
   return QuantileCalibration.parse(readText(path), path);
 }

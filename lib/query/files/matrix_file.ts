@@ -1,6 +1,6 @@
 /**
- * A matrix of RTTs as a file: computed block by block into a table of numbers, then written row by row as text
- * or Parquet. A run that was killed continues after its last saved block and writes the same bytes.
+ * Writes a matrix of RTTs to a file. Blocks are computed into a table of numbers, which is then written row
+ * by row as text or Parquet. An interrupted run resumes after its last saved block and writes the same bytes.
  *
  * @module
  */
@@ -14,18 +14,17 @@ import { NumberTable } from "./number_table.ts";
 import { csvField } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 
-/** The ends of the names of files that a matrix can be written to. */
+/** Extensions of the files that a matrix can be written to. */
 export const MATRIX_ENDINGS: readonly string[] = ["csv", "gml", "json", "parquet"];
 
-/** Numbers of a row group of Parquet. */
+/** Numbers per row group of Parquet. */
 const GROUP_NUMBERS = 2 ** 20;
 
 /**
  * Computes a matrix and writes it.
  *
- * @param files `ending`: one of {@link MATRIX_ENDINGS}; `table`: the file of unfinished work of the same
- *   matrix.
- * @returns How many cells an earlier, interrupted run computed.
+ * @param files `ending`: one of {@link MATRIX_ENDINGS}; `table`: file for unfinished work on this matrix.
+ * @returns The number of cells computed by an earlier, interrupted run.
  * @throws {UserError} If the model cannot answer a pair, or the disk is full.
  */
 export async function writeMatrix(
@@ -100,19 +99,19 @@ const MATRIX_TEXTS: Partial<Record<string, (asked: MatrixOptions) => MatrixText>
   json: jsonText,
 };
 
-/** The columns of texts: those of names only if a node has one. */
+/** The text columns. Those for names exist only if a node has a name. */
 function textColumns({ nodes, destinations }: MatrixOptions) {
   const hasNames = [...nodes, ...destinations].some(({ name }) => name !== undefined);
   return ["src", "dst", ...(hasNames ? ["src_name", "dst_name"] as const : []), "basis"] as const;
 }
 
-/** The columns of numbers, in the order in which a pair has them. */
+/** The number columns, in the order of a pair's numbers. */
 function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
   const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
   return ["median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`), ...samples];
 }
 
-/** The pairs of a row but for the one with itself, as the columns of a table. */
+/** The pairs of a row as table columns, without the pair of a node with itself. */
 function* pairsOf(row: MatrixRow, { destinations, quantiles }: MatrixOptions) {
   const { src, src_name, median_ms, p_failed, quantiles_ms, samples_ms } = row;
   const numbers = [median_ms, p_failed, ...quantiles.map((q) => quantiles_ms[q])];
@@ -124,7 +123,7 @@ function* pairsOf(row: MatrixRow, { destinations, quantiles }: MatrixOptions) {
   }
 }
 
-/** A sample without a reply is an empty field. */
+/** Samples without a reply are empty fields. */
 function csvText(asked: MatrixOptions): MatrixText {
   const columns = textColumns(asked);
   return {
@@ -149,15 +148,15 @@ function jsonText({ destinations, timeS, quantiles }: MatrixOptions): MatrixText
 }
 
 /**
- * The latency between two hosts at one node. ASSUMPTION: they are in one network; the model knows no such RTT, and Shadow
- * wants exactly one edge from each node to itself.
+ * Latency between two hosts at one node. ASSUMPTION: they are in the same network; the model knows no such
+ * RTT, and Shadow requires exactly one edge from each node to itself.
  */
 const SELF_LATENCY_US = 100;
 
 /**
- * A graph as the simulator Shadow reads it (https://shadow.github.io/docs/guide/network_graph_spec.html).
- * Latencies and packet losses are those of one direction: half of the median RTT, in whole microseconds and at
- * least 1, and a loss with which 1 - (1 - loss)^2 is the probability of no reply.
+ * A graph for the network simulator Shadow (https://shadow.github.io/docs/guide/network_graph_spec.html).
+ * Latency and packet loss are one-way: half of the median RTT, in whole microseconds and at least 1, and the
+ * loss for which 1 - (1 - loss)^2 is the probability of no reply.
  */
 function gmlGraph({ nodes }: MatrixOptions): MatrixText {
   const texts = nodes.map(({ dst, name }, id) =>
@@ -176,7 +175,7 @@ function gmlGraph({ nodes }: MatrixOptions): MatrixText {
   };
 }
 
-/** Text in the 7-bit ASCII of GML, in which networkx reads entities of HTML. */
+/** Escapes text for GML, which is 7-bit ASCII; networkx decodes HTML entities in it. */
 function gmlText(text: string): string {
   return text.replace(/[^ -~]|[&"]/gu, (character) => {
     if (character === "&") return "&amp;";
@@ -184,10 +183,10 @@ function gmlText(text: string): string {
   });
 }
 
-/** Whether a column has names, which not all nodes have. */
+/** Whether a column contains names, which are optional. */
 const isName = (column: string) => column.endsWith("_name");
 
-/** Writes a matrix as Parquet with a row for each pair. A sample without a reply is NaN. */
+/** Writes a matrix as Parquet, a row per pair. Samples without a reply are NaN. */
 class ParquetRows implements Disposable {
   readonly #output: ParquetOutput;
   readonly #names: readonly string[];

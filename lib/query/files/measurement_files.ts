@@ -1,4 +1,4 @@
-/** Measurements from files of any format, as tokens see them. @module */
+/** Reads measurements from files of any format as measurements of tokens. @module */
 import { shortened, UserError } from "../../base/errors.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
@@ -16,20 +16,20 @@ import { RttScale } from "../../data/measurement_files/rtt_scale.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { tokenMeasurement } from "../query_tokens.ts";
 
-/** More than fit in any preset's sequence. */
+/** More than fit in the sequence of any preset. */
 const MAX_CONTEXT_MEASUREMENTS = 4096;
 
-/** A measurement of a file, and its numbers at RIPE Atlas, if known. */
+/** A measurement from a file, with its RIPE Atlas IDs if known. */
 export interface FileMeasurement extends TokenMeasurement {
-  /** Microseconds since 1970; NaN if the file does not say it. */
+  /** Microseconds since 1970; NaN if the file has no time. */
   readonly eventTimeUs: number;
-  /** The measurement's number at RIPE Atlas. */
+  /** RIPE Atlas ID of the measurement. */
   readonly msmId?: number;
-  /** The probe's number at RIPE Atlas. */
+  /** RIPE Atlas ID of the probe. */
   readonly prbId?: number;
 }
 
-/** The measurements of a result: one, or one for each packet. */
+/** The measurements of a result: one, or one per packet. */
 export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
   const { eventTimeUs, msmId, prbId } = row;
   const ends = { source: addressBytes(row.srcAddr), destination: addressBytes(row.dstAddr), eventTimeUs };
@@ -46,23 +46,22 @@ export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
   }
 }
 
-/** Reads files, and counts what cannot be used. */
+/** Reads files and counts what cannot be used. */
 export class MeasurementFiles {
   readonly rejects = new RejectLog();
   readonly scale = new RttScale();
-  /** Results that say nothing about a path, by their kind. */
+  /** Number of results that say nothing about a path, by kind. */
   readonly #skipped = new KindCounts();
-  /** Rows and results that were read, rejected ones included. */
+  /** Rows and results read, including rejected ones. */
   numRead = 0;
 
   constructor(readonly reading: ReadingOptions) {}
 
-  /** Results that say nothing about a path, by their kind. */
   get skipped(): Record<string, number> {
     return this.#skipped.counts;
   }
 
-  /** The measurements of a file in its order. @throws {UserError} If it cannot be read. */
+  /** Yields the measurements of a file in file order. @throws {UserError} If it cannot be read. */
   async *read(path: string): AsyncGenerator<FileMeasurement> {
     if (!isParquet(path)) {
       for await (const found of readFindings(path, this.reading)) yield* this.take(found, path);
@@ -89,7 +88,7 @@ export class MeasurementFiles {
     }
   }
 
-  /** The measurements of what was found in a text; none if it cannot be used. */
+  /** Yields the measurements of a finding in a text; none if it cannot be used. */
   *take({ finding, line }: Found, path: string): Generator<FileMeasurement> {
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     this.numRead++;
@@ -105,10 +104,10 @@ export class MeasurementFiles {
 }
 
 export interface FileMeasurements {
-  /** The newest, in order of time; those without a time come first. */
+  /** The newest measurements in time order; those without a time come first. */
   measurements: TokenMeasurement[];
   numRead: number;
-  /** Rows that cannot be used, by reason, and results that say nothing about a path, by their kind. */
+  /** Number of unusable rows by reason, and of results that say nothing about a path by kind. */
   rejected: Record<string, number>;
   skipped: Record<string, number>;
 }
@@ -116,8 +115,8 @@ export interface FileMeasurements {
 /**
  * Reads the newest measurements of files, folders or globs of any format.
  *
- * @param options `most`: the number to keep; `isWanted`: whether a measurement counts (all), called in the
- *   order of the files; `maxRejectRatio`: the share of the rows that may be unusable (0.05).
+ * @param options `most`: number to keep; `isWanted`: whether to use a measurement (default: all), called in
+ *   file order; `maxRejectRatio`: the largest tolerated share of unusable rows (0.05).
  * @throws {UserError} If a file cannot be read or too many rows are unusable.
  */
 export async function readMeasurementFiles(
@@ -159,9 +158,9 @@ export interface FileContext {
   /** At most 4,096, oldest first. */
   measurements: TokenMeasurement[];
   isSorted: boolean;
-  /** The number of later measurements, which were skipped. */
+  /** Number of measurements skipped because they are later. */
   numLater: number;
-  /** Results that say nothing about a path, by their kind. */
+  /** Number of results that say nothing about a path, by kind. */
   skipped: Record<string, number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rows of numbers on disk, written in any order, and the progress of the work on them: a run that was killed
- * continues after the last {@link NumberTable.commit}.
+ * A table of numbers on disk, written in any order, with the progress of its computation. An interrupted run
+ * resumes after the last {@link NumberTable.commit}.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import { exists, readText } from "../../io/files/inputs.ts";
 export class NumberTable implements Disposable {
   readonly #file: ByteFile;
   readonly #progressPath: string;
-  /** The part of the work that is saved. */
+  /** The amount of work that is saved. */
   numDone = 0;
 
-  /** Opens the table of an earlier run, or a new one. */
+  /** Opens the table of an earlier run or creates one. */
   constructor(path: string, readonly width: number) {
     this.#progressPath = `${path}.json`;
     this.#file = ByteFile.write(path, "update");
     if (exists(this.#progressPath)) this.numDone = JSON.parse(readText(this.#progressPath)).numDone;
   }
 
-  /** Writes rows from a number on, (rows, width). @throws {UserError} If the disk is full. */
+  /** Writes consecutive rows starting at `first`, (rows, width). @throws {UserError} If the disk is full. */
   write(first: number, numbers: Float64Array): void {
     this.#file.writeAt(
       this.#bytesOf(first),
@@ -30,7 +30,7 @@ export class NumberTable implements Disposable {
     );
   }
 
-  /** Saves all that was written. @param numDone The part of the work that this is. */
+  /** Saves everything written. @param numDone The amount of work done. */
   commit(numDone: number): void {
     if (numDone === this.numDone) return;
     this.#file.flush();
@@ -38,7 +38,7 @@ export class NumberTable implements Disposable {
     this.numDone = numDone;
   }
 
-  /** Reads rows from a number on, (rows, width). */
+  /** Reads consecutive rows starting at `first`, (rows, width). */
   read(first: number, numRows: number): Float64Array {
     const numbers = new Float64Array(this.width * numRows);
     this.#file.readAt(this.#bytesOf(first), new Uint8Array(numbers.buffer));

@@ -1,6 +1,6 @@
 /**
- * The rows to score by source and time, on disk: read once, sorted within a memory limit, and written as one
- * file of blocks.
+ * Sorts the rows to score by source and time on disk: they are read once, sorted within a memory limit, and
+ * written as one file of blocks.
  *
  * @module
  */
@@ -35,18 +35,18 @@ const SCHEMA: readonly SpillColumn[] = [
   { name: "group", type: "key" },
   { name: "number", type: "f64" },
 ];
-/** The number of a row that is history only. */
+/** Marks rows that are only history. */
 const HISTORY = -1;
 const BLOCK_ROWS = 4096;
-/** Shares of the memory limit; the rest is for the program and the reader. */
+/** Shares of the memory limit; the rest is left for the program and the reader. */
 const SORT_MEMORY_SHARE = 1 / 4;
 const BUFFER_MEMORY_SHARE = 1 / 16;
-/** The seed of the hash that orders sources. Any order will do. */
+/** Seed of the hash that orders sources. Any order will do. */
 const HASH_SEED = 0;
 
 export interface OrderedRowsInput {
   inputs: readonly string[];
-  /** Parquet files whose rows are history only. */
+  /** Parquet files whose rows are only history. */
   history: readonly string[];
   groupBy: GroupKey;
 }
@@ -55,13 +55,13 @@ export interface OrderOptions {
   folder: string;
   memoryLimitBytes: number;
   rejects: RejectLog;
-  /** Rows of all files, for progress. */
+  /** Total number of rows in all files, for progress. */
   numRows: number;
   hooks: StageHooks;
 }
 
 export interface OrderedRow {
-  /** Its number among the usable rows of the inputs; undefined if it is only history. */
+  /** Index among the usable rows of the inputs; undefined if it is only history. */
   readonly number: number | undefined;
   readonly isFirstOfSource: boolean;
   readonly timeUs: number;
@@ -69,7 +69,7 @@ export interface OrderedRow {
   readonly measurement: TokenMeasurement;
 }
 
-/** Reads rows with their keys. @param columns Optional columns that are read too. */
+/** Reads rows with their keys. @param columns Optional columns to read too. */
 export function readRows(
   paths: readonly string[],
   { groupBy, columns = [] }: { groupBy: GroupKey; columns?: readonly OptionalColumn[] },
@@ -128,7 +128,7 @@ async function spillRows(
       hooks.onProgress?.("reading", numRowsRead, numAll);
       await pacer.yieldToEventLoop();
     }
-    // The history has keys of its own.
+    // The history has a separate key table.
     spill.flush(0);
   }
   return { index: spill.finish(), numRows, numRowsRead };
@@ -145,7 +145,7 @@ function columnsOf(
   return [batch.eventTimeUs, batch.rttMs, srcId, dstId, groupId, numbers];
 }
 
-/** Copies rows to a file with keys of its own. */
+/** Copies rows to a file with a new key table. */
 class OrderedSink implements RowSink {
   readonly #columns = SCHEMA.map((column) => makeColumn(column, BLOCK_ROWS));
   readonly #keys = new KeyTable();
@@ -186,7 +186,7 @@ class OrderedSink implements RowSink {
   }
 }
 
-/** Reads what {@link orderRows} wrote. @throws {UserError} If the file is not whole. */
+/** Reads the output of {@link orderRows}. @throws {UserError} If the file is incomplete. */
 export function* readOrdered(folder: string, index: SpillIndex): Generator<OrderedRow> {
   using reader = new SpillReader([{ path: `${folder}/ordered.bin`, index }], SCHEMA);
   const keys = new KeyTable();
@@ -228,7 +228,7 @@ function rowOf(
   };
 }
 
-/** The addresses of a block by their ids, each made once. */
+/** The addresses of a block by id, each decoded once. */
 class BlockAddresses {
   readonly #known: { text: string; bytes: Uint8Array }[] = [];
 

@@ -6,7 +6,7 @@ import { chunksUntil, linesOf, type TextLine } from "../text_lines.ts";
 /**
  * Reads lines of a file, a named pipe, or standard input (`-`).
  *
- * @param signal Ends the reading with its reason, also while nothing comes.
+ * @param signal Stops reading with its reason, even while no input arrives.
  * @throws {UserError} If the file cannot be read.
  */
 export async function* readLines(
@@ -20,7 +20,7 @@ export async function* readLines(
   signal.addEventListener("abort", abort);
   try {
     signal.throwIfAborted();
-    // A named pipe is open only when another program writes to it. Leaving the loop closes the file.
+    // Opening a named pipe blocks until another program writes to it. Leaving the loop closes the file.
     const file = path === STANDARD_INPUT
       ? Deno.stdin
       : await Promise.race([Deno.open(path), aborted.promise]);

@@ -1,4 +1,4 @@
-/** The whole distribution of an answer as Parquet: a row for each RTT code and one for no reply. @module */
+/** The whole distribution of an answer as Parquet: a row per RTT code and one for no reply. @module */
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import { encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
 import { type RttDistribution, RTTS_MS } from "../rtt/rtt_distribution.ts";
@@ -6,8 +6,8 @@ import { type RttDistribution, RTTS_MS } from "../rtt/rtt_distribution.ts";
 export type RttTable = Record<"rtt_ms" | "low_ms" | "high_ms" | "probability", Float64Array>;
 
 /**
- * The probabilities of all outcomes: RTTs ascending, each from `low_ms` to before `high_ms`, then no reply with
- * NaN.
+ * The probabilities of all outcomes: RTTs in ascending order, each covering `low_ms` (inclusive) to `high_ms`
+ * (exclusive), then no reply as NaN.
  */
 export function rttTable({ pFailed, probabilities }: RttDistribution): RttTable {
   const bounds = Array.from(CANONICAL_RTT_CODES, rttCodeBounds);
@@ -19,7 +19,7 @@ export function rttTable({ pFailed, probabilities }: RttDistribution): RttTable 
   };
 }
 
-/** Writes a table. @throws {UserError} If the disk is full. */
+/** @throws {UserError} If the disk is full. */
 export function writeRttTable(path: string, table: RttTable): void {
   const columns = Object.entries(table).map(([name, data]) => ({ name, data, type: "DOUBLE" as const }));
   const output = new ParquetOutput(path);

@@ -1,9 +1,9 @@
 /**
  * Adds scores to the rows of measurement files.
  *
- * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The
- * scores are stored in the order of the input. A run that was killed continues after its last saved chunk and
- * writes the same bytes. At the end the input is read again and written with these columns.
+ * Rows are scored in the order of sources and times, as contexts require, in chunks that depend only on the
+ * rows. Scores are stored in input order. An interrupted run resumes after its last saved chunk and writes
+ * the same bytes. At the end the input is read again and written with the score columns.
  *
  * @module
  */
@@ -33,32 +33,32 @@ import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
 
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value", "loss_run_p_value"];
 
-/** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
+/** Rows per chunk: a few seconds on two cores. A chunk's contexts of one pair are read in one pass. */
 const CHUNK_ROWS = 2048;
 const MAX_WORKERS = 4;
-/** Resident memory without workers, and of each worker besides its model's weights, which are on the GPU too. */
+/** Resident memory without workers, and per worker except for its weights, which are on the GPU too. */
 const [RUNTIME_BYTES, WORKER_BYTES] = [4e8, 5e8];
 const CHUNKS_PER_WORKER = 2;
 const WORKER = new URL("./score_worker.ts", import.meta.url);
 const COMMIT_MS = 1000;
 
 export interface ScoreFileOptions {
-  /** Parquet files, sorted. */
+  /** Sorted Parquet files. */
   inputs: readonly string[];
-  /** Parquet files with further measurements that are known when later ones are scored. */
+  /** Parquet files with further measurements, which are known when later ones are scored. */
   history: readonly string[];
   output: string;
   maxContext: number;
   groupBy: GroupKey;
   /** Seed of the random share of equally probable results in p-values. */
   seed: number;
-  /** Corrects p-values (none). */
+  /** Corrects p-values (default: no correction). */
   normal?: NormalPValues | undefined;
-  /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
+  /** Folder for unfinished work on the same files, model and options; created if missing. */
   workFolder: string;
   maxRejectRatio: number;
   memoryLimitBytes: number;
-  /** Threads that score, each with the model on a device of its own (this thread alone); scores do not depend on it. */
+  /** Threads that score, each with its own device (default: this thread). Scores do not depend on it. */
   workers?: { readonly count: number; readonly model: ScoredModel };
 }
 
@@ -67,13 +67,13 @@ interface ScoreSummary {
   /** Mean of -log2 P(result | source, destination, time, context). */
   meanBits: number;
   findings: ScoreFindings;
-  /** Rows of the input that were left out, by reason. */
+  /** Number of input rows left out, by reason. */
   rejected: Record<string, number>;
-  /** Rows that an earlier, interrupted run scored. */
+  /** Rows scored by an earlier, interrupted run. */
   rowsResumed: number;
 }
 
-/** The SHA-256 of a model's configuration and weights, in hexadecimal digits. */
+/** Hexadecimal SHA-256 of a model's configuration and weights. */
 export function digestOfModel({ config, weights }: Pick<PingModel, "config" | "weights">): string {
   const hash = createHash("sha256").update(JSON.stringify(config));
   for (const [name, values] of [...weights].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -83,7 +83,7 @@ export function digestOfModel({ config, weights }: Pick<PingModel, "config" | "w
 }
 
 /**
- * Scores files; goes on where an earlier run with the same work folder ended.
+ * Scores files, resuming an earlier run with the same work folder.
  *
  * @throws {UserError} If the input or output cannot be used, or too many rows are rejected.
  */
@@ -94,7 +94,7 @@ export async function scoreFile(
 ): Promise<ScoreSummary> {
   const { workFolder: folder } = options;
   const order = await orderOnce(folder, options, hooks);
-  // The scores on disk, in the order of the input.
+  // The scores on disk, in input order.
   using table = new NumberTable(`${folder}/scores.bin`, SCORE_COLUMNS.length);
   const rowsResumed = table.numDone;
   await scoreOrdered(model, { folder, order, table }, { ...options, hooks });
@@ -107,10 +107,10 @@ export async function scoreFile(
 }
 
 /**
- * The p-values of measurements that are taken to be normal.
+ * Reads the p-values of measurements that are assumed to be normal.
  *
  * @param path An output of `score`.
- * @throws {UserError} If it has none.
+ * @throws {UserError} If it has no p-values.
  */
 export async function readNormal(path: string): Promise<NormalPValues> {
   using file = await ParquetFile.open(path);
@@ -134,11 +134,11 @@ export async function readNormal(path: string): Promise<NormalPValues> {
 interface Order {
   index: SpillIndex;
   numRows: number;
-  /** The files as they were when their rows were sorted. */
+  /** Fingerprints of the files when their rows were sorted. */
   files: InputFingerprint[];
 }
 
-/** Sorts the rows, unless an earlier run did. */
+/** Sorts the rows unless an earlier run did. */
 async function orderOnce(folder: string, options: ScoreFileOptions, hooks: StageHooks): Promise<Order> {
   const path = `${folder}/sorted.json`;
   if (exists(path)) return JSON.parse(readText(path));
@@ -209,7 +209,7 @@ async function scoreOrdered(
       history.clear();
       numSources++;
     }
-    // Rows that are already scored have a context too: those after them go on with it.
+    // Rows that are already scored still need their context, which later rows extend.
     const context = number === undefined ? [] : history.growingContextOf(pair, timeUs, measurement);
     const place = { pair: `${numSources} ${pair}`, isLost: measurement.rttCode === null };
     if (number !== undefined && numSeen++ < numDone) {
@@ -230,18 +230,18 @@ async function scoreOrdered(
 
 interface ScoredPlace {
   readonly number: number;
-  /** Its pair, of its source alone. */
+  /** Identifies the pair, separately for each source. */
   readonly pair: string;
   readonly isLost: boolean;
 }
 
-/** Scores chunks of rows; `numAhead` of them may wait to be taken. */
+/** Scores chunks of rows; up to `numAhead` of them may be in flight. */
 interface Scorers extends Disposable {
   readonly numAhead: number;
   score(cases: ScoreCase[]): Promise<Score[]>;
 }
 
-/** Workers, or this thread where there are few rows. */
+/** Workers, or this thread if there are few rows. */
 function scorersOf(
   model: PingModel,
   numRows: number,
@@ -316,7 +316,7 @@ async function writeScored(
   return { rows, meanBits, findings: tally.findings(), rejected: rejects.counts };
 }
 
-/** @throws {UserError} If an input changed since its rows were sorted. */
+/** @throws {UserError} If an input changed after its rows were sorted. */
 function checkUnchanged(files: readonly InputFingerprint[], hasSameRows: boolean): void {
   const changed = files.find(({ path, sizeBytes, mtimeMs }) => {
     const now = fingerprint(path);

@@ -1,6 +1,6 @@
 /**
- * The findings in scores: the most surprising rows, how many are surprising, and at which sources. In memory that does
- * not depend on the number of rows.
+ * Summarises scores: the most surprising rows, the number of surprising rows, and the sources that have most
+ * of them. Memory does not depend on the number of rows.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
 import { formatCount, formatMs, formatTable } from "../../base/text.ts";
 
-/** Rows with a smaller p-value are counted as surprising; of a right model a share of this size has one. */
+/** Rows with a smaller p-value count as surprising. Under a correct model this share of rows does. */
 const SURPRISING_P_VALUE = 0.01;
 const NUM_LISTED = 20;
-/** About 200 bytes each. Rows of further sources count in the whole only. */
+/** About 200 bytes each. Rows of further sources count only in the totals. */
 const MAX_SOURCES = 100_000;
 const NUM_BINS = 20;
-/** Bins of log-likelihoods, 1 nat wide; the last one has all that are less. */
+/** Bins of negative log-likelihoods, 1 nat wide; the last one includes all higher values. */
 const NUM_NATS = 30;
 
 export interface ScoredRow {
@@ -31,7 +31,7 @@ export interface ScoredRow {
   rttMs: number;
   logLikelihood: number;
   pValue: number;
-  /** P(all replies of the pair since the last one are lost); 1 at a reply. */
+  /** P(all replies of the pair since the last one are lost); 1 for a reply. */
   lossRunPValue: number;
 }
 
@@ -39,7 +39,7 @@ export interface SourceFindings {
   src: string;
   name?: string;
   rows: number;
-  /** Rows with a p-value below 0.01. */
+  /** Number of rows with a p-value below 0.01. */
   surprising: number;
   /** Mean of -log2 P(result). */
   meanBits: number;
@@ -48,19 +48,19 @@ export interface SourceFindings {
 export interface ScoreFindings {
   rows: number;
   surprising: number;
-  /** Rows by p-value, in bins of equal width from 0 to 1. */
+  /** Number of rows by p-value, in bins of equal width from 0 to 1. */
   pValueCounts: number[];
-  /** Rows by -log_likelihood, in bins of 1 nat; the last one has all that are above. */
+  /** Number of rows by -log_likelihood, in bins of 1 nat; the last one includes all higher values. */
   natsCounts: number[];
-  /** The rows with the least p-values, the least first. */
+  /** Rows with the smallest p-values, smallest first. */
   mostSurprising: ScoredRow[];
-  /** The rows at which runs of lost replies are least probable, one a pair, the least first. */
+  /** Rows with the least probable runs of losses, one per pair, least probable first. */
   lossRuns: ScoredRow[];
-  /** The sources with the most surprising rows beyond those of a right model, the most first. */
+  /** Sources by the number of surprising rows in excess of what a correct model would have, highest first. */
   sources: SourceFindings[];
-  /** How many sources there are; at the bound on memory, there may be more. */
+  /** Number of sources; a lower bound once the memory limit is reached. */
   numSources: number;
-  /** Addresses that are not where the databases say, and the rows that they are in; the most rows first. */
+  /** Addresses that are not where the databases say, with the number of rows they occur in, most first. */
   misplaced?: { address: string; name?: string; rows: number }[];
 }
 
@@ -73,11 +73,11 @@ export class ScoreTally {
   #numRows = 0;
   #numSurprising = 0;
 
-  /** Rows by address, of those that are misplaced; undefined for others. */
+  /** Row counts of misplaced addresses; undefined for other addresses. */
   readonly #misplaced = new Map<string, { rows: number } | undefined>();
 
   /**
-   * @param maxSources For tests.
+   * @param maxSources Overridden by tests.
    * @param isMisplaced Whether an address is not where the databases say.
    */
   constructor(
@@ -140,7 +140,7 @@ export class ScoreTally {
   }
 }
 
-/** Inserts a row into a sorted list, after equal ones, and keeps the first {@link NUM_LISTED}. */
+/** Inserts a row into a sorted list, after equal rows, and keeps the first {@link NUM_LISTED}. */
 function insert(listed: ScoredRow[], row: ScoredRow, order: (a: ScoredRow, b: ScoredRow) => number): void {
   const last = listed[NUM_LISTED - 1];
   if (last && order(row, last) >= 0) return;
@@ -153,12 +153,12 @@ function byRun(a: ScoredRow, b: ScoredRow): number {
   return a.lossRunPValue - b.lossRunPValue;
 }
 
-/** The more surprising first; of equal ones that which was added first. */
+/** Sorts more surprising rows first; equal rows keep their order. */
 function bySurprise(a: ScoredRow, b: ScoredRow): number {
   return a.pValue - b.pValue || a.logLikelihood - b.logLikelihood;
 }
 
-/** The findings with the names of their addresses. */
+/** Adds names to the addresses in findings. */
 export function namedFindings(findings: ScoreFindings, names: AddressNames): ScoreFindings {
   const { mostSurprising, lossRuns, sources, misplaced } = findings;
   const withNames = (row: ScoredRow) => ({ ...row, ...names.namedEnds(row) });
@@ -235,7 +235,7 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
   ]);
 }
 
-/** The lists of findings as tables. @returns `left`: the columns of texts. */
+/** The lists of findings as tables. @returns `left`: indexes of the text columns. */
 function tablesOf({ mostSurprising, lossRuns, sources, numSources }: ScoreFindings) {
   const pair = ["time", "source", "destination"];
   return [
@@ -268,7 +268,7 @@ function shareSentence({ rows, surprising }: ScoreFindings): string {
     `p-value below ${SURPRISING_P_VALUE}; where the model is right, ${100 * SURPRISING_P_VALUE} % have one.`;
 }
 
-/** A sentence such as "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
+/** For example "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
 function misplacedSentence({ misplaced = [] }: ScoreFindings): string[] {
   if (misplaced.length === 0) return [];
   const shown = misplaced.slice(0, NUM_LISTED).map(({ address, name, rows }) =>

@@ -1,4 +1,4 @@
-/** A worker thread of `score`: scores rows with a model of its own. @module */
+/** Worker thread of `score`: scores rows with its own copy of the model. @module */
 import { serveJobs } from "../../io/threads/worker_pool.ts";
 import { Gpu } from "../../tensor/device.ts";
 import type { EngineName } from "../../tensor/engine.ts";
