@@ -1,8 +1,9 @@
 /**
  * The decoders that answer a model's queries: tokens in, log-probabilities out.
  *
- * A decoder holds one group of prompts at a time, and work waits for all work on the same decoder that was
- * asked for earlier. So a question between two addresses is answered while a search for destinations goes on.
+ * A decoder processes one group of prompts at a time; work waits for all earlier work on the same decoder.
+ * There are separate decoders so that a question between two addresses is answered during a search for
+ * destinations.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import { bufferLimitBytes } from "../model/allocation.ts";
 import { FIRST_BYTES, restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 import { contextForm } from "../data/tokens/context_form.ts";
 
-/** A prompt and what may follow it. */
+/** A prompt with its continuations. */
 export interface ContinuedPrompt {
   /** At least one token. */
   readonly prompt: Uint16Array;
@@ -24,24 +25,24 @@ export interface ContinuedPrompt {
   readonly continuations: readonly Uint16Array[];
 }
 
-/** The tokens that can stand in the place of each token of a continuation. */
+/** Returns the possible tokens at each index of a continuation. */
 type AllowedTokens = (
   tokens: Uint16Array,
   prompt: Uint16Array,
 ) => readonly (readonly number[])[];
 
-/** Gets log P(next token) before a token of a continuation, (V) nats; valid until it returns. */
+/** Receives log P(next token) before a token of a continuation, (V) nats; valid until it returns. */
 type VisitRow = (logP: Float32Array, continuation: number, depth: number) => void;
 
-/** Rows that continue prompts. */
+/** How rows continue prompts. */
 interface Continued {
-  /** How many rows continue each of them, by one token. */
+  /** Number of rows that continue each prompt, by one token. */
   readonly numChildren: number;
-  /** The number of each prompt's last tokens that are steps, so that prompts share what they begin with (0). */
+  /** How many tokens at the end of each prompt are steps, so that prompts share their beginnings (0). */
   readonly numTail?: number;
 }
 
-/** The parts of a model that decoders need. */
+/** The parts of a model that a decoder needs. */
 interface DecodedModel {
   readonly config: ModelConfig;
   readonly registry: KernelRegistry;
@@ -49,11 +50,12 @@ interface DecodedModel {
 }
 
 /**
- * Work on a group of prompts, in parts. A part submits commands and yields what they read back; the next part
- * gets it. Parts run while the device computes for other groups, so a part should submit before it does
- * anything that takes long. The first two parts may use the decoder, which then gets another group.
+ * Work on a group of prompts, in parts. Each part submits commands and yields what they read back, which the
+ * next part receives. Parts run while the device computes for other groups, so a part should submit commands
+ * before any slow work of its own. The first two parts may use the decoder, which then moves on to another
+ * group.
  *
- * @param first How many prompts were in earlier groups.
+ * @param first Number of prompts in earlier groups.
  */
 export type PromptWork = (
   decoder: Decoder,
@@ -61,16 +63,16 @@ export type PromptWork = (
   first: number,
 ) => Generator<Promise<Float32Array[]>, void, Float32Array[]>;
 
-/** The decoders of a model: two in turns for prompts and one step, and one for many steps. */
+/** The decoders of a model: two alternating ones for prompts and one step, and one for many steps. */
 export class ModelDecoders {
   readonly #model: DecodedModel;
   readonly #memory: DecoderMemory;
   #prompterExtent: DecoderExtent;
-  /** One for few prompts, two for many. */
+  /** One decoder for few prompts, two for many. */
   #prompters: Shared<Decoder[]>;
   readonly #continuer: Shared<Decoder>;
 
-  /** @param memoryLimitBytes GPU memory besides weights: of those for prompts together, and of the other one. */
+  /** @param memoryLimitBytes GPU memory except weights, for both prompt decoders, and again for the other. */
   constructor(model: DecodedModel, memoryLimitBytes: number) {
     this.#model = model;
     this.#memory = {
@@ -87,15 +89,12 @@ export class ModelDecoders {
     return await Decoder.create(this.#model.registry, this.#model, { ...extent, memoryLimitBytes });
   }
 
-  /** The extent of the decoder of {@link continuePrompts}. */
+  /** Extent of the decoder that {@link continuePrompts} uses. */
   get continuationExtent(): DecoderExtent {
     return continuationExtent(this.#model.config, this.#memory);
   }
 
-  /**
-   * Runs work on groups of prompts, its parts in the order of the groups. @param continued How rows continue
-   * prompts.
-   */
+  /** Runs work on groups of prompts; its parts run in the order of the groups. */
   async withPrompts(
     prompts: readonly Uint16Array[],
     continued: number | Continued,
@@ -107,7 +106,7 @@ export class ModelDecoders {
     const groups = [...groupsOf(prompts, extent, by)];
     let numBegun = 0;
     let numPrompts = 0;
-    // Others that wait are let in between two groups.
+    // Other work that is waiting runs between two groups.
     while (numBegun < groups.length) {
       await prompters.run(async (decoders) => {
         let running: RunningWork[] = [];
@@ -132,7 +131,7 @@ export class ModelDecoders {
     return promptExtent(this.#model.config, memory, mostRows, maxSteps);
   }
 
-  /** Replaces the small decoders of prompts by the largest if there are too many prompts for the small ones. */
+  /** Replaces the small prompt decoders by the largest possible if the prompts do not fit in one group. */
   #growFor(prompts: readonly Uint16Array[], by: Continued): void {
     const { maxRows, maxSteps } = this.#prompterExtent;
     const { numTail = 0 } = by;
@@ -147,8 +146,8 @@ export class ModelDecoders {
   /**
    * Reads prompts once and lets rows continue them, in any number of forks.
    *
-   * @param prompts Within {@link continuationExtent}.
-   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats, valid until it ends.
+   * @param prompts Must fit in {@link continuationExtent}.
+   * @param work Forks and steps. Receives log P after each prompt, (prompts, V) nats, valid until it ends.
    */
   async continuePrompts<T>(
     prompts: readonly Uint16Array[],
@@ -163,7 +162,7 @@ export class ModelDecoders {
   }
 
   /**
-   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
+   * log P of the last tokens of each sequence given all tokens before, nats.
    *
    * @param numTokens How many last tokens, fewer than any sequence has; Infinity for all after the first.
    */
@@ -186,9 +185,9 @@ export class ModelDecoders {
   /**
    * Visits the distribution of each token of continuations of prompts, given all tokens before it.
    *
-   * @param prompts Each with a continuation has at most one token more than the model's sequence.
-   * @param visit Gets continuations by their number, those of the first prompt first; each one's tokens in
-   *   order.
+   * @param prompts A prompt with its continuation may be at most one token longer than the model's sequence.
+   * @param visit Receives the index of the continuation, counted over all prompts; a continuation's tokens
+   *   come in order.
    */
   async visitContinuations(prompts: readonly ContinuedPrompt[], visit: VisitRow): Promise<void> {
     let first = 0;
@@ -202,11 +201,11 @@ export class ModelDecoders {
   }
 
   /**
-   * log P of the tokens of continuations of prompts, one array each, in nats.
+   * log P of the tokens of continuations of prompts, nats, one array per continuation.
    *
-   * @param prompts As {@link visitContinuations} takes them.
-   * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
-   * @param visit Also visits their distributions.
+   * @param prompts See {@link visitContinuations}.
+   * @param allowed Normalises each token over the tokens possible at its index (default: over all tokens).
+   * @param visit Also visits the distributions.
    */
   async continuationLogProbabilities(
     prompts: readonly ContinuedPrompt[],
@@ -226,7 +225,7 @@ export class ModelDecoders {
     return results;
   }
 
-  /** Reloads the model's weights, after all work that was asked for earlier. */
+  /** Reloads the model's weights once all earlier work is done. */
   async reload(): Promise<void> {
     const { weights } = this.#model;
     await Promise.all([
@@ -237,26 +236,26 @@ export class ModelDecoders {
 }
 
 /**
- * Tokens of prompts, and rows that continue them, that are computed at once; fewer if memory does not suffice.
+ * Maximum number of prompt tokens, and of rows that continue prompts, per pass; fewer if memory is short.
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20
- * tokens per 2 s of processor time: 144 to 175 with 512 to 8,192 rows, the differences within noise; 100 one at
- * a time, since 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
+ * tokens per 2 s of processor time: 144 to 175 with 512 to 8,192 rows, differences within noise; 100 one at a
+ * time, since 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, tested by `bench gpu`.
  */
 export const MAX_ROWS = 8192;
 
-/** Rows that continue a prompt at once; more are no faster, see MAX_ROWS. */
+/** Maximum number of rows that continue prompts at once; more are no faster, see MAX_ROWS. */
 export const MAX_CONTINUATIONS = 1024;
 
-/** Tokens that may be appended to a prompt: those of the longest measurement after its first. */
+/** Maximum number of tokens appended to a prompt: those of the longest measurement after its first token. */
 function maxContinuationTokens(config: ModelConfig): number {
   return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
 }
 
-/** Enough for a few questions: the memory of a decoder is cleared before its first use, which a lone question waits for. */
+/** Enough for a few questions; few, since the first one waits until the decoder's memory is cleared. */
 export const FEW_ROWS = 1024;
 
-/** For prompts and steps after them, such as `RttStart` and byte 1: the largest that fits, down to one query. */
+/** Extent for prompts with steps such as `RttStart` and byte 1: the largest that fits, at least one query. */
 export function promptExtent(
   config: ModelConfig,
   memory: DecoderMemory,
@@ -274,10 +273,10 @@ export function promptExtent(
   }
 }
 
-/** Tokens of prompts for each row that continues them: those of 20 measurements for 24 orders of another. */
+/** Prompt tokens per row that continues a prompt: 20 measurements for 24 orders of another. */
 export const PROMPT_TOKENS_PER_CONTINUATION = 8;
 
-/** For rows that continue prompts by whole measurements: the largest that fits, down to a few rows. */
+/** Extent for continuing prompts by whole measurements: the largest that fits, at least a few rows. */
 export function continuationExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
   for (let maxRows = MAX_CONTINUATIONS;; maxRows /= 2) {
     const maxPromptTokens = Math.max(config.sequenceLength, PROMPT_TOKENS_PER_CONTINUATION * maxRows);
@@ -287,7 +286,7 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
   }
 }
 
-/** Cuts prompts into groups whose tokens and rows fit the extent. */
+/** Splits prompts into groups whose tokens and rows fit the extent. */
 export function* groupsOf(
   prompts: readonly Uint16Array[],
   { maxPromptTokens, maxRows }: DecoderExtent,
@@ -310,16 +309,16 @@ export function* groupsOf(
 }
 
 /**
- * Visits the distributions of continuations that a decoder holds at once. What several of them begin with is
- * computed once: the prompt is read into the cache, then its continuations are walked as a tree, a step of the
- * decoder for each depth.
+ * Visits the distributions of continuations that a decoder holds at once. Shared beginnings are computed
+ * once: the prompt is read into the cache, then its continuations are traversed as a tree, one step of the
+ * decoder per depth.
  *
  * Measured with 4 blocks of width 128 on busy cores of lavapipe (Mesa 25.0, 2026-11-22), IPv4 measurements in
- * all orders per second of processor time, beside whole sequences for each order: 24 orders without context 20
- * (whole: 12), after 20 measurements shared by all 19 (0.8), after 20 of each one's own 9 (0.6); 6 orders
- * without times or context 140 (100).
+ * all orders per second of processor time, compared with whole sequences per order: 24 orders without context
+ * 20 (whole: 12), after 20 measurements shared by all 19 (0.8), after 20 different ones each 9 (0.6); 6
+ * orders without times or context 140 (100).
  *
- * @param visit Gets the rows of one depth after those of the depth before.
+ * @param visit Receives the rows of each depth in turn.
  */
 async function walkContinuations(
   decoder: Decoder,
@@ -337,11 +336,11 @@ async function walkContinuations(
     });
     decoder.registry.gpu.recycle(logP);
   };
-  // All steps are submitted before the first is awaited, so that the GPU waits for nothing.
+  // All steps are submitted before the first is awaited, so that the GPU never waits.
   const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(visitAll(0, rows))];
   decoder.fork(prompts.map(() => 1));
   for (let depth = 1;; depth++) {
-    // A token is continued where more follow it.
+    // Continues tokens that others follow.
     const next = branchRows(
       rows,
       all.map((tokens) => depth < tokens.length ? tokens[depth - 1] : NO_TOKEN),
@@ -353,7 +352,7 @@ async function walkContinuations(
   await Promise.all(done);
 }
 
-/** Cuts prompts and their continuations into groups that fit an extent. A prompt may be in several groups. */
+/** Splits prompts and continuations into groups that fit an extent. A prompt may be in several groups. */
 function* groupsOfContinuations(
   prompts: readonly ContinuedPrompt[],
   { maxPromptTokens, maxRows }: DecoderExtent,
@@ -380,33 +379,33 @@ function* groupsOfContinuations(
   if (group.length > 0) yield group;
 }
 
-/** Work that has more parts. */
+/** Work with parts left to run. */
 interface RunningWork {
   readonly parts: ReturnType<PromptWork>;
   /** What the previous part read. */
   readonly read: Float32Array[];
 }
 
-/** Runs the next part of work. @returns The work with what the part reads, unless it was the last. */
+/** Runs the next part of work. @returns The remaining work with the data read; empty after the last part. */
 function nextPart({ parts, read }: RunningWork): Promise<RunningWork>[] {
   const { done, value } = parts.next(read);
   if (done) return [];
   const next = value.then((read) => ({ parts, read }));
-  // A failure is thrown where it is awaited, if no other was before.
+  // The error is thrown where `next` is awaited, unless another one comes first.
   next.catch(() => {});
   return [next];
 }
 
-/** Something with one user at a time, made when it is first needed. */
+/** A lazily created resource with one user at a time. */
 class Shared<T> {
   #made: Promise<T> | undefined;
-  /** Settles when all work asked for so far is done; never rejects. */
+  /** Settles when all work requested so far is done; never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
   #numAsked = 0;
 
   constructor(readonly create: () => Promise<T>) {}
 
-  /** Whether more work than that which runs was asked for. */
+  /** Whether other work is waiting for the current one. */
   get isWaitedFor(): boolean {
     return this.#numAsked > 1;
   }

@@ -35,37 +35,37 @@ import {
 
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 
-/** How a model may use the machine. */
+/** Options for using a model. */
 export interface PingModelOptions {
-  /** GPU memory for distributions, and again for samples, besides the weights, in bytes (1 GiB). */
+  /** GPU memory for distributions, and the same again for samples, not counting weights; bytes (1 GiB). */
   memoryLimitBytes?: number;
-  /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
+  /** Corrects every distribution of RTTs, but not the likelihoods of tokens or samples. */
   calibration?: QuantileCalibration | undefined;
-  /** Whether the network alone answers, without the simple forecasts of the checkpoint's pool and the time of light (false). */
+  /** Whether to use the network alone, without the pool's simple forecasts and the light bound (false). */
   noPool?: boolean;
-  /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
+  /** Whether to accept models of vocabulary v1, which answer only likelihoods (false). */
   anyVocabulary?: boolean;
-  /** Names that answers show beside addresses (none). */
+  /** Names shown next to addresses in answers (none). */
   names?: AddressNames | undefined;
-  /** The WebGPU implementation (that of the runtime). */
+  /** The WebGPU implementation (default: the runtime's). */
   engine?: EngineChoice | undefined;
 }
 
-/** The parts of a checkpoint that a model is made of. */
+/** The parts of a checkpoint that make up a model. */
 export interface ModelCheckpoint extends CheckpointIdentity {
-  /** The configuration of its model. */
+  /** The model's configuration. */
   readonly config: { readonly model: ModelConfig };
   /** Parameters by name, row-major. */
   readonly weights: Map<string, TensorArray>;
-  /** The rows and nodes of an adapted checkpoint that differ from its base. */
+  /** Rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
-  /** Its training data, if known. */
+  /** The data that it was trained on, if known. */
   readonly trainingData?: TrainingData | undefined;
-  /** The tensors of its pool, if it has one. */
+  /** The pool's tensors, if it has a pool. */
   readonly pool?: Tensors | undefined;
 }
 
-/** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
+/** Checks that a checkpoint's model can answer questions. @throws {UserError} If its vocabulary is not v2. */
 export function requireQueryable(
   { directory, config }: Pick<ModelCheckpoint, "directory" | "config">,
 ): void {
@@ -82,15 +82,15 @@ export function requireQueryable(
 export class PingModel {
   /** @internal */
   readonly decoders: ModelDecoders;
-  /** Corrects every distribution of RTTs, if there is one. */
+  /** Corrects every distribution of RTTs, if present. */
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
   readonly #isAlone: boolean;
-  /** The rows of `weights`, which know places. */
+  /** Rows of `weights`, for looking up places. */
   #placed: { weights: Map<string, TensorArray>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
-  /** Names that its answers show beside addresses. */
+  /** Names shown next to addresses in answers. */
   readonly names: AddressNames;
   readonly #corrected = new RttArrays();
 
@@ -123,7 +123,8 @@ export class PingModel {
   /**
    * Opens the GPU for a checkpoint in memory; `loadModel` reads one from disk.
    *
-   * @throws {UserError} If its vocabulary is not v2, the calibration is of another model, or there is no GPU.
+   * @throws {UserError} If its vocabulary is not v2, the calibration is for another model, or there is no
+   *   GPU.
    */
   static async from(
     checkpoint: ModelCheckpoint,
@@ -138,7 +139,7 @@ export class PingModel {
     return new PingModel(config.model, registry, weights, state.step, { ...options, ...known });
   }
 
-  /** Makes a queryable model of weights in memory, on a GPU that is open already. */
+  /** Creates a queryable model from weights in memory, on a GPU that is already open. */
   static of(
     config: ModelConfig,
     registry: KernelRegistry,
@@ -152,12 +153,12 @@ export class PingModel {
     return this.#adapted.weights;
   }
 
-  /** The data that the model was trained on and adapted to; undefined if not known. */
+  /** The data that the model was trained on and adapted to; undefined if unknown. */
   get trainingData(): TrainingData | undefined {
     return this.#adapted.trainingData;
   }
 
-  /** The places that it may be asked for by name; undefined if it was trained without. */
+  /** The places that may be queried by name; undefined if the model was trained without. */
   get places(): PlaceIndex | undefined {
     const table = this.#placedRows?.places;
     if (table && table.numSites + table.numRanges.networks > 0) {
@@ -182,12 +183,12 @@ export class PingModel {
     return this.#placed.rows;
   }
 
-  /** The kind of {@link basisOf}, at a fraction of the cost. */
+  /** The kind of {@link basisOf} at a fraction of its cost. */
   basisKindOf({ source, destination }: Pick<PrefixQuery, "source" | "destination">): BasisKind {
     return basisKindOf(this.trainingData, source, destination);
   }
 
-  /** The measurements that an answer rests on. @param query `timeS`: the time that is asked about (default: any). */
+  /** The measurements behind an answer. @param query `timeS`: the time asked about (default: any). */
   basisOf(
     { source, destination, timeS = null, context }:
       & Pick<PrefixQuery, "source" | "destination">
@@ -215,15 +216,15 @@ export class PingModel {
   /**
    * The exact distribution of the RTT between two addresses, given as bytes or as text.
    *
-   * @throws {UserError} If the addresses are invalid, of different versions or do not fit the model's sequence.
+   * @throws {UserError} If the addresses are invalid, differ in version, or do not fit the model's sequence.
    */
   async rttDistribution(query: RttQuery | RttQuestion): Promise<RttDistribution> {
     return (await this.rttDistributions(["source" in query ? query : parseAddressQuestion(query)]))[0];
   }
 
   /**
-   * {@link rttDistribution} of many queries, in order and several times as fast as one at a time. A
-   * distribution takes 0.5 MB: ask for tens of thousands in parts.
+   * {@link rttDistribution} for many queries, in order; several times faster than one at a time. A
+   * distribution takes 0.5 MB, so split tens of thousands of queries.
    */
   async rttDistributions(queries: readonly RttQuery[]): Promise<RttDistribution[]> {
     const results: RttDistribution[] = [];
@@ -232,10 +233,10 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, and the mass of
-   * each other one is spread evenly within it.
+   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued. The probability
+   * of each other first byte is spread evenly over its codes.
    *
-   * @param take Gets each distribution, in order. It is valid until `take` returns; `copy()` keeps it.
+   * @param take Receives each distribution, in order. It is valid until `take` returns; `copy()` keeps it.
    * @param options The parts that must be exact (default: all).
    */
   async likelyRttDistributions(
@@ -268,9 +269,9 @@ export class PingModel {
   }
 
   /**
-   * The simple forecast of a query, above what light needs between its places; undefined if there is neither.
+   * The simple forecast of a query, cut below the RTT of light between its places; undefined without both.
    *
-   * @param rttCode The result, if it is known: one that is too fast shows that a place is wrong.
+   * @param rttCode The result, if known: one that is too fast shows that a place is wrong.
    * @internal
    */
   pooled(query: RttQuery, rttCode: number | null = null): PooledForecast | undefined {
@@ -283,8 +284,8 @@ export class PingModel {
   }
 
   /**
-   * Fits the embeddings and coordinates of addresses to measurements, and freezes all else. Later answers use
-   * them.
+   * Fits the embeddings and coordinates of addresses to measurements, with everything else frozen. Later
+   * answers use them.
    *
    * @param measurements As tokens, or as text such as `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
    * @throws {UserError} If the model has no address embeddings, or a measurement is invalid.
@@ -305,7 +306,7 @@ export class PingModel {
     this.gpu.close();
   }
 
-  /** As {@link close}, for `using`. */
+  /** {@link close} for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -1,10 +1,10 @@
-/** The last check of every answer: probabilities that cannot be are refused. @module */
+/** The final check of every answer, which rejects impossible probabilities. @module */
 import { UserError } from "../base/errors.ts";
 
-/** How far probabilities may be off by rounding. */
+/** Tolerance for rounding errors of probabilities. */
 const ROUNDING = 1e-6;
 
-/** Returns a probability. @param name For the error. @throws {UserError} If it is NaN, below the least or above 1. */
+/** Returns `probability`. @param name For the error. @throws {UserError} If it is not in [`least`, 1]. */
 export function requirePossible(name: string, probability: number, least = 0): number {
   if (probability >= least - ROUNDING && probability <= 1 + ROUNDING) return probability;
   const wanted = least === 1 ? "1" : "0 to 1";

@@ -1,4 +1,4 @@
-/** A query as the tokens that the model reads: its context, then the measurement up to its result. @module */
+/** Encodes a query as tokens for the model: its context, then the measurement up to its result. @module */
 import { UserError } from "../base/errors.ts";
 import type { IpPrefix } from "../data/addresses/ip_prefix.ts";
 import {
@@ -12,54 +12,51 @@ import { FAILED_RTT_MS, type MeasurementBatch } from "../data/formats/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 
-/** The longest gap between two times in vocabulary v2: 4 bytes. */
+/** The longest gap between two times in vocabulary v2, which has 4 bytes. */
 const MAX_GAP_S = 2 ** 32 - 1;
 
-/** A query of an RTT distribution. */
+/** A query for an RTT distribution. */
 export interface RttQuery {
   /** Source address, 4 or 16 bytes. */
   source: Uint8Array;
-  /** Destination address, as long as the source. */
+  /** Destination address, of the same length as the source. */
   destination: Uint8Array;
-  /** When, Unix seconds, or null for any time. */
+  /** Unix seconds; null for any time. */
   timeS: number | null;
-  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  /** Earlier measurements, oldest first. The newest that fit in the model's sequence are used. */
   context: readonly TokenMeasurement[];
-  /**
-   * The newest measurements of the pair, oldest first (default: those known from training, then those in the
-   * context).
-   */
+  /** The pair's newest measurements, oldest first (default: those from training, then from the context). */
   recent?: readonly TokenMeasurement[];
-  /** Whether both addresses stand for the places that the model has of them: no measurement shows that these are wrong. */
+  /** Whether the addresses represent places as the model knows them: no measurement shows these wrong. */
   isOfPlaces?: boolean;
 }
 
-/** A query of an RTT between prefixes. */
+/** A query for an RTT between prefixes. */
 export interface PrefixQuery {
-  /** The source, or where it lies. */
+  /** The source, or the prefix that contains it. */
   readonly source: IpPrefix;
-  /** The destination, or where it lies; of the IP version of the source. */
+  /** The destination, or the prefix that contains it; of the source's IP version. */
   readonly destination: IpPrefix;
-  /** When, Unix seconds, or null for any time. */
+  /** Unix seconds; null for any time. */
   readonly timeS: number | null;
-  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  /** Earlier measurements, oldest first. The newest that fit in the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
 }
 
-/** The tokens up to where the result of the measurement begins. @throws {UserError} As {@link encodeMeasurement}. */
+/** The tokens before the result of the measurement. @throws {UserError} See {@link encodeMeasurement}. */
 export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Array {
   const { source, destination, timeS, context } = query;
   const asked = { source, destination, rttCode: null, timeS };
-  // Written as failed, whose result is the one token `Failed`, last.
+  // Encodes a failed measurement, whose result is the single token `Failed`, and drops that token.
   return encodeMeasurement(asked, { context, order: QUERY_ORDER, sequenceLength }).subarray(0, -1);
 }
 
 /**
- * A measurement after the newest ones of its context that fit.
+ * Encodes a measurement after the newest ones of its context that fit.
  *
  * @param options `context`: oldest first; `order`: of the measurement's fields.
- * @throws {UserError} If the addresses are of different versions, the measurement does not fit, or the context
- *   is not before it.
+ * @throws {UserError} If the addresses differ in version, the measurement does not fit, or the context is not
+ *   before it.
  */
 export function encodeMeasurement(
   measurement: TokenMeasurement,
@@ -84,9 +81,9 @@ export function encodeMeasurement(
 }
 
 /**
- * Checks that a context, oldest first, can stand before a time.
+ * Checks that a context, oldest first, can come before a time.
  *
- * @throws {UserError} If a measurement is later, or times are further apart than tokens can say.
+ * @throws {UserError} If a measurement is later, or a gap between times is too long for its token.
  */
 export function requireEarlier(context: readonly TokenMeasurement[], timeS: number | null): void {
   let previousS: number | null = null;
@@ -108,16 +105,16 @@ export function requireEarlier(context: readonly TokenMeasurement[], timeS: numb
 }
 
 /**
- * The newest measurements of a query's context that fit the model's sequence beside it.
+ * The newest measurements of a query's context that fit in the model's sequence with it.
  *
- * @throws {UserError} If the asked measurement alone does not fit.
+ * @throws {UserError} If the measurement asked about does not fit even without context.
  */
 export function contextThatFits(query: RttQuery, sequenceLength: number): readonly TokenMeasurement[] {
   const { source, destination, timeS, context } = query;
-  // The asked measurement counts as failed here; RttStart and byte 1 in place of Failed take one token more.
+  // The measurement counts as failed here; RttStart and byte 1 take one token more than Failed.
   const asked: TokenMeasurement = { source, destination, rttCode: null, timeS };
   const room = sequenceLength - 1;
-  // No measurement is shorter than 11 tokens, so more than this many cannot fit.
+  // No measurement is shorter than 11 tokens, so no more than this can fit.
   const oldest = Math.max(0, context.length - Math.ceil(room / 11));
   for (let start = oldest; start <= context.length; start++) {
     let previousTimeS: number | null = null;
@@ -133,7 +130,7 @@ export function contextThatFits(query: RttQuery, sequenceLength: number): readon
   );
 }
 
-/** A measurement of a file as tokens. */
+/** Converts a row of a file, with the RTT as a code and the time in whole seconds. */
 export function tokenMeasurement(
   row: { source: Uint8Array; destination: Uint8Array; rttMs: number; eventTimeUs: number },
 ): TokenMeasurement {
@@ -154,7 +151,7 @@ export function tokenMeasurementAt(batch: MeasurementBatch, row: number): TokenM
   });
 }
 
-/** The measurements of a context, oldest first, that are not after a time. */
+/** Drops measurements of a context, oldest first, that are after a time. */
 export function knownAt(
   context: readonly TokenMeasurement[],
   timeS: number | null,

@@ -1,14 +1,13 @@
 /**
- * How probable given measurements are: bits of each token, each block and the whole, in every order of the
- * fields.
+ * Computes how probable given measurements are, in bits per token, per block and in total, for every order of
+ * the fields.
  *
- * The tokens of a measurement give its fields and their order o: their probability is P(measurement, o). A
- * consistent model that is trained on evenly drawn orders gives every order the same; the spread tells how far
- * it is from that. The sum over all orders is P(measurement). That a measurement comes at all
- * (MeasurementStart) is given, and so is whether it has a time. Each token's probability is renormalised over
- * those that can stand in its place, in vocabulary v1 over all tokens. A result that stands last has the
- * probability of the model's pool, if any; the other fields are the network's alone. In vocabulary v1 there is
- * no context.
+ * The tokens of a measurement encode its fields and their order o, so their probability is P(measurement, o).
+ * A consistent model trained on evenly drawn orders gives every order the same probability; the spread
+ * measures its inconsistency. The sum over all orders is P(measurement). It is given that there is a
+ * measurement (MeasurementStart) and whether it has a time. Each token's probability is normalised over the
+ * tokens possible there, or over all tokens in vocabulary v1. A result in last position has the probability
+ * of the model's pool, if any; all other fields have the network's. Vocabulary v1 has no context.
  *
  * @module
  */
@@ -42,58 +41,58 @@ import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
 
-/** The bits of one block of a measurement. */
+/** Bits of one block of a measurement. */
 export interface BlockBits {
-  /** The field of the block. */
+  /** The field that the block encodes. */
   readonly field: Field;
-  /** The sum over the block's tokens. */
+  /** Sum over the block's tokens. */
   readonly bits: number;
-  /** For each token: the role, then the bytes. */
+  /** One number per token: the role, then the bytes. */
   readonly tokenBits: readonly number[];
 }
 
-/** The bits of a measurement in one order of its fields. */
+/** Bits of a measurement in one order of its fields. */
 export interface OrderBits {
   /** -log2 P(measurement, order). */
   readonly bits: number;
-  /** In their order. */
+  /** In the order of the fields. */
   readonly blocks: readonly BlockBits[];
 }
 
-/** The bits of one measurement. */
+/** Bits of one measurement. */
 export interface MeasurementBits {
-  /** For each order asked for. */
+  /** One element per computed order. */
   readonly orders: readonly OrderBits[];
   /** Mean over the orders. */
   readonly meanBits: number;
   /** Standard deviation over the orders; 0 for a consistent model. */
   readonly spreadBits: number;
-  /** -log2 of the sum of P(measurement, order) over the orders: with all of them, of P(measurement). */
+  /** -log2 of the sum of P(measurement, order) over the orders; with all orders, -log2 P(measurement). */
   readonly totalBits: number;
 }
 
-/** The orders of a measurement: 24 with a time, 6 without. */
+/** All orders of a measurement's fields: 24 with a time, 6 without. */
 export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
   if (hasTime) return FIELD_ORDERS;
   return FIELD_ORDERS.filter((order) => order[3] === "time").map((order) => order.slice(0, 3));
 }
 
-/** A measurement and what was measured before. */
+/** A measurement with earlier ones. */
 export interface MeasurementInContext {
-  /** The measurement. */
+  /** What is evaluated. */
   readonly measurement: TokenMeasurement;
-  /** The RTT of its `rttCode`, ms; null if there was no reply; a model of vocabulary v1 needs it. */
+  /** The RTT of its `rttCode`, ms; null for no reply. Required by models of vocabulary v1. */
   readonly rttMs?: number | null;
-  /** Earlier measurements, oldest first; the newest that fit the model's sequence are used. */
+  /** Earlier measurements, oldest first. The newest that fit in the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
 }
 
 /**
- * The bits of measurements, each by itself after its context. A context is computed once, and so is what the
- * orders of a measurement begin with in common.
+ * Computes the bits of measurements, each given its context. Contexts, and token prefixes shared by orders,
+ * are computed once.
  *
- * @param options `order`: the one order to use, of all four fields (default: every order).
- * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's
+ * @param options `order`: the only order to use, with all four fields (default: every order).
+ * @throws {UserError} If the addresses of a measurement differ in version or it does not fit the model's
  *   sequence.
  */
 export async function measurementBits(
@@ -106,7 +105,7 @@ export async function measurementBits(
   return written.map(({ orders }) => summarize(orders.map((each) => blockBits(each, bits.get(each) ?? []))));
 }
 
-/** A measurement in some orders, after its context. */
+/** A measurement in several orders, after its context. */
 interface Written {
   /** The context and MeasurementStart. */
   readonly prompt: Uint16Array;
@@ -114,7 +113,7 @@ interface Written {
 }
 
 interface WrittenOrder {
-  /** The simple forecast of its RTT, where the RTT stands last. */
+  /** Simple forecast of its RTT, if the RTT comes last. */
   readonly pool: PooledForecast | undefined;
   readonly rttCode: number | null;
   readonly order: readonly Field[];
@@ -131,7 +130,7 @@ function write(
   const orders = ordersOf(given.measurement, order);
   const tokens = encode(given, orders[0], config);
   const first = tokens.lastIndexOf(MEASUREMENT_START) + 1;
-  // Every order has the blocks of the first, and the context is written once.
+  // All orders have the blocks of the first one, so the context is encoded once.
   const { opens } = FIELD_GRAMMARS[config.vocabulary];
   const starts = [...tokens.keys()].filter((i) => i >= first && opens(tokens[i]));
   const blocks = new Map(
@@ -154,7 +153,7 @@ function write(
   };
 }
 
-/** A measurement after its context, in the model's vocabulary. */
+/** Encodes a measurement after its context, in the model's vocabulary. */
 function encode(
   { measurement, rttMs, context }: MeasurementInContext,
   order: readonly Field[],
@@ -179,7 +178,7 @@ function ordersOf(
   return [timeS === null ? order.filter((field) => field !== "time") : order];
 }
 
-/** The bits of each token; measurements after the same prompt continue it together. */
+/** Bits of each token. Measurements with the same prompt are computed together. */
 async function bitsOf(
   model: PingModel,
   written: readonly Written[],
@@ -190,7 +189,7 @@ async function bitsOf(
     orders: group.flatMap(({ orders }) => orders),
   }));
   const orders = alike.flatMap(({ orders }) => orders);
-  // The mixtures' masses above the floor.
+  // Probability mass of each mixture above the floor.
   const masses = orders.map(() => 1);
   const logP = await model.decoders.continuationLogProbabilities(
     alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
@@ -219,8 +218,8 @@ async function bitsOf(
 }
 
 /**
- * The possible tokens at each place of a measurement that has the fields of `tokens`. @param pool If its result
- * is last.
+ * The possible tokens at each index of a measurement that has the fields of `tokens`. @param pool If its
+ * result comes last.
  */
 function allowedTokens(
   tokens: Uint16Array,

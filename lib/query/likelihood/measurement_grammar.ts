@@ -1,7 +1,7 @@
 /**
- * Which tokens may come next inside a measurement of vocabulary v2. As in the grammar of vocab_v2.ts, and both
- * addresses are of one version, RTT codes canonical, times up to 2^53 - 1 s, and gaps in as few bytes as they
- * fit.
+ * Which tokens may come next in a measurement of vocabulary v2. In addition to the grammar of vocab_v2.ts,
+ * both addresses are of one version, RTT codes are canonical, times are at most 2^53 - 1 s, and gaps use as
+ * few bytes as possible.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { byteTokens } from "../draws.ts";
 import { FIRST_BYTES, secondBytesOf } from "../rtt/rtt_bytes.ts";
 
 const ANY_BYTE = byteTokens({ first: 0, last: 255 });
-/** The upper bytes of the times up to 2^53 - 1. */
+/** Upper bytes of times up to 2^53 - 1. */
 const FIRST_TIME_BYTES = [byteTokens({ first: 0, last: 0 }), byteTokens({ first: 0, last: 31 })];
 const NOT_ZERO = byteTokens({ first: 1, last: 255 });
 const FIRST_RTT_BYTES = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
@@ -32,7 +32,7 @@ const SECOND_RTT_BYTES = new Map(
   FIRST_BYTES.map((byte) => [byte, secondBytesOf(byte).map((second) => BYTE_BASE + second)]),
 );
 
-/** The tokens that open a block, and how many bytes follow each. */
+/** Tokens that open a block, with the number of bytes that follow. */
 const BLOCKS: readonly { field: Field; token: number; numBytes: number }[] = [
   { field: "source", token: SRC_IPV4, numBytes: 4 },
   { field: "source", token: SRC_IPV6, numBytes: 16 },
@@ -45,25 +45,25 @@ const BLOCKS: readonly { field: Field; token: number; numBytes: number }[] = [
   { field: "time", token: TIMESTAMP_DELTA4, numBytes: 4 },
 ];
 
-/** The part of a measurement that is written. */
+/** A partially written measurement. */
 export class MeasurementGrammar {
   readonly #missing = new Set<Field>(["source", "destination", "result", "time"]);
-  /** Bytes of an address, 0 while both versions are possible. */
+  /** Number of bytes of an address; 0 while both IP versions are possible. */
   #addressBytes = 0;
   #role = MEASUREMENT_START;
   #bytes: number[] = [];
   #numBytesLeft = 0;
   #isEnded = false;
 
-  /** Begins after MeasurementStart. @param hasEarlierTime Whether a measurement of its context has a time. */
+  /** Begins after MeasurementStart. @param hasEarlierTime Whether a measurement in the context has a time. */
   constructor(readonly hasEarlierTime: boolean) {}
 
-  /** Whether nothing can follow. */
+  /** Whether no token can follow. */
   get isComplete(): boolean {
     return this.#isEnded || (this.#missing.size === 0 && this.#numBytesLeft === 0);
   }
 
-  /** The tokens that may come next; MeasurementStart if the measurement may end. */
+  /** Tokens that may come next, including MeasurementStart if the measurement may end here. */
   allowed(): readonly number[] {
     if (this.isComplete) return [];
     return this.#numBytesLeft > 0 ? this.#allowedBytes() : this.#allowedRoles();
@@ -105,7 +105,7 @@ export class MeasurementGrammar {
       return bytes.length === 0 ? FIRST_RTT_BYTES : SECOND_RTT_BYTES.get(bytes[0]) ?? [];
     }
     if (this.#role === TIMESTAMP_ABS) return FIRST_TIME_BYTES[bytes.length] ?? ANY_BYTE;
-    // A gap of up to 255 s has one byte.
+    // Gaps of up to 255 s have one byte.
     const needsMore = this.#role === TIMESTAMP_DELTA4 && bytes.length === 2 && bytes[0] + bytes[1] === 0;
     return needsMore ? NOT_ZERO : ANY_BYTE;
   }

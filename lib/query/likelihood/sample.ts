@@ -1,9 +1,9 @@
 /**
- * Whole measurements drawn from the model: addresses and the time token by token, then the result from the
- * distribution that `query rtt` gives for them.
+ * Draws whole measurements from the model: addresses and the time token by token, then the result from the
+ * distribution that `query rtt` returns for them.
  *
- * Given fields come first, in the order source, destination, time; the network draws the rest, its order and a
- * result included, which is drawn again.
+ * Given fields come first, in the order source, destination, time. The network draws the others in an order
+ * of its choice. It also draws a result, which is discarded.
  *
  * @module
  */
@@ -35,41 +35,41 @@ import { prefixChooser, tokensInPlace } from "../rtt/prefix_query.ts";
 import { FIRST_BYTES, FIRST_INDEXES } from "../rtt/rtt_bytes.ts";
 import { RttDistribution } from "../rtt/rtt_distribution.ts";
 
-/** The known fields of the measurements to draw. */
+/** The given fields of the measurements to draw. */
 export interface SampleQuery {
-  /** Source address, 4 or 16 bytes, or where it is to lie; drawn if absent. */
+  /** Source address, 4 or 16 bytes, or a prefix that contains it; drawn if absent. */
   source?: Uint8Array | IpPrefix | undefined;
-  /** The same of the destination. */
+  /** The same for the destination. */
   destination?: Uint8Array | IpPrefix | undefined;
-  /** When, Unix seconds; drawn, or left out, if null. */
+  /** Unix seconds; if null, drawn or omitted. */
   timeS: number | null;
-  /** Measurements made before, oldest first; the newest that fit are used. */
+  /** Earlier measurements, oldest first. The newest that fit are used. */
   context: readonly TokenMeasurement[];
 }
 
-/** A measurement that was drawn. */
+/** A drawn measurement. */
 export interface Sample extends TokenMeasurement {
-  /** The order in which its fields were drawn, `time` only if it has one. */
+  /** The order in which its fields were drawn; includes `time` only if it has one. */
   readonly order: readonly Field[];
 }
 
-/** How measurements are drawn. */
+/** Options for drawing measurements. */
 export interface SampleOptions {
-  /** How many. */
+  /** Number of measurements to draw. */
   count: number;
-  /** Seed; a measurement depends on it, the query and the measurement's number alone. */
+  /** Seed. A measurement depends only on it, the query and the measurement's index. */
   seed: number;
-  /** Divides log-probabilities; below 1 draws likelier measurements (1). */
+  /** Divides log-probabilities; values below 1 favour probable measurements (1). */
   temperature?: number;
-  /** How many of the most probable tokens may be drawn (all). */
+  /** Draws from only this many of the most probable tokens (all). */
   topK?: number | undefined;
 }
 
 /**
  * Draws measurements.
  *
- * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence, or the
- *   context is not before the time.
+ * @throws {UserError} If the addresses differ in version or do not fit the model's sequence, or the context
+ *   is not before the time.
  */
 export async function* sampleMeasurements(
   model: PingModel,
@@ -91,10 +91,9 @@ export async function* sampleMeasurements(
   }
 }
 
-/** Measurements whose results are drawn together. */
+/** Number of measurements whose results are drawn together. */
 const MEASUREMENTS_AT_ONCE = 1024;
 
-/** Draws measurements from the network. */
 async function* drawMeasurements(
   model: PingModel,
   query: SampleQuery,
@@ -114,10 +113,7 @@ async function* drawMeasurements(
   for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) yield row.measurement();
 }
 
-/**
- * Draws results by inversion of the distributions of their measurements. @param asked `first`: the number of
- * the first.
- */
+/** Draws results by inverting the measurements' distributions. @param asked `first`: index of the first. */
 async function drawResults(
   model: PingModel,
   { drawn, first, context, isOfPlaces }: {
@@ -153,7 +149,7 @@ async function drawResults(
   return results;
 }
 
-/** A distribution with other probabilities of outcomes, first bytes and second bytes, see {@link SampleOptions}. */
+/** Applies {@link SampleOptions} to the outcomes, first bytes and second bytes of a distribution. */
 function changed(
   { pFailed, probabilities, canonicalMass, floorMs }: RttDistribution,
   { temperature, topK }: { temperature: number; topK: number },
@@ -161,7 +157,7 @@ function changed(
   const sharesOf = (masses: ArrayLike<number>): number[] => {
     const sorted = Array.from(masses).sort((a, b) => b - a);
     const least = sorted[Math.min(topK, sorted.length) - 1];
-    // Relative to the greatest: a power may be below the least number.
+    // Relative to the maximum, since a power may underflow.
     const weights = Array.from(
       masses,
       (mass) => mass >= least ? Math.pow(mass / sorted[0], 1 / temperature) : 0,
@@ -179,8 +175,8 @@ function changed(
 }
 
 /**
- * The context that fits the model's sequence beside the longest sample. @throws {UserError} If the query cannot
- * be.
+ * The part of the context that fits in the model's sequence with the longest sample. @throws {UserError} If
+ * the query is invalid.
  */
 export function sampleContextThatFits(
   query: SampleQuery,
@@ -194,7 +190,7 @@ export function sampleContextThatFits(
   }
   const { bytes } = prefixOf(source ?? destination ?? new Uint8Array(16));
   const lastTimeS = context.findLast(({ timeS }) => timeS !== null)?.timeS ?? null;
-  // A gap of 256 s takes as many tokens as any.
+  // A gap of 256 s takes the maximum number of tokens.
   const timeS = lastTimeS === null ? 0 : lastTimeS + 256;
   const fitting = contextThatFits({ source: bytes, destination: bytes, timeS, context }, sequenceLength);
   requireEarlier(fitting, query.timeS);
@@ -205,24 +201,24 @@ function prefixOf(end: Uint8Array | IpPrefix): IpPrefix {
   return end instanceof Uint8Array ? prefixOfAddress(end) : end;
 }
 
-/** The most prefixes that represent a place. */
+/** Maximum number of prefixes that represent a place. */
 const MAX_PREFIXES = 1024;
 
 interface Prompt {
-  /** The context, MeasurementStart and the given fields, up to the first byte that is drawn. */
+  /** The context, MeasurementStart and the given fields up to the first drawn byte. */
   tokens: Uint16Array;
-  /** The place of the asked measurement's MeasurementStart. */
+  /** Index of the drawn measurement's MeasurementStart. */
   start: number;
   hasEarlierTime: boolean;
-  /** The given tokens after these. */
+  /** The given tokens after `tokens`. */
   given: readonly GivenToken[];
 }
 
-/** A token of which something is given. */
+/** A token that is at least partly given. */
 interface GivenToken {
-  /** The possible tokens, at a point of the source and of the destination. */
+  /** The possible tokens, for a point of the source and one of the destination in [0, 1). */
   readonly tokensAt: (at: Readonly<Record<Side, number>>) => readonly number[];
-  /** The number of bytes of a place's address that ends with it; 0 if none does. */
+  /** If an address of a place ends with this token: its number of bytes, else 0. */
   readonly numBytes: number;
 }
 
@@ -242,7 +238,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   const fitting = sampleContextThatFits(query, sequenceLength);
   for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   const { at: start, previousTimeS } = writer;
-  // A whole measurement is written, given fields first, and cut after them. Addresses that are drawn come
+  // Writes a whole measurement with the given fields first, and cuts it after them. Drawn addresses come
   // after the time, as in `drawAddresses`.
   const filler = first?.bytes ?? new Uint8Array(4);
   const bytesOf = (side: Side) => ends.get(side)?.bytes ?? filler;
@@ -259,7 +255,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   const tokens = out.slice(0, start + 1 + numGiven);
   const sides = [...ends];
   const choosers = new Map(sides.map(([side, end]) => [side, prefixChooser(end, MAX_PREFIXES)]));
-  // For each token after the time: the possible bytes of an address.
+  // The possible bytes of an address, for each token after the time.
   const given = Array.from(
     tokens.subarray(isDrawn ? tokens.length - ends.size * numBytes : tokens.length),
     (token, i) => {
@@ -292,7 +288,7 @@ class SampledRow implements DrawnRow {
   readonly #random: RandomStream;
   readonly #temperature: number;
   readonly #topK: number;
-  /** The given tokens that are not written yet. */
+  /** Given tokens not yet written. */
   readonly #given: { readonly tokens: readonly number[]; readonly numBytes: number }[];
   readonly #model: Pick<PingModel, "isMisplaced">;
 

@@ -1,4 +1,4 @@
-/** `advise`: the measurements that would make a model that is adapted to them surest of others. @module */
+/** `advise`: the measurements after which an adapted model would be most certain about others. @module */
 import * as z from "zod";
 import { formatMs, formatTable } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -22,9 +22,9 @@ import {
   time,
 } from "./question.ts";
 
-/** The largest number of pairs; each takes 20 kB. */
+/** Maximum number of pairs; each takes 20 kB. */
 const MAX_PAIRS = 100_000;
-/** The largest number for a server. */
+/** Maximum number of pairs on a server. */
 const SERVED_PAIRS = 256;
 
 const pair = fields({ src: src.optional(), dst, context });

@@ -80,7 +80,7 @@ export const likelihood = question({
   },
 });
 
-/** The bits of a measurement as an answer has them. @param withTokens Whether with those of every token. */
+/** Converts the bits of a measurement for an answer. @param withTokens Whether to include every token. */
 export function bitsOf(
   { meanBits, spreadBits, totalBits, orders }: MeasurementBits,
   withTokens: boolean,

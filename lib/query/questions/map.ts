@@ -19,9 +19,9 @@ import {
   timeLine,
 } from "./question.ts";
 
-/** The levels of a map, in the order in which they are drawn. */
+/** The levels of a map, in drawing order. */
 export const MAP_LEVELS = ["country", "cell"] as const satisfies readonly MapLevel[];
-/** The most places that one question may ask for. */
+/** Maximum number of places per question. */
 const MAX_PLACES = 512;
 
 const placeSchema = z.object({

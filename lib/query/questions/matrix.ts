@@ -1,4 +1,4 @@
-/** `matrix`: the RTTs between all of some nodes, or from them to others. @module */
+/** `matrix`: the RTTs between all pairs of some nodes, or from them to others. @module */
 import * as z from "zod";
 import { UserError } from "../../base/errors.ts";
 import { formatMs, formatTable } from "../../base/text.ts";
@@ -20,9 +20,9 @@ import {
   timeLine,
 } from "./question.ts";
 
-/** The most pairs for a server, a node with itself included: a few seconds on two cores. */
+/** Maximum number of pairs on a server, including a node with itself: a few seconds on two cores. */
 const SERVED_PAIRS = 4096;
-/** The most nodes on either side, and the most for a server. */
+/** Maximum number of nodes on either side, and the maximum on a server. */
 const MAX_NODES = 100_000;
 const SERVED_NODES = 256;
 
@@ -148,7 +148,7 @@ export const matrix = question({
   },
 });
 
-/** The names of destinations: null for none; nothing if no destination has one. */
+/** Names of destinations, null for those without; empty if no destination has a name. */
 export function destinationNames(
   destinations: readonly MatrixNode[],
 ): { destination_names?: (string | null)[] } {

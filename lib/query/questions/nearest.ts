@@ -24,9 +24,9 @@ import {
 } from "./question.ts";
 
 const NEAREST_ORDERS = ["median", "probability"] as const;
-/** The largest number of candidates; each takes 0.14 MB. */
+/** Maximum number of candidates; each takes 0.14 MB. */
 const MAX_CANDIDATES = 10_000;
-/** The largest number for a server. */
+/** Maximum number of candidates on a server. */
 const SERVED_CANDIDATES = 256;
 
 const candidates = (most: number) =>

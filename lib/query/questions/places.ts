@@ -1,4 +1,4 @@
-/** `places`: what a text may stand for while it is typed. @module */
+/** `places`: possible meanings of a text while it is typed. @module */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
 import { formatTable } from "../../base/text.ts";
@@ -17,7 +17,7 @@ const place = z.object({
 });
 type FoundPlace = z.infer<typeof place>;
 
-/** See the module. It asks no model, so it waits for none. */
+/** Does not run the model, so it never waits for it. */
 export const places = question({
   name: "places",
   summary: "meanings of a text while it is typed: addresses, names, cities, regions, countries, ASes",
@@ -41,10 +41,10 @@ export const places = question({
 
 const searches = new WeakMap<PingModel, PlaceSearch>();
 
-/** Meanings of a text while it is typed: an address, a name of one, a known address that begins so, a place or an AS. */
+/** Finds addresses, names, known addresses, places and ASes that match a partly typed text. */
 class PlaceSearch {
   readonly #model: Pick<PingModel, "names" | "places" | "trainingData">;
-  /** All known addresses; found when first asked for. */
+  /** All known addresses, collected at first use. */
   #known: readonly string[] | undefined;
 
   constructor(model: Pick<PingModel, "names" | "places" | "trainingData">) {
@@ -52,13 +52,13 @@ class PlaceSearch {
   }
 
   /**
-   * Finds meanings of a text: itself if it is an address or prefix; then addresses by name, known addresses,
-   * places. If there are many, half of them are places.
+   * Finds meanings of a text: the text itself if it is an address or prefix, then addresses by name, known
+   * addresses, and places. If there are many, half of them are places.
    */
   find(text: string, limit: number): FoundPlace[] {
     const typed = text.trim();
     const isWhole = faultOfPrefix(typed) === undefined;
-    // In one spelling, so that nothing is listed twice.
+    // In canonical spelling, so that nothing is listed twice.
     const wanted = isWhole ? formatPrefix(parsePrefix(typed)) : typed;
     const { names, places } = this.#model;
     const cell = /^(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)$/.exec(wanted);
@@ -90,7 +90,7 @@ class PlaceSearch {
     };
   }
 
-  /** Known addresses and named prefixes that begin with digits. */
+  /** Known addresses and named prefixes that start with the text, if the text looks like an address. */
   #knownFrom(wanted: string, limit: number): string[] {
     if (!/^(?:\d|[\da-f]*:)[\d.:a-f/]*$/.test(wanted)) return [];
     this.#known ??= [

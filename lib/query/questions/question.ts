@@ -1,11 +1,10 @@
 /**
- * A kind of question as one value: what is asked, what is answered, how, and how people read it. The command
- * line, HTTP, OpenAPI, MCP and the types of the page follow from it. It is loaded at every start of the
- * program, so what computes an answer is imported when a question is asked.
+ * A kind of question as one value: its fields, its answer, how to compute the answer, and how to show it to
+ * people. The command line, HTTP, OpenAPI, MCP and the types of the page are derived from it. It is loaded at
+ * every start of the program, so whatever computes an answer is imported only when a question is asked.
  *
- * Names are those that go over the wire: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null: no
- * reply). Schemas find what is wrong with types, bounds and times, `parseQuestion` what is wrong with prefixes
- * and places.
+ * Field names are those of the wire format: `src`, `dst`, `time` (Unix seconds or ISO 8601), `rtt` (ms; null:
+ * no reply). Schemas check types, bounds and times; `parseQuestion` checks prefixes and places.
  *
  * @module
  */
@@ -21,20 +20,20 @@ import type { RttQuery } from "../query_tokens.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
 import { parseQuestion } from "../rtt/rtt_question.ts";
 
-/** The model that is asked, and how its GPU is shared. */
+/** The model to ask, and how its GPU is shared. */
 export interface Asking {
   readonly model: PingModel;
-  /** Ends the work. */
+  /** Cancels the work. */
   readonly signal?: AbortSignal | undefined;
-  /** The exact distribution between two addresses, computed together with those of other callers. */
+  /** The exact distribution between two addresses, computed in a batch with those of other callers. */
   exact<T>(query: RttQuery, use: (distribution: RttDistribution) => T): Promise<T>;
-  /** Does work that takes the GPU for long when its turn comes; the question was checked before. */
+  /** Runs work that occupies the GPU for long when its turn comes; the question must have been validated. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
-  /** Called with how much is done; throws when the signal was aborted. */
+  /** Reports progress; throws if the signal is aborted. */
   onProgress(done?: number): void;
 }
 
-/** A caller with a model of its own. */
+/** A caller that does not share its model. */
 export function alone(
   model: PingModel,
   { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number) => void },
@@ -58,13 +57,13 @@ export function alone(
 }
 
 export interface Question<Q extends z.ZodObject = z.ZodObject, A extends z.ZodObject = z.ZodObject> {
-  /** Its name in paths, tools and commands. */
+  /** Name in paths, tools and commands. */
   readonly name: string;
-  /** Its purpose, in a line. */
+  /** Purpose in one line. */
   readonly summary: string;
   readonly question: Q;
   readonly answer: A;
-  /** Fields whose bounds are narrower where many share a server. */
+  /** Fields with narrower bounds on a shared server. */
   readonly served?: { readonly [K in keyof Q["shape"]]?: z.ZodType };
   /** @throws {UserError} If the question cannot be answered. */
   ask(asking: Asking, question: z.output<Q>): Promise<z.output<A>>;
@@ -77,21 +76,21 @@ export function question<Q extends z.ZodObject, A extends z.ZodObject>(
   return declared;
 }
 
-/** A question about measurements that come one by one: each line gets an answer, an error or nothing. */
+/** A question about a stream of measurements: each line gets an answer, an error or nothing. */
 export interface LineQuestion {
   readonly name: string;
   readonly summary: string;
   readonly line: z.ZodObject;
-  /** Options of all lines. */
+  /** Options that apply to all lines. */
   readonly options: z.ZodObject;
-  /** The answer to a line, besides its number. */
+  /** The answer to a line, without its number. */
   readonly answer: z.ZodObject;
 }
 
-/** The most measurements of a question that has them all. */
+/** Maximum number of measurements per whole question. */
 const MAX_MEASUREMENTS = 1024;
 
-/** The schema of a question with all its measurements at once. @param item The schema of one (`line`). */
+/** The schema of a question with all its measurements at once. @param item Schema of each (`line`). */
 export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = line): z.ZodObject {
   return fields({
     measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in order of time"),
@@ -102,18 +101,18 @@ export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = l
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
 export type LineError = z.infer<typeof lineErrorSchema>;
 
-/** The schema of a question to a server. */
+/** The schema of a question as a server accepts it. */
 export function servedSchema({ question, served = {} }: Question): z.ZodObject {
   return fields({ ...question.shape, ...served as z.ZodRawShape });
 }
 
-/** An object that refuses other fields and says which ones it has. */
+/** An object that rejects unknown fields, listing the known ones. */
 export function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const wanted = `expected only ${Object.keys(shape).join(", ")}`;
   return z.strictObject(shape, { error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined });
 }
 
-// Parts of questions.
+// Fields of questions.
 
 const address = z.string({ error: "expected an IPv4 or IPv6 address" }).meta({ examples: ["192.0.2.1"] });
 const destinationExample = { examples: ["198.51.100.7"] };
@@ -125,7 +124,7 @@ export const src = address.describe(
 );
 export const dst = address.describe("destination: likewise, of the same IP version").meta(destinationExample);
 
-/** The fault of a time, which may be an empty text. */
+/** Returns what is wrong with a time; an empty text is valid. */
 function faultOfTime(time: unknown): string | undefined {
   if (time === "") return undefined;
   const parsed = parseTimeUs(String(time));
@@ -150,7 +149,7 @@ export const measurementSchema = fields({
 });
 export type ApiMeasurement = z.input<typeof measurementSchema>;
 
-/** The ends of measurements that do not say theirs. */
+/** Endpoints of measurements that do not contain theirs. */
 export const constantEnds = {
   src: measuredAddress.optional().describe("source of measurements that do not contain theirs"),
   dst: measuredAddress.optional().describe("destination of measurements that do not contain theirs"),
@@ -162,16 +161,16 @@ export const context = z.array(measurementSchema).optional().describe(
 
 export const seed = z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of all random numbers (0)")
   .meta({ examples: [0] });
-/** @param usual The number if the question does not say. */
+/** @param usual The default. */
 export function draws(most: number, usual = 64) {
   return z.int().min(2).max(most).optional()
     .describe(`number of addresses, or pairs of them, to draw from prefixes and places (${usual})`)
     .meta({ examples: [usual] });
 }
-/** The largest number of draws that a server makes for a question. */
+/** Maximum number of draws per question on a server. */
 export const SERVED_DRAWS = 2 ** 12;
 
-// Parts of answers.
+// Fields of answers.
 
 export const endNames = {
   src_name: z.string().optional().describe("name of the source, if any"),
@@ -180,27 +179,25 @@ export const endNames = {
 export const answeredTime = z.number().nullable().describe(
   "Unix seconds; null: any time, which is a random moment of the data",
 );
-/** The time of an answer as a line of its text. */
+/** The line with the time in an answer's text. */
 export function timeLine(time: number | null): string {
   return `time: ${momentOf(time, { of: [], pairS: null }).text}`;
 }
-/** See its description. */
 export const notes = z.array(z.string()).optional().describe("notes for people");
-/** See its description. */
 export const step = z.int().describe("the training steps of the model");
 
 interface AskedSource {
-  /** The source, or where it lies. */
+  /** The source, or the prefix that contains it. */
   readonly source: IpPrefix;
-  /** Unix seconds, or null for any time. */
+  /** Unix seconds; null for any time. */
   readonly timeS: number | null;
   /** Oldest first. */
   readonly context: readonly TokenMeasurement[];
-  /** Notes on values that were not taken literally, for people. */
+  /** Notes for people about values that were not taken literally. */
   readonly notes: readonly string[];
 }
 
-/** Reads a question about a source. @throws {UserError} If it cannot be read. */
+/** Reads a question about a source. @throws {UserError} If it is invalid. */
 export function readSource(
   { src, time, context }: { src: string; time?: unknown; context?: unknown },
   places?: PlaceIndex,
@@ -214,7 +211,7 @@ export function readSource(
   };
 }
 
-/** A share as text, perhaps with its standard error. Three significant figures: masses of prefixes are often tiny. */
+/** A share as text, to three significant digits (shares may be tiny); `error` is its standard error. */
 export function percent(share: number, error?: number): string {
   const text = `${+(share * 100).toPrecision(3)} %`;
   return error === undefined ? text : `${text} ± ${percent(error)}`;

@@ -1,4 +1,4 @@
-/** All kinds of questions to a model, by name. @module */
+/** All questions to a model, by name. @module */
 import { advise } from "./advise.ts";
 import { destinations } from "./destinations.ts";
 import { likelihood } from "./likelihood.ts";
@@ -10,7 +10,7 @@ import type * as z from "zod";
 import { rtt } from "./rtt.ts";
 import { sample } from "./sample.ts";
 
-/** Each is a command, a path `/v1/NAME` and a tool of assistants. */
+/** Each is a command, a path `/v1/NAME` and a tool for assistants. */
 export const QUESTIONS = { rtt, destinations, nearest, matrix, map, places, likelihood, sample, advise };
 export type QuestionName = keyof typeof QUESTIONS;
 export type QuestionOf<N extends QuestionName> = z.input<(typeof QUESTIONS)[N]["question"]>;

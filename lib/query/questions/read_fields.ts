@@ -1,5 +1,6 @@
 /**
- * Questions as callers write them: values in the types of a schema, and what is wrong with those that are not.
+ * Reads questions as callers write them: converts values to a schema's types and explains invalid ones.
+ *
  * @module
  */
 import * as z from "zod";
@@ -7,14 +8,14 @@ import { isObject } from "../../base/collections.ts";
 import { shortened, UserError } from "../../base/errors.ts";
 import { shown } from "../rtt/rtt_question.ts";
 
-/** Names that fields had before version 0.2. */
+/** Names of fields before version 0.2. */
 const OLD_NAMES: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
 /**
- * A request with its values in the types of a schema, checked. @param value Any JSON, or the fields of a URL's
- * query.
+ * Validates a request and converts its values to the types of a schema.
  *
- * @throws {UserError} If it is not what the schema says.
+ * @param value Any JSON, or the fields of a URL's query.
+ * @throws {UserError} If it does not match the schema.
  */
 export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const given = normalized(schema, value);
@@ -24,10 +25,10 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * A value in the types of its schema, also in lists and objects: null stands for an absent field where a field is
- * optional, and text is read as a number or a list where one is expected.
+ * Converts a value to the types of its schema, recursively: null means that an optional field is absent, and
+ * text becomes a number or a list if one is expected.
  *
- * @throws {UserError} If a field has its name of before version 0.2.
+ * @throws {UserError} If a field has its name from before version 0.2.
  */
 export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   const inner = unwrapped(schema);
@@ -49,15 +50,15 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   return Object.fromEntries(fields);
 }
 
-/** How text has a field: as it is, a number, true or false, several with commas between them, or two as in `20..25`. */
+/** A field's text form: as is, a number, true or false, comma-separated, or a range such as `20..25`. */
 export type QueryForm = "text" | "number" | "boolean" | "list" | "texts" | "range";
 
-/** The schema inside an optional or nullable one; any other schema itself. */
+/** Unwraps optional and nullable schemas. */
 export function unwrapped(field: z.core.$ZodType): z.core.$ZodType {
   return field instanceof z.ZodOptional || field instanceof z.ZodNullable ? unwrapped(field.unwrap()) : field;
 }
 
-/** The form of a field; undefined if it has none. */
+/** The text form of a field; undefined if it has none. */
 export function queryFormOf(optional: z.core.$ZodType): QueryForm | undefined {
   const field = unwrapped(optional);
   if (field instanceof z.ZodArray) {
@@ -71,7 +72,7 @@ export function queryFormOf(optional: z.core.$ZodType): QueryForm | undefined {
   return isText ? "text" : undefined;
 }
 
-/** The schema of defaults for questions that may have their own values: the optional fields that a URL can have. */
+/** The schema of defaults that questions may override: the optional fields that a URL can contain. */
 export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
   const optional = Object.entries(shape).filter(([, field]) =>
     queryFormOf(field) !== undefined && z.safeParse(field, undefined).success
@@ -82,10 +83,10 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
   });
 }
 
-/** What {@link queryFields} returned: errors show examples as a URL has them. */
+/** Results of {@link queryFields}, for which errors show examples in URL form. */
 const IN_URL = new WeakSet<object>();
 
-/** The fields of a URL's query, as text. @throws {UserError} If a field is given twice. */
+/** The fields of a URL's query as text. @throws {UserError} If a field is given twice. */
 export function queryFields(url: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, text] of new URL(url).searchParams) {
@@ -97,7 +98,7 @@ export function queryFields(url: string): Record<string, string> {
   return all;
 }
 
-/** The value of a text, or the text, for the message. Lists may also be JSON, such as `[0.1, 0.9]`. */
+/** Parses a text; returns invalid ones as is, for the error. Lists may also be JSON: `[0.1, 0.9]`. */
 function valueOf(text: string, form: QueryForm | undefined): unknown {
   if (form === "text") return text;
   if (form === "number") return numberOf(text) ?? text;
@@ -125,11 +126,10 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected,
- * and an example.
+ * Explains why a schema rejected a value: the first invalid field, what was found, what is expected, and an
+ * example.
  *
- * @param refused The value and the schema, if known. `isUrl`: whether the value has the fields of a URL's
- *   query.
+ * @param refused The value and the schema, if known. `isUrl`: whether the value is a URL's query.
  */
 export function faultOf(
   { issues: [issue] }: z.core.$ZodError,
@@ -146,7 +146,7 @@ export function faultOf(
   }
   const wanted = expectedBy(issue);
   if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
-  // A URL has whole lists.
+  // A URL contains whole lists.
   const [field] = path;
   const isInUrl = refused.isUrl && field !== undefined;
   const right = (isInUrl ? [field] : path).reduce(fieldOf, exampleOf(refused.schema));
@@ -157,7 +157,7 @@ export function faultOf(
   return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
 }
 
-/** A value that a schema takes, from the examples of its parts; undefined if a part has none. */
+/** A valid value for a schema, built from the examples of its parts; undefined if a part has none. */
 export function exampleOf(schema: z.core.$ZodType): unknown {
   const example = z.globalRegistry.get(schema)?.examples;
   if (Array.isArray(example)) return example[0];
@@ -171,13 +171,13 @@ function exampleText(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(exampleText).join(", ")}]` : JSON.stringify(value);
 }
 
-/** An example as the query of a URL has it. */
+/** Writes an example as in the query of a URL. */
 function urlText(value: unknown): string {
   const isFlat = !Array.isArray(value) || value.every((each) => typeof each !== "object");
   return isFlat ? String(value) : JSON.stringify(value);
 }
 
-/** A field, or an item of an array; its first item replaces missing ones. */
+/** A field or array element; a missing element is replaced by the first. */
 function fieldOf(value: unknown, key: PropertyKey): unknown {
   if (Array.isArray(value) && !(key in value)) return value[0];
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
@@ -193,7 +193,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 function expectedBy(issue: z.core.$ZodIssue): string {
-  // A schema's own words.
+  // The schema's own message.
   if (issue.message.startsWith("expected ")) return issue.message;
   if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `expected ${issue.expected}`;
   if (issue.code === "invalid_union") {

@@ -29,11 +29,11 @@ import {
   time,
 } from "./question.ts";
 
-/** Significant digits of a mean, whose last digits depend on what the GPU computes together. */
+/** Significant digits of a mean. Further digits depend on what the GPU computes together. */
 const MEAN_DIGITS = 4;
-/** The quantiles of an answer, unless others are wanted. */
+/** Quantiles reported by default. */
 const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
-/** The quantiles between which points of the distribution function lie. */
+/** Quantiles that span the points of the distribution function. */
 const CDF_ENDS = [0.001, 0.999] as const;
 const LABEL_WIDTH = 12;
 
@@ -50,7 +50,7 @@ const wantedShape = {
     .meta({ examples: [16] }),
 };
 const wantedSchema = z.object(wantedShape);
-/** The parts of a distribution to answer with. */
+/** The parts of a distribution to report. */
 export type RttWanted = z.infer<typeof wantedSchema>;
 
 const asked = fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed });
@@ -161,7 +161,7 @@ export const rtt = question({
   },
 });
 
-/** Asks for the distribution of an RTT. @param onMixture Gets it; it is valid until this returns. */
+/** Answers a question about an RTT. @param onMixture Receives the distribution; valid until this returns. */
 export async function askRtt(
   asking: Asking,
   { src, dst, time, context, draws: numDraws, seed, ...wanted }: z.output<typeof asked>,
@@ -190,7 +190,7 @@ export async function askRtt(
   return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, between, options)));
 }
 
-/** Makes answers from distributions. @param wanted The parts of the distributions. */
+/** Converts distributions to answers. @param wanted The parts to report. */
 export async function rttAnswers(
   model: PingModel,
   wanted: RttWanted,
@@ -219,12 +219,12 @@ export async function rttAnswers(
 
 const notesOfModels = new WeakMap<PingModel, (addresses: readonly Uint8Array[]) => string[]>();
 
-/** The mean of the replies that ping tools report, ms, to {@link MEAN_DIGITS}. */
+/** Mean of the replies that ping tools report, ms, to {@link MEAN_DIGITS} digits. */
 export function roundedMeanMs({ meanMs }: Pick<RttDistribution, "meanMs">): number {
   return Number(meanMs.toPrecision(MEAN_DIGITS));
 }
 
-/** The numbers of an answer. */
+/** The numbers in an answer. */
 export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
   const { quantiles = DEFAULT_QUANTILES, at = [], cdf, histogram } = wanted;
   const { distribution } = answer.mixture;
@@ -236,7 +236,7 @@ export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
     mean_ms: roundedMeanMs(distribution),
     likeliest: { rtt_ms, probability },
     quantiles_ms: byQuantile(quantiles, (q) => distribution.quantileMs(q)),
-    // Rounded down: no more than light needs.
+    // Rounded down, so that it stays a lower bound.
     floor_ms: floorMs && Math.floor(1000 * floorMs) / 1000,
     canonical_mass: canonicalMass,
     ...(at.length > 0 && { at: at.map((rttMs) => likelihoodOf(distribution, rttMs)) }),
@@ -250,7 +250,7 @@ export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
   };
 }
 
-/** P(RTT <= rtt_ms | a reply came) at RTTs evenly spaced on a logarithmic axis. */
+/** P(RTT <= rtt_ms | reply) at RTTs evenly spaced on a logarithmic axis. */
 function cdfPoints(distribution: RttDistribution, numPoints: number): { rtt_ms: number; cdf: number }[] {
   const [low, high] = CDF_ENDS.map((q) => distribution.quantileMs(q));
   return Array.from({ length: numPoints }, (_, i) => {

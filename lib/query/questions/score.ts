@@ -36,5 +36,5 @@ export const score = {
 } satisfies LineQuestion;
 /** A measurement with its scores. */
 export type ScoreAnswer = z.infer<typeof score.answer>;
-/** How lines of measurements are scored. */
+/** Options for scoring lines of measurements. */
 export type ScoreOptions = z.input<typeof score.options>;

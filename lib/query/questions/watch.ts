@@ -3,7 +3,7 @@ import * as z from "zod";
 import { alarmLineSchema } from "../changes/alarm_lines.ts";
 import { constantEnds, fields, type LineQuestion, measurementSchema } from "./question.ts";
 
-/** See the module. Most lines have no answer. */
+/** Most lines have no answer. */
 export const watch = {
   name: "watch",
   summary: "alarms when pairs leave their usual RTT and when they return; the server remembers the pairs",
@@ -17,5 +17,5 @@ export const watch = {
   options: fields(constantEnds),
   answer: alarmLineSchema,
 } satisfies LineQuestion;
-/** An event of a watched measurement: the beginning, a change or the end of an alarm. */
+/** The beginning, change or end of an alarm. */
 export type WatchAnswer = z.infer<typeof watch.answer>;
