@@ -1,8 +1,8 @@
-/** The lines of a text, one at a time, in bounded memory. @module */
+/** Reads the lines of a text one at a time, in bounded memory. @module */
 import { isObject } from "../base/collections.ts";
 import { UserError } from "../base/errors.ts";
 
-/** A query with the longest context, 6,000 measurements, is shorter. */
+/** Longer than a query with the longest context, 6,000 measurements. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;
 
 const NEWLINE = 0x0a;
@@ -11,13 +11,13 @@ const START_BYTES = 80;
 
 /** A line of a text. */
 export interface TextLine {
-  /** Without its end, `\n` or `\r\n`; of one that cannot be read only how it starts. */
+  /** Without its line ending, `\n` or `\r\n`; only the beginning if the line cannot be read. */
   readonly text: string;
-  /** Why it cannot be read, for people. */
+  /** Why the line cannot be read, for people. */
   readonly fault?: string;
 }
 
-/** Divides bytes into lines. A line that is too long is skipped. */
+/** Splits bytes into lines. Overlong lines are skipped. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes = MAX_LINE_BYTES,
@@ -35,13 +35,13 @@ export async function* linesOf(
   if (line.lengthBytes > 0) yield line.take();
 }
 
-/** The chunks of a stream until a signal, also while none comes; the stream is canceled at the end. */
+/** Chunks of a stream until a signal aborts, even while none arrive; the stream is cancelled at the end. */
 export async function* chunksUntil(
   signal: AbortSignal,
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
-  // Ends a read that waits; its error, if the stream has one, is that of the read.
+  // Ends a pending read; if the stream has an error, the read reports it.
   const cancel = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", cancel);
   try {
@@ -56,7 +56,7 @@ export async function* chunksUntil(
   }
 }
 
-/** The JSON object of a line. @param wanted What is expected, for the error. @throws {UserError} If there is none. */
+/** The JSON object in a line. @param wanted The expectation, for errors. @throws {UserError} If missing. */
 export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -67,11 +67,11 @@ export function jsonObjectOf(text: string, wanted: string): Record<string, unkno
   throw new UserError(`found no JSON object, ${wanted}`);
 }
 
-/** The bytes of one line as they come. */
+/** Collects the bytes of one line. */
 class LineBytes {
   readonly #strict = new TextDecoder("utf-8", { fatal: true });
   #parts: Uint8Array[] = [];
-  /** Length of the whole line, also where it is too long and less is kept. */
+  /** Length of the whole line, even if it is too long and not all of it is kept. */
   lengthBytes = 0;
 
   constructor(readonly maxBytes: number) {}
@@ -83,7 +83,7 @@ class LineBytes {
     else this.#parts.length = 1;
   }
 
-  /** Ends the line; the next begins. */
+  /** Ends the line and begins the next. */
   take(): TextLine {
     const parts = this.#parts;
     const length = this.lengthBytes;

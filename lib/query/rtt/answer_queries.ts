@@ -1,4 +1,4 @@
-/** Answers a stream of queries in order, many at once on the GPU, in parts of a bounded number. @module */
+/** Answers a stream of queries in order, many at once on the GPU, in parts of bounded size. @module */
 import { UserError } from "../../base/errors.ts";
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -13,54 +13,51 @@ import {
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 
-/** Queries that are computed together: several groups of the decoders, which compute in turns. */
+/** Queries computed together: several decoder groups, which alternate. */
 const QUERIES_PER_PART = 248;
-/** The same if only quantiles are wanted, of which a decoder holds more. */
+/** The same if only quantiles are needed, since a decoder holds more of those. */
 const QUANTILE_QUERIES_PER_PART = 2048;
 
 /** A query with its answer. */
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
-  /** The question. */
+  /** The query as asked. */
   readonly query: Query;
-  /** The number of measurements of its context that are not after its time. */
+  /** Measurements of its context that are not after its time. */
   readonly numContext: number;
-  /** The number of measurements of the shared context that are after its time, and were left out. */
+  /** Measurements of the shared context left out because they are after its time. */
   readonly numContextLater: number;
-  /** The number of measurements of its context that were used: the newest that fit. */
+  /** Measurements of its context that were used: the newest that fit. */
   readonly numContextUsed: number;
   /** The distribution of its RTT. */
   readonly answer: PrefixAnswer;
 }
 
-/** How queries are answered. */
+/** Options for answering queries. */
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
-  /**
-   * The context, oldest first, of queries without their own: of these measurements, those that are not after
-   * its time.
-   */
+  /** Context, oldest first, of queries without their own; measurements after a query's time are left out. */
   context: readonly TokenMeasurement[];
   /**
-   * The quantiles that are wanted of each query: they and P(no reply) are exact, which is faster (default: all
-   * is exact).
+   * The quantiles needed for a query. Only they and P(no reply) are then exact, which is faster (default:
+   * all).
    */
   quantiles?: (query: ParsedQuestion) => readonly number[];
-  /** Called with the number of computed draws of a query between prefixes. */
+  /** Called with the number of draws computed for a query between prefixes. */
   onDraws?: (done: number, total: number) => void;
 }
 
 /** A query that the model can answer, with the context that it uses. */
 export interface PreparedQuery<Query extends ParsedQuestion>
   extends Pick<AnsweredQuery<Query>, "query" | "numContext" | "numContextLater"> {
-  /** Between the first addresses of the prefixes. */
+  /** The query between the first addresses of the prefixes. */
   readonly first: RttQuery;
 }
 
 /**
- * Answers queries, in order; those that the model cannot answer come out as bad lines.
+ * Answers queries in order. Queries that the model cannot answer become bad lines.
  *
- * @param lines Queries, and bad lines, which are passed on.
- * @param use Makes of an answer what is kept. The answer's distribution is valid until it returns; `copy()`
- *   keeps it.
+ * @param lines Queries, and bad lines, which are passed through.
+ * @param use Maps an answer to a result. The answer's distribution is valid until it returns; `copy()` keeps
+ *   it.
  */
 export async function* answerQueries<T>(
   model: PingModel,
@@ -93,9 +90,9 @@ function prepare(
 }
 
 /**
- * Gives a query its context.
+ * Adds the context to a query.
  *
- * @param known Measurements, oldest first, for a query without its own context.
+ * @param known Measurements, oldest first, for queries without their own context.
  * @throws {UserError} If the model cannot answer it.
  */
 export function prepareQuery<Query extends ParsedQuestion>(
@@ -128,7 +125,7 @@ export function notesOn(
   return notes;
 }
 
-/** Queries between addresses go to the GPU together, the others draw by draw. */
+/** Answers queries between addresses together on the GPU, and the others one at a time. */
 async function* answerPart<T>(
   model: PingModel,
   part: readonly (PreparedQuery<FileQuery> | BadLine)[],

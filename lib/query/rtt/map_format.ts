@@ -1,29 +1,29 @@
-/** A map of RTTs as a picture, as GeoJSON (RFC 7946) and as CSV. @module */
+/** Maps of RTTs as pictures, GeoJSON (RFC 7946) and CSV. @module */
 import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { csvField, formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
 import type { MapRtt } from "./rtt_map.ts";
 
-/** The quantities that shade a map: the median RTT, or the width of the interval with 90 % of the replies. */
+/** What a map's shading shows: the median RTT, or the width of the interval with 90 % of the replies. */
 export const MAP_LAYERS = ["median", "interval"] as const;
 export type MapLayer = (typeof MAP_LAYERS)[number];
 
-/** The bounds of a map's classes, ms. */
+/** Class bounds of a map, ms. */
 export const MAP_BOUNDS_MS: readonly number[] = [10, 25, 50, 100, 150, 200, 300];
 
 export interface RttMapFile {
-  /** The source, as people read it. */
+  /** The source as displayed. */
   readonly src: string;
   readonly places: readonly MapRtt[];
   readonly layer: MapLayer;
-  /** The position of the source, if known. */
+  /** Position of the source, if known. */
   readonly mark: { readonly latitude: number; readonly longitude: number } | undefined;
-  /** The files of places that the model was trained with. */
+  /** Place files that the model was trained with. */
   readonly geoFiles: readonly string[];
 }
 
-/** The credit for the shapes of countries. */
+/** Credit for the shapes of countries. */
 export const SHAPE_CREDIT: PlaceCredit = {
   text: "Shapes by Natural Earth",
   url: "https://www.naturalearthdata.com",
@@ -33,7 +33,7 @@ function creditLines({ geoFiles }: RttMapFile): string[] {
   return [...placeCredits(geoFiles), SHAPE_CREDIT].map(({ text, url }) => `${text}, ${url}`);
 }
 
-/** The meaning of lines over a country. */
+/** Meaning of a hatched country. */
 export const HATCHED_TEXT = "no address measured there";
 
 export function layerTitle(layer: MapLayer, src: string): string {
@@ -101,7 +101,7 @@ function geoJson(map: RttMapFile): string {
   return `${members},"features":[\n${features.join(",\n")}\n]}\n`;
 }
 
-/** The fields of a place in CSV, and the columns that have other names. */
+/** The fields of a place in CSV, and the columns whose names differ. */
 const CSV_FIELDS = [
   ...["country", "name", "latitude", "longitude", "cell_degrees"] as const,
   ...["median_ms", "low_ms", "high_ms", "p_failed", "known_addresses", "basis"] as const,

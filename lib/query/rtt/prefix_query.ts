@@ -1,5 +1,7 @@
 /**
- * The RTT between prefixes of any length: addresses drawn from the model, each with its exact distribution.
+ * The RTT between prefixes of any length. Addresses are drawn from the model, each with its exact
+ * distribution.
+ *
  * @module
  */
 import { RandomStream } from "../../base/random.ts";
@@ -19,34 +21,34 @@ import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 
-/** Pairs between two calls of `onProgress`: two of the decoder's largest groups. */
+/** Pairs between calls of `onProgress`: two of the decoder's largest groups. */
 const PAIRS_PER_PART = 124;
 
-/** Enough for a standard error of a sixteenth of the spread between addresses, within a second. */
+/** Enough for a standard error of one sixteenth of the spread between addresses, within a second. */
 export const DEFAULT_NUM_DRAWS = 64;
 
-/** How an RTT between prefixes is computed. */
+/** Options for an RTT between prefixes. */
 export interface RttMixtureOptions {
-  /** How many addresses, or pairs of them, to draw: at least 2 (64). */
+  /** Number of addresses, or pairs of them, to draw; at least 2 (64). */
   numDraws?: number | undefined;
   /** Seed of the draws (0). */
   seed?: number | undefined;
-  /** Called with the number of computed pairs, of `total` different ones. */
+  /** Called with the number of distinct pairs computed, out of `total`. */
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** The RTT between prefixes, and the model's mass of them. */
+/** The RTT between prefixes, with the model's probability of the prefixes. */
 export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
-  /** The distribution of the RTT; exact between two addresses. */
+  /** Distribution of the RTT; exact between two addresses. */
   readonly mixture: RttMixture;
 }
 
 /**
- * The distribution of the RTT from a source that is drawn from the model within its prefix to a destination
- * that is drawn within its own, given the source.
+ * The distribution of the RTT if the model draws a source within its prefix and, given the source, a
+ * destination within its prefix.
  *
  * @param asked As bytes or as text, such as `{ src: "10.2.0.0/16", dst: "198.51.100.7" }`.
- * @throws {UserError} If the prefixes are invalid, of different versions or do not fit the model's sequence.
+ * @throws {UserError} If the prefixes are invalid, differ in version, or do not fit the model's sequence.
  * @throws {RangeError} If there are fewer than two draws.
  */
 export async function rttBetweenPrefixes(
@@ -86,29 +88,30 @@ export function exactAnswer(distribution: RttDistribution): PrefixAnswer {
 }
 
 /**
- * A mixture of exact RTT distributions, with standard errors, since only some addresses were drawn; those of a
- * single one are 0.
+ * A mixture of exact RTT distributions. Standard errors account for the sampling of addresses; they are 0 for
+ * a single pair of addresses.
  *
- * Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given a
- * reply, sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation (Cochran,
- * Sampling Techniques, 3rd ed. 1977, section 6.4); so does that of the mean. A quantile's is half the distance
- * between the quantiles one standard error of the CDF below and above it (Woodruff, JASA 47, 1952; Francisco
- * and Fuller, Annals of Statistics 19, 1991): no density is needed, which RTTs do not have.
+ * Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given
+ * a reply, sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation
+ * (Cochran, Sampling Techniques, 3rd ed. 1977, section 6.4), as does that of the mean. The standard error of
+ * a quantile is half the distance between the quantiles one standard error of the CDF below and above it
+ * (Woodruff, JASA 47, 1952; Francisco and Fuller, Annals of Statistics 19, 1991). This does not need a
+ * density, which RTTs do not have.
  */
 export interface RttMixture {
-  /** The distribution of the RTT between addresses of the prefixes. */
+  /** Distribution of the RTT between addresses of the prefixes. */
   readonly distribution: RttDistribution;
-  /** The number of draws; 0 if there was one pair of addresses alone and all is exact. */
+  /** Number of draws; 0 for a single pair of addresses, which is exact. */
   readonly numDraws: number;
-  /** The number of different draws. */
+  /** Number of distinct draws. */
   readonly numDistinct: number;
   /** Standard error of the distribution's `pFailed`. */
   readonly pFailedError: number;
-  /** Standard error of its `meanMs`, ms. */
+  /** Standard error of the distribution's `meanMs`, ms. */
   readonly meanErrorMs: number;
-  /** Standard error of its `cdf(rttMs)`. */
+  /** Standard error of the distribution's `cdf(rttMs)`. */
   cdfError(rttMs: number): number;
-  /** Standard error of its `quantileMs(q)`, ms. */
+  /** Standard error of the distribution's `quantileMs(q)`, ms. */
   quantileErrorMs(q: number): number;
 }
 
@@ -124,28 +127,28 @@ function mixtureOfOne(distribution: RttDistribution): RttMixture {
   };
 }
 
-/** Adds up the distributions of draws, in memory that does not depend on their number. */
+/** Sums the distributions of draws; memory does not depend on their number. */
 export class MixtureSums {
   #numDraws = 0;
   #numDistinct = 0;
   readonly #failed = new Moments();
   #canonicalMass = 0;
-  /** The least floor of the draws; 0 if one has none. */
+  /** The lowest floor of the draws; 0 if one has none. */
   #floorMs = Infinity;
   /** Sums of w. */
   readonly #weight = new Moments();
   /** Sums of v m and of v, where v is the probability of a reply within the limit of the mean. */
   readonly #mean = new Moments();
   readonly #meanWeight = new Moments();
-  /** At every code: sums of w p, (w F)^2 and w (w F), where p is the code's probability. */
+  /** For each code, sums of w p, (w F)^2 and w (w F), where p is the code's probability. */
   readonly #probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   readonly #squares = new Float64Array(CANONICAL_RTT_CODES.length);
   readonly #products = new Float64Array(CANONICAL_RTT_CODES.length);
 
-  /** Adds what was drawn `count` times. */
+  /** Adds a distribution that was drawn `count` times. */
   add(distribution: RttDistribution, count: number): void {
     const { pFailed, probabilities } = distribution;
-    // A failure may be certain to the last bit; a mixture of such draws alone still needs weights.
+    // P(no reply) may round to 1; a mixture of such draws still needs weights.
     const weight = Math.max(1 - pFailed, Number.EPSILON);
     this.#numDraws += count;
     this.#numDistinct++;
@@ -166,7 +169,7 @@ export class MixtureSums {
     }
   }
 
-  /** The mixture of at least two draws. */
+  /** The mixture; needs at least two draws. */
   mixture(): RttMixture {
     const n = this.#numDraws;
     ensure(n >= 2, `${n} draws have no standard error`);
@@ -220,47 +223,47 @@ class Moments {
   }
 }
 
-/** Addresses come after the time, so that it counts when they are drawn. */
+/** Addresses come after the time, so that they are drawn given the time. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
 
-/** How addresses are drawn. */
+/** Options for drawing addresses. */
 export interface AddressDrawOptions {
-  /** The number of draws, at least 2. */
+  /** Number of draws, at least 2. */
   readonly numDraws: number;
-  /** The seed; a draw depends on it, the query and the draw's number alone. */
+  /** Seed. A draw depends only on it, the query and the draw's index. */
   readonly seed: number;
 }
 
-/** A source and a destination that were drawn. */
+/** A drawn source and destination. */
 export interface DrawnPair {
   /** 4 or 16 bytes. */
   readonly source: Uint8Array;
-  /** As long. */
+  /** Of the same length as the source. */
   readonly destination: Uint8Array;
-  /** How often they were drawn. */
+  /** How often the pair was drawn. */
   readonly count: number;
 }
 
-/** Drawn addresses, and the model's mass of the prefixes. */
+/** Drawn addresses, with the model's probability of the prefixes. */
 export interface AddressDraws {
-  /** Different pairs, in the order in which they first came. */
+  /** Distinct pairs, in the order of their first draws. */
   readonly pairs: readonly DrawnPair[];
   /** P(source in its prefix | its IP version); null for an address or a place. */
   readonly sourceProbability: number | null;
-  /** P(destination in its prefix | its source), the mean over sources; null for an address or a place. */
+  /** P(destination in its prefix | its source), averaged over sources; null for an address or a place. */
   readonly destinationProbability: number | null;
-  /** Standard error of `destinationProbability`: above 0 if the sources are drawn. */
+  /** Standard error of `destinationProbability`; above 0 if sources are drawn. */
   readonly destinationProbabilityError: number;
 }
 
 /**
- * Draws pairs of addresses, each byte by byte: bytes of the prefix are fixed, the byte in which it ends is
- * drawn among those it allows, and the bytes after it among all.
+ * Draws pairs of addresses byte by byte. Bytes within the prefix are fixed, the byte in which it ends is
+ * drawn from the values it allows, and later bytes from all values.
  *
- * A place or a network is a mixture of prefixes. The number of draws of each prefix follows its share. An
- * address that training found elsewhere is left out.
+ * A place or network is a mixture of prefixes, each drawn in proportion to its share. Addresses that training
+ * found elsewhere are excluded.
  *
- * @throws {UserError} If the prefixes are of different versions or do not fit the model's sequence.
+ * @throws {UserError} If the prefixes differ in version or do not fit the model's sequence.
  */
 export async function drawAddresses(
   model: PingModel,
@@ -284,16 +287,16 @@ export async function drawSources(
   options: AddressDrawOptions,
 ): Promise<{ source: Uint8Array; count: number }[]> {
   if (isAddress(source)) return [{ source: source.bytes, count: 1 }];
-  // The destination comes after the source, so it does not count.
+  // Any destination will do, since it comes after the source.
   const destination = prefixOfAddress(source.bytes);
   const { pairs } = await drawAddresses(model, { source, destination, timeS, context }, options);
   return pairs.map(({ source, count }) => ({ source, count }));
 }
 
 /**
- * Draws an address in each of some prefixes of one IP version, as a destination of one source.
+ * Draws an address in each of several prefixes of one IP version, as a destination of one source.
  *
- * @param prefixes Each with the number of its draw, on which it depends.
+ * @param prefixes Each with the index of its draw, which determines the random numbers.
  */
 export async function drawDestinations(
   model: PingModel,
@@ -321,11 +324,11 @@ export async function drawDestinations(
 
 type Ends = Pick<PrefixQuery, "source" | "destination">;
 
-/** The fractional part of the golden ratio: its multiples are spread evenly from 0 to 1. */
+/** Fractional part of the golden ratio, whose multiples modulo 1 are spread evenly over [0, 1). */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /**
- * The prefix at each point, from 0 to 1, of a prefix or of a mixture, by the shares of its prefixes.
+ * Maps points in [0, 1) to prefixes of a mixture by their shares, or all to the only prefix.
  *
  * @internal
  */
@@ -342,7 +345,7 @@ function prefixDraws({ source, destination }: Ends, numDraws: number): (index: n
   const even = (index: number) => (index + 0.5) / numDraws;
   return (index) => ({
     source: sourceAt(even(index)),
-    // Not in the order of the sources.
+    // Independent of the order of the sources.
     destination: destinationAt(source.mixture ? (0.5 + (index + 1) * GOLDEN) % 1 : even(index)),
   });
 }
@@ -356,17 +359,17 @@ interface PlannedByte {
   readonly index: number;
 }
 
-/** The token of a role, or a byte of an address. */
+/** A role token, or a byte of an address. */
 type Planned = number | PlannedByte;
 
 interface Plan {
   readonly isMixed: Record<"source" | "destination", boolean>;
   readonly isPlace: Record<"source" | "destination", boolean>;
-  /** The tokens that all draws share. */
+  /** The tokens shared by all draws. */
   readonly prompt: Uint16Array;
-  /** The last tokens of the prompt, from the source's role on. */
+  /** The last tokens of the prompt, starting with the source's role. */
   readonly fixed: readonly Planned[];
-  /** The tokens after it, up to the last one that is drawn. */
+  /** The tokens after the prompt, up to the last drawn one. */
   readonly drawn: readonly Planned[];
 }
 
@@ -396,7 +399,7 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
   };
 }
 
-/** The model's mass of the bytes of each side that are in the prompt. */
+/** The model's probability of each side's bytes in the prompt. */
 async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Masses> {
   const [logP] = await model.decoders.tokenLogProbabilities([prompt], fixed.length);
   const masses = { source: 1, destination: 1 };
@@ -408,7 +411,7 @@ async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Mas
 
 type Masses = Record<"source" | "destination", number>;
 
-/** The last tokens that do not make an address which training found elsewhere; all if none is left. */
+/** The last tokens that do not complete an address that training found elsewhere; all if none remain. */
 export function tokensInPlace(
   model: Pick<PingModel, "isMisplaced">,
   bytes: Iterable<number>,
@@ -419,14 +422,14 @@ export function tokensInPlace(
   return kept.length > 0 ? kept : [...tokens];
 }
 
-/** A pair while it is drawn. */
+/** A pair being drawn. */
 class DrawnAddresses implements DrawnRow {
-  /** The drawn bytes, by index. */
+  /** Drawn bytes by index. */
   readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };
   readonly #model: Pick<PingModel, "isMisplaced">;
   readonly #plan: Plan;
   readonly #random: RandomStream;
-  /** The model's mass of the prefixes so far. */
+  /** The model's probability of the prefixes so far. */
   readonly #mass: Masses;
   readonly #prefixes: Ends;
   #at = 0;
@@ -458,7 +461,7 @@ class DrawnAddresses implements DrawnRow {
     const { side, index } = next;
     const range = byteRange(this.#prefixes[side], index);
     if (this.#plan.isMixed[side] && range.first === range.last) {
-      // Takes no random number, so that the prefix alone has the same draws.
+      // Uses no random number, so that a single prefix has the same draws.
       this.lastToken = BYTE_BASE + range.first;
       return;
     }
@@ -502,10 +505,10 @@ function summarize({ source, destination }: PrefixQuery, results: readonly Drawn
   const hasNoMass = isAddress(destination) || destination.mixture !== undefined;
   return {
     pairs: [...pairs.values()],
-    // The draws of a mixture have different prefixes.
+    // Draws from a mixture have different prefixes.
     sourceProbability: isAddress(source) || source.mixture ? null : results[0].mass.source,
     destinationProbability: hasNoMass ? null : mean,
-    // After one source all draws have the same mass, but for the last bits.
+    // With a single source all draws have the same probability, up to rounding.
     destinationProbabilityError: isAddress(source) || hasNoMass ? 0 : Math.sqrt(variance / n),
   };
 }

@@ -1,14 +1,14 @@
 /**
- * Calibrated quantiles: a model's distributions, corrected by where measurements that it was not trained on
- * fell in them.
+ * Quantile calibration: corrects a model's distributions by where held-out measurements fell in them.
  *
- * With R(p) the share of such measurements below the p-quantiles of their predicted distributions, which is p
- * for a calibrated model, the corrected distribution of a prediction F is R(F). It keeps the order of RTTs; its
- * intervals are wider where the model was too sure and narrower where it was not sure enough. One R serves all
- * predictions, so it fixes average errors only.
+ * Let R(p) be the share of held-out measurements below the p-quantiles of their predicted distributions; it
+ * equals p for a calibrated model. The corrected distribution of a prediction F is R(F). This preserves the
+ * order of RTTs and makes intervals wider where the model was overconfident and narrower where it was
+ * underconfident. A single R serves all predictions, so it corrects average errors only.
  *
- * RTT codes are discrete, so a measurement has a range in its distribution and counts as spread evenly over it:
- * Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
+ * RTT codes are discrete, so a measurement covers a range of its distribution and counts as spread evenly
+ * over it: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section
+ * 2.1.
  *
  * Source: Kuleshov, Fenner, Ermon, Accurate Uncertainties for Deep Learning Using Calibrated Regression, ICML
  * 2018.
@@ -19,7 +19,7 @@ import * as z from "zod";
 import { ensure, FormatError } from "../../base/errors.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
-/** The levels at which R is known, with straight lines in between; finer at the ends, where intervals end. */
+/** The levels at which R is known; it is linear in between. They are finer in the tails of distributions. */
 export const CALIBRATION_LEVELS: readonly number[] = [
   ...[0, 0.01, 0.025],
   ...Array.from({ length: 19 }, (_, i) => Math.round(5 * (i + 1)) / 100),
@@ -32,15 +32,15 @@ interface ReportedModel {
   readonly step: number;
   /** SHA-256 of the checkpoint's weights. */
   readonly sha256: string;
-  /** Whether its pool counted; undefined if the report does not say. */
+  /** Whether the evaluation used the model's pool; undefined if the report does not say. */
   readonly isPooled: boolean | undefined;
 }
 
-/** The identity of a checkpoint. */
+/** Identifies a checkpoint. */
 export interface CheckpointIdentity {
-  /** Its source, for errors. */
+  /** Path of the checkpoint, for error messages. */
   readonly directory: string;
-  /** Steps of training, and what identifies the weights. */
+  /** Training steps, and a hash that identifies the weights. */
   readonly state: { readonly step: number; readonly files: { readonly model: { readonly sha256: string } } };
 }
 
@@ -48,15 +48,15 @@ export interface CheckpointIdentity {
 export class QuantileCalibration {
   readonly #model: ReportedModel | undefined;
 
-  /** Takes R at each of {@link CALIBRATION_LEVELS}. @param model Whose distributions it corrects, if known. */
+  /** Takes R at each of {@link CALIBRATION_LEVELS}. @param model The model that it corrects, if known. */
   constructor(readonly shares: readonly number[], model?: ReportedModel) {
     ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
     this.#model = model;
   }
 
   /**
-   * Learns from at least one measurement that the model was not trained on. One more, spread evenly over
-   * everything, keeps R rising.
+   * Estimates R from at least one held-out measurement. An additional one, spread evenly over all levels,
+   * keeps R strictly increasing.
    */
   static of(ranges: MassRanges): QuantileCalibration {
     const count = ranges.below.length;
@@ -69,9 +69,9 @@ export class QuantileCalibration {
   }
 
   /**
-   * The calibration in an evaluation's `report.json`. @param path Of the file, for errors.
+   * Reads the calibration in an evaluation's `report.json`. @param path Path of the file, for error messages.
    *
-   * @throws {FormatError} If there is none, its numbers are not R, or it does not say of which model it is.
+   * @throws {FormatError} If there is none, its numbers are not an R, or it does not name its model.
    */
   static parse(text: string, path: string): QuantileCalibration {
     const { calibration: { shares }, run } = parseReport(text, path);
@@ -86,12 +86,11 @@ export class QuantileCalibration {
   }
 
   /**
-   * Checks that it is of a model; one that was not read from a report is of any.
+   * Checks that it is for the given model. A calibration that was not read from a report fits any model.
    *
-   * @param isPooled Whether the model's pool counts; an older report, which does not say, is of the network
+   * @param isPooled Whether the model's pool is used. Older reports do not say; they are for the network
    *   alone.
-   * @throws {FormatError} If the report is of other weights, or was made with the pool where it does not count,
-   *   or without it where it counts.
+   * @throws {FormatError} If the report is for other weights, or differs in whether the pool is used.
    */
   requireOf({ directory, state }: CheckpointIdentity, isPooled: boolean): void {
     if (!this.#model) return;
@@ -123,24 +122,24 @@ export class QuantileCalibration {
     return interpolate(CALIBRATION_LEVELS, this.shares, level);
   }
 
-  /** The level below which a share of the measurements lies. */
+  /** The level below which a share of the measurements fall; the inverse of R. */
   levelOf(share: number): number {
     return interpolate(this.shares, CALIBRATION_LEVELS, share);
   }
 
-  /** The corrected mass of a range of RTTs. @param range Its mass, and that below it, in a distribution. */
+  /** Corrected probability of a range of RTTs. @param range Its probability and that of all lower RTTs. */
   massOf({ below, within }: { below: number; within: number }): number {
     const upTo = Math.min(1, below + within);
     const next = CALIBRATION_LEVELS.findIndex((level, i) =>
       level > below || i === CALIBRATION_LEVELS.length - 1
     );
     if (upTo > CALIBRATION_LEVELS[next]) return this.shareBelow(upTo) - this.shareBelow(below);
-    // R is straight here: so the mass of a range far too improbable for a difference is right, too.
+    // R is linear here, so this stays accurate for ranges far too improbable for a difference.
     const [low, high] = [CALIBRATION_LEVELS[next - 1], CALIBRATION_LEVELS[next]];
     return within * (this.shares[next] - this.shares[next - 1]) / (high - low);
   }
 
-  /** The corrected distribution, with P(no reply) as predicted. @param arrays The memory of the result. */
+  /** The corrected distribution; P(no reply) is unchanged. @param arrays The memory of the result. */
   apply(predicted: RttDistribution, arrays: RttArrays = new RttArrays()): RttDistribution {
     const { pFailed, probabilities, canonicalMass, spreadMass, floorMs } = predicted;
     const { probabilities: corrected, cumulative } = arrays;
@@ -185,20 +184,20 @@ export function isRising(shares: readonly number[]): boolean {
     shares.every((share, i) => i === 0 || share > shares[i - 1]);
 }
 
-/** The value at x of the line through points with rising abscissae. */
+/** Interpolates linearly between points with increasing `xs`. */
 function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
   let i = 1;
   while (i < xs.length - 1 && xs[i] < x) i++;
   return ys[i - 1] + (x - xs[i - 1]) / (xs[i] - xs[i - 1]) * (ys[i] - ys[i - 1]);
 }
 
-/** The places of measurements in their forecast distributions: from P(less) to P(less or equal). */
+/** Where measurements fall in their forecast distributions: from P(less) to P(less or equal). */
 export interface MassRanges {
   readonly below: Float64Array;
   readonly upTo: Float64Array;
 }
 
-/** The share of each measurement's range within [low, high]; a range of no width is a point, high excluded. */
+/** Share of each measurement's range within [low, high]. A range of zero width is a point, high excluded. */
 export function sharesWithin(
   { below, upTo }: MassRanges,
   [low, high]: readonly [number, number],

@@ -1,6 +1,7 @@
 /**
- * A file of queries for RTT distributions: JSON lines or CSV. CSV has a header with `src`, `dst` and perhaps
- * `time`, in any order, between commas, semicolons or tabs. JSON lines are objects, see `RttQuestion`, such as
+ * Reads files of queries for RTT distributions, as JSON lines or CSV. CSV has a header with `src`, `dst` and
+ * optionally `time`, in any order, separated by commas, semicolons or tabs. JSON lines are objects, see
+ * `RttQuestion`, such as
  *
  *     {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
  *       {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
@@ -18,40 +19,40 @@ import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 const COLUMNS = ["src", "dst", "time"];
 const WANTED = "expected one with src, dst and perhaps time and context";
 
-/** A line with a query. */
+/** A query read from a line. */
 export interface FileQuery extends ParsedQuestion {
-  /** Its line, from 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** The source as it was given. */
+  /** The source as given. */
   readonly src: string;
-  /** The destination as it was given. */
+  /** The destination as given. */
   readonly dst: string;
 }
 
 /** A line that cannot be answered. */
 export interface BadLine {
-  /** Its line, from 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** Why, for people. */
+  /** The reason, for people. */
   readonly error: string;
 }
 
-/** The source and time of all queries of a file that has destinations. */
+/** The source and time shared by all queries of a file of destinations. */
 export interface SharedEnds {
   /** An address or a prefix. */
   readonly src: string;
-  /** As a question has it. */
+  /** Written as in a question. */
   readonly time: string | undefined;
 }
 
 /**
- * Reads queries. Empty lines are skipped, and comments: lines that begin with `#`, and what follows ` #` after
- * a destination.
+ * Reads queries. Skips empty lines, lines that begin with `#`, and what follows ` #` after a destination.
  *
- * @param lines JSON lines if the first one that is not empty starts with `{`, else CSV.
- * @param shared Then lines need only a `dst`, and may have no other source or time. A file without a header has
- *   a destination a line.
- * @param places What lines may name; then the first line is a destination, whatever its commas.
+ * @param lines JSON lines if the first non-empty line starts with `{`, otherwise CSV.
+ * @param shared If given, lines only need a `dst` and must not have a different source or time. A file
+ *   without a header has one destination per line.
+ * @param places Places that lines may name. If given, the first line may be a destination that contains
+ *   commas.
  * @throws {UserError} If the header names other columns.
  */
 export async function* readQueries(
@@ -67,10 +68,10 @@ export async function* readQueries(
 }
 
 /**
- * Reads the values of lines, as {@link readQueries} does.
+ * Reads the values of lines; see {@link readQueries}.
  *
- * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header may
- *   name a place.
+ * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header
+ *   may name a place.
  */
 export async function* readValues(
   lines: AsyncIterable<TextLine>,
@@ -107,13 +108,13 @@ function withoutComment(text: string): string {
 
 type Values = Partial<Record<string, unknown>>;
 
-/** @param columns Of CSV; empty if a line is a destination. */
+/** @param columns Columns of CSV; empty if each line is a destination. */
 function valuesOf(text: string, columns: readonly string[] | undefined, separator: CsvSeparator): Values {
   if (columns?.length === 0) return { dst: withoutComment(text) };
   return columns ? csvValues(cellsOf(text, separator), columns) : jsonObjectOf(text, WANTED);
 }
 
-/** Reads one query. @param read Gives the values of its line; may throw a UserError. */
+/** Reads one query. @param read Returns the values of its line; may throw a UserError. */
 export function queryOf(
   line: number,
   read: () => Values,
@@ -129,7 +130,7 @@ export function queryOf(
   }
 }
 
-/** @throws {UserError} If a line has another source or time. */
+/** @throws {UserError} If a line has a different source or time. */
 function withShared(values: Values, shared: SharedEnds): Values {
   for (const name of ["src", "time"] as const) {
     const value = values[name] ?? "";
@@ -161,7 +162,7 @@ function headerOf(text: string, path: string, isList: boolean): string[] {
   );
 }
 
-/** The separator of a header, none of whose names contains another one. */
+/** The separator of a header; column names contain none of them. */
 function separatorOf(header: string): CsvSeparator {
   return header.includes(";") ? ";" : header.includes("\t") ? "\t" : ",";
 }

@@ -1,12 +1,13 @@
 /**
- * The canonical RTT codes as the model writes them, byte 1 and then byte 2: their probabilities from those of
- * the bytes.
+ * Computes the probabilities of canonical RTT codes from those of their two bytes, which the model generates
+ * one after the other.
  *
- * Mass of bytes that make no canonical code is left out and the rest renormalised, byte by byte. With a pool
- * the model's codes have a share of the mass, and simple forecasts the rest. Last, codes below what light needs
- * are left out and the rest renormalised: in the first byte that contains the limit, the model's mass is cut as
- * the simple forecasts' is, so that no more bytes have to be asked for. All answers about results go through
- * this module, so none contradict each other.
+ * The probability of bytes that do not form a canonical code is removed and the rest renormalised, byte by
+ * byte. With a pool, the model's codes have a share of the probability and simple forecasts the rest.
+ * Finally, codes below the floor, faster than light, are removed and the rest renormalised. In the first byte
+ * that contains the floor, the model's mass is cut in the same proportion as the simple forecasts', so that
+ * no further bytes need to be computed. All answers about results go through this module, so that they are
+ * consistent.
  *
  * @module
  */
@@ -30,18 +31,18 @@ const OUTCOMES = [RTT_START, FAILED];
 const SECOND_BYTES: number[][] = Array.from({ length: 256 }, () => []);
 for (const code of CANONICAL_RTT_CODES) SECOND_BYTES[code >> 8].push(code & 255);
 
-/** The second bytes that complete a first byte to a canonical code, ascending. */
+/** The second bytes that complete a canonical code, ascending. */
 export function secondBytesOf(byte1: number): readonly number[] {
   return SECOND_BYTES[byte1];
 }
 
-/** The indexes of the first code of each first byte, and the number of codes. */
+/** Index of the first code of each first byte, then the number of codes. */
 export const FIRST_INDEXES: readonly number[] = [
   ...FIRST_BYTES.map((byte) => indexOfCode(byte << 8 | SECOND_BYTES[byte][0])),
   NUM_CODES,
 ];
 
-/** The number of a first byte's codes below the floor. @param place Of the byte among {@link FIRST_BYTES}. */
+/** Number of a first byte's codes below the floor. @param place The byte's index in {@link FIRST_BYTES}. */
 function numBelow(place: number, pool: PooledForecast | undefined): number {
   return Math.max(
     0,
@@ -49,12 +50,12 @@ function numBelow(place: number, pool: PooledForecast | undefined): number {
   );
 }
 
-/** The simple forecasts' mass of codes above the floor. */
+/** The simple forecasts' mass above the floor, of codes from `first` to before `end`. */
 function massFromFloor(pool: PooledForecast, first: number, end: number): number {
   return end > pool.begin ? pool.massBetween(Math.max(first, pool.begin), end) : 0;
 }
 
-/** The share of a first byte's mass above the floor. */
+/** Share of a first byte's mass above the floor. */
 function shareFromFloor(place: number, pool: PooledForecast): number {
   const below = numBelow(place, pool);
   if (below === 0) return 1;
@@ -64,13 +65,13 @@ function shareFromFloor(place: number, pool: PooledForecast): number {
   return whole > 0 ? pool.massBetween(pool.begin, end) / whole : (end - pool.begin) / (end - first);
 }
 
-/** The mixture's mass above the floor, by which all else is divided. @param masses From {@link firstByteMasses}. */
+/** The mixture's mass above the floor, for normalisation. @param masses From {@link firstByteMasses}. */
 export function massOf(masses: Float64Array, pool: PooledForecast | undefined): number {
   if (!pool?.begin) return 1;
   return masses.reduce((sum, mass) => sum + mass, massFromFloor(pool, 0, NUM_CODES));
 }
 
-/** Leaves out what is below the floor. @returns The mass of the rest. */
+/** Removes the mass below the floor and renormalises. @returns The mass above the floor. */
 function applyFloor(probabilities: Float64Array, pool: PooledForecast | undefined): number {
   if (!pool?.begin) return 1;
   let mass = 0;
@@ -82,7 +83,7 @@ function applyFloor(probabilities: Float64Array, pool: PooledForecast | undefine
 }
 
 /**
- * P(first byte) that the model adds to the distribution, before it is divided by {@link massOf}.
+ * The model's contribution to P(first byte) in the mixture, not yet divided by {@link massOf}.
  *
  * @param first Log-probabilities after `RttStart`, (V) nats.
  */
@@ -95,7 +96,7 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
   return probabilities.map((p, i) => FIRST_INDEXES[i] < pool.end ? p * factor * shareFromFloor(i, pool) : 0);
 }
 
-/** Leaves out the first probabilities and renormalises the others. */
+/** Removes the first probabilities and renormalises the others. */
 function keepFrom(probabilities: Float64Array, numLeftOut: number): void {
   if (numLeftOut === 0 || numLeftOut === probabilities.length) return;
   let kept = 0;
@@ -105,23 +106,23 @@ function keepFrom(probabilities: Float64Array, numLeftOut: number): void {
   }
 }
 
-/** Log-probabilities of next tokens, nats, (V) each. */
+/** Log-probabilities of next tokens, (V) nats each. */
 export interface RttLogProbabilities {
-  /** Where a result begins: `Failed` or `RttStart`. */
+  /** At the beginning of the result: `Failed` or `RttStart`. */
   readonly outcome: Float32Array;
   /** After `RttStart`: byte 1. */
   readonly first: Float32Array;
-  /** The places of the {@link FIRST_BYTES} whose second bytes are in `seconds`, ascending. */
+  /** Indexes in {@link FIRST_BYTES} of the bytes whose second bytes are in `seconds`, ascending. */
   readonly expanded: readonly number[];
   /** After each expanded first byte: byte 2, (expanded, V). */
   readonly seconds: Float32Array;
 }
 
 /**
- * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1
- * that is not expanded is spread evenly over its codes.
+ * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The probability of a
+ * first byte that is not expanded is spread evenly over its codes.
  *
- * @param options `arrays`: the memory of the result; `pool`: the simple forecast, if it counts.
+ * @param options `arrays`: the memory of the result; `pool`: the simple forecast, if it is used.
  */
 export function distributionOf(
   given: RttLogProbabilities,
@@ -162,24 +163,24 @@ export function distributionOf(
   });
 }
 
-/** P(no reply). @param outcome Log-probabilities where the result begins. */
+/** P(no reply). @param outcome Log-probabilities at the beginning of the result. */
 export function failureProbability(outcome: Float32Array, pool: PooledForecast | undefined): number {
   const ofModel = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
   return requirePossible("P(no reply)", pool?.failureProbability(ofModel) ?? ofModel);
 }
 
-/** ln P(no reply) or ln P(a reply) with a pool, nats. @param ofModel The same without it. */
+/** ln P(no reply) or ln P(reply) with a pool, nats. @param ofModel The same without the pool. */
 export function pooledOutcome(isFailed: boolean, pool: PooledForecast, ofModel: number): number {
   const pFailed = pool.failureProbability(isFailed ? Math.exp(ofModel) : -Math.expm1(ofModel));
   return logOf("P(no reply)", isFailed ? pFailed : 1 - pFailed);
 }
 
 /**
- * ln P(result), nats: the probability in {@link distributionOf} as a logarithm, so that none is too small.
+ * ln P(result), nats: the logarithm of the probability in {@link distributionOf}, computed without underflow.
  *
- * @param rttCode A canonical code; null: no reply.
- * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1,
- *   (V) each.
+ * @param rttCode A canonical code; null for no reply.
+ * @param given Log-probabilities at the beginning of the result, after `RttStart`, and after the result's
+ *   byte 1, (V) each.
  */
 export function resultLogProbability(
   rttCode: number | null,
@@ -210,7 +211,7 @@ export function firstTokens({ end }: PooledForecast): readonly number[] {
   return FIRST_TOKENS.filter((_, i) => FIRST_INDEXES[i] < end);
 }
 
-/** The tokens of second bytes above the floor; all if there are none. */
+/** Tokens of the second bytes above the floor; all of them if there are none. */
 export function secondTokens(byte1: number, pool: PooledForecast | undefined): readonly number[] {
   const tokens = SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte);
   const below = numBelow(FIRST_BYTES.indexOf(byte1), pool);
@@ -218,10 +219,10 @@ export function secondTokens(byte1: number, pool: PooledForecast | undefined): r
 }
 
 /**
- * ln P(first byte | a reply) and ln P(code | a reply) with a pool, nats.
+ * ln P(first byte | reply) and ln P(code | reply) with a pool, nats.
  *
- * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte among
- * {@link secondTokens}; `mass`: see {@link massOf}.
+ * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte among {@link
+ *   secondTokens}; `mass`: see {@link massOf}.
  */
 export function pooledLogProbabilities(
   rttCode: number,
@@ -244,11 +245,11 @@ function logOf(name: string, probability: number): number {
 }
 
 /**
- * P(code below a range) and P(code in it) given a reply: as in {@link distributionOf}, at the cost of the first
- * bytes in which the range begins and ends.
+ * P(code below a range) and P(code in it) given a reply. The result agrees with {@link distributionOf}, but
+ * only needs the first bytes in which the range begins and ends.
  *
- * @param range The least and the greatest code, both included.
- * @param given Log-probabilities after `RttStart`, and after it and byte 1 of either code, (V) each.
+ * @param range Lowest and highest code, inclusive.
+ * @param given Log-probabilities after `RttStart`, and after byte 1 of either code, (V) each.
  */
 export function rangeMass(
   [low, high]: readonly [low: number, high: number],
@@ -285,7 +286,7 @@ export function rangeMass(
   return mass;
 }
 
-/** ln P(token) among those allowed, nats. @param logP Log-probabilities of all tokens, (V) nats. */
+/** ln P(token) among the allowed tokens, nats. @param logP Log-probabilities of all tokens, (V) nats. */
 export function restrictedLogProbability(
   logP: Float32Array,
   token: number,
@@ -299,11 +300,11 @@ export function restrictedLogProbability(
 }
 
 /**
- * The likeliest first bytes, as many as leave out at most a given mass.
+ * The fewest, most probable first bytes that leave out at most a given probability.
  *
  * @param first Log-probabilities after `RttStart`.
- * @param options `code`: one whose first byte is wanted in any case.
- * @returns Their places among {@link FIRST_BYTES}, ascending.
+ * @param options `code`: a code whose first byte is always included.
+ * @returns Indexes in {@link FIRST_BYTES}, ascending.
  */
 export function likelyFirstBytes(
   first: Float32Array,
@@ -331,16 +332,16 @@ export function likelyFirstBytes(
   return [...chosen].sort((a, b) => a - b);
 }
 
-/** The most by which two ways to add up a distribution differ. */
+/** Maximum difference between two ways of summing a distribution. */
 const ROUNDING = 1e-9;
 
 /**
- * The first bytes in which quantiles of the distribution lie; with these continued {@link distributionOf} has
- * the exact quantiles. Two of a level if the rounding of sums leaves a choice.
+ * The first bytes that contain quantiles of the distribution. If these are expanded, the quantiles of {@link
+ * distributionOf} are exact. A level has two if rounding errors make it ambiguous.
  *
  * @param first Log-probabilities after `RttStart`.
- * @param levels From 0 to 1.
- * @returns Their places among {@link FIRST_BYTES}, ascending.
+ * @param levels In [0, 1].
+ * @returns Indexes in {@link FIRST_BYTES}, ascending.
  */
 export function firstBytesOfQuantiles(
   first: Float32Array,
@@ -364,7 +365,7 @@ export function firstBytesOfQuantiles(
   return [...chosen].sort((a, b) => a - b);
 }
 
-/** P over the given bytes only, renormalised, and their mass. @param logP (V) nats. */
+/** Probabilities of the given bytes, renormalised, and their sum before. @param logP (V) nats. */
 export function restricted(
   logP: Float32Array,
   bytes: readonly number[],
@@ -373,7 +374,7 @@ export function restricted(
   return { mass: restrictInto(probabilities, logP, bytes), probabilities };
 }
 
-/** As {@link restricted}, into an array. @returns The mass. */
+/** {@link restricted} into an array. @returns The sum before. */
 function restrictInto(probabilities: Float64Array, logP: Float32Array, bytes: readonly number[]): number {
   let mass = 0;
   for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);

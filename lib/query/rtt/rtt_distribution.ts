@@ -1,8 +1,8 @@
 /**
- * An exact predictive distribution of the RTT: a probability for every canonical RTT code, and of failure.
+ * The exact predictive distribution of an RTT: a probability for every canonical RTT code, and for no reply.
  *
- * The two RTT bytes have 33,791 canonical codes, so nothing is sampled: the model gives P(byte 1)
- * and P(byte 2 | byte 1).
+ * The two RTT bytes have 33,791 canonical codes, so nothing is sampled: the model returns P(byte 1) and
+ * P(byte 2 | byte 1).
  *
  * @module
  */
@@ -16,63 +16,64 @@ import {
   rttCodeBounds,
 } from "../../data/tokens/rtt_code.ts";
 
-/** The RTT of each of `CANONICAL_RTT_CODES`, ms. */
+/** RTT of each of `CANONICAL_RTT_CODES`, ms. */
 export const RTTS_MS: Float64Array = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
 
 /**
- * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: none waits longer than a
- * minute. Linux ping waits 10 s for the last reply (MAXWAIT of iputils), RIPE Atlas 60 s at most
+ * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: no tool waits longer than
+ * a minute. Linux ping waits 10 s for the last reply (MAXWAIT of iputils), RIPE Atlas at most 60 s
  * (`response_timeout`).
  */
 export const MAX_PING_RTT_MS = 60_000;
 
 const NUM_PING_RTTS = RTTS_MS.findIndex((rttMs) => rttMs > MAX_PING_RTT_MS);
 
-/** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
+/** A histogram bar: the probability that the RTT is in [lowMs, highMs). */
 export interface HistogramBar {
-  /** Left edge, ms; inside the bar. */
+  /** Left edge, ms, inclusive. */
   lowMs: number;
-  /** Right edge, ms; outside the bar. */
+  /** Right edge, ms, exclusive. */
   highMs: number;
-  /** Mass of the whole bar given a reply, 0 to 1; no density. */
+  /** Probability of the whole bar given a reply, in [0, 1]; not a density. */
   probability: number;
 }
 
-/** The width of the intervals among which the likeliest is looked for. */
+/** Relative width of the interval around the likeliest RTT. */
 const INTERVAL_WIDTH = 0.01;
 
-/** The RTT that more replies are near than any other. */
+/** The RTT with the most replies near it. */
 export interface LikeliestRtt {
   /** The RTT, ms. */
   readonly rttMs: number;
-  /** P(the interval a hundredth wide in which it lies | a reply came). */
+  /** P(RTT in the surrounding interval, a hundredth wide | reply). */
   readonly probability: number;
 }
 
-/** The memory of a distribution, 0.5 MB, which one after the other may use. */
+/** The memory of a distribution, 0.5 MB, which can be reused. */
 export class RttArrays {
-  /** P(RTT code | a reply came), by the code's index. */
+  /** P(RTT code | reply), by index of the code. */
   readonly probabilities: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
-  /** Sums of {@link probabilities} up to each code. */
+  /** Cumulative sums of {@link probabilities}. */
   readonly cumulative: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
 }
 
-/** The distribution of one measurement's result. */
+/** The distribution of a measurement's result. */
 export class RttDistribution {
-  /** Sums of the probabilities up to each code. */
+  /** Cumulative sums of the probabilities. */
   readonly cumulative: Float64Array;
-  /** The mass that is spread evenly within first bytes whose second bytes were not asked for. */
+  /** Probability spread evenly within first bytes whose second bytes were not computed. */
   readonly spreadMass: number;
-  /** What light needs between the places of both ends, ms; null if that is not known. There is no mass below. */
+  /** The RTT of light between the places of the endpoints, ms; null if unknown. There is no mass below it. */
   readonly floorMs: number | null;
 
   /**
-   * Takes the probabilities as they are; the arrays are kept, not copied.
+   * Keeps the arrays without copying them.
    *
-   * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
-   * @param canonicalMass The mass that the model itself gave to canonical codes; near 1 for a trained model.
+   * @param probabilities P(code | reply) for each of `CANONICAL_RTT_CODES`; sums to 1.
+   * @param canonicalMass Probability that the model itself assigned to canonical codes; near 1 for a trained
+   *   model.
    * @param options `spreadMass` (0) and `floorMs` (null): see the fields; `cumulative`: is overwritten.
-   * @throws {UserError} If the probabilities are not possible.
+   * @throws {UserError} If the probabilities are invalid.
    */
   constructor(
     readonly pFailed: number,
@@ -100,13 +101,13 @@ export class RttDistribution {
     requirePossible("the sum of P(RTT)", sum, 1);
   }
 
-  /** The same in memory of its own, 0.5 MB. */
+  /** Copies the distribution into its own memory, 0.5 MB. */
   copy(): RttDistribution {
     const { pFailed, probabilities, canonicalMass, spreadMass, floorMs } = this;
     return new RttDistribution(pFailed, probabilities.slice(), canonicalMass, { spreadMass, floorMs });
   }
 
-  /** The mean RTT of the replies up to {@link MAX_PING_RTT_MS}; that limit if there are none. */
+  /** Mean RTT of the replies up to {@link MAX_PING_RTT_MS}; that limit if there are none. */
   get meanMs(): number {
     const within = this.withinPingLimit;
     if (within === 0) return MAX_PING_RTT_MS;
@@ -115,28 +116,28 @@ export class RttDistribution {
     return sum / within;
   }
 
-  /** P(RTT <= MAX_PING_RTT_MS | a reply came). */
+  /** P(RTT <= MAX_PING_RTT_MS | reply). */
   get withinPingLimit(): number {
     return this.cumulative[NUM_PING_RTTS - 1];
   }
 
-  /** P(the RTT has the code of `rttMs` | a reply came). */
+  /** P(the RTT has the code of `rttMs` | reply). */
   probabilityOf(rttMs: number): number {
     return this.probabilities[this.indexOf(rttMs)];
   }
 
-  /** P(RTT <= rttMs | a reply came), with the whole bucket that holds `rttMs`. */
+  /** P(RTT <= rttMs | reply), including the whole bucket of `rttMs`. */
   cdf(rttMs: number): number {
     return this.cumulative[this.indexOf(rttMs)];
   }
 
-  /** The index in `probabilities` of the bucket that holds `rttMs`. */
+  /** Index in `probabilities` of the bucket of `rttMs`. */
   indexOf(rttMs: number): number {
     return lowerBound(CANONICAL_RTT_CODES, encodeRttCode(rttMs));
   }
 
   /**
-   * The smallest RTT, ms, that is reached with probability `q` given a reply. @throws {RangeError} If q is not
+   * The smallest RTT, ms, for which P(RTT or less | reply) is at least `q`. @throws {RangeError} If q is not
    * in [0, 1].
    */
   quantileMs(q: number): number {
@@ -145,12 +146,12 @@ export class RttDistribution {
   }
 
   /**
-   * The RTT that more replies are near than any other: the median of the likeliest interval a hundredth wide.
+   * The RTT with the most replies near it: the median of the most probable interval a hundredth wide.
    *
    * {@link quantileMs} of 0.5 is the guess with the least mean absolute error. The middle of that interval is
-   * right to half a percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011), on
+   * most often right to half a percent (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011), on
    * the zero-one score and modal intervals); its median is close to the middle, and is the value itself if a
-   * single one has the mass.
+   * single one has all the probability.
    */
   likeliest(): LikeliestRtt {
     let best = 0;
@@ -170,8 +171,8 @@ export class RttDistribution {
   }
 
   /**
-   * The distribution as bars of equal width on a logarithmic axis, from its 0.5 % to its 99.5 % quantile. A bar
-   * shares a code's mass in proportion to their overlap.
+   * Bars of equal width on a logarithmic axis, from the 0.5 % to the 99.5 % quantile. Each bar gets a code's
+   * probability in proportion to their overlap.
    */
   histogram(numBars: number): HistogramBar[] {
     const low = Math.log(this.quantileMs(0.005) * 0.999);
@@ -188,7 +189,7 @@ export class RttDistribution {
     return bars;
   }
 
-  /** The smallest RTT, ms, with at least a mass up to it. */
+  /** The smallest RTT, ms, with at least the given cumulative probability. */
   #rttReaching(mass: number): number {
     const least = Math.max(mass, Number.MIN_VALUE);
     return RTTS_MS[Math.min(lowerBound(this.cumulative, least), RTTS_MS.length - 1)];

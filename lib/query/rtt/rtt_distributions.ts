@@ -1,4 +1,4 @@
-/** RTT distributions of many prompts: whole, or of the likeliest first bytes only. @module */
+/** Computes RTT distributions for many prompts, exactly or from their likeliest first bytes only. @module */
 import type { TimedRtt } from "../../model/pair_history.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
@@ -8,38 +8,39 @@ import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
-/** Arrays of the current distribution, and of the same one without its floor. */
+/** Arrays of the current distribution, with and without its floor. */
 const [arrays, arraysWithoutFloor] = [new RttArrays(), new RttArrays()];
-/** The longest tail of a prompt that is read step by step: an IPv4 address and `RttStart`. */
+/** The longest end of a prompt to read step by step: an IPv4 address and `RttStart`. */
 const MAX_TAIL = 6;
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 
-/** The prompts of RTT distributions to compute, one entry each. */
+/** Prompts to compute RTT distributions for, with one entry each. */
 export interface AskedRtts {
-  /** Sequences that end with the role of an RTT. */
+  /** Sequences that end with the role token of an RTT. */
   readonly prompts: readonly Uint16Array[];
-  /** The newest RTTs of their pairs, oldest first, if they are not those in the prompts. */
+  /** The newest RTTs of their pairs, oldest first, if they differ from those in the prompts. */
   readonly recents: readonly (readonly TimedRtt[] | undefined)[];
-  /** The simple forecast of each, in a model with a pool. */
+  /** The simple forecast of each prompt, in a model with a pool. */
   readonly poolOf: (index: number) => PooledForecast | undefined;
 }
 
-/** Which first bytes to continue. The mass of each other one is spread evenly within it. */
+/** Which first bytes to expand. The probability of each other one is spread evenly over its codes. */
 export type LikelyOptions = {
-  /** Mass of the first bytes that are not continued, at most; the likeliest are. */
+  /** Maximum total probability of the first bytes that are not expanded; these are the least probable. */
   readonly maxSpreadMass: number;
-  /** The RTT code of each prompt whose probability must be exact; null for none. */
+  /** For each prompt, the RTT code whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
-  /** Whether the same holds of the distributions without floors (false). */
+  /** Whether this also applies to the distributions without floors (false). */
   readonly withoutFloors?: boolean;
 } | {
-  /** Those in which these quantiles of each prompt lie, which are exact then, as is P(no reply). */
+  /** Expands the first bytes that contain these quantiles of each prompt. They and P(no reply) are exact. */
   readonly quantilesOfEach: readonly (readonly number[])[];
 };
 
 /**
- * Gets a distribution, which is valid until it returns. @param withoutFloor Computes it with what is faster
- * than light.
+ * Receives a distribution, which is valid until it returns.
+ *
+ * @param withoutFloor Computes the distribution including RTTs that are faster than light.
  */
 export type TakeDistribution = (
   distribution: RttDistribution,
@@ -48,7 +49,7 @@ export type TakeDistribution = (
 ) => void;
 
 /**
- * Computes distributions, in the order of the prompts. @param likely What to continue (default: all, which is
+ * Computes distributions in the order of the prompts. @param likely What to expand (default: all, which is
  * exact).
  */
 export async function rttDistributions(
@@ -108,13 +109,13 @@ export async function rttDistributions(
   });
 }
 
-/** Prompts that a decoder reads, and the step after them. */
+/** Prompts read by a decoder, and the next step. */
 interface ReadPrompts {
-  /** Log-probabilities that are read back. */
+  /** The log-probabilities read back. */
   readonly ends: Promise<Float32Array[]>;
-  /** The rows of a prompt among them: where its result begins, and after `RttStart`. */
+  /** A prompt's rows in `ends`: at the beginning of its result, and after `RttStart`. */
   rowsOf(ends: readonly Float32Array[], prompt: number): { outcome: Float32Array; first: Float32Array };
-  /** Continues each prompt by some tokens. @returns Log-probabilities, and the first row of each prompt. */
+  /** Continues each prompt with some tokens. @returns Log-probabilities, and each prompt's first row. */
   step(tokens: readonly (readonly number[])[]): { logP: Promise<Float32Array>; firstRows: number[] };
 }
 
@@ -136,8 +137,8 @@ function readWhole(
 }
 
 /**
- * Reads what prompts begin with once, and then their last tokens step by step, once for all that are equal so
- * far. From a source to many destinations that is a quarter of the tokens.
+ * Reads shared beginnings of prompts once, then the last tokens step by step, once per distinct prefix. For
+ * one source with many destinations this is a quarter of the tokens.
  */
 function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: number): ReadPrompts {
   const begins = prompts.map((prompt) => prompt.subarray(0, -numTail));
@@ -171,10 +172,7 @@ function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: nu
   };
 }
 
-/**
- * The number of each prompt's tokens from the destination on; undefined if they differ, or are too many for
- * steps.
- */
+/** Number of tokens of each prompt from the destination on; undefined if it differs or is too large. */
 function tailOf(prompts: readonly Uint16Array[]): number | undefined {
   if (prompts.length < 2) return undefined;
   const lengths = prompts.map((prompt) =>

@@ -1,7 +1,6 @@
 /**
- * The RTTs from one source to each country, and to each cell of latitudes and longitudes in a country. Some
- * prefixes represent a place, weighted as `PlaceIndex` does, and the model draws an address in each, as for
- * `query rtt`.
+ * The RTTs from one source to each country, and to each grid cell within a country. Several prefixes
+ * represent a place, weighted as in `PlaceIndex`. The model draws an address in each, as for `query rtt`.
  *
  * @module
  */
@@ -29,18 +28,18 @@ import { drawDestinations, drawSources } from "./prefix_query.ts";
 import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
-/** The places of a map: whole countries, or cells in them. */
+/** The places of a map: whole countries, or cells within them. */
 export type MapLevel = "country" | "cell";
 
-/** Cells are around the multiples of this. */
+/** Cells are centred on multiples of this. */
 const MAP_CELL_DEGREES = 2.5;
-/** The most prefixes that represent a place. */
+/** Maximum number of prefixes that represent a place. */
 const MAX_PREFIXES: Readonly<Record<MapLevel, number>> = { country: 8, cell: 2 };
-/** Addresses that are drawn from a source that is a prefix or a place. */
+/** Number of addresses drawn if the source is a prefix or a place. */
 const NUM_SOURCES = 4;
-/** The mass that may be spread evenly within first bytes, each with RTTs that differ by up to 13 %. */
+/** Maximum probability spread evenly within first bytes, whose RTTs differ by up to 13 %. */
 const MAX_SPREAD_MASS = 0.05;
-/** Pairs that are asked for together: two of the decoder's largest groups of whole distributions. */
+/** Pairs computed together: two of the decoder's largest groups of whole distributions. */
 const PAIRS_PER_PART = 124;
 
 /** A place of a map and the RTT to it. */
@@ -49,13 +48,13 @@ export interface MapRtt {
   readonly country: string;
   /** The country in English, or the cell's city with the most networks, if one is known. */
   readonly name: string;
-  /** Degrees north of the middle of the cell, or of where most of the country's networks are. */
+  /** Degrees north: the centre of the cell, or where most of the country's networks are. */
   readonly latitude: number;
   /** Degrees east. */
   readonly longitude: number;
-  /** The size of the cell; null of a whole country. */
+  /** Size of the cell; null for a whole country. */
   readonly cell_degrees: number | null;
-  /** The median RTT. */
+  /** Median RTT. */
   readonly median_ms: number;
   /** 5 % of the replies are faster. */
   readonly low_ms: number;
@@ -63,9 +62,9 @@ export interface MapRtt {
   readonly high_ms: number;
   /** P(no reply). */
   readonly p_failed: number;
-  /** How many of the measured addresses are in the place. */
+  /** Number of measured addresses in the place. */
   readonly known_addresses: number;
-  /** An estimate if the source was measured and addresses in the place were, else a guess. */
+  /** An estimate if both the source and addresses in the place were measured, otherwise a guess. */
   readonly basis: BasisKind;
 }
 
@@ -75,31 +74,31 @@ export interface MapArea extends
     MapRtt,
     "country" | "name" | "latitude" | "longitude" | "cell_degrees" | "known_addresses"
   > {
-  /** The prefixes that represent it. */
+  /** Prefixes that represent it. */
   readonly prefixes: readonly PlacePrefix[];
 }
 
-/** The time of a map, and the measurements made before, oldest first. */
+/** The time of a map, and earlier measurements, oldest first. */
 export type MapMoment = Pick<RttQuery, "timeS" | "context">;
 
 /** The source of a map. */
 export interface MapOrigin {
-  /** Addresses that represent it equally, of one IP version. */
+  /** Addresses that represent it, equally weighted and of one IP version. */
   readonly sources: readonly Uint8Array[];
   /** The time and context. */
   readonly asked: MapMoment;
   /** Whether it is a place. */
   readonly isPlace: boolean;
-  /** The position of the first of them, if the model knows it. */
+  /** Position of the first address, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
-/** The maps of a model that knows where addresses are. */
+/** Maps of a model that knows where addresses are. */
 export class RttMaps {
   readonly #index: PlaceIndex;
   readonly #areas = new Map<string, readonly MapArea[]>();
 
-  /** Finds no place yet. @throws {UserError} If the model does not know where addresses are. */
+  /** Does not compute anything yet. @throws {UserError} If the model does not know where addresses are. */
   constructor(readonly model: PingModel) {
     if (!model.places) {
       throw new UserError(
@@ -109,12 +108,12 @@ export class RttMaps {
     this.#index = model.places;
   }
 
-  /** Reads the source of a map: an address, a prefix or a place. @throws {UserError} If it cannot be read as one. */
+  /** Reads the source of a map: an address, a prefix or a place. @throws {UserError} If it is invalid. */
   source(text: string): IpPrefix {
     return parseEnds(text, text, this.#index).source;
   }
 
-  /** The addresses that represent a source. @param asked The time and context (any time, nothing before). */
+  /** Draws addresses that represent a source. @param asked Defaults to any time and no context. */
   async origin(source: IpPrefix, asked: MapMoment = { timeS: null, context: [] }): Promise<MapOrigin> {
     const drawn = await drawSources(this.model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
     const sources = drawn.map(({ source }) => source);
@@ -129,7 +128,7 @@ export class RttMaps {
   }
 
   /**
-   * The places of a map for sources of the same IP version, those with the most networks first.
+   * The places of a map for sources of one IP version, those with the most networks first.
    *
    * @throws {UserError} If there are none.
    */
@@ -181,7 +180,7 @@ export class RttMaps {
     });
   }
 
-  /** Counts measured addresses by group of sites; addresses that are not where the databases say count nowhere. */
+  /** Counts measured addresses by group of sites, ignoring addresses that are not where the databases say. */
   #countKnown(keyOf: (site: Site) => number | undefined, length: 4 | 16): ReadonlyMap<number, number> {
     const { table } = this.#index;
     const counts = new Map<number, number>();
@@ -199,7 +198,7 @@ export class RttMaps {
     return counts;
   }
 
-  /** The RTTs to places, in order, as parts are done. @param areas For addresses of the origin's IP version. */
+  /** Yields the RTTs to places in order as they are computed. @param areas For the origin's IP version. */
   async *rtts(areas: readonly MapArea[], { sources, asked, isPlace }: MapOrigin): AsyncGenerator<MapRtt> {
     const tables = tablesOf(this.model.trainingData);
     const src = sources.filter((source) => tables.some((known) => known.indexOf(source) >= 0)).length;
@@ -219,15 +218,15 @@ export class RttMaps {
 interface AskedPair extends Omit<PlacePrefix, "share"> {
   readonly area: MapArea;
   readonly source: Uint8Array;
-  /** Its number among the pairs of the place. */
+  /** Index among the pairs of the place. */
   readonly index: number;
-  /** The weights of a place add up to 1. */
+  /** Weights of a place sum to 1. */
   readonly weight: number;
-  /** Whether it is the last one of its place. */
+  /** Whether it is the last pair of its place. */
   readonly isLast: boolean;
 }
 
-/** Pairs each prefix of the place with a source, and each source with a prefix. */
+/** Pairs prefixes of the place with sources so that each occurs at least once. */
 function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
   const { prefixes } = area;
   const rounds = Math.ceil(sources.length / prefixes.length);
@@ -259,14 +258,14 @@ async function rttsOf(
   asked: MapMoment & Pick<RttQuery, "isOfPlaces">,
 ): Promise<Omit<MapRtt, "basis">[]> {
   const answers: Omit<MapRtt, "basis">[] = [];
-  // The probabilities of the current place, by weight: of codes and of no reply.
+  // Weighted sums for the current place: probabilities of codes and of no reply.
   const { probabilities, cumulative } = new RttArrays();
   let [pReply, pFailed] = [0, 0];
   await model.likelyRttDistributions(
     await queriesOf(model, pairs, asked),
     (distribution, i) => {
       const { area: { prefixes: _, known_addresses, ...place }, weight, isLast } = pairs[i];
-      // A failure may be certain to the last bit; a place of such addresses alone still needs weights.
+      // P(no reply) may round to 1; a place with only such addresses still needs weights.
       const share = weight * Math.max(1 - distribution.pFailed, Number.EPSILON);
       pReply += share;
       pFailed += weight * distribution.pFailed;

@@ -1,5 +1,7 @@
 /**
- * The RTTs from some nodes to others: exact quantiles, P(no reply) and samples of each pair, block by block.
+ * The RTTs from some nodes to others, computed block by block: exact quantiles, P(no reply) and samples of
+ * each pair.
+ *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
@@ -12,59 +14,59 @@ import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } f
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 
-/** A node of a matrix, as the destination of a question. */
+/** A node of a matrix, in the form of a query with the node as destination. */
 export interface MatrixNode extends FileQuery {
-  /** The name to show beside it. */
+  /** The name to show next to it. */
   readonly name?: string | undefined;
 }
 
-/** The parts of a matrix to compute. */
+/** What to compute for a matrix. */
 export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
-  /** The sources, each once. */
+  /** Distinct sources. */
   readonly nodes: readonly MatrixNode[];
-  /** The destinations, each once; a source is not asked for the RTT to itself. */
+  /** Distinct destinations. The RTT from a node to itself is not computed. */
   readonly destinations: readonly MatrixNode[];
   /** Unix seconds; null for any time. */
   readonly timeS: number | null;
-  /** Besides the median, from 0 to 1. */
+  /** Quantiles in addition to the median, in [0, 1]. */
   readonly quantiles: readonly number[];
-  /** The number of RTTs to draw of each pair; they depend on the pair and the seed alone. */
+  /** Number of RTTs to draw for each pair. They depend only on the pair and the seed. */
   readonly numSamples: number;
 }
 
-/** The RTTs from one node to each destination, in order; null to itself. */
+/** The RTTs from one node to each destination, in order; null for the node itself. */
 export interface MatrixRow {
-  /** The node as it was given. */
+  /** The node as given. */
   src: string;
-  /** Its name, if it has one. */
+  /** The node's name, if it has one. */
   src_name?: string | undefined;
-  /** Whether the pair was measured, and if not, whether both ends were. */
+  /** Whether the pair was measured or, if not, both endpoints. */
   basis: (BasisKind | null)[];
-  /** The median RTTs. */
+  /** Median RTTs. */
   median_ms: (number | null)[];
   /** P(no reply), to six decimals. */
   p_failed: (number | null)[];
-  /** The RTTs of the quantiles asked for, by quantile. */
+  /** RTTs of the requested quantiles, by quantile. */
   quantiles_ms: Record<string, (number | null)[]>;
-  /** RTTs that were drawn, if any were; null: no reply. */
+  /** Drawn RTTs, if requested; null for no reply. */
   samples_ms?: ((number | null)[] | null)[] | undefined;
 }
 
-/** Pairs that are computed together: all between addresses at once, others draw for draw. */
+/** Pairs per block: pairs of addresses are computed together, others one at a time. */
 const BLOCK_PAIRS = { exact: 2048, drawn: 64 };
 
-/** A matrix of a model. Its cells are numbered row by row. */
+/** A matrix of a model's RTTs. Cells are numbered row by row. */
 export class RttMatrix {
-  /** How many cells there are, those of nodes with themselves included. */
+  /** Number of cells, including those of a node with itself. */
   readonly numCells: number;
-  /** How many of them are of two nodes. */
+  /** Number of cells of two different nodes. */
   readonly numPairs: number;
-  /** Cells of a block, whatever was computed before. */
+  /** Number of cells in a block, wherever it begins. */
   readonly blockCells: number;
-  /** The numbers of a cell: the median, P(no reply), the quantiles, the samples; all NaN of a node with itself. */
+  /** Numbers per cell: median, P(no reply), quantiles, samples; all NaN for a node with itself. */
   readonly width: number;
 
-  /** Checks what is asked. @throws {UserError} If a pair of the first row or column cannot be answered. */
+  /** Validates the options. @throws {UserError} If a pair in the first row or column cannot be answered. */
   constructor(readonly model: PingModel, readonly options: MatrixOptions) {
     const { nodes, destinations, quantiles, numSamples } = options;
     this.numCells = nodes.length * destinations.length;
@@ -78,7 +80,7 @@ export class RttMatrix {
     for (const cell of [...firstRow, ...firstColumn]) this.#requireAnswerable(cell);
   }
 
-  /** The numbers of a block's cells, (cells, width). @throws {UserError} If the model cannot answer a pair. */
+  /** Computes the numbers of a block, (cells, width). @throws {UserError} If a pair cannot be answered. */
   async block(first: number): Promise<Float64Array> {
     const { options, width } = this;
     const end = Math.min(this.numCells, first + this.blockCells);
@@ -105,8 +107,8 @@ export class RttMatrix {
   }
 
   /**
-   * Two numbers from 0 to 1 for each sample: no reply if `reply` is below its probability, else the RTT at the
-   * `level`.
+   * Two random numbers in [0, 1) for each sample: no reply if `reply` is below P(no reply), else the RTT at
+   * quantile `level`.
    */
   #drawsOf({ source, destination }: ParsedQuestion): { reply: number; level: number }[] {
     const { numSamples, seed = 0 } = this.options;
@@ -116,7 +118,7 @@ export class RttMatrix {
     return Array.from({ length: numSamples }, () => ({ reply: random.float64(), level: random.float64() }));
   }
 
-  /** A row of the matrix. @param numbers Of all its cells, (destinations, width). */
+  /** A row of the matrix. @param numbers The row's cells, (destinations, width). */
   row(index: number, numbers: Float64Array): MatrixRow {
     const { nodes, destinations, quantiles, numSamples } = this.options;
     const { dst: src, destination: source, name } = nodes[index];
@@ -140,7 +142,7 @@ export class RttMatrix {
     };
   }
 
-  /** The `line` of a query is the number of its cell. */
+  /** The `line` of a query is its cell number. */
   *#queries(first: number, end: number): Generator<FileQuery> {
     for (let line = first; line < end; line++) {
       const { source, destination } = this.#endsOf(line);
@@ -179,7 +181,7 @@ export class RttMatrix {
   }
 }
 
-/** A number of a cell, of which NaN stands for none. */
+/** Converts NaN to null. */
 function numberOf(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
@@ -189,10 +191,10 @@ function keyOf({ destination }: MatrixNode): string {
 }
 
 /**
- * The nodes of a matrix.
+ * Reads the nodes of a matrix.
  *
- * @param counted The unit of a node's `line`, for errors.
- * @throws {UserError} If one cannot be read or comes again, or there are none.
+ * @param counted What a node's `line` counts, for error messages.
+ * @throws {UserError} If a node is invalid or repeated, or there are none.
  */
 export async function matrixNodes(
   lines: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,

@@ -1,21 +1,21 @@
-/** The distribution of an RTT as a picture: its density on a logarithmic axis, with quantiles marked. @module */
+/** Plots the density of an RTT distribution on a logarithmic axis, with quantiles marked. @module */
 import { formatMs } from "../../base/text.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
 const NUM_BARS = 160;
 
-/** The texts and marks of the picture. */
+/** Texts and marks of the plot. */
 export interface RttPlotOptions {
-  /** Between what, such as `192.0.2.1 -> 198.51.100.7`. */
+  /** The endpoints, such as `192.0.2.1 -> 198.51.100.7`. */
   readonly title: string;
-  /** Below the title, such as how many addresses were drawn. */
+  /** Shown below the title, for example the number of drawn addresses. */
   readonly subtitle?: string;
-  /** Quantiles to mark, 0 to 1. */
+  /** Quantiles to mark, in [0, 1]. */
   readonly quantiles: readonly number[];
 }
 
-/** Draws a distribution from its 0.5 % to its 99.5 % quantile as SVG. */
+/** Plots a distribution from its 0.5 % to its 99.5 % quantile as SVG. */
 export async function plotRttDistribution(
   distribution: RttDistribution,
   options: RttPlotOptions,

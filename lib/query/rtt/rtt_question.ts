@@ -1,4 +1,4 @@
-/** A question for an RTT as people write it: ends as text, a time, recent measurements. @module */
+/** Questions for RTTs as people write them: endpoints as text, a time, recent measurements. @module */
 import { shortened, UserError } from "../../base/errors.ts";
 import { isRtt } from "../../data/formats/batch.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
@@ -18,35 +18,35 @@ import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 
-/** A question for the RTT between two places. */
+/** A question for the RTT between two endpoints. */
 export interface RttQuestion {
-  /** The source: an address, a prefix or a place, such as `192.0.2.1`, `2001:db8::/33`, `Berlin, DE` or `AS3320`. */
+  /** An address, prefix, place or AS, such as `192.0.2.1`, `2001:db8::/33`, `Berlin, DE` or `AS3320`. */
   readonly src: string;
-  /** The destination, of the same IP version; between two places IPv4 where both have it. */
+  /** As `src` and of the same IP version. Between two places it is IPv4 if both have it. */
   readonly dst: string;
-  /** When: ISO 8601 (UTC unless it names a zone) or Unix seconds, from 1990 to 2099; any time if absent. */
+  /** ISO 8601 (UTC unless it names a zone) or Unix seconds, from 1990 to 2099; any time if absent. */
   readonly time?: string | number | null;
-  /** Measurements made before `time`, in any order; the newest that fit the model's sequence are used. */
+  /** Measurements before `time`, in any order. The newest that fit in the model's sequence are used. */
   readonly context?: readonly QuestionMeasurement[];
 }
 
-/** A measurement that a question gives as context. */
+/** A measurement given as context of a question. */
 export interface QuestionMeasurement {
-  /** The source address. */
+  /** Source address. */
   readonly src: string;
-  /** The destination address. */
+  /** Destination address. */
   readonly dst: string;
-  /** When; all measurements of a context have a time, or none has. */
+  /** As in a question. Either all measurements of a context have a time or none has. */
   readonly time?: string | number | null;
-  /** The RTT in ms, or null if no reply came. */
+  /** RTT, ms; null for no reply. */
   readonly rtt: number | null;
 }
 
-/** A question as the model takes it. */
+/** A question in the form that the model takes. */
 export interface ParsedQuestion extends Omit<PrefixQuery, "context"> {
   /** The question's own context, oldest first; null if it has none. */
   readonly context: readonly TokenMeasurement[] | null;
-  /** Notes on values that were not taken literally, for people. */
+  /** Notes for people about values that were not taken literally. */
   readonly notes: readonly string[];
 }
 
@@ -60,8 +60,8 @@ type Values = Partial<Record<string, unknown>>;
 /**
  * Reads a question.
  *
- * @param values An {@link RttQuestion}, or what stands for one in a file.
- * @param places What it may name; undefined if the model has no places.
+ * @param values An {@link RttQuestion}, or a file's equivalent.
+ * @param places Places that it may name; undefined if the model has none.
  * @throws {UserError} If it is invalid.
  */
 export function parseQuestion(
@@ -74,9 +74,9 @@ export function parseQuestion(
 }
 
 /**
- * Reads a source and a destination. Notes are values that were not taken literally, for people.
+ * Reads a source and a destination. Notes tell people about values that were not taken literally.
  *
- * @throws {UserError} If one is invalid, or a place has no address of the other's IP version.
+ * @throws {UserError} If one is invalid, or a place has no addresses of the other's IP version.
  */
 export function parseEnds(
   src: unknown,
@@ -107,13 +107,13 @@ export function parseEnds(
   return both(have(4) || !have(16) ? 4 : 16);
 }
 
-/** Reads a prefix or place. @returns Whether an address lies in it. @throws {UserError} If it is invalid. */
+/** Reads a prefix or place. @returns Whether an address is in it. @throws {UserError} If it is invalid. */
 export function parseWithin(text: unknown, places: PlaceIndex | undefined): (address: Uint8Array) => boolean {
   const end = endOf("within", text, places, []);
   return (address) => "bytes" in end ? prefixContains(end, address) : places?.has(end, address) ?? false;
 }
 
-/** Reads a question between two addresses. @throws {UserError} If it is invalid, or about prefixes. */
+/** Reads a question between two addresses. @throws {UserError} If it is invalid or about prefixes. */
 export function parseAddressQuestion(question: RttQuestion): RttQuery {
   const { source, destination, timeS, context } = parsePrefixQuestion(question);
   for (const prefix of [source, destination]) {
@@ -127,7 +127,7 @@ export function parseAddressQuestion(question: RttQuestion): RttQuery {
   return { source: source.bytes, destination: destination.bytes, timeS, context };
 }
 
-/** Reads a question for the model. @throws {UserError} As {@link parseQuestion}. */
+/** Reads a question for the model. @throws {UserError} See {@link parseQuestion}. */
 export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
   const { source, destination, timeS, context } = parseQuestion(question);
   return { source, destination, timeS, context: context ?? [] };
@@ -139,12 +139,12 @@ function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Valu
   throw new UserError(`found ${shortened(unknown)}, expected only ${fields.join(", ")}`);
 }
 
-/** Whether a text is read as an address or prefix, and not as a place. */
+/** Whether a text is read as an address or prefix rather than a place. */
 export function isMeantAsPrefix(text: string): boolean {
   return /^[\d.]+$|^[^,]*[:/][^,]*$/.test(text.trim());
 }
 
-/** A prefix, or a place whose IP version is open. */
+/** A prefix, or a place whose IP version is not decided yet. */
 function endOf(
   name: string,
   value: unknown,
@@ -168,7 +168,7 @@ function endOf(
   });
 }
 
-/** Runs something with the name of a field or an item before its error. */
+/** Runs a function; its errors are prefixed with the name of a field or item. */
 export function inField<T>(name: string, run: () => T): T {
   try {
     return run();
@@ -193,13 +193,13 @@ function textOf(name: string, value: unknown, wanted: string): string {
   throw new UserError(`found ${found}, expected an IPv4 or IPv6 ${wanted}`);
 }
 
-/** The time of a question: whole Unix seconds, or null for any. @throws {UserError} If it is invalid. */
+/** The time of a question in whole Unix seconds; null for any time. @throws {UserError} If it is invalid. */
 export function timeOf(value: unknown): number | null {
   const exactS = exactTimeOf(value);
   return exactS === null ? null : Math.floor(exactS);
 }
 
-/** The time of a measurement: Unix seconds to the microsecond, or null. @throws {UserError} If it is invalid. */
+/** A measurement's time, Unix seconds to the microsecond, or null. @throws {UserError} If it is invalid. */
 export function exactTimeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
   const parsed = parseTimeUs(typeof value === "string" || typeof value === "number" ? String(value) : "");
@@ -218,7 +218,7 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
   );
 }
 
-/** Reads a {@link QuestionMeasurement}, or what stands for one in a file. @throws {UserError} If it is invalid. */
+/** Reads a {@link QuestionMeasurement} or a file's equivalent. @throws {UserError} If it is invalid. */
 export function parseMeasurement(value: unknown): TokenMeasurement {
   if (typeof value !== "object" || value === null) {
     throw new UserError("found no JSON object, expected one with src, dst, time and rtt");
@@ -239,7 +239,7 @@ function rttCodeOf(value: unknown): number | null {
   throw new UserError(`found ${found}, expected ms above 0, or null for no reply`);
 }
 
-/** A value of JSON as a message shows it, however long or deep it is. */
+/** Formats a JSON value for a message, however long or deep it is. */
 export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
   return JSON.stringify(typeof value === "string" ? shortened(value) : value);

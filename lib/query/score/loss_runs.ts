@@ -1,19 +1,19 @@
-/** How surprising it is that replies of a pair are lost one after the other. @module */
+/** Scores how surprising it is that several replies of a pair are lost in a row. @module */
 
-/** The most lost replies that count. In pairs that never reply, small errors of P(no reply) would add up. */
+/** Maximum number of losses that count. In pairs without replies, small errors of P(no reply) add up. */
 const MAX_LOSSES = 10;
-/** The most pairs that are remembered, of those whose last reply was lost; the least recently seen goes first. */
+/** Maximum number of remembered pairs whose last reply was lost; the least recently seen is dropped first. */
 const MAX_PAIRS = 2 ** 16;
 
 /** Runs of lost replies, by pair. */
 export class LossRuns {
-  /** ln P(no reply) of the newest lost replies since the last reply, oldest first. */
+  /** ln P(no reply) for the newest losses since the last reply, oldest first. */
   readonly #logs = new Map<string, number[]>();
 
-  /** @param maxPairs For tests. */
+  /** @param maxPairs Overridden by tests. */
   constructor(readonly maxPairs: number = MAX_PAIRS) {}
 
-  /** Adds a pair's next result. @returns P(its last replies, at most ten, are all lost); 1 at a reply. */
+  /** Adds a pair's next result. @returns P(its last replies, at most ten, are all lost); 1 for a reply. */
   add(pair: string, isLost: boolean, logLikelihood: number): number {
     const before = this.#logs.get(pair) ?? [];
     this.#logs.delete(pair);

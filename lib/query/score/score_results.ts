@@ -1,6 +1,6 @@
 /**
- * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first
- * byte, then the other first bytes that a p-value needs, which are the likeliest.
+ * Scores many measurements at once on the GPU in two rounds: first the prompts with each result's first byte,
+ * then the other, most probable first bytes that a p-value needs.
  *
  * @module
  */
@@ -30,20 +30,20 @@ import {
 } from "../../data/tokens/vocab_v2.ts";
 import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
 
-/** The total mass of first bytes whose mass is spread evenly over their codes: a share of a p-value of 0.001. */
+/** Maximum probability spread evenly over the codes of first bytes; small against a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
 const arrays = new RttArrays();
 
-/** A reply and what the model says of it. */
+/** A reply with the model's forecast of it. */
 class AskedReply {
-  /** Places among `FIRST_BYTES` of the bytes that {@link addSecondBytes} needs, ascending. */
+  /** Indexes in `FIRST_BYTES` of the bytes that {@link addSecondBytes} must be called with, ascending. */
   readonly needed: readonly number[];
   readonly #expanded: readonly number[];
   readonly #seconds: Float32Array;
 
   /**
-   * @param read Log-probabilities where the result begins, after `RttStart` and after the reply's own byte 1,
-   *   (V) each.
+   * @param read Log-probabilities at the beginning of the result, after `RttStart`, and after the reply's
+   *   byte 1, (V) each.
    */
   constructor(
     readonly rttCode: number,
@@ -51,7 +51,7 @@ class AskedReply {
     readonly pool: PooledForecast | undefined,
     maxSpreadMass: number,
   ) {
-    // The same bytes are spread whatever the reply: p-values are those of one distribution.
+    // The same bytes are spread whatever the reply, so that p-values come from one distribution.
     const ofModel = maxSpreadMass / (pool?.modelShare ?? 1);
     this.#expanded = likelyFirstBytes(read.first, { maxSpreadMass: ofModel, code: null });
     this.#seconds = new Float32Array(this.#expanded.length * VOCAB_SIZE);
@@ -60,12 +60,12 @@ class AskedReply {
     this.needed = this.#expanded.filter((index) => index !== own);
   }
 
-  /** Adds log-probabilities after a first byte. */
+  /** Adds the log-probabilities after a first byte. */
   addSecondBytes(index: number, second: Float32Array): void {
     this.#seconds.set(second, this.#expanded.indexOf(index) * VOCAB_SIZE);
   }
 
-  /** The p-value, once all needed bytes were added. @param draw Uniform in [0, 1). */
+  /** The p-value; requires all needed bytes. @param draw Uniform in [0, 1). */
   pValue(draw: number): number {
     const read = { ...this.read, expanded: this.#expanded, seconds: this.#seconds };
     return pValueOfReply(this.rttCode, distributionOf(read, { arrays, pool: this.pool }), draw);
@@ -74,15 +74,15 @@ class AskedReply {
 
 /** A measurement to score. */
 export interface ScoreCase {
-  /** The measurement. */
+  /** What to score. */
   readonly measurement: TokenMeasurement;
-  /** Earlier measurements, oldest first; the newest that fit are used. */
+  /** Earlier measurements, oldest first. The newest that fit are used. */
   readonly context: readonly TokenMeasurement[];
-  /** The number of the measurement; with the seed it decides the random draw of the p-value. */
+  /** Index of the measurement. With the seed it determines the random part of the p-value. */
   readonly number: number;
 }
 
-/** The scores of a measurement. */
+/** Scores of a measurement. */
 export interface Score {
   /** log P(result | source, destination, time, context), nats. */
   readonly logLikelihood: number;
@@ -94,28 +94,26 @@ export interface ScoredModel extends Pick<ModelCheckpoint, "weights" | "pool"> {
   readonly config: ModelConfig;
 }
 
-/** How {@link scoreResults} computes. */
+/** Options for {@link scoreResults}. */
 export interface ScoreOptions {
   /** Seed of the random share of equally probable results. */
   seed: number;
-  /** The mass that may be spread within first bytes; 0 for none. */
+  /** Maximum probability spread evenly within first bytes; 0 for none. */
   maxSpreadMass?: number;
 }
 
-/** A multiple of the keys that an attention kernel takes at once, on any adapter. */
+/** A multiple of the number of keys that an attention kernel processes at once, on any adapter. */
 const KEY_TILE = 16;
-/** Each index of a random stream has 32 bits. */
+/** Indexes of a random stream have 32 bits. */
 const TWO_32 = 2 ** 32;
 
 /**
- * Scores measurements. A score depends on the case, the model and the seed, not on which cases are given
- * together.
+ * Scores measurements. A score depends on the case, the model and the seed, but not on the other cases.
  *
- * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
+ * A case whose context consists of an earlier case's context and measurement is computed in one pass with it.
  *
- * @returns One score per case, and how many second bytes' distributions were computed and tokens read.
- * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's
- *   sequence.
+ * @returns One score per case, and the numbers of second-byte distributions computed and of tokens read.
+ * @throws {UserError} If the addresses of a case differ in version or it does not fit the model's sequence.
  */
 export async function scoreResults(
   model: PingModel,
@@ -150,14 +148,14 @@ export async function scoreResults(
   return { scores, numExpanded, numTokens };
 }
 
-/** A result: its likelihood, P(no reply), and the reply if there was one. */
+/** A result's likelihood, P(no reply), and the reply, if any. */
 interface AskedResult {
   readonly logLikelihood: number;
   readonly pFailed: number;
   readonly reply: AskedReply | undefined;
 }
 
-/** @param rows Log-probabilities of the result's last three tokens. */
+/** @param rows Log-probabilities at the result's last three tokens. */
 function resultOf(
   model: PingModel,
   { measurement, context }: ScoreCase,
@@ -166,7 +164,7 @@ function resultOf(
 ): AskedResult {
   const { rttCode } = measurement;
   const [a, b, c] = [0, 1, 2].map((row) => rowOf(rows, row, VOCAB_SIZE));
-  // Without a reply the result is one token shorter.
+  // A result without a reply is one token shorter.
   const read = rttCode === null ? { outcome: b, first: c, second: c } : { outcome: a, first: b, second: c };
   const pool = model.pooled({ ...measurement, context }, rttCode);
   return {
@@ -182,23 +180,23 @@ function scoreOf({ logLikelihood, pFailed, reply }: AskedResult, number: number,
   return { logLikelihood, pValue: reply?.pValue(draw) ?? pValueOfNoReply(pFailed, draw) };
 }
 
-/** A sequence with the prompts of one or several cases, each of which begins with the one before. */
+/** A sequence with the prompts of one or more cases, each of which is a prefix of the next. */
 interface SharedSequence {
   /** The longest prompt. */
   tokens: Uint16Array;
-  /** How many tokens each prompt has. */
+  /** Number of tokens of each prompt. */
   readonly ends: number[];
-  /** The places of their cases. */
+  /** Indexes of their cases. */
   readonly numbers: number[];
 }
 
 /**
- * Puts prompts into as few sequences as their contexts allow: a case continues the sequence of an earlier case
- * if its context is that case's context and measurement.
+ * Puts prompts into as few sequences as possible: a case continues the sequence of an earlier case if its
+ * context is that case's context and measurement.
  */
 function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
   const sequences: SharedSequence[] = [];
-  /** Sequences by the tokens after which a case goes on. */
+  /** Sequences by the tokens that a case may continue. */
   const open = new Map<string, SharedSequence>();
   cases.forEach(({ measurement, context }, number) => {
     const { rttCode } = measurement;
@@ -211,7 +209,7 @@ function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): Share
     let sequence = context.length > 0 ? open.get(before) : undefined;
     open.delete(before);
     if (!sequence) sequences.push(sequence = { tokens: written, ends: [], numbers: [] });
-    // The last token of the result is not continued.
+    // Nothing follows the last token of the result.
     sequence.tokens = written.subarray(0, query.length + Math.min(result.length, 2));
     sequence.ends.push(sequence.tokens.length);
     sequence.numbers.push(number);
@@ -221,8 +219,9 @@ function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): Share
 }
 
 /**
- * Pads tokens, so that every sequence of a group begins with a tile of keys, and its sums are rounded alike
- * whatever the sequences before it; unless the model's sequence does not end with a whole tile.
+ * Pads tokens so that every sequence of a group begins with a tile of keys. Then its sums are rounded the
+ * same way whatever the sequences before it, unless the length of the model's sequence is not a multiple of
+ * the tile.
  */
 function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
   const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));
@@ -234,19 +233,19 @@ function keyOf(tokens: Uint16Array): string {
   return String.fromCharCode(...tokens);
 }
 
-/** A first byte after a prompt: the prompt's number, and the byte's place among `FIRST_BYTES`. */
+/** A first byte after a prompt: the prompt's index, and the byte's index in `FIRST_BYTES`. */
 interface NeededByte {
   readonly prompt: number;
   readonly index: number;
 }
 
-/** The bytes that results need, in parts that the decoder can hold. */
+/** The bytes that results need, in parts that fit in the decoder. */
 function* stepsOf(asked: readonly AskedResult[], maxRows: number): Generator<NeededByte[]> {
   const all = asked.flatMap(({ reply }, prompt) => reply?.needed.map((index) => ({ prompt, index })) ?? []);
   for (let from = 0; from < all.length; from += maxRows) yield all.slice(from, from + maxRows);
 }
 
-/** log P(next token) after bytes that take the place of the last tokens of their prompts. */
+/** log P(next token) after bytes that replace the last tokens of their prompts. */
 async function secondsOf(
   decoder: Decoder,
   numPrompts: number,

@@ -1,9 +1,10 @@
 /**
- * How surprising a result is among all that the model expects: first whether a reply came, then its RTT.
+ * How surprising a result is among those that the model expects: first whether there is a reply, then its
+ * RTT.
  *
- * RTTs are compared by their density on the logarithm, smoothed over a width set by the spread of the pair's
- * usual RTTs. So neither the fineness of the codes nor a bump narrower than the spread makes an RTT surprising.
- * EXACT.md, section 14.
+ * RTTs are compared by their density on a logarithmic scale, smoothed over a width that depends on the spread
+ * of the pair's usual RTTs. So an RTT is not surprising because codes are fine there, or because it falls
+ * outside a bump narrower than the spread. EXACT.md, section 14.
  *
  * @module
  */
@@ -13,40 +14,42 @@ import { indexOfCode, kernelWidth, NUM_CODES } from "../../model/pool/kernel_mix
 import { requirePossible } from "../possible.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
 
-/** The share of the replies in the narrowest interval that sets the width: less than one of several usual levels has. */
+/** Share of replies in the narrowest interval, which sets the width; less than one of several levels has. */
 const SHARE_OF_LEVEL = 0.25;
-/** The least width: 0.2 %, four codes. */
+/** Minimum width: 0.2 %, four codes. */
 const LEAST_WIDTH = 2 ** -9;
 
-/** Where the buckets of codes begin, ln ms, (codes + 1). The first code has an octave, and so has the last. */
+/** Bucket edges of the codes, ln ms, (codes + 1). The first and the last code cover an octave. */
 const EDGES = Float64Array.from({ length: NUM_CODES + 1 }, (_, i) => {
   if (i === 0) return Math.log(rttCodeBounds(CANONICAL_RTT_CODES[0]).highMs / 2);
   const { lowMs } = rttCodeBounds(CANONICAL_RTT_CODES[Math.min(i, NUM_CODES - 1)]);
   return Math.log(i < NUM_CODES ? lowMs : 2 * lowMs);
 });
 
-/** Arrays over the codes of the current distribution. */
+/** Indexed by code, for the current distribution. */
 const DENSITIES = new Float64Array(NUM_CODES);
 
-/** Where the windows of all codes begin or end: an index of a code, and the share of its bucket that lies after. */
+/** Where the windows of all codes begin or end: a code's index, and the share of its bucket after that. */
 interface WindowEnds {
   readonly codes: Uint16Array;
   readonly rests: Float64Array;
 }
 
-/** By their distance from the middle of the bucket: few, see `kernelWidth`. */
+/** By distance from the middle of the bucket; there are few, see `kernelWidth`. */
 const windowEnds = new Map<number, WindowEnds>();
 
 /**
- * The p-value of a lost reply, which is as surprising as the RTTs that are as probable together. A p-value is
- * the probability of more surprising results, and a random share of that of equally surprising ones: uniform in
- * (0, 1] if the distribution is right. @param draw Uniform in [0, 1).
+ * The p-value of a lost reply, which is as surprising as RTTs that have the same total probability. A p-value
+ * is the probability of more surprising results plus a random share of that of equally surprising ones:
+ * uniform in (0, 1] if the distribution is correct.
+ *
+ * @param draw Uniform in [0, 1).
  */
 export function pValueOfNoReply(pFailed: number, draw: number): number {
   return possible(Math.min(pFailed, 1 - pFailed) + pFailed * (1 - draw));
 }
 
-/** The p-value of a reply. */
+/** The p-value of a reply. @param draw Uniform in [0, 1). */
 export function pValueOfReply(rttCode: number, expected: RttDistribution, draw: number): number {
   const { pFailed } = expected;
   const tail = (1 - pFailed) * rttTail(indexOfCode(rttCode), expected, 1 - draw);
@@ -55,7 +58,7 @@ export function pValueOfReply(rttCode: number, expected: RttDistribution, draw: 
 
 const possible = (p: number) => Math.min(1, requirePossible("the p-value", p));
 
-/** The mass of codes with a smaller density than one, given a reply, and a share of that of equal ones. */
+/** P(a code of lower density than that of `index` | reply), plus a share of P(equal density | reply). */
 function rttTail(index: number, { probabilities, cumulative }: RttDistribution, share: number): number {
   const width = kernelWidth(Math.max(LEAST_WIDTH, levelWidth(cumulative)));
   const [begins, ends] = [endsOfWindows(-width), endsOfWindows(width)];
@@ -75,7 +78,7 @@ function rttTail(index: number, { probabilities, cumulative }: RttDistribution, 
   return less + share * same;
 }
 
-/** The width of the narrowest interval that has {@link SHARE_OF_LEVEL}, ln. */
+/** Width of the narrowest interval with {@link SHARE_OF_LEVEL} of the replies, ln. */
 function levelWidth(cumulative: Float64Array): number {
   let least = Infinity;
   for (let low = 0, high = 0; high < NUM_CODES; high++) {
