@@ -1,4 +1,4 @@
-/** One checkpoint is asked the same question in all ways: the answers are those of one distribution. */
+/** Asks one checkpoint the same question in all ways. All answers must come from one distribution. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { parquetReadObjects } from "hyparquet";
@@ -36,7 +36,7 @@ import { writeRows } from "./score/sample_rows.ts";
 
 const [SRC, , DST, OTHER] = KNOWN;
 const TIME_S = 1_700_000_000;
-/** The network's logits are those of two programs, whose sums are of other orders. */
+/** Two programs compute the network's logits, with sums in different orders. */
 const RELATIVE = 1e-4;
 const LEVELS = [0.05, 0.5, 0.95];
 
@@ -55,9 +55,8 @@ function pool(): Map<string, TensorArray> {
 /** A parsed JSON value, whose fields the assertions check. */
 type Json = ReturnType<typeof JSON.parse>;
 
-/** The numbers of one way to ask. */
+/** The numbers that one way of asking returns. */
 interface Said {
-  /** P(no reply). */
   readonly pFailed?: number;
   /** By level, ms. */
   readonly quantilesMs?: Readonly<Record<string, number>>;
@@ -66,18 +65,18 @@ interface Said {
 function agree({ pFailed, quantilesMs = {} }: Said, truth: RttDistribution, way: string): void {
   if (pFailed !== undefined) assertAlmostEquals(pFailed, truth.pFailed, RELATIVE * truth.pFailed, way);
   for (const [level, ms] of Object.entries(quantilesMs)) {
-    // Where the rounding of sums decides between two codes, either is a quantile.
+    // If rounding of sums decides between two codes, either is a quantile.
     const [below, upTo] = [truth.cdf(ms) - truth.probabilityOf(ms), truth.cdf(ms)];
     assert(below <= +level + RELATIVE && upTo >= +level - RELATIVE, `${way}: ${level} is ${ms} ms`);
   }
 }
 
-/** Runs a command as a part of this process. @returns The output of `--json`. */
+/** Runs a command within this process. @returns The output of `--json`. */
 async function run(stage: Stage, ...args: string[]): Promise<Json> {
   return (await stage.run([...args, "--quiet"], { log: () => {} })).json ?? {};
 }
 
-/** The lines of a file of JSON lines. */
+/** Parses a file of JSON lines. */
 function linesOf(path: string): Json[] {
   return Deno.readTextFileSync(path).trimEnd().split("\n").map((line) => JSON.parse(line));
 }
@@ -157,7 +156,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
           { properties }: { properties: AnswerOf<"map">["places"][number] },
         ) => properties.country === country && properties.cell_degrees === null);
         agree({ pFailed: properties.p_failed }, there, `query map ${country}`);
-        // A twentieth of the mass may be spread within first bytes.
+        // A twentieth of the probability may be spread within first bytes.
         const { low_ms, median_ms, high_ms } = properties;
         [low_ms, median_ms, high_ms].forEach((ms: number, i) => {
           const [below, upTo] = [there.cdf(ms) - there.probabilityOf(ms), there.cdf(ms)];
@@ -233,7 +232,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
           destinations.find(({ prefix }: { prefix: string }) => prefix === address).probability
         );
       };
-      // All replies, so that the prior and P(no reply) are left, and then those of a range.
+      // All replies, which leaves the prior and P(no reply); then those of a range.
       const [all, within] = [await weightsOf("0..1000000000000"), await weightsOf("15..30")];
       const share = (of: RttDistribution) => of.cdf(30) - of.cdf(15) + of.probabilityOf(15);
       const ratio = share(truth) / share(ofOther) * all[0] / all[1];
@@ -271,7 +270,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
   }, placed);
 });
 
-/** RTTs in ms, null for no reply, are as a distribution says: shares within four standard errors. */
+/** Checks that RTTs, ms, null for no reply, follow a distribution: shares within four standard errors. */
 function followsIt(drawn: readonly (number | null)[], truth: RttDistribution, way: string): void {
   const isNear = (share: number, count: number, of: number, what: string) => {
     const error = Math.sqrt(share * (1 - share) / of);

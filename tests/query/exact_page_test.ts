@@ -1,5 +1,5 @@
 /**
- * The code against the test vectors of lib/model/EXACT.md, which a NumPy program that follows the page computed.
+ * Checks the code against the test vectors of lib/model/EXACT.md, computed by a NumPy program from the page.
  *
  * @module
  */
@@ -52,7 +52,7 @@ type Vector = ReturnType<typeof JSON.parse>;
 const PAGE = Deno.readTextFileSync(new URL("../../lib/model/EXACT.md", import.meta.url));
 const vectors: Record<string, Vector[]> = JSON.parse(/```json\n([^]*?)```/.exec(PAGE)?.[1] ?? "");
 
-/** The hashes of each prefix of an address. */
+/** Hashes of each prefix of an address. */
 function hashesOf(seed: number, address: string): Hashes[] {
   const bytes = addressBytes(address);
   const state = beginAddress(seed, bytes.length === 4 ? 4 : 16);
@@ -179,7 +179,7 @@ Deno.test("EXACT.md: p-values of results", () => {
   }
 });
 
-/** The golden model of PyTorch that the questions are asked. */
+/** The golden model from PyTorch that is asked the questions. */
 function goldenModel(): { config: ModelConfig; weights: Map<string, TensorArray> } {
   const folder = new URL("../golden/pytorch/", import.meta.url);
   const { tensors, metadata } = readSafetensors(fromFileUrl(new URL("rows.safetensors", folder)));
@@ -197,7 +197,7 @@ function goldenModel(): { config: ModelConfig; weights: Map<string, TensorArray>
   };
 }
 
-/** The prompt of a question, and the address embeddings of its tokens, (tokens, ROWS_PER_TOKEN). */
+/** The prompt of a question, with the address embeddings of its tokens, (tokens, ROWS_PER_TOKEN). */
 function read(rows: AddressEmbeddings, query: RttQuery) {
   const prompt = Uint16Array.of(...encodeQuery(query, rows.config.sequenceLength), RTT_START);
   const ofTokens = new Uint32Array((prompt.length + 1) * ROWS_PER_TOKEN);
@@ -206,7 +206,7 @@ function read(rows: AddressEmbeddings, query: RttQuery) {
   return { prompt, ofTokens };
 }
 
-/** Probabilities of the next token at the last two tokens of a prompt, in float64. */
+/** Next-token probabilities at the last two tokens of a prompt, in float64. */
 function lastTwo(model: ReturnType<typeof goldenModel>, { prompt, ofTokens }: ReturnType<typeof read>) {
   const config = { ...model.config, sequenceLength: prompt.length };
   const weights = new Map([...model.weights].map(([name, values]) => [name, Float64Array.from(values)]));

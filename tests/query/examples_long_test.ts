@@ -1,4 +1,4 @@
-/** The examples of the library's front door and of README.md run as they stand there. */
+/** Runs the examples of the library's front page and of README.md exactly as written. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import * as library from "../../mod.ts";
@@ -12,16 +12,16 @@ import { withCheckpoint } from "./tiny_checkpoint.ts";
 const ROOT = new URL("../../", import.meta.url);
 const PLACES = PlaceTable.of(await openPlaces([fromFileUrl(new URL("tests/data/places/city.csv", ROOT))]));
 
-/** The TypeScript examples of a page or a module's doc that import the library. */
+/** The TypeScript examples of a page or module comment that import the library. */
 function examplesOf(path: string): string[] {
   const text = Deno.readTextFileSync(new URL(path, ROOT)).replace(/^ \* ?/gm, "");
   return [...text.matchAll(/```ts ignore\n([^]*?)```/g)].map(([, code]) => code);
 }
 
-/** Two lines of numbers, or of one number and an address or a prefix. */
+/** Two lines of numbers, or of one number and an address or prefix. */
 const PRINTED = /^[\d.e+-]+( [\d.e+-]+)+$|^([\d.e+-]+ )?[\da-f.:]+(\/\d+)?( [\d.e+-]+| no reply)?$/;
 
-/** Writes the files that examples read beside the model. */
+/** Writes the files that examples read in addition to the model. */
 async function writeInputs(folder: string): Promise<void> {
   const { sha256 } = loadCheckpoint(join(folder, "runs/demo/train")).state.files.model;
   const run = { checkpoint: "run", step: 3, modelSha256: sha256 };
@@ -47,7 +47,7 @@ for (const [path, numExamples] of [["mod.ts", 7], ["README.md", 1]] as const) {
       const examples = examplesOf(path);
       assertEquals(examples.length, numExamples);
       await writeInputs(folder);
-      // As README.md says. Deno asks npm what versions there are of packages, unless its cache has that.
+      // As README.md says. Deno asks npm for the versions of packages unless its cache has them.
       const imports = { "@ping-llm/ping-llm": `jsr:@ping-llm/ping-llm@^${library.VERSION}` };
       Deno.writeTextFileSync(
         join(folder, "deno.json"),

@@ -105,7 +105,7 @@ Deno.test("prompts and rows are as many as fit the memory, and each tensor a buf
       assert(foundBytes <= bufferBytes, `${foundBytes} bytes of ${bufferBytes}`);
       assert(foundBytes > bufferBytes / 3, "no smaller than needed");
     }
-    // An extent that cannot fit is left to the allocation, which names the tensor.
+    // An extent that cannot fit fails at allocation, where the error names the tensor.
     const { maxRows } = extentOf(TINY_CONFIG, { ...free, bufferBytes: 1 });
     assertEquals(extentOf(TINY_CONFIG, { ...free, limitBytes: 1 }).maxRows, maxRows);
   }
@@ -113,7 +113,7 @@ Deno.test("prompts and rows are as many as fit the memory, and each tensor a buf
 
 const random = new RandomStream(0, "continuations");
 
-/** Tokens 11..13, so that many begin alike. */
+/** Only tokens 11..13, so that many sequences have a common beginning. */
 function tokens(length: number): Uint16Array {
   return Uint16Array.from({ length }, () => 11 + random.below(3));
 }
@@ -152,7 +152,7 @@ Deno.test("continuationLogProbabilities() gives the same where memory holds a fe
     actual.forEach((logP, i) => logP.forEach((each, j) => assertAlmostEquals(each, expected[i][j], 1e-5)));
   }));
 
-/** Tokens of a row, followed up to the row of a prompt. */
+/** Tokens of a row, traced back to the row of a prompt. */
 function pathOf(steps: readonly RowBranches[], row: number): { prompt: number; tokens: number[] } {
   const tokens: number[] = [];
   for (const step of steps.toReversed()) {

@@ -1,4 +1,4 @@
-/** Names beside addresses, in the answers of stages. The commands of lib/query/README.md run as they stand there. */
+/** Names next to addresses in the answers of stages. Runs the commands of lib/query/README.md as written. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { refused, runStageProcess, succeed } from "../cli/process.ts";

@@ -1,4 +1,4 @@
-/** Models whose numbers overflow in float32 give errors, never answers. */
+/** Models whose numbers overflow float32 cause errors, never answers. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";

@@ -33,7 +33,7 @@ function extended(prefix: Uint16Array, ...tokens: number[]): Uint16Array {
   return Uint16Array.from([...prefix, ...tokens]);
 }
 
-/** log P(next token | sequence) by the full forward pass, which knows nothing of caches. */
+/** log P(next token | sequence) by a full forward pass, which uses no cache. */
 async function fullForward(model: PingModel, sequences: readonly Uint16Array[]): Promise<Float32Array[]> {
   const sequenceLength = Math.max(...sequences.map(({ length }) => length));
   const batchSize = sequences.length;
@@ -54,7 +54,7 @@ async function fullForward(model: PingModel, sequences: readonly Uint16Array[]):
   return sequences.map((_, b) => rows.subarray(b * V, (b + 1) * V));
 }
 
-/** P(code) of every canonical code, from the full forward pass of every first byte. */
+/** P(code) of every canonical code, from full forward passes of every first byte. */
 async function bruteForce(model: PingModel, query: RttQuery): Promise<{ codes: number[]; pFailed: number }> {
   const prefix = encodeQuery(query, TINY_CONFIG.sequenceLength);
   const firstBytes = [...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8))];
@@ -231,7 +231,7 @@ Deno.test("likelyRttDistributions() for quantiles reads what many addresses begi
     const queries: RttQuery[] = sources.flatMap((source) =>
       destinations.map((destination) => ({ source, destination, timeS: null, context: [] }))
     );
-    // Some are asked for twice, and in no order.
+    // Some queries are repeated, and the order is mixed.
     const asked = queries.map((_, i) => queries[(i * 7) % queries.length]).concat(queries.slice(0, 9));
     const quantilesOfEach = asked.map((_, i) => [0.5, ...(i % 5 > 0 ? [0.2 * (i % 5)] : [])]);
     const exact = await model.rttDistributions(asked);
@@ -239,7 +239,7 @@ Deno.test("likelyRttDistributions() for quantiles reads what many addresses begi
     await model.likelyRttDistributions(asked, (distribution, i) => {
       assertAlmostEquals(distribution.pFailed, exact[i].pFailed, 1e-6);
       for (const q of quantilesOfEach[i]) {
-        // Where sums are level with a quantile to the last bit, the next code is as right; codes are 0.1 % apart.
+        // If a sum equals a quantile's level up to rounding, the next code (0.1 % more) is also correct.
         const [foundMs, exactMs] = [distribution, exact[i]].map((each) => each.quantileMs(q));
         assertAlmostEquals(foundMs / exactMs, 1, 1e-3);
         if (foundMs === exactMs) numSame++;

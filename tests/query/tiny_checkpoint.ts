@@ -1,4 +1,4 @@
-/** A checkpoint for the tests of stages that ask a model: the tiny model with initial weights. @module */
+/** A checkpoint for tests of stages that query a model: the tiny model with initial weights. @module */
 import { join } from "@std/path";
 import type { PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { PLACE_TABLE } from "../../lib/model/model_config.ts";
@@ -10,9 +10,10 @@ import { writeUntrainedRun } from "../train/untrained_run.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 /**
- * Runs a test with a folder and a checkpoint of the tiny model in it.
+ * Runs a test in a folder that contains a checkpoint of the tiny model.
  *
- * @param options `run`: the run directory in the folder (the folder itself); `scale`: what weights are multiplied by.
+ * @param options `run`: the run directory within the folder (default: the folder); `scale`: a factor of the
+ *   weights.
  */
 export async function withCheckpoint(
   test: (folder: string, checkpoint: string) => Promise<void>,
@@ -20,7 +21,7 @@ export async function withCheckpoint(
     vocabulary?: "v1" | "v2";
     run?: string;
     scale?: number;
-    /** Its table of places (empty). */
+    /** The checkpoint's table of places (default: empty). */
     places?: PlaceTable;
   } = {},
 ): Promise<void> {

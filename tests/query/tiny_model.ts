@@ -1,4 +1,4 @@
-/** A model for the tests of queries: two small blocks with weights that make its predictions far from uniform. */
+/** A model for tests of queries: two small blocks, with weights that make predictions far from uniform. */
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
@@ -16,7 +16,9 @@ export const TINY_CONFIG = parseModelConfig({
   vocabulary: "v2",
 });
 
-/** Runs a test on it, and closes it. @param scale A factor of its random weights. @param config Of another one. */
+/**
+ * Runs a test on the model, then closes it. @param scale Scales its weights. @param config Another model's.
+ */
 export async function withTinyModel(
   test: (model: PingModel) => Promise<void>,
   scale = 12,
@@ -28,7 +30,7 @@ export async function withTinyModel(
   await test(PingModel.of(config, new KernelRegistry(gpu), { weights }));
 }
 
-/** log P(next token | sequence), nats, (V) for each sequence, each read as a prompt of its own. */
+/** log P(next token | sequence), nats, (V) for each sequence, each read as a separate prompt. */
 export async function nextLogProbabilities(
   model: PingModel,
   sequences: readonly Uint16Array[],

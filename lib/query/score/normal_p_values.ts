@@ -13,9 +13,7 @@ export class NormalPValues {
   readonly #lost: Float64Array;
   readonly #replies: Float64Array;
 
-  /**
-   * @param pValues In (0, 1], in any order. @param isLost Whether the reply of a p-value's index was lost.
-   */
+  /** @param pValues In (0, 1], in any order. @param isLost Whether a p-value's reply was lost, by index. */
   constructor(pValues: Float64Array, isLost: (index: number) => boolean) {
     this.#lost = bounded(pValues.filter((_, i) => isLost(i)));
     this.#replies = bounded(pValues.filter((_, i) => !isLost(i)));

@@ -1,4 +1,4 @@
-/** The stage `adapt` as users run it: files, signals, permissions. @module */
+/** The stage `adapt` as users run it: files, signals and permissions. @module */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
@@ -22,18 +22,17 @@ function jsonLines(measurements: readonly TokenMeasurement[]): string {
   }).join("");
 }
 
-/** The basis of an answer. */
 function basisOf(answer: Record<string, unknown>): ReturnType<typeof basisJson> {
   return answer.basis as ReturnType<typeof basisJson>;
 }
 
-/** What was published in a folder, which may change meanwhile; undefined if nothing was. */
+/** The file published in a folder that may change meanwhile; undefined if there is none. */
 function updateIn(folder: string): string | undefined {
   const path = join(folder, UPDATE_FILE);
   return exists(path) ? Deno.readFileSync(path).toHex() : undefined;
 }
 
-/** The arguments of a run with few steps. */
+/** Arguments for a run with few steps. */
 function command(at: (name: string) => string, output: string, ...more: string[]): string[] {
   const from = more.includes("--checkpoint") ? [] : ["--checkpoint", at("run")];
   const steps = more.includes("--steps") ? [] : ["--steps", "3"];
@@ -149,7 +148,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const stranger = measured("10.1.2.3", KNOWN[0], 70);
     await write(jsonLines([stranger, stranger]));
     await until("two lines are published", () => hashOf() !== published);
-    // An invalid line is reported, after those before it were read.
+    // An invalid line is reported once the lines before it have been read.
     await write(`${jsonLines([measured("10.9.9.9", KNOWN[0], 70)])}no measurement\n`);
     await until("the third line is read, and kept", () => log.includes("line 4:"));
     child.kill("SIGTERM");

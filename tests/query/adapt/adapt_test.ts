@@ -40,7 +40,7 @@ async function adapted(
   return { result, model, weights: withEmbeddingUpdate(model.config, model.weights, result.update) };
 }
 
-/** The rows of an address's prefixes, and those of its pairs with the known ones. */
+/** Rows of an address's prefixes and of its pairs with the known addresses. */
 function rowsOf(address: string, model: ReturnType<typeof tinyRowModel>, weights = model.weights) {
   const rows = new AddressEmbeddings(model.config);
   rows.load(weights);
@@ -51,7 +51,7 @@ function rowsOf(address: string, model: ReturnType<typeof tinyRowModel>, weights
   };
 }
 
-/** The rows whose values or keys differ. */
+/** Rows whose values or keys differ. */
 function changedRows(model: ReturnType<typeof tinyRowModel>, weights: Tensors): number[] {
   const rows = new Set<number>();
   for (const [name, width] of [[EMBEDDING_VALUES, model.config.width], [EMBEDDING_KEYS, 1]] as const) {
@@ -80,7 +80,7 @@ Deno.test("adapt() changes the rows of the unknown address and of its pairs, and
   const wanted = [prefixes[3], ...pairs].sort((a, b) => a - b);
   assertEquals(changedRows(model, weights), wanted);
   assertEquals([...result.update.rows], wanted);
-  // Each pair was measured once or twice, and is known by that at once.
+  // Each pair was measured once or twice, which its history reflects at once.
   const histories = tensorOf(weights, PAIR_HISTORY, "U32");
   const remembered =
     histories.filter((code, i) => code !== 0 && i % HISTORY_LENGTH < NUM_HISTORY_RTTS).length;
@@ -156,7 +156,6 @@ Deno.test("PingModel.adapt() answers from then on as a model that is loaded with
   assertEquals(again.addresses, [NEW_ADDRESS], "it is one that training did not know, although it has a row");
 });
 
-/** The basis of an answer for two addresses. */
 function basisText({ trainingData }: Pick<PingModel, "trainingData">, src: string, dst: string): string {
   return basisOf(trainingData, parsePrefix(src), parsePrefix(dst)).text;
 }
@@ -226,7 +225,7 @@ Deno.test("adapt() takes parts of many measurements in turn, so that a step is n
   using restored = new DisposableStack();
   restored.defer(() => Transformer.prototype.accumulate = accumulate);
   const { result } = await adapted(many, { ...QUICK, steps: 12 });
-  // The loss before and after the fit takes as much as a step.
+  // Computing the loss before and after the fit takes as long as a step.
   assert(numBatches > 24 && numBatches <= 3 * (12 + 2), `${numBatches} batches`);
   const again = await adapted(many, { ...QUICK, steps: 12 });
   assertEquals(result.numMeasurements, 900);

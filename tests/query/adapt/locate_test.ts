@@ -19,7 +19,7 @@ import { assertSameBits } from "../../tensor/support.ts";
 import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel, tinyRowModel } from "./tiny_rows.ts";
 
 const QUICK = { steps: 2, learningRate: 0.1 };
-/** As the second of the known addresses, which lie 20 ms apart on a line, has. */
+/** The same RTTs as those of the second known address. Known addresses are 20 ms apart on a line. */
 const NEAR_SECOND = [measured(NEW_ADDRESS, KNOWN[0], 25), measured(KNOWN[2], NEW_ADDRESS, 25)];
 
 async function adapted(
@@ -77,7 +77,7 @@ Deno.test("adapt() tells how many addresses are located, and stops there when it
 });
 
 Deno.test("adapt() hears a signal while it locates many addresses", async () => {
-  // Every look at the clock finds that it is time to listen.
+  // At every reading of the clock it is time to check the signal.
   using _ = new SimulatedTime(1000);
   const many = Array.from({ length: 20 }, (_, i) => measured(`10.0.0.${i}`, KNOWN[0], 25));
   const controller = new AbortController();
@@ -190,7 +190,7 @@ function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1];
 }
 
-/** The first nodes of PlanetLab's, and by their pairs the RTT, in ms. */
+/** The first PlanetLab nodes, and RTTs of their pairs, ms. */
 async function planetLab(folder: string) {
   const nodes = new Map<string, number>();
   const rttsMs = new Map<string, readonly [number, number, number]>();

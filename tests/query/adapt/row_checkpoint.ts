@@ -5,7 +5,7 @@ import { writeUntrainedRun } from "../../train/untrained_run.ts";
 import { knownData, tinyRowModel } from "./tiny_rows.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
-/** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */
+/** Writes a checkpoint as a run. @param run The run's folder. @param step Identifies the checkpoint. */
 export function writeRowCheckpoint(
   run: string,
   step = 3,
@@ -19,7 +19,7 @@ export function writeRowCheckpoint(
   writeUntrainedRun(run, { config, weights, step, trainingData: knownData() });
 }
 
-/** Runs a test with a folder that has such a run in it, `run`. */
+/** Runs a test in a folder that contains such a run as `run`. */
 export async function withRowCheckpoint(
   test: (at: (name: string) => string) => Promise<void> | void,
   model = tinyRowModel(),

@@ -1,4 +1,4 @@
-/** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
+/** A tiny model with rows for a few addresses, and measurements of an address unknown to it. @module */
 import { fromFileUrl } from "@std/path";
 import { type TensorArray, tensorOf, zeros } from "../../../lib/base/safetensors_header.ts";
 import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
@@ -20,15 +20,15 @@ import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TINY_CONFIG } from "../tiny_model.ts";
 
-/** Addresses that have rows, and so have all their pairs. */
+/** Addresses that have rows, as do all their pairs. */
 export const KNOWN = ["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5"];
-/** One that shares three bytes with the first two of {@link KNOWN}. */
+/** Shares three bytes with the first two addresses of {@link KNOWN}. */
 export const NEW_ADDRESS = "192.0.2.77";
 
 /**
  * A model of {@link TINY_CONFIG} with rows.
  *
- * @param rows Of prefixes, and of pairs. @param places Where addresses are, as `PlaceTable.encode` writes it.
+ * @param rows Numbers of rows for prefixes and pairs. @param places Locations, from `PlaceTable.encode`.
  */
 export function tinyRowModel(
   rows = 64,
@@ -60,7 +60,7 @@ export function tinyRowModel(
   return { config, weights: weights.set(EMBEDDING_VALUES, values) };
 }
 
-/** That model with the places of tests/data/places. */
+/** {@link tinyRowModel} with the places of tests/data/places. */
 export async function tinyPlacedModel(): Promise<ReturnType<typeof tinyRowModel>> {
   const paths = ["city", "asn"].map((name) =>
     fromFileUrl(new URL(`../../data/places/${name}.csv`, import.meta.url))
@@ -68,7 +68,7 @@ export async function tinyPlacedModel(): Promise<ReturnType<typeof tinyRowModel>
   return tinyRowModel(512, PlaceTable.of(await openPlaces(paths)).encode());
 }
 
-/** That model with coordinates of {@link KNOWN}, by {@link knownRttMs}. */
+/** {@link tinyRowModel} with coordinates of {@link KNOWN} fitted to {@link knownRttMs}. */
 export function tinyLocatedModel(): ReturnType<typeof tinyRowModel> {
   const { config: { ...config }, weights } = tinyRowModel();
   config.coordinates = { nodes: 16, rank: 2, folds: 4, dropShare: 0 };
@@ -88,12 +88,12 @@ export function tinyLocatedModel(): ReturnType<typeof tinyRowModel> {
   return { config, weights };
 }
 
-/** The RTT of two of {@link KNOWN}, which lie on a line. */
+/** The RTT between two of {@link KNOWN}, which are on a line, ms. */
 function knownRttMs(i: number, j: number): number {
   return 5 + 20 * Math.abs(i - j);
 }
 
-/** The estimate of two addresses' RTT by the coordinates of weights. */
+/** The RTT between two addresses as estimated from coordinates in the weights. */
 export function estimateOf(
   { config, weights }: ReturnType<typeof tinyRowModel>,
   [a, b]: readonly [string, string],
@@ -104,7 +104,7 @@ export function estimateOf(
   return rows.coordinates?.estimate(from, to);
 }
 
-/** The training data of such a model: each of {@link KNOWN} measured each once, on 2023-11-14. */
+/** Training data in which all of {@link KNOWN} measured each other once, on 2023-11-14. */
 export function knownData(): TrainingData {
   const counts = new AddressCounts();
   const ids = KNOWN.map((address) => counts.id(addressBytes(address)));
@@ -112,7 +112,7 @@ export function knownData(): TrainingData {
   return { known: counts.table(), summary: counts.summary({ origin: "known.parquet", isSynthetic: false }) };
 }
 
-/** Training data in which sources measured destinations so often. */
+/** Training data with the given number of measurements of each pair. */
 export function dataOf(
   measured: readonly (readonly [source: string, destination: string, count: number])[],
 ): MeasuredData {
@@ -124,7 +124,7 @@ export function dataOf(
   return { summary: counts.summary({ origin: "a", isSynthetic: false }), known: counts.table() };
 }
 
-/** A measurement; no reply where `rttMs` is null. */
+/** A measurement; null `rttMs` for no reply. */
 export function measured(
   src: string,
   dst: string,
@@ -135,7 +135,7 @@ export function measured(
   return { source: addressBytes(src), destination: addressBytes(dst), rttCode, timeS };
 }
 
-/** Some of {@link NEW_ADDRESS} by known ones, both ways, with and without a time or reply. */
+/** {@link NEW_ADDRESS} and known addresses in both directions, with and without times and replies. */
 export function newMeasurements(): TokenMeasurement[] {
   return [
     measured(KNOWN[0], NEW_ADDRESS, 12),

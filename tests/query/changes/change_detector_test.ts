@@ -8,7 +8,7 @@ import {
 } from "../../../lib/query/changes/change_detector.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
-/** RTTs about levels, ms: `[number of rows, level]`, the standard deviation 0.1 ms. */
+/** RTTs around levels given as `[number of rows, level]`, with a standard deviation of 0.1 ms. */
 function seriesOf(...segments: [number, number][]): number[] {
   const random = new RandomStream(1, "tests/query/changes");
   return segments.flatMap(([numRows, levelMs]) =>

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { OutageDetector } from "../../../lib/query/changes/outage_detector.ts";
 
-/** The rows at which outages are found and over. @param rows One letter each: `x` for a loss, `.` for a reply. */
+/** Rows at which outages are found and end. @param rows A character each: `x` for a loss, `.` for a reply. */
 function turnsOf(rows: string, detector = new OutageDetector(11)): [number, string][] {
   return [...rows].flatMap((row, i): [number, string][] => {
     const turn = detector.add(row === "x");
@@ -15,7 +15,7 @@ Deno.test("an outage is found sooner where losses are rarer, and over with two r
   assertEquals(turnsOf(`${calm}xxx.x..`), [[102, "found"], [106, "over"]]);
   assertEquals(turnsOf(`${calm}xx..${"x".repeat(9)}`), [[109, "found"]]);
   assertEquals(turnsOf(".".repeat(20) + "xxxx"), [[23, "found"]]);
-  // More rows are forgotten, so that the first loss of years is no outage.
+  // Older rows are forgotten, so the first loss in years is not an outage.
   assertEquals(turnsOf(".".repeat(100_000) + "xxx"), [[100_002, "found"]]);
   const [[row]] = turnsOf("...x".repeat(50) + "x".repeat(20));
   assert(row >= 207 && row < 215);

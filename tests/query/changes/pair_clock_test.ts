@@ -7,7 +7,7 @@ const DAY_S = 86_400;
 const START_S = 1_760_000_000;
 const ADDRESS = new Uint8Array(4);
 
-/** What becomes of measurements. @param timesS After the start; the pair pings every minute. */
+/** How the clock treats measurements. @param timesS Relative to the start; the pair pings every minute. */
 function judge(timesS: readonly number[], { isEnd = true } = {}) {
   const clock = new PairClock();
   const recent: TimedMeasurement[] = [];
@@ -67,7 +67,7 @@ Deno.test("many times far ahead move a pair's clock only until three others go b
     const found = judge([...minutes(0, 30), ...wrong, ...minutes(30, 60)]);
     assertEquals([found.numLate, found.numWrong, found.numUsed], [0, numWrong, 60]);
     assertEquals(found.timesS.slice(-30), minutes(30, 60));
-    // Each measurement is one of the model's context: none may be after what follows.
+    // Each measurement is context for the model, so none may be later than those that follow.
     assert(found.timesS.every((timeS, i) => i === 0 || timeS >= found.timesS[i - 1]));
   }
 });
@@ -97,7 +97,7 @@ Deno.test("measurements that are read again are late", () => {
   const times = [...minutes(0, 60), ...shifted(minutes(0, 60), 5)];
   const { timesS, numLate, numWrong } = judge([...times, ...times]);
   assertEquals(numWrong, 0);
-  // Those of the newest time may be equal to it.
+  // Measurements may equal the newest time.
   assertEquals([timesS.length, numLate], [121, 119]);
 });
 

@@ -16,7 +16,7 @@ const OPTIONS: WatchOptions = {
 const INTERVAL_S = 240;
 const START_S = 1_480_000_000;
 
-/** A measurement; the RTT alternates by a little about its level, ms; null for a loss. */
+/** A measurement; the RTT alternates slightly around its level, ms; null for a loss. */
 function measured(pair: string, number: number, levelMs: number | null) {
   const [src, dst] = pair.split(" ");
   const rttCode = levelMs === null ? null : encodeRttCode(levelMs + 0.1 * (number % 3));
@@ -28,7 +28,7 @@ function measured(pair: string, number: number, levelMs: number | null) {
   };
 }
 
-/** Feeds pairs one measurement each in turn. @param levels The level of each pair by the measurement's number, ms. */
+/** Feeds the pairs one measurement each in turn. @param levels A pair's level by measurement number, ms. */
 function eventsOf(
   levels: Record<string, (number: number) => number | null>,
   numMeasurements: number,
@@ -37,7 +37,7 @@ function eventsOf(
   const events: AlarmEvent[] = [];
   for (let number = 0; number < numMeasurements; number++) {
     for (const [pair, level] of Object.entries(levels)) {
-      // A line shows an alarm as it was then.
+      // A line shows the alarm's state at that time.
       events.push(...watch.add(measured(pair, number, level(number))));
     }
   }
@@ -89,11 +89,11 @@ Deno.test("an outage is told after few losses, by their number and what the pair
     [202, "no reply, usually 20.1 ms"],
     [221, "replies again"],
   ]);
-  // A pair that has few measurements needs one loss more, one that loses a quarter anyway many more.
+  // A pair with few measurements needs one more loss; a pair that usually loses a quarter needs many more.
   assertEquals(told(between(20, 40, null, 20)).map(([number]) => number), [23, 41]);
   const isLossy = (number: number) => number % 4 === 0 || number >= 200 && number < 220;
   assertEquals(told((number) => isLossy(number) ? null : 20).map(([number]) => number), [208, 222]);
-  // A pair that never replied has no usual level, and its first replies are no alarm.
+  // A pair that never replied has no usual level, and its first replies are not an alarm.
   assertEquals(told(between(0, 200, null, 20)), []);
   // A single reply does not end an outage.
   assertEquals(told((number) => number >= 200 && number < 230 && number !== 210 ? null : 20).length, 2);
@@ -121,7 +121,7 @@ Deno.test("a recovery is no alarm, whenever it comes", () => {
     "begin",
     "new usual",
   ]);
-  // What becomes worse again is one.
+  // A change back to worse is an alarm.
   assertEquals(kinds(between(40, 180, 20, 60)), ["begin", "new usual", "begin", "new usual"]);
 });
 
@@ -170,12 +170,12 @@ Deno.test("alarms that begin together and share an AS or a country are one group
     [1, "src AS65001"],
     [1, "src AS65001"],
   ]);
-  // The property that all of them share: first the address, then the AS, then the country.
+  // The property that all of them share: preferably the address, then the AS, then the country.
   assertEquals(
     sharedBy(["10.0.0.1 192.0.2.1", "10.0.0.1 192.0.2.2", "10.0.0.2 192.0.2.3", "10.0.0.3 192.0.2.4"]),
     Array(4).fill([1, "src DE"]),
   );
-  // An address is a better reason than a country, however large its group.
+  // Sharing an address takes precedence over sharing a country, however large the country's group.
   assertEquals(
     sharedBy([
       ...["10.0.0.1 192.0.2.1", "10.0.0.3 192.0.2.2", "10.0.0.4 192.0.2.9"],
@@ -236,7 +236,7 @@ Deno.test("the end of the input decides what is left, for all pairs in order of 
   const shifted = (from: number) => between(from, 99, 58, 20);
   const pairs = { "10.0.0.1 192.0.2.1": shifted(55), "10.0.0.2 192.0.2.1": shifted(53) };
   assertEquals(eventsOf({ ...pairs, "10.0.0.3 192.0.2.9": () => 20 }, 60, watch), []);
-  // A gap whose end is open.
+  // A gap without an end.
   watch.add(measured("10.0.0.3 192.0.2.9", 9e4, 20));
   assertEquals([watch.numDecided, watch.numUndecided], [150, 31]);
   const begun = [...watch.finish()];
@@ -251,7 +251,7 @@ Deno.test("the end of the input decides what is left, for all pairs in order of 
   assertEquals([watch.numDecided, watch.numUndecided, watch.numUsed], [181, 0, 181]);
 });
 
-/** Departures of pairs that share nothing, one each hour. */
+/** Departures of pairs that share nothing, one per hour. */
 function departuresOf(cause: Departure["cause"], evidences: readonly number[], end?: string): Departure[] {
   return evidences.map((evidence, i) => ({
     ...{ cause, src: "", dst: "", sinceS: 3600 * i, evidence, alarm: undefined },
@@ -274,12 +274,12 @@ Deno.test("neededEvidence() leaves as many groups as the rate allows, outages fi
   const both = needed([...shifts, ...outages], 1, 4);
   assertEquals([numAbove(both.shift), both.outage > 1, both.outage < 2], [2, true, true]);
   assertEquals(numAbove(needed([...shifts, ...outages.slice(2)], 1, 4).shift), 3);
-  // What begins together at one source is one group.
+  // Simultaneous departures at one source are one group.
   assertEquals(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3600).shift, 0);
   assert(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3599).shift > 30);
 });
 
-/** Pairs with one shift each, the later the larger. */
+/** Pairs with one shift each; later shifts are larger. */
 const shiftedPairs = (numPairs: number) =>
   Object.fromEntries(
     Array.from({ length: numPairs }, (_, i) =>
@@ -347,7 +347,7 @@ Deno.test("times after now are left out, and hide none of their pair", () => {
   for (let i = 0; i < 20; i++) watch.add({ ...measured(pair, i, 20), timeS: nowS + 601 });
   assertEquals(watch.add({ ...measured("10.0.0.9 192.0.2.1", 0, 20), timeS: nowS + 1e8 }), []);
   assertEquals([watch.numInFuture, watch.numPairs], [21, 1]);
-  // A clock that is a little ahead.
+  // A clock that is slightly ahead.
   watch.add({ ...measured(pair, 30, 20), timeS: nowS + 599 });
   watch.add({ ...measured(pair, 31, 20), timeS: nowS });
   assertEquals([watch.numLate, watch.numUsed], [0, 32]);
@@ -383,7 +383,7 @@ Deno.test("wrong clocks hide no alarm, and are told", () => {
   );
   const [{ kind, timeS, history = [] }, ...more] = events;
   assertEquals([kind, more.length], ["begin", 0]);
-  // The change is found among the rows whose times were wrong: it began when the pair went on.
+  // The change is among the rows with wrong times, so it began when the pair resumed.
   assertEquals(timeS, START_S + 40 * INTERVAL_S);
   assert(history.every((each) => each.timeS <= timeS));
   assertEquals(watch.spanS, 59 * INTERVAL_S);

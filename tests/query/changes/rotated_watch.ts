@@ -1,4 +1,4 @@
-/** A log that is rotated while its watch is killed and started again. @module */
+/** Rotates a log while its watch is killed and restarted. @module */
 import { assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { USUAL_READING } from "../../../lib/data/formats/format.ts";
@@ -11,10 +11,10 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
 
 const START_S = 1_480_000_000;
-/** The lines of each file, of two pairs in turns whose levels change every 80 lines. */
+/** Lines per file. Two pairs alternate; their levels change every 80 lines. */
 const LINES_PER_FILE = 400;
 
-/** The lines of one of the files. @param file From 0. */
+/** The lines of one of the files. @param file Counts from 0. */
 export function linesOf(file: number): string[] {
   return Array.from({ length: LINES_PER_FILE }, (_, i) => {
     const number = file * LINES_PER_FILE + i;
@@ -27,7 +27,7 @@ export function linesOf(file: number): string[] {
   });
 }
 
-/** The alarms of a file that a watch has told when it has read it and waits for more. */
+/** Alarms that a watch reports for a file by the time it has read it and waits for more. */
 async function alarmsOf(path: string): Promise<string[]> {
   const { signal } = new AbortController();
   const watch = new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 10 });
@@ -39,7 +39,7 @@ async function alarmsOf(path: string): Promise<string[]> {
   return lines;
 }
 
-/** A watch in a process of its own, which is killed when it is disposed of. */
+/** A watch in a separate process, which is killed on disposal. */
 export class RunningWatch implements AsyncDisposable {
   stdout = "";
   stderr = "";
@@ -54,7 +54,7 @@ export class RunningWatch implements AsyncDisposable {
     this.#reading = Promise.all([read("stdout"), read("stderr")]);
   }
 
-  /** Ends it with a signal. @returns The exit code. */
+  /** Terminates it with a signal. @returns The exit code. */
   async end(signal: Deno.Signal): Promise<number> {
     this.#child.kill(signal);
     const { code } = await this.#child.status;
@@ -67,12 +67,12 @@ export class RunningWatch implements AsyncDisposable {
   }
 }
 
-/** The text of a file, empty if it is not there. */
+/** The text of a file; empty if it does not exist. */
 export const textOf = (path: string) => exists(path) ? Deno.readTextFileSync(path) : "";
 
 /**
- * Writes a log in pieces, renames each whole file, and kills the watch in between, at random moments. Its alarms must be
- * those of a watch that nothing disturbed.
+ * Writes a log in pieces, renames each complete file, and kills the watch at random moments. Its alarms must
+ * be those of an undisturbed watch.
  *
  * @returns The number of alarm lines.
  */
@@ -102,13 +102,13 @@ export async function requireSameAlarms(
   };
   for (const [file, text] of files.entries()) {
     for (let piece = 0; piece < numPieces; piece++) {
-      // The pieces end within lines.
+      // Pieces end in the middle of lines.
       const [from, to] = [piece, piece + 1].map((part) => Math.floor(part * text.length / numPieces));
       Deno.writeTextFileSync(log, text.slice(from, to), { append: true });
       const numPiecesLeft = (files.length - file) * numPieces - piece;
       if (random.float64() * numPiecesLeft >= numLeft) continue;
       numLeft--;
-      // Often while it starts, else when it has told something, or waits.
+      // Often while it starts, otherwise after it has reported something or while it waits.
       const before = textOf(output);
       if (numLeft % 2 === 0) await pause(1500 * random.float64());
       else for (let i = 0; i < 100 && textOf(output) === before; i++) await pause(30);

@@ -37,7 +37,7 @@ Deno.test("a full disk for the metrics is told once, until they are written agai
   const before = numAlarms();
   Deno.writeTextFileSync(input, linesOf(1).join(""), { append: true });
   await until("further alarms", () => numAlarms() > before);
-  // Several tries to write the metrics, 10 s apart, fail.
+  // Several attempts to write the metrics, 10 s apart, fail.
   await new Promise((resolve) => setTimeout(resolve, 21_000));
   Deno.removeSync(folder.at("disk/full"));
   await until("the metrics again", () => watch.stderr.includes("the metrics are written again"));

@@ -11,13 +11,13 @@ import { writeParquet } from "../../data/measurement_files/batches.ts";
 import { requireSameAlarms, RunningWatch } from "./rotated_watch.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
-/** Dashboard of Grafana. */
+/** The Grafana dashboard. */
 const dashboard = JSON.parse(
   Deno.readTextFileSync(new URL("../../../lib/query/changes/grafana.json", import.meta.url)),
 );
 const START_S = 1_480_000_000;
 
-/** JSON lines of one pair, the level shifted from one number to before another. */
+/** JSON lines of one pair, with the level shifted from `shiftedFrom` to before `shiftedTo`. */
 function linesOf(
   from: number,
   to: number,
@@ -35,7 +35,7 @@ function linesOf(
 const parse = (text: string): Record<string, unknown>[] =>
   text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 
-/** The standard output of a process that must end with exit code 1, and its last line with the message. */
+/** Asserts exit code 1 and a message in the last line of a process. @returns The standard output. */
 async function failed(ended: ReturnType<typeof runStageProcess>, message: string): Promise<string> {
   const { code, stdout, stderr } = await ended;
   assertEquals(code, 1, stderr);
@@ -45,7 +45,7 @@ async function failed(ended: ReturnType<typeof runStageProcess>, message: string
   return stdout;
 }
 
-/** Runs `watch` on a text that comes on standard input. */
+/** Runs `watch` on text from standard input. */
 function watchText(text: string, ...args: string[]) {
   return runStageProcess(["watch", ...args], { stdin: new TextEncoder().encode(text) });
 }
@@ -99,7 +99,7 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
     );
     await failed(watchText("src,dst,time,rtt\n"), "found no row below the header");
     await failed(watchText(""), "Cannot watch -: found nothing, expected measurements");
-    // All alarms are told before.
+    // All alarms are reported before the error.
     const badLine = `{"src":"10.0.0.1","dst":"nowhere","time":${START_S},"rtt":1}\n`;
     const bad = badLine.repeat(10);
     const told = await failed(
@@ -334,10 +334,10 @@ Deno.test("watch --geo makes a group of alarms that share an AS", () =>
     );
   }));
 
-/** The number of whole lines of a file, 0 if it is not there. */
+/** Number of complete lines of a file; 0 if it does not exist. */
 const numLinesIn = (path: string) => exists(path) ? Deno.readTextFileSync(path).split("\n").length - 1 : 0;
 
-/** Follows a file until its output has some lines, and kills the process. */
+/** Follows a file until its output has the given number of lines, then kills the process. */
 async function followUntil(input: string, output: string, numLines: number): Promise<void> {
   await using _watch = new RunningWatch(["--input", input, "--follow", "--output", output]);
   await until(`${numLines} lines`, () => numLinesIn(output) === numLines);
@@ -350,7 +350,7 @@ Deno.test("watch --follow --output goes on behind its lines after kill -9, and t
     await Deno.writeTextFile(input, linesOf(0, 81));
     await followUntil(input, output, 1);
     const first = await Deno.readTextFile(output);
-    // A line that the kill cut is told again; one that only lacks its end is kept.
+    // A line cut by the kill is reported again; one that only lacks its line ending is kept.
     for (const torn of [first.slice(0, 20), `${first}${first.slice(0, 20)}`, first.slice(0, -1)]) {
       await Deno.writeTextFile(output, torn);
       await Deno.writeTextFile(input, linesOf(0, 130));
@@ -359,7 +359,7 @@ Deno.test("watch --follow --output goes on behind its lines after kill -9, and t
       assertEquals(told.slice(0, first.length), first);
       assertEquals(parse(told).map(({ event, alarm }) => [event, alarm]), [["begin", 1], ["end", 1]]);
     }
-    // What was read before is gone: the alarms stay, and the numbers go on.
+    // The lines read before are gone: the alarms stay, and numbering continues.
     await Deno.writeTextFile(input, linesOf(1000, 1130, { shiftedFrom: 1060, shiftedTo: 1090 }));
     await followUntil(input, output, 4);
     const events = parse(await Deno.readTextFile(output));
@@ -439,7 +439,7 @@ Deno.test("watch --follow tells an alarm while it waits for more", () =>
     await until("the alarm of a new file", () => told().length === 2);
     const [, second] = told();
     assertEquals([second.src, second.group, second.shared], ["10.0.0.2", 1, "dst 192.0.2.1"]);
-    // Another process writes the file anew.
+    // Another process rewrites the file.
     await Deno.writeTextFile(join(folder, "c"), linesOf(81, 130));
     await Deno.rename(join(folder, "c"), path);
     await until("the end of the first alarm", () => told().length === 3);
@@ -515,7 +515,7 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
     assertEquals((await watch("--text", "--output", output)).stdout, stdout);
     assertEquals(parse(Deno.readTextFileSync(output)).length, 7);
     assertEquals(parse((await watch()).stdout).length, 7);
-    // Where the input has no end, a group is shown as it begins and ends.
+    // On endless input, a group is shown when it begins and when it ends.
     const streamed = await succeeded(watchText(files["c.jsonl"], "--text"));
     assertEquals(streamed.stdout.split("\n").slice(0, 3).map((line) => line.split("  ")[0]), [
       "open",

@@ -32,7 +32,7 @@ const QUERIES: DestinationQuery[] = [
   { ...PLAIN, rttMs: null, timeS: 1_700_001_500, context: CONTEXT },
 ];
 
-/** P(byte) after sequences, each read as a prompt of its own. */
+/** P(byte) after sequences, each read as a separate prompt. */
 async function bytesAfter(model: PingModel, sequences: readonly Uint16Array[]): Promise<Float64Array[]> {
   return (await nextLogProbabilities(model, sequences)).map((logP) => {
     const values = Float64Array.from(logP.subarray(BYTE_BASE), (nats) => Math.exp(nats));
@@ -41,7 +41,7 @@ async function bytesAfter(model: PingModel, sequences: readonly Uint16Array[]): 
   });
 }
 
-/** The tokens of a question up to its destination's bytes. */
+/** The tokens of a question before its destination's bytes. */
 function promptOf(model: PingModel, { source, timeS, context }: DestinationQuery): Uint16Array {
   const measurement = { source, destination: source, rttCode: null, timeS };
   const { sequenceLength } = model.config;
@@ -50,7 +50,7 @@ function promptOf(model: PingModel, { source, timeS, context }: DestinationQuery
   return whole.slice(0, whole.length - 1 - numTime - source.length);
 }
 
-/** P(destination | source, context), of its bytes, one byte after another as prompts of their own. */
+/** P(destination | source, context) from its bytes, each after a separate prompt. */
 async function priorOf(model: PingModel, query: DestinationQuery, destination: Uint8Array): Promise<number> {
   const prompt = promptOf(model, query);
   const tokens = Array.from(destination, (byte) => BYTE_BASE + byte);
@@ -61,7 +61,7 @@ async function priorOf(model: PingModel, query: DestinationQuery, destination: U
   return after.reduce((p, bytes, i) => p * bytes[destination[i]], 1);
 }
 
-/** P(the result of a question) of a destination as `query rtt` says it. */
+/** P(the result of a question) for a destination according to `query rtt`. */
 async function likelihoodOf(
   model: PingModel,
   query: DestinationQuery,
@@ -77,7 +77,7 @@ async function likelihoodOf(
   );
 }
 
-/** Checks an answer against Bayes' rule, written out. @param priors P(destination | source, context) of each listed. */
+/** Checks an answer against Bayes' rule. @param priors P(destination | source, context) of each listed. */
 async function assertByBayes(
   model: PingModel,
   query: DestinationQuery,
@@ -100,7 +100,7 @@ Deno.test("rankDestinations() gives Bayes' rule over what query rtt says, for RT
     for (const query of QUERIES) {
       const [answer] = await rankDestinations(model, [query], { numCandidates: 5, top: 100 });
       const { destinations, candidates, priorMass, unlistedProbability } = answer;
-      // The three of the context besides.
+      // Includes the three in the context.
       assertEquals([destinations.length, candidates], [query.context.length + 5, query.context.length + 5]);
       assertEquals(new Set(destinations.map(({ prefix }) => formatPrefix(prefix))).size, candidates);
       const priors: number[] = [];
@@ -157,10 +157,10 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
     const names = answer.destinations.map(({ prefix }) => formatPrefix(prefix));
     assertEquals(names.length, 8);
     for (const last of [1, 2, 4]) assert(names.includes(`203.0.113.${last}`), `203.0.113.${last}`);
-    // One pair was measured once and one twice: D = 2 / (2 + 2 * 2). Of 12 measurements 3 destinations.
+    // One pair was measured once and one twice: D = 2 / (2 + 2 * 2). 12 measurements have 3 destinations.
     const D = 2 / 6;
     assertEquals(trained.known.pairDiscount, D);
-    // 2 % of the questions are of any destination. No source measured what another one did, so that neighbours count nothing.
+    // 2 % of the questions are about any destination. Sources share none, so neighbours do not count.
     const counts: Record<string, number> = { "203.0.113.1": 6, "203.0.113.2": 3, "203.0.113.4": 3 };
     const priors: number[] = [];
     for (const [i, { prefix }] of answer.destinations.entries()) {
@@ -171,7 +171,7 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
     await assertByBayes(model, PLAIN, answer, priors);
     assertAlmostEquals(answer.priorMass, priors.reduce((a, b) => a + b, 0), 1e-6);
     assert(answer.priorMass > 0.98 * (1 - 3 * D / 12));
-    // A source that nobody knows has the prior of the model alone.
+    // An unknown source has the prior of the model alone.
     const other = { ...PLAIN, source: addressBytes("192.0.2.77") };
     const [unknown] = await rankDestinations(model, [other], { numCandidates: 5, top: 100 });
     assertEquals(unknown.candidates, 5);
@@ -182,7 +182,7 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
 
 Deno.test("rankDestinations() needs no other destinations where the known ones have nearly all of the prior", () =>
   withTinyModel(async ({ config, registry, weights }) => {
-    // Nor do its neighbours measure others, as sources elsewhere do.
+    // Its neighbours do not measure other destinations either; sources elsewhere do.
     const trainingData = dataOf([
       ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.1", 2000] as const),
       ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.2", 2000] as const),
@@ -233,7 +233,7 @@ Deno.test("the search for likely destinations finds those of greatest mass of th
       });
       search.found.forEach(({ bytes, mass }, i) => {
         assertAlmostEquals(mass / all[i].mass, 1, 1e-4, `number ${i}`);
-        // Where two have the same mass but for rounding, either may stand first.
+        // Two with the same probability, up to rounding, may come in either order.
         const [a, b] = bytes;
         assertAlmostEquals(mass / (first[a] * seconds[a][b]), 1, 1e-4, bytes.join("."));
       });

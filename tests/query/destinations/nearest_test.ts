@@ -8,7 +8,7 @@ import { MAX_PING_RTT_MS, RTTS_MS } from "../../../lib/query/rtt/rtt_distributio
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
-/** A runner with mass at some codes only: place of the code, mass. */
+/** A runner with probability at some codes only: pairs of index and probability. */
 function runnerOf(pFailed: number, masses: readonly (readonly [place: number, mass: number])[]) {
   const probabilities = new Float32Array(CANONICAL_RTT_CODES.length);
   const total = masses.reduce((sum, [, mass]) => sum + mass, 0);
@@ -17,7 +17,7 @@ function runnerOf(pFailed: number, masses: readonly (readonly [place: number, ma
 }
 type Runner = ReturnType<typeof runnerOf>;
 
-/** The race by all combinations of outcomes: a tie is shared among those tied. */
+/** The race by enumeration of all outcomes; ties are shared. */
 function bruteForce(runners: readonly Runner[]) {
   const pNearest = runners.map(() => 0);
   const meansMs = runners.map(() => 0);

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
-/** P(byte | bytes) of a made-up tree: each node's numbers depend on its bytes alone. */
+/** P(byte | bytes) of an artificial tree, in which each node's numbers depend only on its bytes. */
 function probabilitiesAfter(bytes: readonly number[], sharpness: number): Float64Array {
   const random = new RandomStream(1, "test/tree", bytes.length, bytes[0] ?? 0, bytes[1] ?? 0);
   const values = Float64Array.from({ length: 256 }, () => Math.exp(sharpness * random.normal()));
@@ -10,7 +10,7 @@ function probabilitiesAfter(bytes: readonly number[], sharpness: number): Float6
   return values.map((value) => value / total);
 }
 
-/** The masses of all addresses of one or two bytes, the greatest first. */
+/** Probabilities of all addresses of one or two bytes, highest first. */
 function enumerate(numBytes: number, sharpness: number): { key: string; mass: number }[] {
   const first = probabilitiesAfter([], sharpness);
   const all = Array.from(

@@ -4,7 +4,7 @@ import type { KnownAddresses } from "../../../lib/data/addresses/known_addresses
 import { prefixWeights, SourcePrior } from "../../../lib/query/destinations/source_prior.ts";
 import { dataOf } from "../adapt/tiny_rows.ts";
 
-/** Sources of one /24 measure the same, those of one /16 now and then, others anything. */
+/** Sources in one /24 measure the same destinations, those in one /16 sometimes, others anything. */
 const ALIKE = dataOf([
   ["192.0.2.1", "203.0.113.1", 5],
   ["192.0.2.1", "203.0.113.2", 5],
@@ -28,14 +28,14 @@ const ALIKE = dataOf([
 const DESTINATIONS = [1, 2, 3, 4, 5, 6, 7].map((i) => addressBytes(`203.0.113.${i}`));
 const LENGTHS = [8, 16, 24];
 
-/** The pairs of IPv4 sources. */
+/** The pairs whose source is IPv4. */
 function pairsOf(known: KnownAddresses): { source: Uint8Array; destination: string }[] {
   const addresses = [...known.addresses()].map(({ bytes }) => bytes);
   return [...known.pairs()].filter(([source]) => addresses[source].length === 4)
     .map(([source, to]) => ({ source: addresses[source], destination: formatAddress(addresses[to]) }));
 }
 
-/** P(destination) by pairs of other sources, of the longest prefix of a source down to a distribution of all. */
+/** P(destination) from other sources' pairs, from the longest prefix down to the overall distribution. */
 function backedOff(
   known: KnownAddresses,
   [source, destination]: readonly [Uint8Array, string],
@@ -73,7 +73,7 @@ Deno.test("prefixWeights() makes the pairs of the table likeliest by those of ot
       assert(logLikelihood(weights.with(level, other)) < best + 1e-4, `${level} ${other}`);
     }
   }
-  // IPv6 has weights of its own; one source has no neighbours.
+  // IPv6 has separate weights; a single source has no neighbours.
   assertEquals(prefixWeights(known, 16), [0, 0, 0]);
 });
 

@@ -127,7 +127,7 @@ Deno.test("readContext() gives the newest measurements, oldest first, and says i
     const sorted = await readContext(path);
     assertEquals(sorted.isSorted, false);
     assertEquals(sorted.measurements, inOrder.measurements);
-    // Rows 0, 7, … have no reply; the first that is left is row 904.
+    // Rows 0, 7, … have no reply; the first remaining row is 904.
     assertEquals(
       sorted.measurements.slice(0, 7).map(({ rttCode }) => rttCode === null),
       Array.from({ length: 7 }, (_, i) => (904 + i) % 7 === 0),

@@ -23,7 +23,7 @@ const MEASUREMENTS = [
   measured("2001:db8::1", "2001:db8::2", 3.5, 1_700_009_000),
 ];
 
-/** Bits of each token after MeasurementStart, one next-token question each. */
+/** Bits of each token after MeasurementStart, with one next-token question each. */
 async function bruteForce(
   model: PingModel,
   { context, asked, order }: {
@@ -41,7 +41,7 @@ async function bruteForce(
   const next = await nextLogProbabilities(model, ends.map((end) => out.slice(0, end)));
   const grammar = new MeasurementGrammar(context.length > 0);
   return ends.map((end, i) => {
-    // That it has a time or not is given.
+    // Whether it has a time is given.
     const allowed = grammar.allowed().filter((token) =>
       token !== 0 && (asked.timeS !== null || ROLE_NAMES[token]?.startsWith("Timestamp") !== true)
     );

@@ -1,4 +1,4 @@
-/** No answer has mass below what light needs between the places of its ends. @module */
+/** No answer has mass below the RTT of light between the places of its endpoints. @module */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import type { IpPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
@@ -24,7 +24,7 @@ import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { knownData, tinyRowModel } from "../adapt/tiny_rows.ts";
 
-/** Berlin twice, Sydney, somewhere; one that training found misplaced. */
+/** Two addresses in Berlin, one in Sydney, one without a place, and one that training found misplaced. */
 const [BERLIN, POTSDAM, SYDNEY, NOWHERE, WRONG] = [
   ...["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5", "198.51.100.9"].map(addressBytes),
 ];
@@ -37,7 +37,7 @@ const TABLE = PlaceTable.decode(new Uint8Array(), "empty").with(
 );
 const FLOOR_MS = 156.93;
 
-/** A model with places whose pool knows RTTs of pairs, and the same without floors. */
+/** A model with places whose pool knows RTTs of pairs, with and without floors. */
 async function withPlaced(
   known: readonly (readonly [Uint8Array, Uint8Array, rttMs: number])[],
   test: (model: PingModel, without: PingModel) => Promise<void>,
@@ -85,7 +85,7 @@ Deno.test("what is below the floor is left out, and all else is renormalised", (
         assertAlmostEquals(floored.probabilities[i], before.probabilities[i] * ratio, 1e-9, `${i}`);
       }
     }
-    // Of the floor's own first byte the model's mass is cut as the simple forecasts' is.
+    // In the floor's first byte the model's mass is cut in the same proportion as the simple forecasts'.
     const forecast = model.pooled(asked(BERLIN, SYDNEY));
     assert(forecast);
     const [first, end] = [FIRST_INDEXES[place - 1], next];
@@ -126,7 +126,7 @@ Deno.test("two measured addresses have no floor where their measurements say tha
     const query = asked(BERLIN, SYDNEY);
     assertEquals((await model.rttDistribution(query)).floorMs, null);
     assert((await model.rttDistribution({ ...query, isOfPlaces: true })).floorMs !== null);
-    // Of a source that was never measured they say nothing.
+    // They say nothing about a source that was never measured.
     assert((await model.rttDistribution(asked(POTSDAM, SYDNEY))).floorMs !== null);
   }));
 
@@ -220,7 +220,7 @@ Deno.test("forecasts of an evaluation have the numbers with floors and without",
       assertAlmostEquals(floored.upToWithoutFloor[i], free.upTo[i], 1e-9);
       assert(Number.isNaN(free.massBelowFloor[i]) && floored.predictedMs[i] > FLOOR_MS);
     });
-    // No answer had mass there, as the report says; the bits are those of a pair without a floor.
+    // No answer has mass there, as the report says; the bits are those of a pair without a floor.
     assertEquals([floored.upTo[0], floored.upTo[1] > 0], [0, true]);
     assertAlmostEquals(floored.codeBits[0], free.codeBits[0], 1e-6);
     assert(floored.codeBits[1] < free.codeBits[1]);

@@ -77,7 +77,7 @@ Deno.test("a source and a destination may be places, of the IP version of the ot
   assertStringIncludes(notes[0], "Tehran, IR: a mixture over prefixes of its");
   assertThrows(() => ends("2001:db8::1", "IR"), UserError, "which has no IPv6 prefixes");
   assertEquals(ends("IR", "TR").source.bytes.length, 4);
-  // One prefix is asked for as that prefix.
+  // A place with a single prefix is queried as that prefix.
   const one = ends("AS59441", "8.8.8.8");
   assertEquals(one.source.mixture, undefined, JSON.stringify(INDEX.prefixes({ asNumber: 59441 }, 9, 4)));
 });
@@ -127,7 +127,7 @@ Deno.test("a mixture of one prefix answers as that prefix does, and one of equal
     assertAlmostEquals(both.pFailed, (a.pFailed + b.pFailed) / 2, 0.02);
   }));
 
-/** Several prefixes as one source. */
+/** Combines prefixes into one source. */
 function mixtureOf(...prefixes: IpPrefix[]): IpPrefix {
   const take = () => prefixes.map((prefix) => ({ prefix, share: 1 / prefixes.length }));
   return {
@@ -296,7 +296,7 @@ Deno.test("--geo at a question overrides what the checkpoint knows", () =>
     assertThrows(() => parseEnds("IR", "8.8.8.8", after.places), UserError, "does not have");
   }, { places: TABLE }));
 
-/** A model whose embeddings know the places of some addresses of the campaign. */
+/** A model whose embeddings know the places of some of the campaign's addresses. */
 function placedModel(pairs: readonly (readonly [Uint8Array, Uint8Array])[]): ReturnType<typeof tinyRowModel> {
   const { config, weights } = tinyRowModel(512, TABLE.encode());
   const rows = new AddressEmbeddings(config);
@@ -315,10 +315,10 @@ Deno.test("score, serve and adapt --merge answer by the places of --geo", async 
     isWanted: () => true,
   });
   const asked = measurements.filter(({ source }) => source.length === 4).slice(0, 12);
-  // Of known addresses in pairs of others: between these the places count.
+  // Known addresses in new pairs, for which places matter.
   const pairs = asked.map(({ source }, i) => [source, measurements[20 + i].source] as const);
   await withRowCheckpoint(async (at) => {
-    // The real files, and after them a row that moves the source of the first to the other end of the world.
+    // The real files, followed by a row that moves the first source to the other side of the world.
     const [{ source: moved }] = asked;
     const block = formatAddress(moved).replace(/\d+$/, "");
     Deno.writeTextFileSync(at("moved.csv"), `${block}0,${block}255,NZ,,,Auckland,,-36.85,174.76,\n`);

@@ -57,7 +57,7 @@ const QUESTIONS = [
   { source: address("10.9.8.7"), destination: address("10.9.8.6"), timeS: START_S, context: [] },
 ];
 
-/** Runs a test on the tiny model with a pool, and on the same without. */
+/** Runs a test on the tiny model with and without a pool. */
 function withPooled(test: (pooled: PingModel, alone: PingModel) => Promise<void>): Promise<void> {
   return withTinyModel(async (alone) => {
     const { config, registry, weights } = alone;
@@ -79,7 +79,7 @@ Deno.test("the basis of a pair has the measured RTTs that the pool remembers, th
     return Promise.resolve();
   }));
 
-/** The mixture in float64: the model's codes up to the greatest RTT, and what each kernel has. */
+/** The mixture in float64: the model's codes up to the highest RTT, and the probability of each kernel. */
 Deno.test("a pool mixes the model's codes within the known range and the simple forecasts; all sums to 1", () =>
   withPooled(async (pooled, alone) => {
     const distributions = await pooled.rttDistributions(QUESTIONS);
@@ -89,7 +89,7 @@ Deno.test("a pool mixes the model's codes within the known range and the simple 
       assert(forecast);
       const { probabilities, pFailed } = ofModel[i];
       const kept = probabilities.subarray(0, forecast.end).reduce((a, b) => a + b, 0);
-      // For any time of a known pair the model does not count.
+      // For a known pair at any time the model does not count.
       assert(kept < 1 && (i === 2 ? forecast.modelShare === 0 : forecast.modelShare > 0.6));
       let total = 0;
       CANONICAL_RTT_CODES.forEach((_, code) => {
@@ -104,7 +104,7 @@ Deno.test("a pool mixes the model's codes within the known range and the simple 
       assertEquals(distribution.pFailed, forecast.failureProbability(pFailed));
       assert(distribution.pFailed > 0 && distribution.pFailed < 1 && distribution.pFailed !== pFailed);
     });
-    // The pair's own RTTs have mass that the model of random weights does not give them.
+    // The pair's RTTs have probability that the model with random weights does not give them.
     assert(
       distributions[0].cdf(22) - distributions[0].cdf(20) > ofModel[0].cdf(22) - ofModel[0].cdf(20) + 0.02,
     );
@@ -127,7 +127,7 @@ Deno.test("hardly any mass lies above four times the greatest RTT, so that the m
 
 Deno.test("of a pair without RTTs hardly any mass lies above four times what pairs usually have", () =>
   withPooled(async (pooled) => {
-    // Of one pair of training a RTT of 9 s is known besides.
+    // One training pair also has an RTT of 9 s.
     const { config, registry, weights } = pooled;
     const tables = new PoolTables();
     const [source, ...ends] = [SOURCE, ...DESTINATIONS].map(PoolTables.endOf);
@@ -144,7 +144,7 @@ Deno.test("of a pair without RTTs hardly any mass lies above four times what pai
     assert(1 - slow.cdf(1900) > 1e-4 && 1 - slow.cdf(2600) <= 1e-6);
   }));
 
-/** The centres of a forecast's kernels of one width. */
+/** Centres of a forecast's kernels that have the same width. */
 function logsOf({ name, numWeights }: Forecast, known: KnownOfQuestion): number[] {
   const first = Float32Array.from({ length: NUM_KINDS * numWeights }, (_, i) => i % numWeights === 0 ? 1 : 0);
   const weights = weightsOf(new Map([[`pool.weights.${name}`, first]])).subarray(0, NUM_COMPONENTS);
@@ -194,11 +194,11 @@ Deno.test("a pool asks its vectors about pairs without RTTs whose ends have four
     return Promise.resolve();
   }));
 
-/** The pool of one pair: 157 ms every three hours for 15 days, and then 245 and 249. */
+/** The pool of one pair: 157 ms every three hours for 15 days, then 245 and 249. */
 const LATELY = [...Array(118).fill(157), 245, 249].map((ms, i) => ({ ms, timeS: START_S + 10_800 * i }));
 const NEWEST_S = LATELY[LATELY.length - 1].timeS;
 
-/** Asks about the pair of {@link LATELY}, and one between its source and another destination. */
+/** Asks about the pair of {@link LATELY}, and about its source with another destination. */
 function withLately(
   test: (ask: (timeS: number | null, to?: Uint8Array) => Promise<RttDistribution>) => Promise<void>,
 ): Promise<void> {
@@ -208,7 +208,7 @@ function withLately(
     for (const { ms, timeS } of LATELY) tables.add(source, ends[0], encodeRttCode(ms), timeS);
     tables.add(source, ends[1], encodeRttCode(140), START_S);
     const own = tables.save(fitPool([]));
-    // The network of random weights knows nothing. Nearly all of the weight is that of kernels around the pair's RTTs.
+    // The random network knows nothing, so kernels around the pair's RTTs get nearly all the weight.
     own.set("pool.weights.model", new Float32Array(NUM_KINDS));
     const aroundRtts = own.get("pool.weights.pair_rtts");
     aroundRtts?.forEach((weight, i) => aroundRtts[i] = weight > 0 ? 1 : 0);
@@ -251,7 +251,7 @@ Deno.test("P(no reply) moves towards the shares of the pair, its ends and the co
     const usual = (9 + 1) / (15 + 2);
     const unknown = address("10.9.8.7");
     assertAlmostEquals(await from(unknown, address("10.9.8.6")), usual, 1e-6);
-    // Of 15 measurements of the source 9 failed, of 7 to the second destination 6, of 3 to the third all.
+    // 9 of 15 measurements of the source failed, 6 of 7 to the second destination, and 3 of 3 to the third.
     const odds = (p: number) => p / (1 - p);
     const [ofSource, ofSecond] = [[9, 15], [6, 7]].map(([failed, all]) => (failed + 2 * usual) / (all + 2));
     assertAlmostEquals(await from(unknown, DESTINATIONS[1]), ofSecond, 1e-6);

@@ -21,7 +21,7 @@ function queryOf(source: string, destination: string): PrefixQuery {
   return { source: parsePrefix(source), destination: parsePrefix(destination), timeS: null, context: [] };
 }
 
-/** P(the next address lies in a prefix), and of each there, by adding up all the bytes that it can have. */
+/** P(the next address is in a prefix), and of each address there, by summing over all possible bytes. */
 async function massOf(
   model: PingModel,
   tokens: readonly number[],
@@ -223,7 +223,7 @@ function between(lowMs: number, highMs: number, pFailed: number): RttDistributio
   return new RttDistribution(pFailed, weights.map((weight) => weight / total), 1);
 }
 
-/** Hosts of a prefix: near and far, with losses that go along with distance. */
+/** Near and far hosts of a prefix, with losses that increase with distance. */
 const HOSTS = Array.from({ length: 20 }, (_, i) => between(5 + 3 * i, 12 + 4 * i, 0.01 + 0.03 * i));
 
 function mixtureOf(numDraws: number, seed: number): RttMixture {
@@ -269,7 +269,7 @@ Deno.test("RttMixture states the errors that repeated draws have", () => {
       values.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (runs.length - 1),
     );
     const stated = runs.reduce((sum, run) => sum + error(run), 0) / runs.length;
-    // 300 runs tell a standard deviation to 4 %.
+    // 300 runs determine a standard deviation to 4 %.
     assert(Math.abs(stated / deviation - 1) < 0.15, `${name}: ${stated} stated, ${deviation} found`);
   }
 });

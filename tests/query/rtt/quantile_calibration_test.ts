@@ -12,13 +12,13 @@ import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
-/** Places of n points, from the values of n uniform numbers. */
+/** Locations of n points, mapped from n uniform numbers. */
 function pointsOf(n: number, place: (u: number) => number) {
   const places = Float64Array.from({ length: n }, (_, i) => place((i + 0.5) / n));
   return { below: places, upTo: places };
 }
 
-/** A distribution that is uniform over some neighbouring codes, as their index in the canonical ones. */
+/** A uniform distribution over adjacent codes, given by their index among the canonical ones. */
 function uniformOver(first: number, count: number): RttDistribution {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   probabilities.fill(1 / count, first, first + count);
@@ -75,7 +75,7 @@ Deno.test("massOf() gives a range's mass in the corrected distribution, however 
 Deno.test("corrected intervals hold what they say of further measurements, raw ones do not", () => {
   const random = new RandomStream(0, "calibration");
   const predicted = uniformOver(9000, 1000);
-  // Measurements stand in the middle fifth: the model is far from sure enough.
+  // Measurements are in the middle fifth: the model is strongly underconfident.
   const drawIndexes = (count: number) => Array.from({ length: count }, () => 9400 + random.below(200));
   const msAt = (index: number) => decodeRttCode(CANONICAL_RTT_CODES[index]);
   const places = (distribution: RttDistribution, indexes: readonly number[]) => {
@@ -127,7 +127,7 @@ Deno.test("readCalibration() reads the one of a report, and refuses files withou
   assertThrows(() => readCalibration(path), FormatError, "it does not say of which model it is");
 });
 
-/** The model in a report. */
+/** The model identified in a report. */
 const RUN = { checkpoint: "runs/a/checkpoints/step-00000020", step: 20, modelSha256: "ab".repeat(32) };
 
 Deno.test("loadModel() refuses the calibration of another model, also of another step, and names both", () =>

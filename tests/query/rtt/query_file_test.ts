@@ -147,7 +147,7 @@ Deno.test("readQueries() refuses a header that it does not know and a file that 
   await assertRejects(() => Array.fromAsync(readLines("no/such/file", NEVER)), UserError, "no such file");
 });
 
-/** A good line, one of bytes, a good one. */
+/** A valid line, the given bytes as a line, and another valid line. */
 function around(bytes: Uint8Array): Uint8Array {
   const good = new TextEncoder().encode('\n{"src":"192.0.2.1","dst":"198.51.100.7"}\n');
   const all = new Uint8Array(bytes.length + 2 * good.length);

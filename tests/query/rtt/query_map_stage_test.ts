@@ -43,7 +43,7 @@ Deno.test("query map writes the same places as a picture, GeoJSON and CSV, from 
     const text = Deno.readTextFileSync(at("m.svg"));
     assertEquals(faultOfXml(text), undefined);
     for (const each of ["Width of the interval", "Natural Earth", "DB-IP"]) assertStringIncludes(text, each);
-    // Each country is in the picture, with its numbers to point at.
+    // Each country is in the picture, with its numbers as a tooltip.
     const countries = features.filter(({ properties }: { properties: Place }) =>
       properties.cell_degrees === null
     );

@@ -46,7 +46,7 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     assertEquals([directed, parsed], [true, NODES.map((label, id) => ({ id, label }))]);
     const key = ({ source, target }: { source: number; target: number }) =>
       `${NODES[source]} ${NODES[target]}`;
-    // One edge for every ordered pair, of a node with itself too, which Shadow needs without shortest paths.
+    // One edge per ordered pair, including self-loops, which Shadow needs without shortest paths.
     assertEquals(edges.length, 9);
     assertEquals(new Set(edges.map(key)).size, 9);
     PAIRS.forEach((pair, i) => {
@@ -122,7 +122,7 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
     assertEquals(head.slice(0, 7), ["src", "dst", "basis", "median_ms", "p_failed", "q0.9_ms", "sample1_ms"]);
     assertEquals(head.length, 6 + 40);
     const samples = lines.map((line) => line.slice(6));
-    // The untrained model gives a third of the mass or more to no reply, and all else to many RTTs.
+    // The untrained model gives no reply a third or more, and spreads the rest over many RTTs.
     for (const [i, own] of samples.entries()) {
       const failed = own.filter((text) => text === "").length / own.length;
       assert(Math.abs(failed - Number(lines[i][4])) < 0.3, `${failed} of ${lines[i][4]} failed`);

@@ -9,7 +9,7 @@ import { formatMs } from "../../../lib/base/text.ts";
 import { plotRttDistribution } from "../../../lib/query/rtt/rtt_plot.ts";
 import { faultOfXml } from "../../base/report/xml.ts";
 
-/** A distribution with the given masses at the codes of the given RTTs. */
+/** A distribution with the given probabilities at the codes of the given RTTs. */
 function distributionOf(masses: Record<number, number>, pFailed = 0.1): RttDistribution {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   for (const [rttMs, mass] of Object.entries(masses)) {
@@ -40,7 +40,7 @@ Deno.test("RttDistribution gives quantiles, CDF and mean of a known distribution
 });
 
 Deno.test("RttDistribution.likeliest() is where most mass is within a hundredth, not the median", () => {
-  // A peak of 40 % at 10 ms, split over three codes, and 60 % over 41 RTTs that are further apart than a hundredth.
+  // A peak of 40 % at 10 ms over three codes, and 60 % over 41 RTTs that are more than a hundredth apart.
   const wide = Array.from({ length: 41 }, (_, i) => [20 * 1.02 ** i, 0.6 / 41]);
   const distribution = distributionOf({ 9.97: 0.1, 10: 0.2, 10.03: 0.1, ...Object.fromEntries(wide) });
   const { rttMs, probability } = distribution.likeliest();
@@ -50,7 +50,7 @@ Deno.test("RttDistribution.likeliest() is where most mass is within a hundredth,
   const certain = distributionOf({ 55.5: 1 }).likeliest();
   assertAlmostEquals(certain.rttMs, 55.5, 0.03);
   assertEquals(certain.probability, 1);
-  // Apart by a little less than a hundredth and by a little more.
+  // Slightly less than a hundredth apart, and slightly more.
   assertAlmostEquals(distributionOf({ 10: 0.5, 10.08: 0.5 }).likeliest().probability, 1, 1e-12);
   assertAlmostEquals(distributionOf({ 10: 0.5, 10.12: 0.5 }).likeliest().probability, 0.5, 1e-12);
 });
@@ -128,7 +128,7 @@ Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how
     at: [10, 15, 1e12],
   });
   assertEquals(Object.keys(summary.quantiles_ms), ["0.1", "0.5"]);
-  // 10^9 ms are eleven days: no RTT that a ping tool reports.
+  // 10^9 ms are eleven days, which no ping tool reports.
   assertAlmostEquals(summary.mean_ms, (2.5 + 0.7495 * 20) / 0.9995, 0.02);
   assertEquals(summary.mean_ms, Number(summary.mean_ms.toPrecision(4)));
   assertAlmostEquals(summary.likeliest.rtt_ms, 20, 0.02);
@@ -153,7 +153,7 @@ Deno.test("summaryOf() states standard errors of what was drawn", () => {
   assertEquals([drawn.num_draws, drawn.num_distinct, drawn.destination_probability], [16, 4, 0.5]);
   const { p_failed, mean_ms, quantiles_ms, cdf, destination_probability } = drawn.standard_errors;
   assertAlmostEquals(p_failed, 0, 1e-7);
-  // Sixteen draws of a CDF that is 0 or 1 evenly, and of means 10 to 40.
+  // Sixteen draws: half of the CDFs are 0 and half are 1, and means are 10 to 40.
   assertAlmostEquals(cdf?.[0] ?? NaN, 0.5 / Math.sqrt(15), 1e-9);
   assertAlmostEquals(mean_ms, Math.sqrt(125 / 15), 0.01);
   assertEquals([quantiles_ms[0.5] > 4, destination_probability], [true, 0.1]);
@@ -168,7 +168,7 @@ function around(medianMs: number, spread: number): RttDistribution {
   return new RttDistribution(0.0345, weights.map((weight) => weight / total), 1);
 }
 
-/** The texts of a picture and their places. */
+/** The texts of a picture and their positions. */
 function textsOf(svg: string): { text: string; x: number; y: number }[] {
   return [...svg.matchAll(/<text[^>]*transform="translate\(([-\d.]+),([-\d.]+)\)[^>]*>([^<]*)<\/text>/g)].map(
     ([, x, y, text]) => ({ text, x: Number(x), y: Number(y) }),

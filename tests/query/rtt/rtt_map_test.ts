@@ -47,7 +47,7 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
         places.map(({ country, name }) => [country, name]),
         areas.map(({ country, name }) => [country, name]),
       );
-      // The first ones have several prefixes.
+      // The first areas have several prefixes.
       for (const [i, { prefixes }] of [...areas.entries()].slice(0, 2)) {
         assertAlmostEquals(prefixes.reduce((sum, { share }) => sum + share, 0), 1, 1e-9);
         const from = { source: origin.sources[0], ...asked };
@@ -87,7 +87,7 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
       "no place of an IPv6 address",
     );
     assertThrows(() => maps.source("Atlantis"), UserError, "does not have");
-    // A host name is resolved by nobody.
+    // Host names are never resolved.
     assertThrows(
       () => maps.source("example.org"),
       UserError,

@@ -1,7 +1,8 @@
 /**
- * A network graph as the simulator Shadow takes it, by its specification
- * (https://shadow.github.io/docs/guide/network_graph_spec.html) and its parser's rules: an attribute a line, each once; ids
- * are whole numbers; a latency is a text of a whole number above 0 and a unit; a packet loss has a decimal point.
+ * A network graph as the simulator Shadow reads it, following its specification
+ * (https://shadow.github.io/docs/guide/network_graph_spec.html) and the rules of its parser: one attribute
+ * per line, none repeated; ids are whole numbers; a latency is a string of a positive whole number and a
+ * unit; a packet loss has a decimal point.
  *
  * @module
  */
@@ -10,7 +11,6 @@ import { assert, assertEquals } from "@std/assert";
 type Value = { kind: "int" | "float"; value: number } | { kind: "text"; value: string };
 type Attributes = Map<string, Value>;
 
-/** A graph as Shadow reads it. */
 export interface ShadowGraph {
   readonly directed: boolean;
   readonly nodes: readonly { id: number; label: string | undefined }[];
@@ -19,7 +19,7 @@ export interface ShadowGraph {
 
 const UNITS_MS: Readonly<Record<string, number>> = { ns: 1e6, us: 1000, ms: 1, s: 1e-3 };
 
-/** Reads a graph; fails where Shadow would refuse it. */
+/** Parses a graph; fails on input that Shadow would reject. */
 export function parseShadowGraph(text: string): ShadowGraph {
   const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   assertEquals([lines[0], lines.at(-1)], ["graph [", "]"]);

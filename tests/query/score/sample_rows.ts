@@ -1,9 +1,9 @@
-/** Measurements for the tests of score, as Parquet. */
+/** Measurements for tests of score, as Parquet. */
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
-/** Rows of three sources to five destinations in no order, some at equal times, one in eight without a reply. */
+/** Unordered rows of three sources to five destinations, some at equal times, an eighth without a reply. */
 export function sampleRows(numRows: number, seed = 0): MeasurementBatch {
   const random = new RandomStream(seed, "tests/score rows");
   const rows = Array.from({ length: numRows }, () => ({
@@ -25,7 +25,6 @@ export function sampleRows(numRows: number, seed = 0): MeasurementBatch {
   };
 }
 
-/** Writes a measurements file. */
 export function writeRows(path: string, rows: MeasurementBatch): void {
   using writer = MeasurementParquetWriter.create(path);
   writer.append(rows);

@@ -61,7 +61,7 @@ function measurementOf(rows: MeasurementBatch, i: number): TokenMeasurement {
   return tokenMeasurement({ source, destination, rttMs: rows.rttMs[i], eventTimeUs: rows.eventTimeUs[i] });
 }
 
-/** The scores of a file's rows, after the contexts that all rows of their sources give. */
+/** The scores of a file's rows, given the contexts that the rows of their sources make up. */
 async function expectedScores(
   model: PingModel,
   rows: MeasurementBatch,
@@ -188,7 +188,7 @@ Deno.test("scoreFile() leaves no work behind where the input cannot be used", ()
     assertEquals((await readObjects(options.output)).length, 9);
   }));
 
-/** Rows of ten sources with uniform p-values, but for the last source, whose are all below 0.01. */
+/** Rows of ten sources with uniform p-values, except that those of the last source are all below 0.01. */
 function rows(): ScoredRow[] {
   const random = new RandomStream(0, "tests/score findings");
   return Array.from({ length: 1000 }, (_, i) => ({

@@ -23,7 +23,7 @@ function contextOf(count: number, random: RandomStream): TokenMeasurement[] {
   });
 }
 
-/** Measurements whose results are the model's own, in ten contexts. */
+/** Measurements whose results are drawn from the model, in ten contexts. */
 async function drawnCases(model: PingModel, perContext: number): Promise<ScoreCase[]> {
   const random = new RandomStream(0, "tests/score");
   const cases: ScoreCase[] = [];
@@ -39,7 +39,7 @@ async function drawnCases(model: PingModel, perContext: number): Promise<ScoreCa
   return cases;
 }
 
-/** The greatest distance between the distribution of the values and the uniform one. */
+/** Maximum distance between the distribution of the values and the uniform one. */
 function kolmogorovSmirnov(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const n = sorted.length;
@@ -79,14 +79,14 @@ Deno.test("a p-value is that of query rtt's distribution, but for the mass that 
         ? pValueOfNoReply(distributions[i].pFailed, draw)
         : pValueOfReply(rttCode, distributions[i], draw);
       const { pValue } = exact.scores[i];
-      // The rounding of the GPU's floats may exchange codes of nearly the same density.
+      // Rounding on the GPU may swap codes of nearly equal density.
       assertAlmostEquals(pValue, expected, 2e-3);
       assert(Math.abs(bounded.scores[i].pValue - pValue) <= 5 * maxSpreadMass);
     });
     assert(bounded.numExpanded < exact.numExpanded, `${bounded.numExpanded} of ${exact.numExpanded}`);
   }));
 
-/** Measurements of one pair, of which each has all before it as context. */
+/** Measurements of one pair; the context of each is all earlier ones. */
 function growingCases(rttsMs: readonly (number | null)[]): ScoreCase[] {
   const all = rttsMs.map((rttMs, i) => measurement(1, rttMs, 1_700_000_000 + 60 * i));
   return all.map((each, i) => ({ measurement: each, context: all.slice(0, i), number: i }));

@@ -7,16 +7,16 @@ import { LossRuns } from "../../../lib/query/score/loss_runs.ts";
 import { NormalPValues } from "../../../lib/query/score/normal_p_values.ts";
 import { pValueOfNoReply, pValueOfReply } from "../../../lib/query/score/surprise.ts";
 
-/** The greatest distance between the distribution of values and the uniform one, times the root of their number. */
+/** Maximum distance between the distribution of values and the uniform one, times sqrt(n). */
 function smirnov(values: readonly number[]): number {
   const n = values.length;
   const distances = values.toSorted((a, b) => a - b).map((p, i) => Math.max((i + 1) / n - p, p - i / n));
   return Math.max(...distances) * Math.sqrt(n);
 }
-/** The 0.1 % point of that (Smirnov 1948). */
+/** The 0.1 % point of that statistic (Smirnov 1948). */
 const SMIRNOV_LIMIT = 1.95;
 
-/** A distribution by the weights of RTTs, ms, with a millionth spread over all codes. */
+/** A distribution from weights of RTTs, ms, with a millionth spread over all codes. */
 function distribution(pFailed: number, weights: readonly (readonly [rttMs: number, weight: number])[]) {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length).fill(1e-6 / CANONICAL_RTT_CODES.length);
   const sum = weights.reduce((sum, [, weight]) => sum + weight, 0);
@@ -57,7 +57,7 @@ Deno.test("a lost reply is compared with all RTTs, not with the codes of single 
     const p = pValueOfNoReply(0.001, draw);
     assert(p > 0.001 && p <= 0.002, `${p}`);
   }
-  // Where nearly all are lost, it is the reply that surprises.
+  // If nearly all replies are lost, a reply is what surprises.
   assert(pValueOfNoReply(0.99, 0.5) > 0.1);
   assert(pValueOfReply(encodeRttCode(150), rounded(0.99, 3), 0.5) <= 0.01);
 });
@@ -65,7 +65,7 @@ Deno.test("a lost reply is compared with all RTTs, not with the codes of single 
 Deno.test("RTTs are as surprising as they are far out, whatever a tool rounds them to", () => {
   const expected = rounded(0, 1.5);
   const pOf = (rttMs: number) => pValueOfReply(encodeRttCode(rttMs), expected, 0.5);
-  // Between two tenths hardly any RTT was measured, and outside of them none.
+  // Hardly any RTTs were measured between two tenths, and none outside them.
   for (const rttMs of [150.2, 150.25, 150.3]) assert(pOf(rttMs) > 0.7, `${pOf(rttMs)} of ${rttMs} ms`);
   // The two tails of a normal distribution beyond 1, 2 and 3 standard deviations.
   for (const [rttMs, p] of [[151.5, 0.3173], [147, 0.0455], [154.5, 0.0027]]) {
@@ -85,7 +85,7 @@ Deno.test("a gap between two levels is surprising", () => {
 
 Deno.test("corrected p-values of normal measurements are uniform, lost replies and replies alike below a limit", () => {
   const random = new RandomStream(1, "tests/normal p-values");
-  // A model that is too sure of RTTs, and not sure enough of lost replies, which are 1 % of the rows.
+  // A model that is overconfident about RTTs and underconfident about losses, which are 1 % of the rows.
   const drawn = (count: number) => {
     const isLost = Array.from({ length: count }, () => random.float64() < 0.01);
     return { isLost, pValues: Float64Array.from(isLost, (lost) => random.float64() ** (lost ? 0.1 : 2)) };
@@ -95,7 +95,7 @@ Deno.test("corrected p-values of normal measurements are uniform, lost replies a
   const { isLost, pValues } = drawn(40_000);
   const corrected = Array.from(pValues, (p, i) => normal.corrected(p, isLost[i]));
   assert(smirnov([...pValues]) > 10 * SMIRNOV_LIMIT);
-  // Both halves are samples: their difference is greater than that of one from the truth.
+  // Both halves are samples, so they differ more than a sample differs from the truth.
   assert(smirnov(corrected) < Math.SQRT2 * SMIRNOV_LIMIT, `${smirnov(corrected)}`);
   const below = [true, false].map((lost) =>
     corrected.filter((p, i) => p < 0.002 && isLost[i] === lost).length
@@ -106,7 +106,7 @@ Deno.test("corrected p-values of normal measurements are uniform, lost replies a
     assertEquals(ordered.toSorted((a, b) => a - b), ordered);
     for (const p of [1e-300, 1]) assert(normal.corrected(p, lost) > 0 && normal.corrected(p, lost) <= 1);
   }
-  // Where no reply was ever lost, a lost one is more surprising than nearly all else.
+  // If no reply was ever lost, a lost one is more surprising than nearly everything else.
   const neverLost = new NormalPValues(Float64Array.from([0.1, 0.5, 0.9]), () => false);
   assert(neverLost.corrected(0.3, true) < neverLost.corrected(0.1, false));
 });
