@@ -39,7 +39,6 @@ export function drawToken(
 
 /** A row that is being drawn. */
 export interface DrawnRow {
-  /** Whether the row has all its tokens. */
   readonly isComplete: boolean;
   /** The token that the model reads next, unless the row is complete. */
   readonly lastToken: number;

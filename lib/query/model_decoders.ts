@@ -17,7 +17,6 @@ import { bufferLimitBytes } from "../model/allocation.ts";
 import { FIRST_BYTES, restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 import { contextForm } from "../data/tokens/context_form.ts";
 
-/** A prompt with its continuations. */
 export interface ContinuedPrompt {
   /** At least one token. */
   readonly prompt: Uint16Array;
@@ -34,7 +33,6 @@ type AllowedTokens = (
 /** Receives log P(next token) before a token of a continuation, (V) nats; valid until it returns. */
 type VisitRow = (logP: Float32Array, continuation: number, depth: number) => void;
 
-/** How rows continue prompts. */
 interface Continued {
   /** Number of rows that continue each prompt, by one token. */
   readonly numChildren: number;
@@ -340,7 +338,6 @@ async function walkContinuations(
   const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(visitAll(0, rows))];
   decoder.fork(prompts.map(() => 1));
   for (let depth = 1;; depth++) {
-    // Continues tokens that others follow.
     const next = branchRows(
       rows,
       all.map((tokens) => depth < tokens.length ? tokens[depth - 1] : NO_TOKEN),

@@ -223,7 +223,6 @@ async function fitWith(
   const partOf = (batches: readonly FitBatch[], part: number) =>
     batches.filter((_, i) => i % numParts === part % numParts);
   const accumulate = (batches: readonly FitBatch[]) => {
-    // The loss counts two bytes per RTT.
     const numRtts = batches.reduce(
       (sum, { batch }) => sum + batch.lossMask.reduce((a, b) => a + b, 0) / 2,
       0,

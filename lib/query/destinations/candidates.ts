@@ -44,7 +44,6 @@ interface CandidateOptions {
   readonly numCandidates: number;
   /** Number of expanded nodes after which the search ends. */
   readonly maxExpansions: number;
-  /** Called with the number of nodes expanded. */
   readonly onSearch?: ((numExpanded: number) => void) | undefined;
   /** Whether an address is an admissible candidate (default: all are). */
   readonly isWithin?: ((address: Uint8Array) => boolean) | undefined;

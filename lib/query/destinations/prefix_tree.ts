@@ -20,7 +20,7 @@ const NUM_BYTES = 256;
 export interface PrefixNode {
   /** Empty for the root. */
   readonly bytes: readonly number[];
-  /** P(the address begins with them). */
+  /** P(the address begins with `bytes`). */
   readonly mass: number;
 }
 
@@ -31,7 +31,6 @@ interface ExpandedNode {
   readonly masses: Float64Array;
   /** The children, most probable first. */
   readonly order: Uint8Array;
-  /** Number of children taken so far. */
   numTaken: number;
 }
 
@@ -44,7 +43,6 @@ export class PrefixSearch {
   #root: PrefixNode | undefined = { bytes: [], mass: 1 };
   /** Nodes taken but not yet expanded. */
   readonly #handedOut = new Set<PrefixNode>();
-  /** Number of nodes expanded. */
   numExpanded = 0;
 
   /** @param options `numBytes`: length of an address; `top`: number of addresses wanted. */

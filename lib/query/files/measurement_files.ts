@@ -50,13 +50,13 @@ export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
 export class MeasurementFiles {
   readonly rejects = new RejectLog();
   readonly scale = new RttScale();
-  /** Number of results that say nothing about a path, by kind. */
   readonly #skipped = new KindCounts();
   /** Rows and results read, including rejected ones. */
   numRead = 0;
 
   constructor(readonly reading: ReadingOptions) {}
 
+  /** Number of results that say nothing about a path, by kind. */
   get skipped(): Record<string, number> {
     return this.#skipped.counts;
   }

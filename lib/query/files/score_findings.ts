@@ -158,7 +158,6 @@ function bySurprise(a: ScoredRow, b: ScoredRow): number {
   return a.pValue - b.pValue || a.logLikelihood - b.logLikelihood;
 }
 
-/** Adds names to the addresses in findings. */
 export function namedFindings(findings: ScoreFindings, names: AddressNames): ScoreFindings {
   const { mostSurprising, lossRuns, sources, misplaced } = findings;
   const withNames = (row: ScoredRow) => ({ ...row, ...names.namedEnds(row) });

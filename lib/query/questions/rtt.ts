@@ -31,7 +31,6 @@ import {
 
 /** Significant digits of a mean. Further digits depend on what the GPU computes together. */
 const MEAN_DIGITS = 4;
-/** Quantiles reported by default. */
 const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 /** Quantiles that span the points of the distribution function. */
 const CDF_ENDS = [0.001, 0.999] as const;
@@ -190,7 +189,6 @@ export async function askRtt(
   return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, between, options)));
 }
 
-/** Converts distributions to answers. @param wanted The parts to report. */
 export async function rttAnswers(
   model: PingModel,
   wanted: RttWanted,
@@ -224,7 +222,6 @@ export function roundedMeanMs({ meanMs }: Pick<RttDistribution, "meanMs">): numb
   return Number(meanMs.toPrecision(MEAN_DIGITS));
 }
 
-/** The numbers in an answer. */
 export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
   const { quantiles = DEFAULT_QUANTILES, at = [], cdf, histogram } = wanted;
   const { distribution } = answer.mixture;

@@ -34,7 +34,5 @@ export const score = {
       .describe("P(every reply of the pair since the last one is lost), for at most ten; 1 for a reply"),
   }),
 } satisfies LineQuestion;
-/** A measurement with its scores. */
 export type ScoreAnswer = z.infer<typeof score.answer>;
-/** Options for scoring lines of measurements. */
 export type ScoreOptions = z.input<typeof score.options>;

@@ -13,7 +13,6 @@ export type MapLayer = (typeof MAP_LAYERS)[number];
 export const MAP_BOUNDS_MS: readonly number[] = [10, 25, 50, 100, 150, 200, 300];
 
 export interface RttMapFile {
-  /** The source as displayed. */
   readonly src: string;
   readonly places: readonly MapRtt[];
   readonly layer: MapLayer;
@@ -23,7 +22,6 @@ export interface RttMapFile {
   readonly geoFiles: readonly string[];
 }
 
-/** Credit for the shapes of countries. */
 export const SHAPE_CREDIT: PlaceCredit = {
   text: "Shapes by Natural Earth",
   url: "https://www.naturalearthdata.com",

@@ -422,7 +422,6 @@ export function tokensInPlace(
   return kept.length > 0 ? kept : [...tokens];
 }
 
-/** A pair being drawn. */
 class DrawnAddresses implements DrawnRow {
   /** Drawn bytes by index. */
   readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };

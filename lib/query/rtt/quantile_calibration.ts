@@ -38,7 +38,7 @@ interface ReportedModel {
 
 /** Identifies a checkpoint. */
 export interface CheckpointIdentity {
-  /** Path of the checkpoint, for error messages. */
+  /** Where it comes from, for error messages. */
   readonly directory: string;
   /** Training steps, and a hash that identifies the weights. */
   readonly state: { readonly step: number; readonly files: { readonly model: { readonly sha256: string } } };
