@@ -28,6 +28,7 @@ interface Arrays {
 }
 const ARRAYS = { F32: Float32Array, U32: Uint32Array, U8: Uint8Array };
 export type ArrayType = keyof Arrays;
+/** The elements of a tensor, row-major. */
 export type TensorArray = Float32Array | Uint32Array | Uint8Array;
 export type Tensors = ReadonlyMap<string, TensorArray>;
 
