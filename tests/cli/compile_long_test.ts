@@ -178,7 +178,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     }
     const { code, stderr } = await machine.run(["compile", "--output", "again"]);
     assertEquals(code, 1);
-    assertMatch(stderr, /^error: Cannot compile: [^\n]*, expected a checkout; [^\n]*\n$/);
+    assertMatch(stderr, /^error: Cannot compile: [^\n]*; run deno task compile in a checkout\n$/);
   });
 
   await test.step("takes signals itself", async () => {
