@@ -1,6 +1,7 @@
 /**
- * Adapted checkpoints: `rows.safetensors`, the address embeddings and coordinates that differ from a base checkpoint, and
- * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/CHECKPOINTS.md.
+ * Adapted checkpoints: `rows.safetensors` contains the address embeddings and coordinates that differ from a
+ * base checkpoint, and the addresses and pairs that the adaptation measured. The base is not copied.
+ * lib/train/CHECKPOINTS.md describes the format.
  *
  * @module
  */
@@ -45,24 +46,24 @@ export function isAdapted(path: string): boolean {
   return exists(join(path, UPDATE_FILE));
 }
 
-/** The base of an adaptation: the checkpoint, or its own base if it is adapted already. */
+/** The base of an adaptation: the checkpoint itself, or its base if it is adapted already. */
 export function baseOf({ adapted, directory, state }: LoadedCheckpoint): AdaptedFrom {
   if (adapted) return { base: adapted.base, baseSha256: adapted.baseSha256 };
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
 }
 
-/** A model whose weights differ from a base's in some address embeddings and nodes of coordinates. */
+/** A model that differs from its base in some address embeddings and coordinates only. */
 interface AdaptedWeights {
   readonly config: ModelConfig;
   readonly weights: Tensors;
-  /** The numbers of the embeddings and of the nodes that differ. */
+  /** Indexes of the embeddings and of the nodes that differ. */
   readonly rows: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
-  /** The data that the model was adapted to, if known. */
+  /** Undefined if not known. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
-/** Writes what differs from the base into a folder. */
+/** Writes what differs from the base. */
 export function writeAdapted(folder: string, adapted: AdaptedWeights, from: AdaptedFrom): void {
   const { config, weights, adaptation } = adapted;
   const [rows, nodes] = [adapted.rows, adapted.nodes].map((numbers) => Uint32Array.from(numbers).sort());
@@ -70,14 +71,14 @@ export function writeAdapted(folder: string, adapted: AdaptedWeights, from: Adap
   writeUpdate(join(folder, UPDATE_FILE), update, { from, config, adaptation });
 }
 
-/** Writes changed embeddings. @param path The file. @param options `config`: the model. */
+/** Writes changed embeddings to the file `path`. */
 export function writeUpdate(
   path: string,
   { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: EmbeddingUpdate,
   { from: { base, baseSha256 }, config, adaptation }: {
     from: AdaptedFrom;
     config: ModelConfig;
-    /** The data that the model was adapted to, if known. */
+    /** Undefined if not known. */
     adaptation?: MeasuredData | undefined;
   },
 ): void {
@@ -95,12 +96,9 @@ export function writeUpdate(
 }
 
 /**
- * Reads an adapted checkpoint.
- *
- * @param folder Where it is.
  * @param load Reads the base.
- * @throws {UserError} If the base is missing, a link or no checkpoint, or has changed, or a file is of a later format
- *   version.
+ * @throws {UserError} If the base is missing, a link, not a checkpoint or changed, or a file has a later
+ *   format version.
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
@@ -120,30 +118,28 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     directory: folder,
     state: { ...state, files: { ...state.files, model: file } },
     weights: withEmbeddingUpdate(model, checkpoint.weights, update),
-    // A checkpoint of an older version does not say what it was adapted to.
+    // Checkpoints of older versions do not record what they were adapted to.
     trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
     adapted: { base, baseSha256, rows: new Set(update.rows), nodes: new Set(update.coordinates.nodes) },
   };
 }
 
-/** The content of an adapted checkpoint's file. */
 export interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
-  /** SHA-256 of all tensors. */
+  /** Of all tensors. */
   readonly sha256: string;
-  /** How many rows, and how many nodes of coordinates, differ from the base. */
+  /** Number of rows, and of nodes, that differ from the base. */
   readonly numRows: number;
   readonly numNodes: number;
-  /** The data that the model was adapted to; undefined in a file of an older version. */
+  /** Undefined in files of older versions. */
   readonly adaptation: MeasuredData | undefined;
 }
 
 /**
- * Reads that file, not its base.
+ * Reads `rows.safetensors` without its base.
  *
- * @param folder Where it is.
- * @throws {UserError} If it is of a later format version.
+ * @throws {UserError} If it has a later format version.
  * @throws {FormatError} If it is damaged.
  */
 export function readUpdate(folder: string): UpdateFile {
@@ -172,21 +168,21 @@ export function readUpdate(folder: string): UpdateFile {
   };
 }
 
-/** The fault in the path of a base; undefined if a checkpoint is there. */
+/** What is wrong with the path of a base; undefined if a checkpoint is there. */
 function faultOfBase(base: string): string | undefined {
-  // Adapt writes a real path; another one was forged.
+  // `adapt` writes real paths, so any other path was forged.
   if (resolve("/", base) !== base || base.includes("\0")) return "the path is not as adapt writes it";
   try {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
     return hasState(base) ? undefined : "it holds no checkpoint";
   } catch (error) {
-    // A stage may read the base that the manifest names, if it is a checkpoint.
+    // A stage may read the base that the manifest names, provided it is a checkpoint.
     if (isMissing(error) || isClosed(error)) return "it is not there or may not be read";
     throw explainFileError(error, `read ${base}`);
   }
 }
 
-/** Tensors of rows or nodes with their widths. The first tensor holds the numbers of the rows or nodes in the model. */
+/** Tensors of rows or nodes with their widths. The first contains the indexes of the rows or nodes. */
 type Widths = readonly (readonly [name: string, width: number])[];
 
 function rowWidths(config: ModelConfig): Widths {

@@ -1,6 +1,7 @@
 /**
- * The sizes of tables, and the address embeddings and nodes that the training data claim for their addresses and pairs.
- * Both follow from a survey of the training rows, which are read once; coordinates are fitted to its typical RTTs.
+ * The sizes of tables, and the address embeddings and nodes assigned to the addresses and pairs of the
+ * training data. Both follow from a survey that reads the training rows once. Coordinates are fitted to its
+ * typical RTTs.
  *
  * @module
  */
@@ -17,27 +18,26 @@ import type { ModelConfig, ModelShapes } from "../model/model_config.ts";
 import { type AutosizeConfig, planRun, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
 
-/** The newest RTTs of a pair, in both directions. */
+/** Newest RTTs of a pair, both directions together. */
 interface NewestRtts {
   readonly source: number;
   readonly destination: number;
   /** Oldest first, at most {@link NUM_HISTORY_RTTS}. */
   readonly codes: number[];
-  /** Time of the newest measurement, Unix seconds. */
+  /** Unix time of the newest measurement, in seconds. */
   timeS: number;
 }
 
-/** Addresses are numbered from 0 to below this. */
+/** Addresses are numbered from 0 to below this number. */
 const MAX_ADDRESSES = 2 ** 24;
 
-/** The addresses and pairs of training rows, about 0.6 kB a pair. */
+/** The addresses and pairs of training rows. A pair takes about 0.6 kB. */
 export class DataSurvey {
-  /** How often each address and pair was measured. */
   readonly counts: AddressCounts = new AddressCounts();
   numMeasurements = 0;
-  /** By number, in the order of their appearance. */
+  /** By number, in order of first appearance. */
   readonly #addresses: Uint8Array[] = [];
-  /** Source and destination of each directed pair, in the order of their appearance. */
+  /** Source and destination of each directed pair, in order of first appearance. */
   readonly #pairs: number[] = [];
   readonly #newest: NewestRtts[] = [];
   readonly #typical = new TypicalRtts();
@@ -95,10 +95,7 @@ export class DataSurvey {
     }
   }
 
-  /**
-   * Gives rows and nodes to all addresses and pairs, in their order, as long as there are free ones, and remembers the
-   * newest RTTs of the pairs.
-   */
+  /** Assigns free rows and nodes to addresses and pairs, in order, and stores the pairs' newest RTTs. */
   claim(rows: AddressEmbeddings): ClaimedNodes {
     const addresses = this.#addresses;
     const nodes = addresses.map((address) => rows.claimNode(address));
@@ -111,7 +108,7 @@ export class DataSurvey {
     }
     const placeNodes = new Map<number, readonly number[]>();
     if (rows.config.places) {
-      // After all addresses, which are worth more.
+      // After all addresses, which matter more.
       nodes.forEach((node, i) => {
         if (node !== NO_ROW) {
           placeNodes.set(
@@ -125,41 +122,39 @@ export class DataSurvey {
   }
 }
 
-/** Typical RTTs between nodes, the lower node first, ms. */
+/** Typical RTTs between nodes in ms, the lower node first. */
 interface TypicalPairs {
   a: Uint32Array;
   b: Uint32Array;
   rttMs: Float64Array;
 }
 
-/** The result of {@link DataSurvey.claim}. */
 interface ClaimedNodes {
   typical: TypicalPairs;
   /** Node of an address -> nodes of its places. */
   placeNodes: ReadonlyMap<number, readonly number[]>;
 }
 
-/** At most this many pairs are kept, about 0.2 kB each. */
+/** At most this many pairs are kept. A pair takes about 0.2 kB. */
 const MAX_PAIRS = 2 ** 22;
-/** A pair's typical RTT is the median of this many of its RTTs, spread evenly over all. */
+/** A pair's typical RTT is the median of this many RTTs, spread evenly over all its measurements. */
 const NUM_KEPT = 15;
 
-/** Some RTTs of a pair. */
 interface KeptRtts {
-  /** The first `count` are in use, ms. */
+  /** In ms; the first `count` are in use. */
   readonly rttsMs: Float32Array;
   count: number;
-  /** One measurement in this many is kept. */
+  /** One of this many measurements is kept. */
   stride: number;
   numSeen: number;
 }
 
-/** Gathers the typical RTTs of pairs of numbers. */
+/** Collects the typical RTTs of pairs of numbers. */
 export class TypicalRtts {
-  /** By the pair, the lower number first. */
+  /** Key: the pair, the lower number first. */
   readonly #kept = new Map<number, KeptRtts>();
 
-  /** Adds a measurement between two numbers, `NO_ROW` for none. */
+  /** Adds a measurement between two numbers, either of which may be `NO_ROW`. */
   add(a: number, b: number, rttMs: number): void {
     if (a === NO_ROW || b === NO_ROW || a === b) return;
     const key = Math.min(a, b) * 2 ** 24 + Math.max(a, b);
@@ -174,7 +169,7 @@ export class TypicalRtts {
     kept.rttsMs[kept.count++] = rttMs;
   }
 
-  /** The pairs whose numbers have nodes: these nodes, and the median of the RTTs kept of each pair. */
+  /** The pairs whose numbers both have nodes: these nodes, and the median of the RTTs kept. */
   between(nodes: readonly number[]): TypicalPairs {
     const { a, b, rttMs } = this.pairs();
     const kept = Array.from(a.keys()).filter((i) =>
@@ -185,7 +180,7 @@ export class TypicalRtts {
     return { a: of(Math.min), b: of(Math.max), rttMs: Float64Array.from(kept, (i) => rttMs[i]) };
   }
 
-  /** The pairs, the lower number first, and the median of what was kept of each, ms. */
+  /** All pairs, the lower number first, with the median of the RTTs kept in ms. */
   pairs(): TypicalPairs {
     const keys = [...this.#kept.keys()];
     return {
@@ -207,14 +202,15 @@ function thin(kept: KeptRtts): void {
 }
 
 /**
- * Lowers a configuration's steps and rows to what the data need, by its section `autosize`. A pass reads each measurement
- * once, at {@link TOKENS_PER_MEASUREMENT} tokens each. Pairs have no rows if they are measured seldom. The share of contexts
- * that hide a pair is lowered so that each pair is hidden about once a pass: a pair that is hidden again and again is
- * learned by heart through its addresses, and the model becomes overconfident on pairs that it has not seen.
+ * Lowers a configuration's steps and rows to what the data need, as its section `autosize` says. An epoch
+ * reads each measurement once, at {@link TOKENS_PER_MEASUREMENT} tokens each. Rarely measured pairs get no
+ * rows. The share of contexts that hide a pair is lowered so that each pair is hidden about once per epoch:
+ * the model would memorise a pair that is hidden repeatedly through its addresses, and become overconfident
+ * on unseen pairs.
  *
- * @param survey Of the rows to train on; only needed if the configuration has the section.
+ * @param survey Survey of the training rows; only needed if the configuration has the section.
  * @param places Where addresses are, if the model has places.
- * @returns The configuration for a largest number of steps.
+ * @returns A function from the largest number of steps to the configuration.
  */
 export function autosizer(
   config: RunConfig,
@@ -248,14 +244,14 @@ export function autosizer(
 
 /** Tokens of an IPv4 measurement with a time gap, padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
-/** A model learns nothing in fewer steps, however small the data. */
+/** Fewer steps teach a model nothing, however small the data. */
 const MIN_STEPS = 50;
 /**
- * Pairs have no rows if they are measured less often than this on average: there is little to remember of each, and the
+ * Pairs measured less often than this on average get no rows: there is little to remember about each, and the
  * address embeddings would learn from fewer measurements.
  */
 const MIN_MEASUREMENTS_PER_PAIR = 4;
-/** Numbers of rows are multiples of it. */
+/** Numbers of rows are multiples of this. */
 const ROW_STEP = 64;
 
 function autosizedTables(
@@ -280,7 +276,7 @@ function autosizedTables(
     prefixVectors ? sized(prefixVectors.rows, numPrefixes, share) : 0,
     pairVectors ? sized(pairVectors.rows, numPairs, share) : 0,
   ];
-  // The needs of the data come first, spare rows share the rest.
+  // The needs of the data come first; spare rows share the rest.
   const room = maxRows(rows.shapes);
   const needed = shared(room, rowsOf(1));
   const spare = shared(room - needed[0] - needed[1], rowsOf().map((rows, i) => rows - needed[i]));
@@ -303,26 +299,26 @@ function autosizedTables(
   return { model: sizedModel, perPair };
 }
 
-/** Every adapter can bind a buffer of this size (WebGPU, the default of maxStorageBufferBindingSize). */
+/** Every adapter can bind a buffer of this size (WebGPU's default maxStorageBufferBindingSize). */
 const MAX_TABLE_BYTES = 2 ** 27;
 
-/** How many rows of prefixes and pairs fit into a buffer beside those that RTT codes select. */
+/** How many rows of prefixes and pairs fit into a buffer in addition to those selected by RTT codes. */
 function maxRows({ config, numSelectedRows }: ModelShapes): number {
   const rows = Math.floor(MAX_TABLE_BYTES / (4 * config.width)) - numSelectedRows;
   return ROW_STEP * Math.floor(rows / ROW_STEP);
 }
 
-/** Divides room between two kinds: each gets what it wants, or if both do not fit at least half of the room. */
+/** Divides space between two kinds: each gets what it wants or, if both do not fit, at least half. */
 function shared(room: number, [first, second]: number[]): [number, number] {
   const half = ROW_STEP * Math.floor(room / 2 / ROW_STEP);
   const ofFirst = Math.min(first, Math.max(half, room - second));
   return [ofFirst, Math.min(second, room - ofFirst)];
 }
 
-/** The cost of fitting coordinates, in multiplications of a sweep over all nodes; this takes half a minute of one core. */
+/** Cost of fitting coordinates, in multiplications per sweep over all nodes; half a minute on one core. */
 const MAX_SWEEP_WORK = 1.6e8;
 
-/** The largest rank up to `rank` at that cost. A sweep gathers and solves the equations of each node. */
+/** The largest rank up to `rank` within that cost. A sweep builds and solves each node's equations. */
 function affordableRank(rank: number, numNodes: number, numPairs: number): number {
   const work = (rank: number) => numNodes * (rank + 1) ** 3 + 2 * numPairs * (rank + 1) ** 2;
   while (rank > 1 && work(rank) > MAX_SWEEP_WORK) rank--;
@@ -330,10 +326,11 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
 }
 
 /**
- * Gives rows to all addresses and pairs of the data, in their order, as long as there are free ones. Also remembers the
- * newest RTTs of the pairs and fits coordinates.
+ * Assigns free rows to the addresses and pairs of the data, in their order. Also stores the newest RTTs of
+ * the pairs and fits coordinates.
  *
- * @param weights Keys and histories are added to what an earlier run left; coordinates are fitted to these data alone.
+ * @param weights Keys and histories are added to those of an earlier run; coordinates are fitted to these
+ *   data alone.
  * @param places Where addresses are, if the model has places.
  */
 export function claimRows(
@@ -352,10 +349,10 @@ export function claimRows(
   rows.save(weights);
 }
 
-/** A place with fewer addresses gets no coordinates, since they would be a single host's. */
+/** Places with fewer addresses get no coordinates, which would be those of a single host. */
 const MIN_MEMBERS = 3;
 
-/** Places a node at each place, with the median RTTs of the place's addresses. */
+/** Puts a node at each place, with the median RTTs of the place's addresses. */
 function locatePlaces(
   { coordinates }: AddressEmbeddings,
   pairs: TypicalPairs,
@@ -389,7 +386,7 @@ function locatePlaces(
   coordinates.put(located);
 }
 
-/** Sets the table of places, and which of them are wrong. */
+/** Sets the table of places, and which addresses it misplaces. */
 function claimMisplaced(rows: AddressEmbeddings, { table, misplaced }: RunPlaces): void {
   rows.usePlaces(table);
   for (const { address } of misplaced) rows.isMisplaced(addressBytes(address), { claims: true });

@@ -1,9 +1,9 @@
 /**
- * The checkpoints of a run: one folder each, such as `checkpoints/step-00000200/`, and `checkpoints/latest`, a text file
- * with the name of the newest one.
+ * The checkpoints of a run: one folder each, such as `checkpoints/step-00000200/`, and `checkpoints/latest`,
+ * a text file with the name of the newest one.
  *
- * A checkpoint is written under a temporary name, flushed and renamed, and `latest` is replaced last. So a kill at any
- * moment leaves the one before usable. Later damage is found by checksums.
+ * A checkpoint is written under a temporary name, flushed and renamed, and `latest` is replaced last. A kill
+ * at any moment therefore leaves the previous checkpoint usable. Checksums detect later damage.
  *
  * @module
  */
@@ -38,15 +38,14 @@ import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 const LATEST = "latest";
 
 /**
- * Saves a checkpoint and makes it the latest. Older ones are deleted, except for the last ones, the best, and those at which
- * the run may end.
+ * Saves a checkpoint and makes it the latest. Older ones are deleted, except the last few, the best, and
+ * those at which the run may end.
  *
  * @param checkpointsDir The folder of all checkpoints of the run.
- * @param content The content to save.
- * @param options `keep`: how many of the last ones stay; `ends`: steps whose checkpoints stay.
+ * @param options `keep`: how many of the last checkpoints to keep; `ends`: steps whose checkpoints are kept.
  * @returns The checkpoint's folder.
- * @throws {UserError} If it cannot be written, or a weight is not finite, so that reading would refuse it. Earlier
- *   checkpoints then stay whole.
+ * @throws {UserError} If it cannot be written, or a weight is not finite, which reading would refuse. Earlier
+ *   checkpoints are then unchanged.
  */
 export function saveCheckpoint(
   checkpointsDir: string,
@@ -80,14 +79,14 @@ export function saveCheckpoint(
 }
 
 interface ReadOptions {
-  /** Called with a line for the user when a damaged checkpoint is skipped. */
+  /** Called with a message for the user when a damaged checkpoint is skipped. */
   onNote?: (line: string) => void;
 }
 
 /**
  * Reads the weights and configuration of a checkpoint.
  *
- * @param path A run directory, its `checkpoints` folder, one checkpoint's folder, or that of an adapted one.
+ * @param path A run's folder, its `checkpoints` folder, or the folder of a checkpoint, adapted or not.
  * @throws {UserError} If there is no checkpoint.
  * @throws {FormatError} If it is damaged and there is no earlier one.
  */
@@ -98,7 +97,7 @@ export function loadCheckpoint(path: string, options: ReadOptions = {}): LoadedC
   );
 }
 
-/** As {@link loadCheckpoint}, with the optimizer's state, which an adapted checkpoint does not have. */
+/** Like {@link loadCheckpoint}, with the optimizer's state, which adapted checkpoints lack. */
 export function loadResumable(path: string, options: ReadOptions = {}): ResumableCheckpoint {
   if (isAdapted(path)) {
     throw new UserError(
@@ -109,9 +108,9 @@ export function loadResumable(path: string, options: ReadOptions = {}): Resumabl
 }
 
 /**
- * The latest whole checkpoint of a run with its optimizer state; undefined if the run has none.
+ * The latest intact checkpoint of a run with its optimizer state; undefined if the run has none.
  *
- * @param checkpointsDir The folder of the run's checkpoints; it may not exist.
+ * @param checkpointsDir May not exist.
  * @throws {FormatError} If there are checkpoints and all are damaged.
  */
 export function loadForResume(
@@ -122,23 +121,23 @@ export function loadForResume(
   return firstWhole(newestFirst(checkpointsDir), readResumable, options.onNote);
 }
 
-/** Makes a checkpoint the one that its run continues from. Later ones are deleted when the next is saved. */
+/** Makes a checkpoint the one that its run continues from. Later ones are deleted at the next save. */
 export function makeLatest(directory: string): void {
   writeFileAtomic(join(dirname(directory), LATEST), `${basename(directory)}\n`);
 }
 
-/** Whether a folder holds checkpoints, damaged ones included. @param checkpointsDir It may not exist. */
+/** Whether a folder, which may not exist, contains checkpoints, damaged ones included. */
 export function hasCheckpoints(checkpointsDir: string): boolean {
   return exists(checkpointsDir) && stepsIn(checkpointsDir).length > 0;
 }
 
-/** The paths of all checkpoints in a folder, the latest last, and of `latest`. @param checkpointsDir It may not exist. */
+/** The paths of all checkpoints, the latest last, and of `latest`. The folder may not exist. */
 export function checkpointPaths(checkpointsDir: string): string[] {
   if (!exists(checkpointsDir)) return [];
   return [...newestFirst(checkpointsDir).reverse(), join(checkpointsDir, LATEST)].filter(exists);
 }
 
-/** The states of the checkpoints of a folder, by step; damaged ones are left out. */
+/** The states of a folder's checkpoints by step, without damaged ones. */
 export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
   return stepsIn(checkpointsDir).flatMap((step) => {
     try {
@@ -151,9 +150,9 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
 }
 
 /**
- * The folder of the checkpoint that a path stands for, without reading it.
+ * The folder of the checkpoint that a path refers to, without reading it.
  *
- * @param path As for {@link loadCheckpoint}; of a run, its latest.
+ * @param path As for {@link loadCheckpoint}; a run refers to its latest checkpoint.
  * @throws {UserError} If there is no checkpoint.
  */
 export function checkpointDirectory(path: string): string {
@@ -166,7 +165,7 @@ export function checkpointDirectory(path: string): string {
 }
 
 /**
- * The files whose contents decide the answers of a checkpoint: its weights, and its pool if it has one.
+ * The files that determine a checkpoint's answers: its weights, and its pool if it has one.
  *
  * @throws {UserError} As {@link checkpointDirectory}.
  */
@@ -177,7 +176,7 @@ export function modelFilesOf(path: string): string[] {
   return [weights, ...(exists(pool) ? [pool] : [])];
 }
 
-/** Reads; where that fails because a run ended, or is, in the middle of replacing the checkpoint, says so. */
+/** Calls `read`. If it fails because a checkpoint is only half replaced, the error says so. */
 function orReplacing<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -198,9 +197,9 @@ function loadFrom<T>(path: string, read: (folder: string) => T, options: ReadOpt
 }
 
 /**
- * Refuses a run that an earlier version moved aside when it started over, and did not finish.
+ * Refuses a run that an earlier version moved aside to start over, but did not finish.
  *
- * @throws {UserError} If it is there.
+ * @throws {UserError} If there is such a run.
  */
 export function refuseSetAside(run: string): void {
   const found = ["replaced", "moving"].map((name) => join(run, WORK, name)).find(exists);
@@ -211,7 +210,7 @@ export function refuseSetAside(run: string): void {
   );
 }
 
-/** Says what a path holds instead of a checkpoint. */
+/** Says what is at a path instead of a checkpoint. */
 function noCheckpoint(path: string): UserError {
   const wanted = "expected a run directory";
   const train = join(path, "train");
@@ -223,7 +222,7 @@ function noCheckpoint(path: string): UserError {
   return new UserError(`Cannot read a checkpoint from ${path}: ${found}; ${advice}`);
 }
 
-/** Whether a folder has files of probe rows. @param folder It may not exist. */
+/** Whether a folder, which may not exist, contains files of probe rows. */
 function holdsRows(folder: string): boolean {
   return exists(folder) && Deno.statSync(folder).isDirectory &&
     [...Deno.readDirSync(folder)].some(({ name }) => name.endsWith(".arrayrecord"));
@@ -244,7 +243,7 @@ function candidates(path: string): { folders: string[]; isSingle: boolean } {
   return { folders: newestFirst(checkpointsDir), isSingle: false };
 }
 
-/** The folder that `latest` names, then the others from the highest step down. */
+/** The folder that `latest` names, then the others by descending step. */
 function newestFirst(checkpointsDir: string): string[] {
   const steps = stepsIn(checkpointsDir).reverse();
   const path = join(checkpointsDir, LATEST);
@@ -268,13 +267,16 @@ function firstWhole<T>(folders: string[], read: (folder: string) => T, onNote?: 
   throw firstError;
 }
 
-/** Whether an error means that this checkpoint is not whole: damaged bytes or a missing file. */
+/** Whether an error means that this checkpoint is damaged or incomplete. */
 function isDamage(error: unknown): boolean {
   return error instanceof FormatError ||
     (error instanceof UserError && error.cause instanceof Deno.errors.NotFound);
 }
 
-/** Deletes all checkpoints but the best, the last `keep` and `ends` up to `step`. Later ones are left from before a resume. */
+/**
+ * Deletes all checkpoints except the best, the last `keep` and those of `ends` up to `step`. Later ones are
+ * left from before a resume.
+ */
 function prune(
   checkpointsDir: string,
   step: number,
@@ -289,7 +291,7 @@ function prune(
   }
 }
 
-/** The step of the least validation loss, the first of several. */
+/** The step with the lowest validation loss, the first if several are equal. */
 function bestStep(states: CheckpointState[]): number | undefined {
   const evaluated = states.flatMap(({ step, evalLoss }) => evalLoss === null ? [] : [{ step, evalLoss }]);
   return evaluated.sort((a, b) => a.evalLoss - b.evalLoss)[0]?.step;
@@ -305,7 +307,7 @@ function stepsIn(checkpointsDir: string): number[] {
   }
 }
 
-/** Deletes a folder or file; renamed first, so that a kill in between leaves no half of it under its name. */
+/** Deletes a folder or file. It is renamed first, so that a kill leaves no partial content under its name. */
 export function removeWhole(folder: string): void {
   if (!exists(folder)) return;
   const doomed = temporaryName(folder);

@@ -1,6 +1,7 @@
 /**
- * The files of one checkpoint: `model.safetensors`, `optimizer.safetensors`, `training_data.safetensors` and `state.json`,
- * see lib/train/CHECKPOINTS.md. Checksums of all are in `state.json`, so that damage is found before it is trained on.
+ * The files of one checkpoint: `model.safetensors`, `optimizer.safetensors`, `training_data.safetensors` and
+ * `state.json` (see lib/train/CHECKPOINTS.md). `state.json` contains the checksums of the others, so that
+ * damage is found before training continues.
  *
  * @module
  */
@@ -41,24 +42,24 @@ import type { TrainingData } from "../data/addresses/known_addresses.ts";
 import { presentPool } from "../model/pool/forecasts.ts";
 import { poolShapes } from "../model/pool/pool.ts";
 
-/** The content to save; the checksums are added when it is written. */
+/** Content to save. Writing adds the checksums. */
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
-  /** The entries of `ModelShapes.entries`, by name. */
+  /** Entries of `ModelShapes.entries`, by name. */
   weights: Map<string, TensorArray>;
-  /** The optimizer's state, see lib/train/optim/README.md. */
+  /** See lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
-  /** The model's training data; undefined if not known. */
+  /** Undefined if not known. */
   trainingData?: TrainingData | undefined;
   pool?: Tensors | undefined;
 }
 
-/** A checkpoint with all that is needed to continue training. */
+/** A checkpoint with everything needed to continue training. */
 export interface ResumableCheckpoint extends LoadedCheckpoint {
   optimizer: Map<string, Float32Array>;
 }
 
-/** Writes the files of a checkpoint into a folder. @throws {UserError} If the disk is full. */
+/** @throws {UserError} If the disk is full. */
 export function writeCheckpoint(
   folder: string,
   { state, weights, optimizer, trainingData, pool }: CheckpointContent,
@@ -82,16 +83,14 @@ export function writeCheckpoint(
   writeState(folder, { ...state, files });
 }
 
-/** The paths of the files that a checkpoint has; one of an older version has no table of its training data, and no pool. */
+/** Paths of a checkpoint's files. In older versions it has no pool and no table of its training data. */
 export function checkpointFiles(folder: string): string[] {
   return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, POOL_FILE, STATE_FILE]
     .map((name) => join(folder, name)).filter(exists);
 }
 
 /**
- * Reads a checkpoint's weights and state.
- *
- * @throws {UserError} If a file is missing, or of a later format version.
+ * @throws {UserError} If a file is missing or has a later format version.
  * @throws {FormatError} If it is damaged.
  */
 export function readCheckpoint(directory: string): LoadedCheckpoint {
@@ -118,7 +117,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
   };
 }
 
-/** What a checkpoint was trained on; undefined for one of an older version. @throws {FormatError} If the table is damaged. */
+/** Undefined in checkpoints of older versions. @throws {FormatError} If the table is damaged. */
 export function readTrainingData(
   directory: string,
   state: CheckpointState = readState(directory),
@@ -128,7 +127,7 @@ export function readTrainingData(
   return file && decodeTrainingData(readVerified(path, file), path);
 }
 
-/** As {@link readCheckpoint}, with the optimizer's state. */
+/** Like {@link readCheckpoint}, with the optimizer's state. */
 export function readResumable(directory: string): ResumableCheckpoint {
   const checkpoint = readCheckpoint(directory);
   const path = join(directory, "optimizer.safetensors");
@@ -163,7 +162,7 @@ const count = z.int().min(0);
 const fileSchema = z.object({ sizeBytes: count, sha256: z.string() });
 
 const stateSchema = z.object({
-  /** Software version that wrote it. */
+  /** Software version that wrote the checkpoint. */
   version: z.string(),
   /** Optimizer steps done. */
   step: count,
@@ -172,21 +171,21 @@ const stateSchema = z.object({
   config: z.record(z.string(), z.unknown()),
   /** Fingerprint of the training and validation data; see `dataFingerprint`. */
   dataFingerprint: z.string(),
-  /** Fingerprint of the configuration before its sizes followed from the data; absent where they do not. */
+  /** Fingerprint of the configuration before its sizes were derived from the data; absent if not derived. */
   asked: z.string().optional(),
-  /** SHA-256 of the weights of the run's teacher, if it has one. */
+  /** SHA-256 of the teacher's weights, if the run has a teacher. */
   teacher: z.string().optional(),
-  /** The WebGPU implementation that the run went on with; see {@link engineOf}. */
+  /** The WebGPU implementation used last; see {@link engineOf}. */
   engine: z.enum(["deno", "dawn"]).optional(),
-  /** Where the loader continues, and how many rows a block has. */
+  /** Where the loader continues, and the number of rows in a block. */
   position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
-  /** The last steps' training losses in nats per token; null where not finite. */
+  /** Training losses of the last steps, in nats per token; null if not finite. */
   losses: z.array(z.object({ step: count, loss: z.number().nullable() })),
-  /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */
+  /** Validation loss after this step, in nats per token; null if not evaluated. */
   evalLoss: z.number().nullable(),
   /** Steps whose update was skipped. */
   numSkippedSteps: count,
-  /** Skipped steps in a row up to this one, without those that only lowered the loss scale, see `addClipFactor`. */
+  /** Consecutive skipped steps, except those that only lowered the loss scale (see `addClipFactor`). */
   numSkippedInRow: count,
   files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
 }).superRefine(({ step, losses, numSkippedSteps, numSkippedInRow }, context) => {
@@ -201,17 +200,17 @@ const stateSchema = z.object({
   if (wrong) context.addIssue({ code: "custom", path: wrong, message: "expected at most the steps in all" });
 });
 
-/** The content of `state.json`. */
+/** Content of `state.json`. */
 export interface CheckpointState extends Omit<z.infer<typeof stateSchema>, "config"> {
   config: RunConfig;
 }
 
-/** The engine that trained a checkpoint; older versions, which did not record it, had one only. */
+/** The engine that trained a checkpoint. Older versions did not record it, as there was only one. */
 export function engineOf({ engine = "deno" }: Pick<CheckpointState, "engine">): EngineName {
   return engine;
 }
 
-/** The base of an adapted checkpoint. */
+/** Base of an adapted checkpoint. */
 export interface AdaptedFrom {
   readonly base: string;
   /** SHA-256 of its model.safetensors. */
@@ -223,14 +222,14 @@ export interface LoadedCheckpoint {
   /** The folder it was read from. */
   directory: string;
   config: RunConfig;
-  /** Step, losses, checksums and what else the run needs to continue. */
+  /** Step, losses, checksums and whatever else the run needs to continue. */
   state: CheckpointState;
   /** Parameters and tables by name, row-major. */
   weights: Map<string, TensorArray>;
-  /** Its training data; undefined if the checkpoint does not say. */
+  /** Undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;
   pool?: Tensors | undefined;
-  /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
+  /** Base of an adapted checkpoint, and the rows and nodes that differ from it. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
@@ -240,9 +239,7 @@ export function writeState(folder: string, state: CheckpointState): void {
 }
 
 /**
- * Reads `state.json` of a folder.
- *
- * @throws {UserError} If it is missing, or of a later format version.
+ * @throws {UserError} If `state.json` is missing or has a later format version.
  * @throws {FormatError} If it is damaged, or this version of the program does not know its configuration.
  */
 export function readState(folder: string): CheckpointState {
@@ -284,7 +281,7 @@ function parseState(
   }
 }
 
-/** Hashes the JSON with sorted keys, so that neither layout nor order counts. */
+/** Hashes JSON with sorted keys, so that layout and order do not matter. */
 function stateSha256(state: unknown): string {
   const sorted = JSON.stringify(
     state,
@@ -295,12 +292,12 @@ function stateSha256(state: unknown): string {
 }
 
 /**
- * The file of a checkpoint's pool: its weights, and what it remembers of the training data, see lib/model/pool/README.md. It
- * is made after the checkpoint, whose weights it names.
+ * A checkpoint's pool: its weights, and what it stores of the training data (see lib/model/pool/README.md).
+ * It is made after the checkpoint and names the checkpoint's weights.
  */
 export const POOL_FILE = "pool.safetensors";
 
-/** Writes the file. @param modelSha256 SHA-256 of the checkpoint's model.safetensors. */
+/** @param modelSha256 SHA-256 of the checkpoint's model.safetensors. */
 export function writePool(
   folder: string,
   tensors: Tensors,
@@ -315,11 +312,9 @@ export function writePool(
 }
 
 /**
- * The tensors of a checkpoint's pool.
- *
- * @param modelSha256 SHA-256 of its model.safetensors.
- * @returns Undefined if it has none.
- * @throws {FormatError} If the file is damaged or of another checkpoint.
+ * @param modelSha256 SHA-256 of the checkpoint's model.safetensors.
+ * @returns Undefined if the checkpoint has no pool.
+ * @throws {FormatError} If the file is damaged or belongs to another checkpoint.
  */
 export function readPool(folder: string, modelSha256: string): Tensors | undefined {
   const path = join(folder, POOL_FILE);

@@ -1,12 +1,12 @@
 /**
  * The TensorBoard event file of a run, with the scalars of `metrics.jsonl`.
  *
- * One file of one name for the whole run: a run that resumes from the checkpoint of step n cuts off what was
- * written after n, and a torn end. The rewritten records have the same lengths, so a TensorBoard that was
- * reading goes on at the right place.
+ * The whole run has a single file with a fixed name. A run that resumes from the checkpoint of step n cuts
+ * off everything written after n, and a truncated last record. Rewritten records have the same lengths, so a
+ * TensorBoard that is reading continues at the right position.
  *
- * Messages: `tensorflow/core/util/event.proto` (Event), `tensorflow/core/framework/summary.proto` (Summary), in
- * TFRecord frames; https://github.com/tensorflow/tensorboard.
+ * Messages: `tensorflow/core/util/event.proto` (Event), `tensorflow/core/framework/summary.proto` (Summary),
+ * in TFRecord frames; https://github.com/tensorflow/tensorboard.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { explainFileError } from "../io/files/file_errors.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
 import { type MetricsRecord, type ScalarLog, scalarLog } from "./metrics.ts";
 
-/** TensorBoard reads files with `tfevents` in their name; others put a time and a host behind it. */
+/** TensorBoard reads files with `tfevents` in their name. Other writers append a time and a host. */
 export const EVENT_FILE = "events.out.tfevents.0.ping-llm";
-/** The version that event.proto asks for in the first event. */
+/** The version that event.proto requires in the first event. */
 const FILE_VERSION = "brain.Event:2";
 
 /** Field numbers of Event. */
@@ -27,10 +27,10 @@ const VERSION = 3;
 const SUMMARY = 5;
 
 /**
- * Opens an event file, making it and its folder if needed, and cuts it off after a step.
+ * Opens an event file, creating it and its folder if needed, and cuts it off after a step.
  *
- * @param lastStep The step that the run resumes after; 0 starts the file anew.
- * @param nowS The clock, seconds since 1970.
+ * @param lastStep The step that the run resumes after; 0 empties the file.
+ * @param nowS Current Unix time in seconds.
  * @throws {UserError} If it cannot be written.
  */
 export function openEvents(path: string, lastStep: number, nowS = () => Date.now() / 1000): ScalarLog {
@@ -46,7 +46,7 @@ export function openEvents(path: string, lastStep: number, nowS = () => Date.now
   return scalarLog(file, (record) => encodeTfRecord(encodeScalars(record, nowS())));
 }
 
-/** Where the last whole event of at most a step ends. */
+/** The end of the last complete event with step `lastStep` or less. */
 function endOfStep(bytes: Uint8Array, lastStep: number): number {
   let end = 0;
   for (const { data, endBytes } of decodeTfRecords(bytes)) {
@@ -73,7 +73,7 @@ function encodeVersion(timeS: number): Uint8Array {
     .finish();
 }
 
-/** An event with a Summary.Value {tag = 1, simple_value = 2} per scalar. */
+/** An event with one Summary.Value {tag = 1, simple_value = 2} per scalar. */
 function encodeScalars({ step, ...scalars }: MetricsRecord, timeS: number): Uint8Array {
   const writer = new BinaryWriter()
     .tag(WALL_TIME, WireType.Bit64).double(timeS)
@@ -93,19 +93,18 @@ function encodeScalars({ step, ...scalars }: MetricsRecord, timeS: number): Uint
 
 /** The polynomial of CRC-32C (Castagnoli), bits reversed: RFC 3720, appendix B.4. */
 const POLYNOMIAL = 0x82f63b78;
-/** Added to a rotated checksum, so that data with checksums in it do not weaken their own: tsl/lib/hash/crc32c.h. */
+/** Added to a rotated checksum, so that checksums within the data do not weaken it: tsl/lib/hash/crc32c.h. */
 const MASK_DELTA = 0xa282ead8;
 const HEADER_BYTES = 12;
 const FOOTER_BYTES = 4;
 
-/** One record of a file. */
 interface TfRecord {
   data: Uint8Array;
-  /** The end of the record in the file. */
+  /** Position of the record's end in the file. */
   endBytes: number;
 }
 
-/** Puts data into its frame. */
+/** Frames data as a record. */
 function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
   const record = new Uint8Array(HEADER_BYTES + data.length + FOOTER_BYTES);
   const view = new DataView(record.buffer);
@@ -116,7 +115,7 @@ function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
   return record;
 }
 
-/** The records of a file from its beginning, up to the first that is truncated or damaged. */
+/** The records of a file up to the first truncated or damaged one. */
 export function* decodeTfRecords(bytes: Uint8Array): Generator<TfRecord> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at + HEADER_BYTES + FOOTER_BYTES <= bytes.length;) {
@@ -130,7 +129,7 @@ export function* decodeTfRecords(bytes: Uint8Array): Generator<TfRecord> {
   }
 }
 
-/** The CRC-32C of bytes, rotated by 15 bits and offset, as TFRecord stores it. */
+/** CRC-32C rotated by 15 bits and offset, as TFRecord stores it. */
 function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;

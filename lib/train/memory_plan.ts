@@ -1,5 +1,6 @@
 /**
- * The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
+ * The memory of a training run on the GPU and the host: planned, logged and checked before anything is
+ * allocated.
  *
  * @module
  */
@@ -24,28 +25,28 @@ import {
 import type { ModelShapes } from "../model/model_config.ts";
 import { planRun, type RunPlan } from "./run_config.ts";
 
-/** Bytes of GPU memory by purpose. All is allocated at the start and kept, so the sum is the peak. */
+/** Bytes of GPU memory by purpose. Everything is allocated at the start and kept, so the sum is the peak. */
 interface MemoryPlan extends ModelMemory {
-  /** State, scratch memory and numbers. */
+  /** State, scratch memory and scalars. */
   optimizerBytes: number;
-  /** A teacher with its forward pass; 0 without one. */
+  /** A teacher with its forward pass; 0 without a teacher. */
   teacherBytes: number;
   totalBytes: number;
 }
 
-/** Bytes of host memory that a run holds at once, in addition to the program and rows of data. */
+/** Bytes of host memory used at once, in addition to the program and rows of data. */
 interface HostMemoryPlan {
-  /** Batches of this step, of the next, and of the validation set. */
+  /** Batches of this step, the next step and the validation set. */
   batchesBytes: number;
-  /** Weights and optimizer state while they are saved. */
+  /** Weights and optimizer state during a save. */
   checkpointBytes: number;
   totalBytes: number;
 }
 
-/** A position of a batch has token, target and start of the segment (u16) and mask (u8). */
+/** Each position has token, target and segment start (u16), and mask (u8). */
 const BATCH_BYTES_PER_TOKEN = 7;
 
-/** Plans the GPU memory of a run. @param teacher The model of its teacher, if it has one. */
+/** @param teacher The teacher's model, if there is one. */
 export function planMemory(run: RunPlan, teacher?: ModelShapes): MemoryPlan {
   const memory = planModelMemory(run.shapes, run.extent);
   const ofTeacher = teacher && planModelMemory(teacher, run.teacherExtent);
@@ -64,9 +65,9 @@ export function planHostMemory(run: RunPlan): HostMemoryPlan {
   return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 
-/** Describes a plan in one line for the user. */
+/** One line for the user. */
 export function describeMemoryPlan(plan: MemoryPlan): string {
-  // toLocaleString() would load its tables, 20 ms at the start of a run.
+  // toLocaleString() would load its tables, which adds 20 ms to the start of a run.
   const totalBytes = String(plan.totalBytes).replace(/\B(?=(\d{3})+$)/g, ",");
   return `memory: ${totalBytes} bytes (${gib(plan.totalBytes)}) on the GPU: parameters ` +
     `${gib(plan.parametersBytes)}, gradients ${gib(plan.gradientsBytes)}, optimizer ${
@@ -77,10 +78,10 @@ export function describeMemoryPlan(plan: MemoryPlan): string {
 }
 
 /**
- * Checks that the machine has enough free memory for a run. Without --allow-sys=systemMemoryInfo nothing is checked.
+ * Checks that the machine has enough free memory. Without --allow-sys=systemMemoryInfo nothing is checked.
  *
  * @param availableBytes Free memory (default: what the machine reports).
- * @throws {ConfigError} If it is too little.
+ * @throws {ConfigError} If there is too little.
  */
 export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()): void {
   const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(run);
@@ -94,18 +95,19 @@ export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()
   throw new ConfigError("train.batchSize", `${found}, ${free}; lower it, or train.evalSequences`);
 }
 
-/** The limits of an adapter. */
+/** Limits of an adapter. */
 export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
-  /** The size of the largest buffer that it can bind, in bytes. */
+  /** Size of the largest buffer that it can bind. */
   bufferLimitBytes: number;
 }
 
 /**
- * Checks that an adapter can bind the largest tensor. A software adapter uses host memory, so that is checked, too: the
- * process would be killed if it ran out. A GPU shows its free memory only by refusing an allocation.
+ * Checks that an adapter can bind the largest tensor. A software adapter uses host memory, so that is checked
+ * too: otherwise the process would be killed when memory runs out. A GPU shows its free memory only by
+ * refusing an allocation.
  *
  * @param options `availableBytes`: as for {@link checkHostMemory}; `teacher`: as for {@link planMemory}.
- * @throws {ConfigError} With the batch that would fit.
+ * @throws {ConfigError} With the batch size that would fit.
  */
 export function checkMemory(
   run: RunPlan,
@@ -135,7 +137,7 @@ export function checkMemory(
   });
 }
 
-/** Refuses a configuration for which something takes more than a limit. */
+/** Refuses a configuration that exceeds a limit. */
 function refuse(
   run: RunPlan,
   sizeBytes: (run: RunPlan) => number,
@@ -162,21 +164,21 @@ function makeOptimizer({ config, shapes, extent }: RunPlan, make: MakeTensor): v
   optimizerTensors({ parameters, gradients }, config.optim, make);
 }
 
-/** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
+/** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and scalars. */
 function optimizerTensors(
   { parameters, gradients }: Pick<ModelTensors, "parameters" | "gradients">,
   config: OptimConfig,
   make: MakeTensor,
 ): void {
   const numPartials = wholeBuffers(gradients).map((whole) => numPartialSums(tensorLength(whole)));
-  // For the gradient's norm: clip factor, sum of squares, partial sums.
+  // For the gradient norm: clip factor, sum of squares, partial sums.
   for (const length of [2, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
     make("of the norm", [length]);
   }
   makeStates(parameters, config, make);
 }
 
-/** Makes what the rules of all groups allocate; returns the tensors of their states. */
+/** Makes what the rules of all groups allocate; returns their state tensors. */
 function makeStates(
   parameters: ReadonlyMap<string, Tensor>,
   config: OptimConfig,
@@ -189,7 +191,7 @@ function makeStates(
   });
 }
 
-/** The 4-byte numbers of the parameters and the optimizer's state in a checkpoint. */
+/** Number of 4-byte values of the parameters and the optimizer's state in a checkpoint. */
 function numSavedValues({ config: { optim }, shapes: { numParameters, parameters } }: RunPlan): number {
   const planned = new Map([...parameters].map(([name, shape]) => [name, plannedTensor(name, shape)]));
   return makeStates(planned, optim, plannedTensor).reduce(
@@ -198,7 +200,7 @@ function numSavedValues({ config: { optim }, shapes: { numParameters, parameters
   );
 }
 
-/** Free memory of the machine; undefined without the permission to ask. */
+/** Undefined without permission to ask. */
 function freeMemoryBytes(): number | undefined {
   const isAllowed = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" }).state === "granted";
   return isAllowed ? Deno.systemMemoryInfo().available : undefined;

@@ -1,8 +1,9 @@
 /**
- * `metrics.jsonl`: one JSON object per logged step, appended as training goes.
+ * `metrics.jsonl`: one JSON object per logged step, appended during training.
  *
- * A run that resumes from the checkpoint of step n first drops what was logged after n, so that the file reads
- * as if the run had never been interrupted. Scalars have the names of lib/train/CHECKPOINTS.md, as in TensorBoard.
+ * A run that resumes from the checkpoint of step n first drops what was logged after n, so that the file
+ * reads as if the run had never been interrupted. lib/train/CHECKPOINTS.md lists the names of the scalars,
+ * which are those shown in TensorBoard.
  *
  * @module
  */
@@ -11,26 +12,26 @@ import { writeFileAtomic } from "../io/files/atomic.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 
-/** How much of its end {@link readLastMetrics} reads: some 300 records. */
+/** How much of the file's end {@link readLastMetrics} reads: some 300 records. */
 const TAIL_BYTES = 1 << 16;
 
-/** The scalars of one step; a number that is not finite is written as null. */
+/** The scalars of one step. Non-finite numbers are written as null. */
 export interface MetricsRecord {
-  /** Number of optimizer steps done, from 1. */
+  /** Optimizer steps done, from 1. */
   step: number;
   /** `train/loss`, `eval/loss`, … */
   [name: string]: number | null;
 }
 
-/** Where the scalars of steps are written as training goes. */
+/** Where scalars are logged during training. */
 export interface ScalarLog extends Disposable {
-  /** Appends the scalars of a step. @throws {UserError} If the disk is full. */
+  /** @throws {UserError} If the disk is full. */
   append(record: MetricsRecord): void;
-  /** Makes what was appended durable; called before a checkpoint counts. */
+  /** Makes appended records durable; called before a checkpoint counts as saved. */
   flush(): void;
 }
 
-/** A log that writes the scalars of each step into a file. @param encode The bytes of a step. */
+/** A log that writes each step's scalars to a file. @param encode Encodes a step. */
 export function scalarLog(file: ByteFile, encode: (record: MetricsRecord) => Uint8Array): ScalarLog {
   return {
     append: (record) => file.write(encode(record)),
@@ -40,11 +41,11 @@ export function scalarLog(file: ByteFile, encode: (record: MetricsRecord) => Uin
 }
 
 /**
- * Opens a metrics file, making it if needed, and drops the lines after a step and a torn last line.
+ * Opens a metrics file, creating it if needed, and drops the lines after a step and a truncated last line.
  *
- * @param lastStep The step that the run resumes after; 0 starts the file anew.
+ * @param lastStep The step that the run resumes after; 0 empties the file.
  * @throws {UserError} If it cannot be written.
- * @throws {FormatError} If a line that is to stay is not a metrics record.
+ * @throws {FormatError} If a line to be kept is not a metrics record.
  */
 export function openMetrics(path: string, lastStep: number): ScalarLog {
   truncateAfter(path, lastStep);
@@ -56,7 +57,7 @@ export function openMetrics(path: string, lastStep: number): ScalarLog {
 }
 
 /**
- * Reads a metrics file; a torn last line, which a kill can leave, is ignored.
+ * Reads a metrics file. A truncated last line, which a kill can leave, is ignored.
  *
  * @throws {UserError} If it is missing.
  * @throws {FormatError} If another line is not a metrics record.
@@ -66,11 +67,12 @@ export function readMetrics(path: string): MetricsRecord[] {
 }
 
 /**
- * Reads the end of a metrics file, however long it is; what a kill or a running process left torn is ignored.
+ * Reads the end of a metrics file, however long it is. A line truncated by a kill or still being written is
+ * ignored.
  *
- * @returns The newest records; none if there is no file.
+ * @returns The newest records; empty if there is no file.
  * @throws {UserError} If it cannot be read.
- * @throws {FormatError} If a whole line among them is not a metrics record.
+ * @throws {FormatError} If a complete line among them is not a metrics record.
  */
 export function readLastMetrics(path: string): MetricsRecord[] {
   if (!exists(path)) return [];
@@ -90,7 +92,7 @@ function truncateAfter(path: string, lastStep: number): void {
   if (kept !== text) writeFileAtomic(path, kept);
 }
 
-/** The lines up to a step; whole lines end in a newline, so what follows the last one was torn off. */
+/** The lines up to a step. Anything after the last newline is a truncated line. */
 function parseLines(
   text: string,
   path: string,

@@ -1,12 +1,13 @@
 /**
- * The model and the optimizer of a run on the GPU, with the weights that it starts from; and its teacher, a trained model
- * whose distributions of RTTs a smaller one learns in addition to the data.
+ * Opens the model and optimizer of a run on the GPU with its initial weights; and its teacher, a trained
+ * model whose RTT distributions a smaller one learns in addition to the data.
  *
- * The gradient at the two bytes of an RTT code is (1 - a) times that of the data plus a times that of the cross-entropy to
- * the teacher's distribution, with a = `train.teacherWeight`. All other tokens are learned from the data alone: what they
- * say is drawn by the sampler or is in the question, and no answer depends on it. The teacher hides address embeddings and
- * histories as in its own training, so that it does not teach what it learned by heart. Source: Hinton, Vinyals and Dean,
- * Distilling the Knowledge in a Neural Network, 2015, at temperature 1.
+ * The gradient at the two bytes of an RTT code is (1 - a) times the gradient of the data plus a times that of
+ * the cross-entropy with the teacher's distribution, a = `train.teacherWeight`. All other tokens are learned
+ * from the data alone: they are drawn by the sampler or given in the question, so no answer depends on them.
+ * The teacher hides address embeddings and histories as in its own training, so that it does not pass on what
+ * it memorised. Source: Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network, 2015, at
+ * temperature 1.
  *
  * @module
  */
@@ -34,16 +35,16 @@ import { loadCheckpoint } from "./checkpoint.ts";
 interface ModelOptions {
   plan: RunPlan;
   seed: number;
-  /** Where addresses are; undefined for a model without places. */
+  /** Undefined for a model without places. */
   places?: RunPlaces | undefined;
-  /** A model to learn from in addition to the data. */
+  /** Read checkpoint of the teacher. */
   loadedTeacher: LoadedCheckpoint | undefined;
   onLog?: (line: string) => void;
 }
 
 /**
- * Opens the GPU of a rank and logs its name. All ranks use the engine of the first one, since their weights must be the
- * same to the last bit.
+ * Opens a rank's GPU and logs its name. All ranks use the first rank's engine, because their weights must be
+ * identical to the last bit.
  *
  * @param dtype The storage format of training.
  */
@@ -62,12 +63,10 @@ export async function openGpu(
 }
 
 /**
- * Opens the model and its optimizer.
- *
- * @param start The start of the run; `survey`: reads the training rows, whose addresses get address
+ * @param start The start of the run; `survey` reads the training rows, whose addresses get address
  *   embeddings, unless they were read before.
  * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
- * @throws {UserError} If the run takes more memory than there is.
+ * @throws {UserError} If the run needs more memory than there is.
  */
 export async function openModel(
   gpu: Gpu,
@@ -114,12 +113,10 @@ export async function openModel(
 }
 
 /**
- * Reads the teacher of a run.
- *
- * @param path A checkpoint, or a run with one; undefined for none.
+ * @param path A checkpoint, or a run with one; undefined for no teacher.
  * @param student The model that learns from it.
  * @param onNote As for `loadCheckpoint`.
- * @throws {ConfigError} If the student cannot learn from any.
+ * @throws {ConfigError} If the student cannot learn from any teacher.
  * @throws {UserError} If there is no checkpoint, or it does not fit the student.
  */
 export function loadTeacher(

@@ -1,7 +1,7 @@
 /**
  * How ranks that train together agree on the run, its start and when to stop.
  *
- * Rank 0 opens and writes the run, and reports its errors for all.
+ * Rank 0 opens and writes the run, and reports errors for all.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { VERSION } from "../base/version.ts";
 import { flattenConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 
 export interface RankSums {
-  /** This rank's place among all. */
+  /** This rank's position among all. */
   readonly share: Share;
-  /** The sums of all ranks' values, float64. */
+  /** Sums of all ranks' values, in float64. */
   sum(values: readonly number[]): Promise<readonly number[]>;
 }
 
@@ -26,7 +26,7 @@ export const SINGLE_PROCESS: RankSums = {
   sum: (values) => Promise.resolve(values),
 };
 
-/** An error of all ranks, reported by one of them. The others have its exit code and an empty message. */
+/** An error on all ranks, reported by one of them. The others have its exit code and an empty message. */
 export class AgreedError extends UserError {
   override name = "AgreedError";
 
@@ -35,7 +35,7 @@ export class AgreedError extends UserError {
   }
 }
 
-/** Turns an error that all ranks meet in the same place into one that only rank 0 reports. */
+/** Turns an error that occurs on all ranks in the same place into one that only rank 0 reports. */
 export function agreedError({ share: { rank, size } }: RankSums, error: UserError): UserError {
   return size === 1 ? error : new AgreedError(rank === 0 ? error.message : "", error.exitCode);
 }
@@ -62,9 +62,9 @@ export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<
 }
 
 /**
- * Refuses ranks that would train something other than the first.
+ * Refuses ranks that would train something different from the first.
  *
- * @throws {AgreedError} On all ranks; the first rank that differs reports in what.
+ * @throws {AgreedError} On all ranks; the first rank that differs reports the difference.
  */
 export async function checkSameRun(ranks: Communicator, own: RunIdentity): Promise<void> {
   const wanted = await ranks.fromFirst(() => ({ version: VERSION, ...own }));
@@ -94,10 +94,11 @@ function differenceOf(own: Identity, wanted: Identity): string | undefined {
 }
 
 /**
- * The configuration for one of several ranks. Its micro-batches have the largest size, up to the configured one, that
- * divides its share of a batch. All ranks together see the configured batch, so they learn the same.
+ * The configuration of each of several ranks. The micro-batch size becomes the largest divisor of the rank's
+ * share of a batch that does not exceed the configured size. All ranks together see the configured batch, so
+ * they learn the same.
  *
- * @param numRanks 1 leaves the configuration as it is.
+ * @param numRanks 1 returns the configuration unchanged.
  * @throws {ConfigError} If the ranks cannot share a batch.
  */
 export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
@@ -114,47 +115,47 @@ export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
   return { ...config, train: { ...config.train, microBatchSize: size } };
 }
 
-/** The wishes of a rank before a step, or of all ranks together. */
+/** What a rank, or all ranks together, want before a step. */
 export interface StepWishes<E extends UserError> {
-  /** The error to stop with; undefined: continue. */
+  /** The error to stop with; undefined to continue. */
   stop: E | undefined;
   isOutOfTime: boolean;
-  /** Whether it is time to read the numbers of steps from the device. */
+  /** Whether it is time to read the steps' numbers from the device. */
   isDue: boolean;
 }
 
-/** Works on the steps of a run. All ranks make the same calls in the same order. */
+/** Computes the steps of a run. All ranks make the same calls in the same order. */
 export interface StepWork extends RankSums {
   /**
-   * Starts the passes of a micro-batch, forward and backward; returns before they are done.
+   * Starts the forward and backward pass of a micro-batch; returns before they are done.
    *
    * @param batch The micro-batch of all ranks together.
-   * @param step The step that it is a part of.
+   * @param step The step it belongs to.
    */
   add(batch: Batch, step: { numTargets: number; isLastBatch: boolean }): void;
   /** Updates the weights with the gradients of all ranks. @param stepIndex From 0. */
   finish(stepIndex: number): Promise<void>;
-  /** Joins the wishes of all ranks. */
+  /** Combines the wishes of all ranks. */
   agree(own: StepWishes<InterruptedError>): Promise<StepWishes<UserError>>;
   /**
-   * Steps since the ranks had the same weights before, if they have the same now; else 0.
+   * Steps since the ranks last had equal weights, if they have equal weights now; else 0.
    *
    * @param step Steps done.
    */
   numShared(step: number): number;
-  /** Its state between steps, by its name in checkpoints (lib/train/CHECKPOINTS.md). */
+  /** State between steps, by its names in checkpoints (lib/train/CHECKPOINTS.md). */
   readonly state: ReadonlyMap<string, Float32Array>;
-  /** Checks that the ranks have the same weights. @throws {UserError} If not. */
+  /** Checks that the ranks have equal weights. @throws {UserError} If not. */
   checkWeights(weights: Tensors, step: number): Promise<void>;
   /**
-   * Saves what each rank keeps for itself.
+   * Saves each rank's private state.
    *
    * @param checkpoint The folder of the checkpoint that rank 0 has just written; ignored on the others.
    */
   saveOwn(checkpoint: string | null): Promise<void>;
 }
 
-/** Joins the wishes of all ranks: what one of them wishes, all do. */
+/** Combines the wishes of all ranks: what one of them wants, all do. */
 export async function allAgree(
   ranks: RankSums,
   { stop, isOutOfTime, isDue }: StepWishes<InterruptedError>,
@@ -171,7 +172,7 @@ export async function allAgree(
 }
 
 /**
- * Checks that all ranks still have the same weights.
+ * Checks that all ranks still have equal weights.
  *
  * @throws {AgreedError} If not.
  */

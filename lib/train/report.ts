@@ -1,5 +1,5 @@
 /**
- * `report.html` of a run: what was trained on which data and how the losses went, in one self-contained file.
+ * `report.html` of a run, a self-contained file: what was trained on which data, and the losses over time.
  *
  * @module
  */
@@ -14,13 +14,12 @@ import { VERSION } from "../base/version.ts";
 import { describePlan, flattenConfig, planRun, type RunConfig } from "./run_config.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
-/** The run that a report describes. */
 export interface RunDescription {
-  /** The run's folder, as the user named it. */
+  /** The run's folder as the user named it. */
   runDir: string;
   dataDir: string;
   dataFingerprint: string;
-  /** The checkpoint that the run learns from in addition to the data. */
+  /** The teacher's checkpoint, if there is a teacher. */
   teacher?: string | undefined;
   seed: number;
   config: RunConfig;
@@ -28,13 +27,13 @@ export interface RunDescription {
   records: readonly MetricsRecord[];
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
-  /** The WebGPU implementation that trained last. */
+  /** The WebGPU implementation used last. */
   engine: EngineName;
 }
 
-/** The most rows of the table of steps, in addition to the first and the last step. */
+/** Maximum number of rows in the table of steps, in addition to the first and the last step. */
 const MAX_ROWS = 24;
-/** The columns of the table of steps: heading, scalar, text of a value. */
+/** Columns of the table of steps: heading, scalar, formatter. */
 const COLUMNS: [string, string, (value: number) => string][] = [
   ["training loss", "train/loss", formatLoss],
   ["validation loss", "eval/loss", formatLoss],
@@ -44,12 +43,7 @@ const COLUMNS: [string, string, (value: number) => string][] = [
   ["padding", "train/padding", (value) => `${(100 * value).toFixed(1)} %`],
 ];
 
-/**
- * Writes the report of a run.
- *
- * @param path The file to write.
- * @throws {UserError} If it cannot be written.
- */
+/** @throws {UserError} If the file cannot be written. */
 export async function writeRunReport(path: string, run: RunDescription): Promise<void> {
   const { records } = run;
   const html = await pageOf(`Training of ${run.runDir}`, [
@@ -96,7 +90,7 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
   ];
 }
 
-/** The files of places, and whom their licences name. */
+/** The files of places, and the attributions that their licences require. */
 function placesFact({ model: { places } }: RunConfig): [string, string][] {
   if (!places) return [];
   return [[
@@ -105,7 +99,7 @@ function placesFact({ model: { places } }: RunConfig): [string, string][] {
   ]];
 }
 
-/** Evenly spaced steps, among them the first and the last: those with an evaluation, or all if there is none. */
+/** Evenly spaced steps with the first and the last: those with an evaluation, or all if there is none. */
 function shownSteps(records: readonly MetricsRecord[]): MetricsRecord[] {
   if (records.length === 0) return [];
   const evaluated = records.filter((record) => "eval/loss" in record);
@@ -125,15 +119,15 @@ function rowOf(record: MetricsRecord): string[] {
   return [String(record.step), ...cells];
 }
 
-/** A point of a curve; null where no value was finite. */
+/** null if no value was finite. */
 interface CurvePoint {
   step: number;
   value: number | null;
 }
 
-/** The most points of a curve: about one per pixel of the widest plot. */
+/** Maximum number of points in a curve: about one per pixel of the widest plot. */
 const MAX_POINTS = 700;
-/** The scalars that have a small picture each: name, title, format. */
+/** Scalars with a small plot each: name, title, format. */
 const SMALL: readonly [name: string, title: string, format: string][] = [
   ["train/lr", "learning rate", "~g"],
   ["train/grad_norm", "gradient norm", "~g"],
@@ -145,8 +139,6 @@ const SMALL: readonly [name: string, title: string, format: string][] = [
  * The values of a scalar. If there are too many, neighbouring logged steps are averaged.
  *
  * @param records The log, in order.
- * @param name The scalar.
- * @param maxPoints How many points there are at most.
  */
 export function curveOf(
   records: readonly MetricsRecord[],

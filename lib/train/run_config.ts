@@ -1,7 +1,8 @@
 /**
- * The run configuration, from a preset or a file and from `--set` options: the sections `model`, `data`, `optim`, `train`
- * and `autosize`. It decides the losses of a run, and when the run is logged, evaluated and saved; inputs and outputs are on
- * the command line. Numbers derived from it are computed here and nowhere else.
+ * The run configuration, from a preset or a file and from `--set` options. Its sections `model`, `data`,
+ * `optim`, `train` and `autosize` determine the losses of a run, and when it is logged, evaluated and saved;
+ * the command line gives inputs and outputs. Numbers derived from the configuration are computed here and
+ * nowhere else.
  *
  * @module
  */
@@ -31,73 +32,71 @@ import {
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 
-/** The section `train` of the run configuration. Counts are 1 to 1,000,000,000 unless said otherwise. */
+/** The section `train`. Counts are 1 to 1,000,000,000 unless stated otherwise. */
 export interface TrainConfig {
-  /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
+  /** Optimizer steps of the whole run, which the learning rate's schedule spans. */
   steps: number;
   /**
-   * The run may end after this many steps, and after 2, 4, 8, ... times that: each time validation decides whether it goes
-   * on, see step_choice.ts. The schedule then spans the steps to the next end. Null: `steps` is the only end.
+   * The run may end after this many steps, and after 2, 4, 8, ... times as many; each time validation decides
+   * whether it continues (see step_choice.ts). The schedule then spans the steps to the next of these ends.
+   * Null: the run ends only after `steps`.
    */
   firstSteps: number | null;
-  /** Sequences that one optimizer step averages over (the effective batch); at most {@link MAX_TOKENS} tokens together. */
+  /** Sequences per optimizer step (the effective batch); at most {@link MAX_TOKENS} tokens in total. */
   batchSize: number;
-  /** Sequences that pass through the model at a time; divides `batchSize`. */
+  /** Sequences that pass through the model at once; divides `batchSize`. */
   microBatchSize: number;
-  /** Keep only one block's activations and recompute the others in the backward pass: less memory, a third more work. */
+  /** Keep only one block's activations and recompute the others: less memory, a third more work. */
   checkpointActivations: boolean;
   /**
-   * How activations, their gradients and the operands of matrix products are stored. Sums, weights and the optimizer's
-   * state are always f32.
+   * Storage format of activations, their gradients and the operands of matrix products. Sums, weights and
+   * optimizer state are always f32.
    */
   dtype: "f32" | "f16";
   /**
-   * Weights of an extra term of the gradient: the Wasserstein-1 distance, in units of 255 bytes, between predicted and
-   * true byte, at the first and the second byte of an RTT code. Such as [0.5, 0.1], 0 to 1,000,000 each; null for none.
-   * Reported losses do not contain it.
+   * Weights, at the first and the second byte of an RTT code, of an extra gradient term: the Wasserstein-1
+   * distance between predicted and true byte in units of 255. For example [0.5, 0.1]; 0 to 1,000,000 each;
+   * null for none. Reported losses do not include it.
    */
   rttDistanceWeights: [number, number] | null;
   /**
-   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6; other tokens have 1. Reported losses are not
-   * weighted.
+   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6; other tokens have weight 1. Reported
+   * losses are not weighted.
    */
   rttByteWeight: number;
-  /**
-   * With a teacher, its share of the gradient at the two bytes of an RTT code, 0 to 1; the rest comes from the data.
-   */
+  /** The teacher's share of the gradient at an RTT code's two bytes, 0 to 1; the rest is the data's. */
   teacherWeight: number;
-  /** Number format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` above 1). */
+  /** Format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` > 1). */
   exchangeDtype: "f32" | "f16" | "i8";
-  /** Steps between exchanges of ranks: 1 sums gradients; with more, each rank trains by itself in between. */
+  /** Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between. */
   syncEverySteps: number;
-  /** Learning rate of the step along the ranks' mean change, with `syncEverySteps` above 1; 0 to 10. */
+  /** Learning rate of the step along the ranks' mean change if `syncEverySteps` is above 1; 0 to 10. */
   outerLearningRate: number;
   /** Nesterov momentum of that step, 0 to 0.999999. */
   outerMomentum: number;
-  /** Steps between two logged lines of metrics.jsonl. */
+  /** Steps between lines of metrics.jsonl. */
   logEverySteps: number;
-  /** Steps between two evaluations on the validation batches. */
+  /** Steps between evaluations on the validation batches. */
   evalEverySteps: number;
-  /** Sequences of the fixed validation set; a multiple of `microBatchSize`, at most {@link MAX_TOKENS} tokens together. */
+  /** Sequences for validation: a multiple of `microBatchSize`, at most {@link MAX_TOKENS} tokens. */
   evalSequences: number;
-  /** Steps between two checkpoints. */
+  /** Steps between checkpoints. */
   checkpointEverySteps: number;
-  /** How many of the last checkpoints are kept, in addition to the one with the best validation loss. */
+  /** Number of last checkpoints to keep, in addition to the one with the best validation loss. */
   keepCheckpoints: number;
-  /** Steps in a row with a non-finite loss or gradient after which the run stops. */
+  /** Consecutive steps with a non-finite loss or gradient after which the run stops. */
   maxSkippedSteps: number;
 }
 
 /**
- * The most tokens of a step, and of the validation set: 0.5 GB each. Models are trained with smaller batches (Brown et
- * al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
+ * Maximum number of tokens of a step, and of the validation set: 0.5 GB each. Models are trained with smaller
+ * batches (Brown et al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
  */
 const MAX_TOKENS = 2 ** 26;
 
 const count = z.int().min(1).max(1e9);
 const weight = z.number().min(0).max(1e6);
 
-/** Schema of the section `train`, with its defaults. */
 const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   steps: count,
   firstSteps: count.nullable().default(null),
@@ -120,28 +119,27 @@ const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   maxSkippedSteps: count.default(10),
 });
 
-/** The section `autosize`: makes one configuration serve data of any size. Its steps and rows are upper bounds. */
+/** The section `autosize`, which fits one configuration to data of any size. It lowers steps and rows. */
 export interface AutosizeConfig {
   /**
-   * How many passes over the training measurements are enough, 0.01 to 10,000. It lowers `train.steps` and
+   * How many epochs over the training measurements suffice, 0.01 to 10,000. Lowers `train.steps` and
    * `model.pairVectors.dropShare`.
    */
   passes: number;
   /**
-   * The most passes, 0.01 to 10,000, while validation gets better; null: `passes` are all. It lowers `train.steps`, and
-   * `passes` then sets `train.firstSteps`.
+   * Maximum number of epochs while validation improves, 0.01 to 10,000; null: always `passes`. Lowers
+   * `train.steps`; `passes` then sets `train.firstSteps`.
    */
   maxPasses: number | null;
-  /** Table rows for each prefix and each pair of the data, 1 to 8. It lowers the numbers of rows of the section `model`. */
+  /** Table rows per prefix and per pair of the data, 1 to 8. Lowers the row counts of `model`. */
   rowsPerKey: number;
   /**
-   * Spare rows for addresses and pairs that the model is adapted to later, 0 to 64 times the number that the data need,
-   * as far as the section `model` and a buffer of any adapter allow.
+   * Spare rows for addresses and pairs that the model is adapted to later, 0 to 64 times the number that the
+   * data need, as far as the section `model` and the buffer size of any adapter allow.
    */
   spareRows: number;
 }
 
-/** Schema of the section `autosize`. */
 const autosizeConfigSchema: z.ZodType<AutosizeConfig> = z.strictObject({
   passes: z.number().min(0.01).max(10_000),
   maxPasses: z.number().min(0.01).max(10_000).nullable().default(null),
@@ -149,7 +147,7 @@ const autosizeConfigSchema: z.ZodType<AutosizeConfig> = z.strictObject({
   spareRows: z.number().min(0).max(64).default(1),
 });
 
-// The run configurations of configs/, by name. One may say only how it differs from another, which `extends` names.
+// The run configurations of configs/, by name. One may extend another and state only differences.
 
 type Json = Record<string, unknown>;
 
@@ -174,9 +172,9 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A preset's configuration, whole. A former name is taken with one line on standard error.
+ * A preset's complete configuration. A former name is accepted with a note on standard error.
  *
- * @throws {UsageError} If there is no such preset; the nearest name is given.
+ * @throws {UsageError} If there is no such preset; suggests the nearest name.
  */
 function presetOf(name: string): Json {
   const renamed = RENAMED.get(name);
@@ -188,8 +186,8 @@ function presetOf(name: string): Json {
 }
 
 /**
- * A configuration with what it takes over from the preset that it extends: a JSON merge patch (RFC 7396), so null removes
- * a key of the preset.
+ * Merges a configuration into the preset that it extends, as a JSON merge patch (RFC 7396): null removes a
+ * key of the preset.
  *
  * @throws {ConfigError} If `extends` is not the name of a preset.
  */
@@ -213,9 +211,9 @@ function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged);
 }
 
-/** A whole run configuration. */
+/** A complete run configuration. */
 export interface RunConfig {
-  /** The model's extents and options. */
+  /** Sizes and options of the model. */
   model: ModelConfig;
   /** How contexts are drawn from probe rows. */
   data: SamplingConfig;
@@ -223,11 +221,11 @@ export interface RunConfig {
   optim: OptimConfig;
   /** How long, in which batches, and when to log, evaluate and save. */
   train: TrainConfig;
-  /** How steps and numbers of rows follow from the data, see `autosizer`; null: they do not. */
+  /** How steps and numbers of rows follow from the data (see `autosizer`); null if they do not. */
   autosize: AutosizeConfig | null;
 }
 
-/** The settings that a run, its ranks and its checkpoints must agree on. */
+/** Settings that a run, its ranks and its checkpoints must agree on. */
 export interface RunIdentity {
   config: RunConfig;
   seed: number;
@@ -245,7 +243,7 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   autosize: autosizeConfigSchema.nullable().default(null),
 });
 
-/** What follows from a run configuration, see {@link planRun}. */
+/** What follows from a run configuration; see {@link planRun}. */
 export interface RunPlan {
   readonly config: RunConfig;
   readonly shapes: ModelShapes;
@@ -253,21 +251,21 @@ export interface RunPlan {
   readonly extent: ModelExtent;
   /** How a teacher runs: forward only, on the run's micro-batches. It is stored in f32, as for queries. */
   readonly teacherExtent: ModelExtent;
-  /** Positions of one optimizer step, padding included. */
+  /** Positions per optimizer step, including padding. */
   readonly tokensPerStep: number;
-  /** Positions of the whole run. */
+  /** Positions of the whole run, including padding. */
   readonly totalTokens: number;
-  /** Micro-batches that one optimizer step averages over. */
   readonly microBatchesPerStep: number;
 }
 
 /**
  * Loads and checks a configuration.
  *
- * @param nameOrFile A preset's name, or a JSON file (anything with a slash or ending in `.json`), which may extend a preset.
- * @param sets `KEY=VALUE` texts, applied in order; a value is JSON or else a text.
- * @throws {ConfigError} If a key is unknown, missing or of a wrong value.
- * @throws {UsageError} If the preset is unknown or a text has no `=`.
+ * @param nameOrFile A preset's name, or a JSON file (anything with a slash or ending in `.json`), which may
+ *   extend a preset.
+ * @param sets `KEY=VALUE` strings, applied in order. A value that is not JSON is a string.
+ * @throws {ConfigError} If a key is unknown, missing or has a wrong value.
+ * @throws {UsageError} If the preset is unknown or a string has no `=`.
  * @throws {UserError} If the file cannot be read.
  */
 export function loadConfig(nameOrFile: string, sets: readonly string[] = []): RunConfig {
@@ -279,7 +277,7 @@ export function loadConfig(nameOrFile: string, sets: readonly string[] = []): Ru
 /**
  * Checks a configuration as parsed from JSON.
  *
- * @throws {ConfigError} If a key is unknown, missing or of a wrong value, or two keys do not fit together.
+ * @throws {ConfigError} If a key is unknown, missing or has a wrong value, or two keys are inconsistent.
  */
 export function parseRunConfig(value: unknown): RunConfig {
   const config = parseConfig(runConfigSchema, withPresentKeys(value));
@@ -317,7 +315,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   return config;
 }
 
-/** Computes what follows from a configuration; done once where a configuration is read, and passed on. */
+/** Computes what follows from a configuration, once, where the configuration is read. */
 export function planRun(config: RunConfig): RunPlan {
   const { model, train } = config;
   const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
@@ -343,9 +341,9 @@ export function planRun(config: RunConfig): RunPlan {
 }
 
 /**
- * The configuration with enough steps to see at least this many tokens (positions, padding included).
+ * The configuration with enough steps to see at least this many tokens (positions, including padding).
  *
- * @throws {ConfigError} If these are more steps than a run may have.
+ * @throws {ConfigError} If it takes more steps than a run may have.
  */
 export function withTotalTokens(config: RunConfig, totalTokens: number): RunConfig {
   const steps = Math.ceil(totalTokens / planRun(config).tokensPerStep);
@@ -367,7 +365,7 @@ export function describePlan(plan: RunPlan, numRanks = 1): string[] {
   ];
 }
 
-/** Keys of `train` that do not change the losses: they decide when a run is logged or saved, or what memory it takes. */
+/** Keys of `train` that do not change the losses, only logging, saving or memory. */
 const OBSERVING_KEYS: readonly string[] = [
   "train.checkpointActivations",
   "train.logEverySteps",
@@ -378,25 +376,25 @@ const OBSERVING_KEYS: readonly string[] = [
   "train.maxSkippedSteps",
 ];
 
-/** A key whose values differ in two configurations. */
+/** A key whose values differ between two configurations. */
 export interface ConfigDifference {
   keyPath: string;
-  /** The value in the first, as JSON. */
+  /** Value in the first configuration, as JSON. */
   a: string;
-  /** The value in the second, as JSON. */
+  /** Value in the second configuration, as JSON. */
   b: string;
 }
 
 /**
  * The keys in which two configurations would train differently.
  *
- * @returns One entry per key; none if runs of both have the same losses.
+ * @returns One entry per key; empty if both give the same losses.
  */
 export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const flatA = flattenConfig(a);
   const flatB = flattenConfig(b);
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
-  // The results of `autosize`, steps and rows, are compared, not the section itself.
+  // The results of `autosize` (steps and rows) are compared, not the section itself.
   const isCompared = (key: string) => !OBSERVING_KEYS.includes(key) && !/^autosize\b/.test(key);
   const different = keys.filter((key) => isCompared(key) && flatA.get(key) !== flatB.get(key));
   return different.map((keyPath) => ({
@@ -425,13 +423,13 @@ function loadRaw(nameOrFile: string): Record<string, unknown> {
   return extended(withPresentKeys(readJsonObject(nameOrFile, "a run configuration")));
 }
 
-/** Former key -> the last part of its present one. Both are accepted. */
+/** Former key -> last part of its present path. Both are accepted. */
 const RENAMED_KEYS: ReadonlyMap<string, string> = new Map([
   ["fit", "autosize"],
   ["data.staleRecallShare", "staleHistoryShare"],
 ]);
 
-/** A configuration with the present names of its keys. @throws {ConfigError} If a key is there under both names. */
+/** Renames former keys of a configuration. @throws {ConfigError} If a key is present under both names. */
 function withPresentKeys<T>(config: T): T {
   for (const [former, present] of RENAMED_KEYS) {
     config = renameKey(config, former.split("."), { former, present });
@@ -456,7 +454,7 @@ function renameKey<T>(
   return { ...others, [names.present]: inner } as T;
 }
 
-/** A text of `--set` with the present name of its key. */
+/** Renames a former key in a `--set` string. */
 function withPresentKey(text: string): string {
   for (const [former, present] of RENAMED_KEYS) {
     const rest = text.slice(former.length);

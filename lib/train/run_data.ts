@@ -1,6 +1,6 @@
 /**
- * The probe rows of a run: their fingerprint, so that a run is not resumed on other data; training batches from where a
- * checkpoint left off; and the fixed batches of the validation loss.
+ * The probe rows of a run: their fingerprint, so that a run is not resumed on other data; training batches
+ * from where a checkpoint stopped; and the fixed batches of the validation loss.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { createHash } from "node:crypto";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
-/** The training data. */
+/** The data of a run, and how they are read. */
 export interface DataOptions {
   /** The whole run's configuration. */
   config: RunConfig;
@@ -30,23 +30,26 @@ export interface DataOptions {
   seed: number;
   /** A folder of probe rows with `train` and `val`. */
   dataDir: string;
-  /** The data's manifests; read by default. */
+  /** Manifests of the data, if they were read already. */
   checked?: CheckedOutputs;
   /** Whether a damaged chunk of probe rows is an error (the default) or its rows are skipped. */
   onCorrupt?: "error" | "skip";
-  /** Threads that make batches ahead of training. No result depends on it. With 0, the default, they are made between steps. */
+  /**
+   * Threads that make batches ahead of training, without an effect on results. With 0, the default, batches
+   * are made between steps.
+   */
   numLoaderWorkers?: number;
-  /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
+  /** Called with messages for the user: what was opened, resumed, evaluated, saved. */
   onLog?: (line: string) => void;
 }
 
-/** The rows of both splits; `val` may be missing or empty. */
+/** Rows of both splits; `val` may be missing or empty. */
 export interface OpenRows extends Disposable {
   train: ArrayRecordRowSource;
   val: ArrayRecordRowSource | undefined;
 }
 
-/** Opens the rows of both splits. @throws {UserError} If there are none to train on, or they cannot be read. */
+/** @throws {UserError} If there are no rows to train on, or they cannot be read. */
 export async function openRows(options: DataOptions & { checked: CheckedOutputs }): Promise<OpenRows> {
   const { dataDir, checked, onCorrupt = "error", onLog } = options;
   const train = await openProbeRows(dataDir, "train", { onCorrupt, checked });
@@ -84,7 +87,8 @@ function batchOptions(
 /**
  * Opens the batches to train on.
  *
- * @param options `resumed`: the checkpoint to continue from. `numRanks`: a batch has a micro-batch for each rank.
+ * @param options `resumed`: the checkpoint to continue from. `numRanks`: a batch has a micro-batch for each
+ *   rank.
  */
 export async function openLoader(
   rows: OpenRows,
@@ -111,21 +115,18 @@ export async function openValidation({ val }: OpenRows, options: DataOptions): P
   });
 }
 
-/**
- * How many chunks of a file are hashed, each a probe row, if no manifest has its checksum; 20 ms on a core of a shared
- * server.
- */
+/** Chunks (one per probe row) that are hashed of a file without a checksum; 20 ms on a server's core. */
 const MAX_CHUNKS = 4096;
 
 /**
- * Fingerprints the probe rows of a folder: names, sizes and checksums of its files. Checksums come from the folder's
- * manifests, or else from the headers of the files' chunks. Neither modification times nor the number of tasks that wrote
- * the folder count, so a copy has the same fingerprint.
+ * Fingerprints the probe rows of a folder: names, sizes and checksums of its files. Checksums come from the
+ * folder's manifests or, failing that, from the headers of the files' chunks. Modification times and the
+ * number of tasks that wrote the folder do not matter, so a copy has the same fingerprint.
  *
- * @param folder A folder as `probe-rows` writes it.
+ * @param folder A folder written by `probe-rows`.
  * @returns 16 hexadecimal digits.
- * @throws {UserError} If it holds no probe rows.
- * @throws {FormatError} If a file without checksum is not an ArrayRecord file.
+ * @throws {UserError} If it has no probe rows.
+ * @throws {FormatError} If a file without a checksum is not an ArrayRecord file.
  */
 export async function dataFingerprint(folder: string): Promise<string> {
   const outputs = readManifests(folder).flatMap(({ manifest }) => manifest.outputs);

@@ -1,9 +1,9 @@
 /**
  * The folder of a run; lib/train/CHECKPOINTS.md lists its files.
  *
- * A run that starts over (`--fresh`) writes to `.work/next/` until it has a checkpoint, and then takes the place of the
- * earlier run. If it ends before that, the earlier run is as it was. The manifest in place says that a run is being
- * replaced (`replaces`), so after a kill the next run finishes that.
+ * A run that starts over (`--fresh`) writes to `.work/next/` until it has a checkpoint, and then replaces the
+ * earlier run. If it ends before that, the earlier run is unchanged. The manifest records that a run is being
+ * replaced (`replaces`), so after a kill the next run finishes the replacement.
  *
  * @module
  */
@@ -37,12 +37,12 @@ export class RunFolder {
     this.#place = path;
   }
 
-  /** The path of one of the run's files. @throws {UserError} If the run was moved, deleted or replaced by a link. */
+  /** The path of a run file. @throws {UserError} If the run was moved, deleted or replaced by a link. */
   at(name: keyof typeof RUN_FILES): string {
     return this.#within(RUN_FILES[name]);
   }
 
-  /** The folder of its checkpoints. @throws {UserError} As {@link at}. */
+  /** @throws {UserError} As {@link at}. */
   get checkpointsDir(): string {
     return this.#within(CHECKPOINTS);
   }
@@ -53,10 +53,9 @@ export class RunFolder {
   }
 
   /**
-   * Opens the folder, making it if needed.
+   * Opens the folder, creating it if needed.
    *
-   * @param path The folder.
-   * @throws {UserError} If it holds something else, or another process trains in it.
+   * @throws {UserError} If it contains something else, or another process is training in it.
    */
   static open(path: string): RunFolder {
     refuseSetAside(path);
@@ -77,9 +76,9 @@ export class RunFolder {
   /**
    * Opens `metrics.jsonl` and the TensorBoard event file, both cut off after a step.
    *
-   * @param lastStep The step that the run resumes after; 0 starts the files anew.
+   * @param lastStep The step that the run resumes after; 0 empties the files.
    * @throws {UserError} If one cannot be written.
-   * @throws {FormatError} If a line of the metrics that is to stay is invalid.
+   * @throws {FormatError} If a line of the metrics to be kept is invalid.
    */
   openScalars(lastStep: number): ScalarLog {
     const metrics = openMetrics(this.at("metrics"), lastStep);
@@ -97,24 +96,24 @@ export class RunFolder {
     };
   }
 
-  /** Starts over: the earlier run, if there is one, stays until {@link takePlace}. */
+  /** Starts over. The earlier run, if there is one, stays until {@link takePlace}. */
   startOver(): void {
     this.#lock.requireHeld();
     if (runPaths(this.path).length > 0) this.#place = this.#next;
   }
 
-  /** Replaces the earlier run by one that started over, now that it has a checkpoint. */
+  /** Replaces the earlier run after a fresh start, once the new run has a checkpoint. */
   takePlace(): void {
     if (this.#place === this.path) return;
     const manifest = readManifest(this.at("manifest"));
     ensure(manifest, "a run that has a checkpoint has begun");
     this.#place = this.path;
     const earlier = runPaths(this.path).filter((path) => path !== this.at("manifest"));
-    // From here on readers refuse the run, until the manifest says otherwise.
+    // From here on readers refuse the run, until the manifest is written again.
     this.#finishReplacing({ ...manifest, replaces: earlier.map((path) => relative(this.path, path)) });
   }
 
-  /** Deletes the earlier run, then moves the new one. A kill in between leaves the manifest of what is to be done. */
+  /** Deletes the earlier run, then moves the new one. If killed, the manifest lists what is left to do. */
   #finishReplacing({ replaces = [], ...manifest }: Manifest): void {
     writeManifest(this.at("manifest"), { ...manifest, replaces });
     try {
@@ -138,13 +137,13 @@ export class RunFolder {
     if (exists(this.#next)) Deno.removeSync(this.#next, { recursive: true });
   }
 
-  /** Writes what a run's files of places say of its addresses. @param files Their paths. */
+  /** Writes what a run's files of places say about its addresses. @param files Their paths. */
   writePlaces({ table, ...found }: RunPlaces, files: readonly string[]): void {
     const names = files.map((path) => basename(path));
     writeJsonAtomic(this.at("places"), { files: names, tableBytes: table.length, ...found });
   }
 
-  /** Writes the manifest of a run that begins; it is not complete. */
+  /** Writes the manifest of a run that begins, marked as incomplete. */
   begin(start: Pick<Manifest, "inputs" | "options">): Manifest {
     const manifest = newManifest({ stage: STAGE, ...start });
     writeManifest(this.at("manifest"), manifest);
@@ -157,9 +156,10 @@ export class RunFolder {
   }
 
   /**
-   * Finishes the manifest of a run that was killed between its last checkpoint and its end.
+   * Completes the manifest of a run that was killed between its last checkpoint and its end.
    *
-   * @param describe Gives counts and outputs; called only if the manifest is not complete, or the run has changed.
+   * @param describe Returns counts and outputs; called only if the manifest is incomplete or the run has
+   *   changed.
    */
   async finishEarlier(
     describe: () => Promise<Pick<Manifest, "counts" | "outputs">>,
@@ -180,14 +180,14 @@ export class RunFolder {
   }
 }
 
-/** The files of a run that exist: its checkpoints, the latest last, then the others. */
+/** The existing files of a run: its checkpoints, the latest last, then the others. */
 function runPaths(folder: string): string[] {
   const { tensorboard, ...names } = RUN_FILES;
   const files = [...Object.values(names), join(tensorboard, EVENT_FILE)].map((name) => join(folder, name));
   return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];
 }
 
-/** Refuses a folder that this stage did not make. */
+/** Refuses a folder that this stage did not create. */
 function checkOwn(path: string): void {
   if (!exists(path)) return;
   try {

@@ -1,6 +1,6 @@
 /**
- * The places of a run: the table for its checkpoints, from the files of `--geo`, and the addresses of the training data
- * whose place cannot be true, because an RTT from there is faster than light in fibre.
+ * The places of a run: the table for its checkpoints, from the files of `--geo`, and the addresses of the
+ * training data whose place is impossible because an RTT from there is faster than light in fibre.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { lightFloorMs } from "../data/addresses/light_floor.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 
-/** The most bytes that the table takes in a checkpoint. */
+/** Maximum size of the table in a checkpoint. */
 const MAX_TABLE_BYTES = 12 * 2 ** 20;
-/** The most pairs that are looked at. */
+/** Maximum number of pairs to examine. */
 const MAX_PAIRS = 2 ** 22;
 /** How many of an address's fastest pairs are compared with each other. */
 const MAX_COMPARED = 64;
@@ -25,23 +25,23 @@ const MAX_COMPARED = 64;
 /** An address that is not where the databases say. */
 export interface MisplacedAddress {
   readonly address: string;
-  /** `anycast`: two of its RTTs are too short for any one place; `misplaced`: only for the given place. */
+  /** `anycast`: two RTTs are too short for any single place; `misplaced`: only for the given place. */
   readonly kind: "misplaced" | "anycast";
-  /** Degrees, as the databases say. */
+  /** In degrees, according to the databases. */
   readonly latitude: number;
   readonly longitude: number;
-  /** How many of its pairs have an RTT that is too short, of those whose two ends have a place. */
+  /** Number of pairs whose RTT is too short, among the pairs of which both endpoints have a place. */
   readonly tooFast: number;
   readonly pairs: number;
-  /** The pair whose RTT is too short by the most. */
+  /** The pair whose RTT is too short by the largest amount. */
   readonly worst: { readonly other: string; readonly rttMs: number; readonly distanceKm: number };
 }
 
-/** The places that `--geo` gives a run. */
+/** What `--geo` says about the run's addresses. */
 export interface RunPlaces {
   /** See `PlaceTable.encode`. */
   readonly table: Uint8Array<ArrayBuffer>;
-  /** How many addresses of the training data there are, and how many of them have a position. */
+  /** Number of addresses in the training data, and how many of them have a position. */
   readonly numAddresses: number;
   readonly numLocated: number;
   readonly misplaced: readonly MisplacedAddress[];
@@ -51,7 +51,7 @@ export interface RunPlaces {
  * Reads files of places and compares them with the training data.
  *
  * @throws {UserError} If a file cannot be read.
- * @throws {FormatError} If it is damaged or of an unknown format.
+ * @throws {FormatError} If it is damaged or has an unknown format.
  */
 export async function openRunPlaces(
   paths: readonly string[],
@@ -76,7 +76,7 @@ export async function openRunPlaces(
   return { table, ...found };
 }
 
-/** The table of a checkpoint from files of places. @throws As {@link openRunPlaces}. */
+/** Builds a checkpoint's table from files of places. @throws As {@link openRunPlaces}. */
 async function readPlaceTable(
   paths: readonly string[],
   onLog: (line: string) => void,
@@ -90,11 +90,11 @@ async function readPlaceTable(
 }
 
 /**
- * A checkpoint that knows of places what files say, in place of what it knew.
+ * Replaces a checkpoint's knowledge of places by the given files.
  *
- * @param paths The files of `--geo`; without any nothing changes.
- * @throws {UserError} If it was trained without places, or a file cannot be read.
- * @throws {FormatError} If one is damaged or of an unknown format.
+ * @param paths The files of `--geo`; without any, nothing changes.
+ * @throws {UserError} If the checkpoint was trained without places, or a file cannot be read.
+ * @throws {FormatError} If a file is damaged or has an unknown format.
  */
 export async function withGeo(
   checkpoint: LoadedCheckpoint,
@@ -113,7 +113,7 @@ export async function withGeo(
   return withPlaceTable(checkpoint, await readPlaceTable(paths, onLog), paths.map((path) => basename(path)));
 }
 
-/** A checkpoint with another table of places. @param sources Names of its files (as before). */
+/** A checkpoint with another table of places. @param sources Names of its files (default: unchanged). */
 export function withPlaceTable(
   checkpoint: LoadedCheckpoint,
   table: Uint8Array,
@@ -132,7 +132,7 @@ export function withPlaceTable(
   };
 }
 
-/** A node of the graph of pairs. */
+/** An address in the graph of pairs. */
 interface Node {
   readonly address: string;
   readonly position: NonNullable<LocatedPlace["position"]> | undefined;
@@ -149,8 +149,8 @@ interface Pair {
 }
 
 /**
- * Finds the addresses of the training data whose place cannot be true: the fewest whose removal leaves no pair that is too
- * fast, greedily, those with the most such pairs first.
+ * Finds the addresses of the training data whose place is impossible. It greedily removes the address with
+ * the most too-fast pairs until no such pair is left, to approximate the smallest such set.
  */
 export function findMisplaced(
   table: PlaceTable,
@@ -200,7 +200,7 @@ export function findMisplaced(
   };
 }
 
-/** The least RTT of each pair whose ends both have a position. @param nodes Gets all addresses. */
+/** The lowest RTT of each pair whose endpoints both have a position. @param nodes Receives all addresses. */
 function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string, Node>): Pair[] {
   const pairs = new Map<Node, Map<Node, Pair>>();
   const all: Pair[] = [];
@@ -239,22 +239,24 @@ function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string,
   return all;
 }
 
-/** Whether an address has more pairs that are too fast, or a larger share of its pairs; by its text if all is equal. */
+/** Whether a node has more too-fast pairs or, if equal, a larger share of them; ties go by address. */
 function isWorse([a, ofA]: [Node, number], [b, ofB]: [Node, number]): boolean {
   if (ofA !== ofB) return ofA > ofB;
   if (a.pairs.length !== b.pairs.length) return a.pairs.length < b.pairs.length;
   return a.address < b.address;
 }
 
-/** How much longer light takes than a pair's RTT, ms. */
+/** How much longer than a pair's RTT light would take, in ms. */
 function excessOf({ floorMs, leastRttMs }: Pair): number {
   return floorMs - leastRttMs;
 }
 
 /**
- * Whether no place explains the RTTs of an address: two ends are farther apart than light travels in both RTTs together.
+ * Whether no single place explains the RTTs of an address: two peers are farther apart than light travels in
+ * both RTTs together.
  *
- * Source: Cicalese et al., "A Fistful of Pings: Accurate and Lightweight Anycast Enumeration and Geolocation", INFOCOM 2015.
+ * Source: Cicalese et al., "A Fistful of Pings: Accurate and Lightweight Anycast Enumeration and
+ * Geolocation", INFOCOM 2015.
  */
 function isAnycast(node: Node, stepDegrees: number): boolean {
   const fastest = node.pairs.map(({ a, b, leastRttMs }) => ({ end: a === node ? b : a, leastRttMs }))

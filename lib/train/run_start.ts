@@ -1,8 +1,8 @@
 /**
- * Where a run starts: at its own latest checkpoint, at a given one with all its state, with another run's weights, or
- * anew. Only rank 0 opens the folder and chooses.
+ * Where a run starts: at its own latest checkpoint, at a given checkpoint with all its state, with another
+ * run's weights, or from scratch. Only rank 0 opens the folder and chooses.
  *
- * A command that is repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
+ * A command repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
  * where a run begins, and are not read again once it has begun.
  *
  * @module
@@ -19,11 +19,11 @@ import { type ConfigDifference, differences, type RunConfig, type RunIdentity } 
 import { fromFirst } from "./ranks.ts";
 import { RunFolder } from "./run_folder.ts";
 
-/** Where a run starts by request; at most one of both. */
+/** Where the user wants the run to start; at most one of both. */
 export interface StartOptions {
-  /** A checkpoint, or a run with one, to continue from with all its state; one of this run: to go back to. */
+  /** A checkpoint, or a run with one, to continue from with all its state; one of this run to go back. */
   resumeFrom?: string | undefined;
-  /** A checkpoint, or a run with one, whose weights a new run starts with; all else is new. */
+  /** A checkpoint, or a run with one, whose weights a new run starts with; everything else is new. */
   initFrom?: string | undefined;
 }
 
@@ -33,17 +33,17 @@ export interface RunStart {
   resumed: ResumableCheckpoint | undefined;
   /** Whether `resumed` is one of this run's own checkpoints. */
   isOwn: boolean;
-  /** Whether the run goes back to `resumed` by request, so that what was found later does not count. */
+  /** Whether the user asked to go back to `resumed`, so that later results do not count. */
   goesBack?: boolean;
-  /** The checkpoint whose weights a new run starts with; undefined for random ones. */
+  /** The checkpoint whose weights a new run starts with; undefined for random weights. */
   initial: LoadedCheckpoint | undefined;
 }
 
 /**
- * Opens the run's folder on the process that writes it: the first of several ranks.
+ * Opens the run's folder on the process that writes it, which is the first rank.
  *
- * @param ranks undefined for one process.
- * @returns undefined on the other ranks.
+ * @param ranks Undefined for a single process.
+ * @returns Undefined on the other ranks.
  * @throws {UserError} If the folder cannot be used.
  */
 export async function openRun(path: string, ranks: Communicator | undefined): Promise<RunFolder | undefined> {
@@ -54,11 +54,11 @@ export async function openRun(path: string, ranks: Communicator | undefined): Pr
 }
 
 /**
- * Decides what the run starts from. The first rank chooses, the others read what it chose.
+ * Decides what the run starts from. The first rank chooses; the others read its choice.
  *
  * @param run From {@link openRun}.
  * @param options As for {@link chooseStart}.
- * @throws {UserError} If the run cannot start so.
+ * @throws {UserError} If the run cannot start like that.
  */
 export async function allAgreeOnStart(
   run: RunFolder | undefined,
@@ -81,12 +81,12 @@ export async function allAgreeOnStart(
 }
 
 /**
- * Decides what a run starts from, on one process.
+ * Decides what a run starts from, on a single process.
  *
  * @param folder The run's folder, before its new manifest is written.
  * @param wanted The run as it is requested now.
- * @param options `fresh`: as if the run had no checkpoints; `onLog` is called with lines for the user.
- * @throws {ConfigError} If the checkpoint's run cannot be continued with what is wanted.
+ * @param options `fresh`: ignore the run's checkpoints; `onLog` is called with messages for the user.
+ * @throws {ConfigError} If the checkpoint's run cannot be continued as requested.
  * @throws {UserError} If the given checkpoint does not exist or does not fit.
  */
 function chooseStart(
@@ -120,7 +120,7 @@ function chooseStart(
   return { resumed: undefined, isOwn: false, initial };
 }
 
-/** Refuses a start from a folder that is to be deleted. */
+/** Refuses a start from a folder that will be deleted. */
 export function checkNotWithin(path: string, runDir: string): void {
   if (!exists(path) || !exists(runDir)) return;
   const folder = Deno.realPathSync(runDir);
@@ -149,7 +149,7 @@ function checkSameRun(checkpoint: ResumableCheckpoint, wanted: RunIdentity): voi
 /** Keys that a checkpoint's state depends on: the model, the kinds of optimizer, the order of the data. */
 const STATE_KEYS = /^(model\..*|data\..*|data|seed|optim\.groups\.\w+\.kind)$/;
 
-/** Refuses to continue from a checkpoint whose state does not fit the wanted run; logs what else differs. */
+/** Refuses to continue from a checkpoint whose state does not fit; logs other differences. */
 function checkFollowing(
   checkpoint: ResumableCheckpoint,
   wanted: RunIdentity,
@@ -190,7 +190,7 @@ function madeWithOther(
   );
 }
 
-/** Refuses weights of other shapes; logs what else of the model differs. */
+/** Refuses weights of other shapes; logs other differences between the models. */
 function checkWeights(
   { directory, config: { model } }: LoadedCheckpoint,
   wanted: RunConfig,

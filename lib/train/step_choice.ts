@@ -1,11 +1,11 @@
 /**
- * How long a run trains, chosen by validation. After the first steps, and after 2, 4, 8, ... times as many, the learning
- * rate has fallen to its end and the checkpoint's answers are validated, by kind of question: about pairs, addresses,
- * times that were held out. The run goes on while one of the kinds gets better; the checkpoint whose errors are the least,
- * all kinds alike, is the run's (early stopping: Prechelt, "Early Stopping - But When?", 1998; with warm restarts of the
- * learning rate: Loshchilov, Hutter, SGDR, 2017).
+ * How long a run trains, chosen by validation. After the first steps, and after 2, 4, 8, ... times as many,
+ * the learning rate has decayed fully and the checkpoint's answers are validated by kind of question: about
+ * held-out pairs, addresses and times. The run continues while any kind improves. Its final checkpoint is the
+ * one with the lowest errors, all kinds weighted equally (early stopping: Prechelt, "Early Stopping - But
+ * When?", 1998; with warm restarts of the learning rate: Loshchilov, Hutter, SGDR, 2017).
  *
- * Each choice depends on checkpoints and data alone, so a run that was interrupted makes the same ones.
+ * Each choice depends on checkpoints and data alone, so an interrupted run makes the same choices.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "first
 
 export interface ValidatedEnd {
   readonly step: number;
-  /** The error of each kind of question, above 0. */
+  /** Error of each kind of question, above 0. */
   readonly errors: Readonly<Record<string, number>>;
 }
 
@@ -33,7 +33,7 @@ const schema = z.object({
   chosen: z.int().nullable(),
 });
 
-/** The ends of a run that were validated, in a file of its folder. */
+/** The ends of a run validated so far, stored in a file of its folder. */
 export class StepChoice {
   readonly #path: string;
   #ends: ValidatedEnd[] = [];
@@ -43,8 +43,8 @@ export class StepChoice {
    * Reads what an earlier call found.
    *
    * @param path The file; it may not exist.
-   * @param step The step that the run resumes after; what was found after it does not count.
-   * @param isMade Whether a choice of that step still holds.
+   * @param step The step that the run resumes after; later results do not count.
+   * @param isMade Whether a choice made at that step still holds.
    */
   constructor(path: string, step: number, isMade: boolean) {
     this.#path = path;
@@ -54,7 +54,7 @@ export class StepChoice {
     else this.#ends = found.ends.filter((end) => end.step <= step);
   }
 
-  /** The step whose checkpoint is the run's; null while the run goes on. */
+  /** The step of the run's final checkpoint; null while the run continues. */
   get chosen(): number | null {
     return this.#chosen;
   }
@@ -63,7 +63,7 @@ export class StepChoice {
     return this.#ends;
   }
 
-  /** Adds an end. @returns Whether any kind has a smaller error than at all ends before. */
+  /** Adds an end. @returns Whether any kind has a smaller error than at all earlier ends. */
   add(end: ValidatedEnd): boolean {
     const earlier = this.#ends.filter(({ step }) => step < end.step);
     this.#ends = [...earlier, end];
@@ -73,7 +73,7 @@ export class StepChoice {
     );
   }
 
-  /** Chooses the end with the least geometric mean of the errors, the earliest of several. @returns Its step. */
+  /** Chooses the end with the lowest geometric mean error, the earliest of equals. @returns Its step. */
   choose(): number {
     const best = this.#ends.reduce((best, end) => meanLog(end) < meanLog(best) ? end : best);
     this.#chosen = best.step;

@@ -1,9 +1,10 @@
 /**
  * Records a run's steps: losses, gradient norms and rates, from the device's numbers to `metrics.jsonl`.
  *
- * Steps are submitted without waiting. Reading a tensor waits until the GPU has done all submitted work, and at least
- * 11 ms on Deno's WebGPU. So each step copies its few numbers into a tensor on the device, and the host reads several
- * steps at once: the steps are settled. When that happens changes only the recorded speed.
+ * Steps are submitted without waiting. Reading a tensor waits until the GPU has finished all submitted work,
+ * and takes at least 11 ms on Deno's WebGPU. So each step copies its few numbers into a tensor on the device,
+ * and the host reads several steps at once, which settles them. When that happens affects only the recorded
+ * speed.
  *
  * @module
  */
@@ -15,11 +16,11 @@ import type { CheckpointState } from "./checkpoint_files.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { type RankSums, SINGLE_PROCESS } from "./ranks.ts";
 
-/** The facts of a step that the host knows when it submits it. */
+/** What the host knows about a step when it submits it. */
 export interface StepFacts {
-  /** Number of the step, from 1. */
+  /** From 1. */
   step: number;
-  /** Unmasked targets; the loss is the mean over them. */
+  /** Unmasked targets; the loss is their mean. */
   numTargets: number;
   /** Positions, and how many of them are padding. */
   numTokens: number;
@@ -32,7 +33,7 @@ export type JournalState = Pick<CheckpointState, "losses" | "numSkippedSteps" | 
 
 /** How many of the last losses a checkpoint keeps. */
 const LOSS_TAIL = 100;
-/** How often the device is read: after this many steps, or earlier after {@link MAX_PENDING_MS}. */
+/** The device is read after this many steps, or earlier after {@link MAX_PENDING_MS}. */
 const MAX_PENDING_STEPS = 32;
 const MAX_PENDING_MS = 1000;
 
@@ -41,7 +42,7 @@ export class StepJournal {
   readonly #gpu: Gpu;
   /** One element each. */
   readonly #sources: readonly Tensor[];
-  /** (steps, sources): the numbers of the steps that are not settled. */
+  /** (steps, sources): the numbers of steps that are not settled. */
   readonly #numbers: Tensor;
   readonly #scalars: ScalarLog;
   readonly #logEverySteps: number;
@@ -57,11 +58,10 @@ export class StepJournal {
   #clockMs = performance.now();
 
   /**
-   * @param gpu The device.
-   * @param sources One element each. `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient;
-   *   `lossScale`: the optimizer's loss scale after the step, if it has one.
-   * @param options `scalars`: the log, written every `logEverySteps` steps; `state`: from the checkpoint that the run
-   *   continues from; `ranks`: the ranks that work on the steps.
+   * @param sources One element each. `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its
+   *   gradient; `lossScale`: the optimizer's loss scale after the step, if it has one.
+   * @param options `scalars`: the log, written every `logEverySteps` steps; `state`: from the checkpoint that
+   *   the run continues from; `ranks`: the ranks that share the steps.
    */
   constructor(
     gpu: Gpu,
@@ -84,12 +84,12 @@ export class StepJournal {
     this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
   }
 
-  /** The state of settled steps, for a checkpoint. */
+  /** State of settled steps, for a checkpoint. */
   get state(): JournalState {
     return { ...this.#state, losses: [...this.#state.losses] };
   }
 
-  /** The last settled step's loss in nats per token; null if there is none or it is not finite. */
+  /** Loss of the last settled step in nats per token; null if there is none or it is not finite. */
   get lastLoss(): number | null {
     return this.#state.losses.at(-1)?.loss ?? null;
   }
@@ -111,7 +111,7 @@ export class StepJournal {
       (numPending > 0 && performance.now() - this.#clockMs > MAX_PENDING_MS);
   }
 
-  /** Notes that the work of a step was submitted, and queues a copy of its numbers. */
+  /** Records that a step's work was submitted, and queues a copy of its numbers. */
   submitted(facts: StepFacts): void {
     const first = this.#facts.length * this.#sources.length;
     ensure(this.#facts.length < MAX_PENDING_STEPS, "too many steps are not settled");
@@ -142,7 +142,7 @@ export class StepJournal {
     this.restartClock();
   }
 
-  /** Excludes the time since the last settled step, such as an evaluation's, from the rates. */
+  /** Excludes the time since the last settled step, such as an evaluation, from the rates. */
   restartClock(): void {
     this.#clockMs = performance.now();
   }
@@ -170,7 +170,7 @@ export class StepJournal {
     this.#state.losses.push({ step: fact.step, loss: Number.isFinite(loss) ? loss : null });
     if (this.#state.losses.length > LOSS_TAIL) this.#state.losses.shift();
     this.#state.numSkippedSteps += isSkipped ? 1 : 0;
-    // A gradient too large for f16 is not a sign of a bad run as long as there is a smaller scale to try.
+    // A gradient too large for f16 does not count against the run as long as a smaller scale can be tried.
     const triesAgain = Number.isFinite(loss) && lossScale > LOSS_SCALE.min;
     this.#state.numSkippedInRow = isSkipped ? this.#state.numSkippedInRow + (triesAgain ? 0 : 1) : 0;
     this.#records.push({

@@ -1,7 +1,7 @@
 /**
- * How long a training step takes on this machine, so that a run of a given time can be given its number of
- * steps before it starts: the learning rate's schedule spans the steps. While the run trains, its own speed corrects the
- * number, which other work on the machine may have made too small or too large.
+ * How long a training step takes on this machine. From that, the number of steps of a time-limited run is
+ * computed before it starts, since the learning rate's schedule spans the steps. During training the run's
+ * own speed corrects the number, which other work on the machine may have distorted.
  *
  * @module
  */
@@ -21,23 +21,22 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import { QUERY_ORDER, TokenWriter } from "../data/tokens/vocab_v2.ts";
 import type { RunPlan } from "./run_config.ts";
 
-/** How long steps took, and where the time of one goes. */
+/** How long steps took, and how the time of one is spent. */
 export interface StepTimes {
   /** Seconds from opening the device to the end of the first step, which is not timed. */
   startS: number;
-  /** Seconds of a step, without evaluations and checkpoints; of steps that were submitted together, their mean. */
+  /** Seconds per step, without evaluations and checkpoints; the mean for steps submitted together. */
   stepsS: number[];
-  /** Time per kind of kernel in one step whose dispatches ran one by one, slowest first; empty unless asked for. */
+  /** Time per kind of kernel in one step, dispatched one by one, slowest first; empty unless requested. */
   profile: ProfileRow[];
 }
 
 /**
- * Times optimizer steps on made-up batches, after one to warm up.
+ * Times optimizer steps on synthetic batches, after a warm-up step.
  *
- * @param plan The run that is to be timed.
- * @param options `seconds`: how long to measure; at least one step is measured. `profile`: whether to profile.
- *   `onMicroBatch`: is called after each micro-batch.
- *   `gpu`: how the device is opened.
+ * @param plan The run to time.
+ * @param options `seconds`: how long to measure; at least one step is measured. `profile`: whether to
+ *   profile. `onMicroBatch` is called after each micro-batch. `gpu`: how the device is opened.
  * @throws {UserError} If there is no WebGPU adapter or the model does not fit it.
  */
 export async function timeSteps(
@@ -74,7 +73,7 @@ export async function timeSteps(
   const startMs = performance.now();
   const startS = (startMs - openMs) / 1000;
   const onceS = await meanStepS(1);
-  // As a run does, which waits once for several steps: a GPU may take less time for a step than a wait does.
+  // Like a run, wait once for several steps: a GPU may take less time for a step than a wait does.
   const together = Math.max(1, Math.min(MAX_STEPS_TOGETHER, Math.floor(SUBMITTED_S / onceS)));
   const stepsS = together > 1 ? [] : [onceS];
   while (stepsS.length === 0 || performance.now() - startMs < 1000 * options.seconds) {
@@ -86,26 +85,27 @@ export async function timeSteps(
   return { startS, stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
 }
 
-/** Initial weights that repeat, which are made at once. */
+/** Initial weights with repeated values, which are made instantly. */
 export function timingWeights(config: ModelConfig): Map<string, TensorArray> {
   return initialParameters(config, 0, { period: 2 ** 16 });
 }
 
-/** The time of steps that are submitted together, about, and their number, at most. */
+/** Approximate time of steps that are submitted together, and their maximum number. */
 const SUBMITTED_S = 0.25;
 const MAX_STEPS_TOGETHER = 32;
 
-/** How long the speed of training is measured, at most. */
+/** Maximum time to measure the speed of training. */
 const TIMING_S = 4;
-/** Share of the time for steps; the rest is for batches, validations and checkpoints. */
+/** Share of the time spent on steps; the rest is for batches, validations and checkpoints. */
 const STEPS_SHARE = 0.9;
-/** Fewer steps are not trained, however short the time. */
+/** Minimum number of steps, however short the time. */
 const MIN_STEPS = 10;
 
 /**
- * As many steps as fill a time at the speed that is measured now, at least {@link MIN_STEPS}.
+ * The number of steps that fill a time at the speed measured now, at least {@link MIN_STEPS}.
  *
- * @param plan The run, fitted to its data. @param seconds The time, including the measurement and the start.
+ * @param plan The run, fitted to its data.
+ * @param seconds The time, including the measurement and the start.
  * @throws {UserError} As {@link timeSteps}.
  */
 export async function stepsThatFill(
@@ -115,28 +115,28 @@ export async function stepsThatFill(
   const beginMs = performance.now();
   const { startS, stepsS } = await timeSteps(plan, { seconds: Math.min(TIMING_S, seconds / 10) });
   const stepS = stepsS.reduce((sum, stepS) => sum + stepS, 0) / stepsS.length;
-  // The run starts as the measurement did.
+  // The run takes as long to start as the measurement did.
   const leftS = seconds - (performance.now() - beginMs) / 1000 - startS;
   const steps = Math.max(MIN_STEPS, Math.floor(STEPS_SHARE * leftS / stepS));
   return { steps, tokensPerSecond: plan.tokensPerStep / stepS };
 }
 
-/** The share of the time after which the steps are counted again for the first time, and again at each doubling. */
+/** The share of the time after which the steps are first recomputed, and again at each doubling. */
 const FIRST_REVIEW = 0.1;
-/** A difference of steps below this share is not worth another schedule. */
+/** A relative difference of steps below this is not worth another schedule. */
 const LEAST_CHANGE = 0.1;
 
-/** Corrects the number of steps of a run by the speed at which it trains. */
+/** Corrects the number of steps of a run by its actual training speed. */
 export class StepPlan {
   #nextS: number;
   #last: { step: number; elapsedS: number } | undefined;
 
-  /** @param maxSteps As many as the run needs. @param maxTimeS The time that the steps shall fill. @param beginMs Its start. */
+  /** @param maxSteps Steps the run needs. @param maxTimeS Time to fill. @param beginMs Start of that time. */
   constructor(readonly maxSteps: number, readonly maxTimeS: number, readonly beginMs: number) {
     this.#nextS = FIRST_REVIEW * maxTimeS;
   }
 
-  /** @param step Steps done. @param steps Steps of the run so far. @returns Others, and the speed since the last review. */
+  /** @param step Steps done. @param steps Planned steps. @returns A new plan, and the recent speed. */
   review(step: number, steps: number): { steps: number; stepsPerSecond: number } | undefined {
     const elapsedS = (performance.now() - this.beginMs) / 1000;
     this.#last ??= { step, elapsedS };
@@ -152,7 +152,7 @@ export class StepPlan {
   }
 }
 
-/** Random addresses that, with the pairs of neighbours, fill the tables of a model. @param weights Gets their keys. */
+/** Random addresses that, with pairs of neighbours, fill the tables. @param weights Receives their keys. */
 export function claimedAddresses(config: ModelConfig, weights: Map<string, TensorArray>): Uint8Array[] {
   const random = new RandomStream(0, "calibration/addresses");
   const { prefixVectors, pairVectors } = config;
@@ -173,7 +173,7 @@ const MIN_ADDRESSES = 1024;
 /**
  * One context per sequence and no padding: attention at its most expensive.
  *
- * @param addresses Whose pairs of neighbours are measured.
+ * @param addresses Pairs of neighbouring addresses are measured.
  */
 export function denseBatch(
   batchSize: number,

@@ -1,5 +1,6 @@
 /**
- * How a step is worked on: by this process alone, by ranks that sum their gradients, or by ranks that exchange weights.
+ * How a step is computed: by this process alone, by ranks that sum their gradients, or by ranks that exchange
+ * weights.
  *
  * @module
  */
@@ -23,7 +24,7 @@ import { floatsOf, tensorOf, type Tensors } from "../base/safetensors_header.ts"
 import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 
-/** The work of ranks that have the same weights after every step. */
+/** For ranks that have equal weights after every step. */
 const SAME_WEIGHTS = {
   numShared: () => 1,
   state: new Map<string, Float32Array>(),
@@ -31,7 +32,7 @@ const SAME_WEIGHTS = {
 };
 
 /**
- * Chooses how steps are worked on.
+ * Chooses how steps are computed.
  *
  * @param run `ranks`: undefined for one process; `resumed`: the checkpoint that the run continues from.
  */
@@ -73,10 +74,10 @@ export async function openWork(
   };
 }
 
-// Sums gradients over the ranks, in buckets that are sent while the backward pass still runs (Li et al., PyTorch
-// Distributed, VLDB 2020, section 3.2.3).
+// Sums gradients over the ranks, in buckets that are sent while the backward pass is still running (Li et
+// al., PyTorch Distributed, VLDB 2020, section 3.2.3).
 
-/** The least size of a bucket but the last: smaller ones would cost more in messages than they save in waiting. */
+/** Minimum size of all buckets but the last: smaller ones cost more in messages than they save in waiting. */
 const BUCKET_BYTES = 4 * 2 ** 20;
 
 /** Gradients that are sent together, in the order of the backward pass. */
@@ -85,11 +86,11 @@ interface Bucket {
   readonly staging: GPUBuffer;
   readonly sums: Float32Array<ArrayBuffer>;
   readonly compressed: CompressedSum | undefined;
-  /** How much of `staging` the present step uses. */
+  /** How much of `staging` the current step uses. */
   numBytes: number;
 }
 
-/** Sums the gradients of a model over the ranks. */
+/** Sums a model's gradients over the ranks. */
 export class GradientExchange {
   readonly #gpu: Gpu;
   readonly #model: Transformer;
@@ -111,7 +112,7 @@ export class GradientExchange {
   }
 
   /**
-   * Adds the gradients of this rank's share of a batch. With the last batch of a step, sending begins.
+   * Adds the gradients of this rank's share of a batch. The last batch of a step starts sending.
    *
    * @param batch The batch of all ranks.
    * @param weight As for `Transformer.accumulate`.
@@ -121,16 +122,16 @@ export class GradientExchange {
     this.#model.accumulateShare(batch, weight, { share: this.#ranks, afterPart });
     if (!isLastBatch) return;
     this.#sums = this.#sumAll();
-    // finish(), which is called later, throws what fails.
+    // finish(), which is called later, rethrows failures.
     this.#sums.catch(() => {});
   }
 
-  /** Waits until the gradients on this device are the sums of all ranks. */
+  /** Waits until the gradients on this device are the sums over all ranks. */
   async finish(): Promise<void> {
     await this.#sums;
   }
 
-  /** Makes a function that puts the gradients that a part of the backward pass completes into buckets. */
+  /** Makes a function that copies the gradients completed by a part of the backward pass into buckets. */
   #fillBuckets(): (names: string, encoder: GPUCommandEncoder) => void {
     const left = new Set(this.#model.gradients.keys());
     let waiting: string[] = [];
@@ -187,7 +188,7 @@ export class GradientExchange {
 
   /** Sums the buckets, each as soon as it is computed, in the same order on all ranks. */
   async #sumAll(): Promise<void> {
-    // All are mapped at once, since the runtime polls the device only every 10 ms.
+    // Map all buckets at once, because the runtime polls the device only every 10 ms.
     const mapped = this.#buckets.map(({ staging, numBytes }) =>
       staging.mapAsync(GPUMapMode.READ, 0, numBytes)
     );
@@ -216,20 +217,20 @@ export class GradientExchange {
   }
 }
 
-// Local steps: each rank trains by itself, and all exchange their weights every few steps. This is for networks that are
-// too slow for all gradients. Sources: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1); with Muon inside
-// MuLoCo (Thérien et al., 2025, arXiv 2505.23725).
+// Local steps: each rank trains independently, and all exchange their weights every few steps. This is for
+// networks that are too slow for all gradients. Sources: DiLoCo (Douillard et al., 2023, arXiv 2311.08105,
+// algorithm 1); with Muon inside, MuLoCo (Thérien et al., 2025, arXiv 2505.23725).
 //
-// Each rank has its own optimizer state. An address embedding becomes the mean over the ranks that changed it, without
-// momentum, since most rows are changed by few ranks.
+// Each rank has its own optimizer state. An address embedding becomes the mean over the ranks that changed
+// it, without momentum, because most rows are changed by few ranks.
 
 type State = ReadonlyMap<string, Float32Array>;
 
 /**
- * Writes the state of every rank into a file of its own, from which the same number of ranks continues bit by bit. Returns
- * when all are written.
+ * Writes each rank's state to a separate file, from which the same number of ranks continues bit by bit.
+ * Returns when all are written.
  *
- * @param folder The checkpoint's folder, as the first rank has it.
+ * @param folder The checkpoint's folder, as known to the first rank.
  * @param own The state of this rank.
  * @throws {UserError} If the disk is full.
  */
@@ -250,7 +251,7 @@ async function saveRankState(
  * Reads the state of this rank.
  *
  * @param folder The checkpoint's folder.
- * @returns undefined if the file of any rank is missing or damaged, as in a checkpoint of another number of ranks.
+ * @returns Undefined if any rank's file is missing or damaged, as in a checkpoint of another number of ranks.
  */
 async function loadRankState(ranks: Communicator, folder: string): Promise<State | undefined> {
   const own = readWhole(rankFile(folder, ranks));
@@ -275,7 +276,7 @@ function readWhole(path: string): State | undefined {
   }
 }
 
-/** The suffix of a parameter's outer momentum in checkpoints. */
+/** Suffix of a parameter's outer momentum in checkpoints. */
 const STATE = ".outer_momentum";
 
 /** A checkpoint's optimizer state without what {@link LocalSteps} adds. */
@@ -283,15 +284,14 @@ export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string
   return new Map([...state].filter(([name]) => !name.endsWith(STATE)));
 }
 
-/** The state of a parameter that is exchanged as a whole. */
+/** A parameter that is exchanged as a whole. */
 interface Followed {
   /** Its value on all ranks after the last exchange. */
   readonly shared: Float32Array;
-  /** Outer momentum. */
   readonly velocity: Float32Array;
 }
 
-/** Trains by itself and exchanges weights every few steps. */
+/** Trains independently and exchanges weights every few steps. */
 class LocalSteps implements StepWork {
   readonly share: RankSums["share"];
   readonly #ranks: Communicator;
@@ -299,9 +299,9 @@ class LocalSteps implements StepWork {
   readonly #optimizer: Optimizer;
   readonly #config: TrainConfig;
   readonly #parameters: Map<string, Followed>;
-  /** The address embeddings on all ranks after the last exchange; empty without such rows. */
+  /** The address embeddings on all ranks after the last exchange; empty for models without any. */
   readonly #rows: Float32Array;
-  /** How this rank changed the other weights, one parameter after the other, and the sums over all ranks. */
+  /** This rank's changes of the other weights, parameter by parameter, and their sums over all ranks. */
   readonly #deltas: Float32Array<ArrayBuffer>;
   readonly #sums: Float32Array<ArrayBuffer>;
   readonly #sum: ExchangeSum;
@@ -337,7 +337,7 @@ class LocalSteps implements StepWork {
     this.#sumRows = sumOf(ranks, this.#rows.length, { format: config.exchangeDtype, keepsErrors: false });
   }
 
-  /** Starts at the model's weights, which are the same on all ranks. */
+  /** Starts from the model's weights, which are the same on all ranks. */
   static async open(ranks: Communicator, parts: LocalParts): Promise<LocalSteps> {
     const steps = new LocalSteps(ranks, parts, await parts.model.weights());
     const { resumed, onLog } = parts;
@@ -351,7 +351,7 @@ class LocalSteps implements StepWork {
     return steps;
   }
 
-  /** Adds the gradient of this rank's share of a batch, weighted so that the mean over the ranks is the batch's gradient. */
+  /** Adds the gradient of this rank's share, weighted so that the mean over ranks is the batch's gradient. */
   add(batch: Batch, { numTargets }: { numTargets: number }): void {
     this.#model.accumulate(shareOf(batch, batch.batchSize, this.share), this.share.size / numTargets);
   }
@@ -362,7 +362,7 @@ class LocalSteps implements StepWork {
     if (this.numShared(this.#step) > 0) await this.#exchange();
   }
 
-  /** Stops only after steps at which all ranks have the same weights. */
+  /** Stops only after steps at which all ranks have equal weights. */
   async agree(own: Parameters<StepWork["agree"]>[0]): ReturnType<StepWork["agree"]> {
     const wishes = await allAgree(this, own);
     const isShared = this.#step % this.#config.syncEverySteps === 0;
@@ -388,7 +388,7 @@ class LocalSteps implements StepWork {
     return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
   }
 
-  /** Saves this rank's optimizer state, unless it is rank 0, whose state is in the checkpoint, and its rounding errors. */
+  /** Saves this rank's rounding errors and optimizer state. Rank 0's state is already in the checkpoint. */
   async saveOwn(checkpoint: string | null): Promise<void> {
     const own = this.share.rank === 0 ? new Map() : await this.#optimizer.readState();
     for (const [key, errors] of this.#errors) own.set(key, errors);
@@ -404,13 +404,13 @@ class LocalSteps implements StepWork {
     if (this.share.rank > 0) this.#optimizer.loadState(inner);
   }
 
-  /** The rounding errors that this rank keeps, see {@link CompressedSum}, by their names in its file. */
+  /** This rank's rounding errors (see {@link CompressedSum}), by their names in its file. */
   get #errors(): [name: string, errors: Float32Array][] {
     const { errors } = this.#sum;
     return errors ? [["exchange.own_errors", errors.own], ["exchange.errors_of_sums", errors.ofSums]] : [];
   }
 
-  /** Moves the weights of the last exchange along the mean change of the ranks; all ranks continue from there. */
+  /** Moves the last exchanged weights along the ranks' mean change; all ranks continue from there. */
   async #exchange(): Promise<void> {
     const weights = await this.#model.weights();
     let start = 0;
@@ -432,7 +432,7 @@ class LocalSteps implements StepWork {
     this.#model.load(weights);
   }
 
-  /** One step of SGD with Nesterov momentum, as in torch.optim.SGD; the mean change is the negative gradient. */
+  /** A step of SGD with Nesterov momentum, as in torch.optim.SGD, with minus the mean change as gradient. */
   #follow({ shared, velocity }: Followed, sums: Float32Array): void {
     const { outerLearningRate, outerMomentum } = this.#config;
     for (let i = 0; i < sums.length; i++) {
@@ -442,7 +442,7 @@ class LocalSteps implements StepWork {
     }
   }
 
-  /** Moves each address embedding by the mean over the ranks that changed it. Rows that none changed are not sent. */
+  /** Moves each address embedding by the mean over the ranks that changed it. Unchanged rows are not sent. */
   async #exchangeRows(own: Float32Array): Promise<void> {
     const shared = this.#rows;
     const numRows = named(this.#model.parameters, EMBEDDING_VALUES).shape[0];
@@ -467,7 +467,6 @@ class LocalSteps implements StepWork {
   }
 }
 
-/** The parts that {@link LocalSteps} works with. */
 interface LocalParts {
   model: Transformer;
   optimizer: Optimizer;
@@ -476,7 +475,7 @@ interface LocalParts {
   onLog: (line: string) => void;
 }
 
-/** Sums over the ranks, and the rounding errors that it keeps, if any. */
+/** Sums over the ranks, with the rounding errors if they are kept. */
 type ExchangeSum = Pick<CompressedSum, "sum"> & Partial<Pick<CompressedSum, "errors">>;
 
 function sumOf(

@@ -1,5 +1,5 @@
 /**
- * Training a model on a folder of probe rows: what the `train` stage and the demo call.
+ * Trains a model on a folder of probe rows. The `train` stage and the demo call this.
  *
  * @module
  */
@@ -48,59 +48,60 @@ export type { TrainProgress } from "./training_loop.ts";
 
 /** Options of {@link train}. */
 export interface TrainOptions extends DataOptions, StartOptions {
-  /** The run's folder; an earlier run in it is resumed. */
+  /** The run's folder. An earlier run in it is resumed. */
   runDir: string;
-  /** A trained model, a checkpoint or a run with one, whose distributions of RTTs are learned in addition to the data. */
+  /** A trained model (a checkpoint or a run with one) whose RTT distributions are learned as well. */
   teacher?: string | undefined;
-  /** Files that say where addresses are, see lib/data/addresses/places; later ones override earlier ones (none). */
+  /** Files with positions of addresses (see lib/data/addresses/places); later ones take precedence. */
   geo?: readonly string[];
-  /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
+  /** Replace an earlier run in the folder instead of resuming it, as soon as there is a checkpoint. */
   fresh?: boolean;
-  /** When to stop, seconds after the start, with everything saved; see `fitsTime`. */
+  /** Stop this many seconds after the start, with everything saved; see `fitsTime`. */
   maxTimeS?: number | undefined;
   /**
-   * Instead of stopping at `maxTimeS`, lower the number of steps so that they fill that time and the schedule ends (false).
-   * The run's own speed corrects the number, which stays once there is a checkpoint. Several ranks stop at `maxTimeS` in
-   * any case.
+   * Instead of stopping at `maxTimeS`, lower the number of steps so that they fill that time and the schedule
+   * ends (default: false). The run's actual speed corrects the number until there is a checkpoint. Several
+   * ranks always stop at `maxTimeS`.
    */
   fitsTime?: boolean;
-  /** Stops the run after the step in flight, with everything saved. */
+  /** Stops the run after the current step, with everything saved. */
   signal?: AbortSignal;
-  /** Profile one of the first steps and write it to the run's folder and the log. No result depends on it. */
+  /** Profile one of the first steps and write it to the run's folder and the log. Results are unaffected. */
   profile?: boolean;
-  /** The ranks that train together, each with a share of every batch; this process alone by default. */
+  /** The ranks that train together, each with a share of every batch (default: this process alone). */
   ranks?: Communicator | undefined;
   /**
-   * The errors of a checkpoint's answers by kind of question, which say whether a run with `train.firstSteps` goes on, see
-   * step_choice.ts. Without it, with several ranks and where it finds no kinds such a run ends after its first steps.
+   * Returns the errors of a checkpoint's answers by kind of question, which decide whether a run with
+   * `train.firstSteps` continues (see step_choice.ts). Such a run ends after its first steps if this is
+   * missing or finds no kinds, or if there are several ranks.
    */
   validate?: ((checkpoint: string) => Promise<Record<string, number>>) | undefined;
   /**
-   * Called with the last checkpoint when the run is finished and the GPU is free, before the manifest is written; of
-   * several ranks only on the first. Says whether it changed the checkpoint's folder.
+   * Called with the last checkpoint when the run is finished and the GPU is free, before the manifest is
+   * written; only on the first rank. Returns whether it changed the checkpoint's folder.
    */
   afterLastStep?: (checkpoint: string) => Promise<boolean>;
   /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
 }
 
-/** The result of {@link train}. */
+/** Result of {@link train}. */
 export interface TrainResult {
-  /** `done`: this call did the last step; `already done`: an earlier call did; `out of time`: see `maxTimeS`. */
+  /** `done`: this call did the last step; `already done`: an earlier one did; `out of time`: `maxTimeS`. */
   status: "done" | "already done" | "out of time";
-  /** Steps done, by earlier calls too. */
+  /** Steps done, including earlier calls. */
   step: number;
   /** Steps of the whole run. */
   steps: number;
-  /** Loss of the last step, nats per token; null if it was not finite. */
+  /** Loss of the last step, in nats per token; null if it was not finite. */
   trainLoss: number | null;
-  /** Last validation loss, nats per token; null if there was no evaluation. */
+  /** Last validation loss, in nats per token; null if there was no evaluation. */
   evalLoss: number | null;
-  /** Positions per second of this call's steps; null if it did none. */
+  /** Positions per second of this call's steps; null without any steps. */
   tokensPerSecond: number | null;
-  /** Share of padding among this call's positions; null if it did no step. */
+  /** Share of padding among this call's positions; null without any steps. */
   padding: number | null;
-  /** Steps without an update, as loss or gradient was not finite. */
+  /** Steps without an update, because the loss or gradient was not finite. */
   numSkippedSteps: number;
   /** Bytes that this call sent to other ranks; null for one process. */
   sentBytes: number | null;
@@ -108,20 +109,20 @@ export interface TrainResult {
   checkpoint: string | null;
   /** The path of the report. */
   report: string;
-  /** Where the time of a step went, slowest first; null if none was profiled. */
+  /** The profile of a step, slowest kernels first; null if none was profiled. */
   profile: ProfileRow[] | null;
 }
 
 /**
- * Trains, from the run's latest checkpoint if there is one. Only rank 0 writes the run, and only its
- * result is complete.
+ * Trains, continuing from the run's latest checkpoint if there is one. Only rank 0 writes the run, and only
+ * its result is complete.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.
  * @throws {AgreedError} An error of all ranks, which one of them reports.
- * @throws {ConfigError} If the run to continue has another configuration or seed, or the run needs more memory than there
- *   is.
- * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
- *   finite for too long.
+ * @throws {ConfigError} If the run to continue has another configuration or seed, or the run needs more
+ *   memory than there is.
+ * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is
+ *   not finite for too long.
  */
 export async function train(given: TrainOptions): Promise<TrainResult> {
   const fitsTime = given.fitsTime && !given.ranks && given.resumeFrom === undefined;
@@ -175,7 +176,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   return result;
 }
 
-/** Ends a run whose last step was done by an earlier call. */
+/** Finishes a run whose last step was done by an earlier call. */
 async function endEarlier(
   resumed: ResumableCheckpoint,
   run: RunFolder | undefined,
@@ -199,7 +200,7 @@ async function endEarlier(
   };
 }
 
-/** Validates an end of the run. @returns Whether a kind of question got better. */
+/** Validates an end of the run. @returns Whether any kind of question improved. */
 async function isWorthMore(
   checkpoint: string,
   { choice, end, options: { validate, onLog } }: { choice: StepChoice; end: number; options: CheckedOptions },
@@ -217,7 +218,7 @@ async function isWorthMore(
   return isBetter;
 }
 
-/** Makes the checkpoint of the best end the run's. @returns It; undefined if no end was validated. */
+/** Makes the best end's checkpoint the run's final one. @returns It; undefined if no end was validated. */
 function choose(
   choice: StepChoice,
   run: RunFolder,
@@ -246,18 +247,21 @@ function endOf(
 interface CheckedOptions extends TrainOptions {
   checked: CheckedOutputs;
   identity: RunIdentity;
-  /** The run as this rank trains it, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
+  /**
+   * The run as this rank trains it (see `shareConfig`). `config` is the configuration of all ranks, with the
+   * sizes that the data need.
+   */
   plan: RunPlan;
   /** As in `CheckpointState`. */
   asked: string | undefined;
-  /** The survey of the training rows, if sizes follow from it; dropped once the model has its rows. */
+  /** Survey of the training rows if sizes follow from it; dropped once the model has its rows. */
   survey: DataSurvey | undefined;
   /** The places that `geo` gives. */
   places: RunPlaces | undefined;
   /** The model that `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
-  /** Returns, after a step, the configuration with another number of steps; undefined to keep it. */
+  /** Called after a step; returns the configuration with another number of steps, or undefined to keep it. */
   replan: ((step: number, config: RunConfig) => RunConfig | undefined) | undefined;
   onLog: (line: string) => void;
 }
@@ -311,7 +315,7 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   };
 }
 
-/** The configuration of an earlier run in the folder that was asked for with the same one, on the same data. */
+/** The configuration of an earlier run in the folder with the same request and data. */
 function sizedBefore(
   { runDir, fresh }: TrainOptions,
   { asked, data }: { asked: string; data: string },
@@ -346,7 +350,7 @@ function withPlaces(config: RunConfig, { table }: RunPlaces, files: readonly str
 }
 
 /**
- * Lowers the steps of a run whose time is given: to the number that it began with, or to what fills the time at this
+ * Lowers the steps of a time-limited run: to the number that it began with, or to what fills the time at this
  * machine's speed, which the run's own speed then corrects.
  */
 async function fittedToTime(
@@ -372,7 +376,7 @@ async function fittedToTime(
         : `${needed} steps take less than ${time}`),
   );
   const planned = configOf(measured.steps);
-  // Between validated ends the steps stay.
+  // With validated ends, the number of steps is fixed.
   if (planned.train.firstSteps !== null) return { config: planned, replan: undefined };
   const plan = new StepPlan(firstSteps ?? needed, maxTimeS, beginMs);
   return {
@@ -398,7 +402,7 @@ interface Trained {
 /**
  * Trains from a start to an end of the run or to the deadline.
  *
- * @param parts `isFirst`: whether the call did no step before; `ends`: all ends of the run.
+ * @param parts `isFirst`: whether the call has not done any step yet; `ends`: all ends of the run.
  */
 async function trainFrom(
   start: RunStart,
@@ -505,7 +509,7 @@ async function trainFrom(
   return { result, manifest };
 }
 
-/** The log of a rank that writes none. */
+/** For ranks that do not log. */
 const NO_LOG: ScalarLog = { append() {}, flush() {}, [Symbol.dispose]() {} };
 
 /** Writes the profile of a step. @returns Lines for the user. */
@@ -516,7 +520,7 @@ function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: Gp
   return [heading, ...table.split("\n"), `the profile is in ${run.at("profile")}`];
 }
 
-/** Writes the report, also of a run that was stopped: it takes less than a second. */
+/** Writes the report, even if the run was stopped: it takes less than a second. */
 async function report(
   run: RunFolder,
   { config, seed, dataDir, identity, loadedTeacher }: CheckedOptions,

@@ -1,6 +1,6 @@
 /**
- * `training_data.safetensors` of a checkpoint: the addresses and pairs that it was trained on, and where these data come
- * from. An adapted checkpoint has such a table of what it was adapted to.
+ * A checkpoint's `training_data.safetensors`: the addresses and pairs that it was trained on, and where these
+ * data come from. An adapted checkpoint has such a table for the data it was adapted to.
  *
  * @module
  */
@@ -14,10 +14,9 @@ import { type SafetensorsFile, writeSafetensors } from "../io/safetensors.ts";
 import { FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { trainingDataContent } from "../model/training_tables.ts";
 
-/** The file's name in a checkpoint's folder. */
 export const TRAINING_DATA_FILE = "training_data.safetensors";
 
-/** Writes the file into a checkpoint's folder, or a site's. */
+/** Writes the file into a folder of a checkpoint or of a site. */
 export function writeTrainingData(folder: string, data: TrainingData): SafetensorsFile {
   const { metadata, ...content } = trainingDataContent(data);
   return writeSafetensors(join(folder, TRAINING_DATA_FILE), {
@@ -26,15 +25,15 @@ export function writeTrainingData(folder: string, data: TrainingData): Safetenso
   });
 }
 
-/** How many stages before the probe rows are looked for. */
+/** How many stages before the probe rows are searched. */
 const MAX_STAGES = 6;
-/** The most files that an origin names. */
+/** Maximum number of files that an origin names. */
 const MAX_NAMED = 3;
 
 /**
- * Says where probe rows come from, as far as the manifests of the stages before them are there.
+ * Describes where probe rows come from, as far as the manifests of earlier stages exist.
  *
- * @param folder A folder as `probe-rows` writes it.
+ * @param folder A folder written by `probe-rows`.
  */
 export function originOf(folder: string): Pick<DataSummary, "origin" | "isSynthetic"> {
   let manifests = readManifests(folder).map(({ manifest }) => manifest);
@@ -57,7 +56,7 @@ export function originOf(folder: string): Pick<DataSummary, "origin" | "isSynthe
   return { origin: "", isSynthetic: null };
 }
 
-/** The manifests of the stages that wrote files; of many files those of the first. */
+/** The manifests of the stages that wrote files; of the first files only if there are many. */
 function manifestsOf(files: readonly string[]): Manifest[] {
   const [first] = files;
   if (first === undefined) return [];
@@ -71,7 +70,7 @@ function manifestsOf(files: readonly string[]): Manifest[] {
   return places.flatMap(readable).slice(0, 1);
 }
 
-/** Skips what is not a manifest, and what the stage may not read: it may read its own inputs only. */
+/** Skips files that are not manifests, and those the stage may not read: it may read only its inputs. */
 function readable(path: string): Manifest[] {
   try {
     return [readManifest(path)].filter((manifest) => manifest !== undefined);

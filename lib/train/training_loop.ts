@@ -1,9 +1,9 @@
 /**
- * The loop over optimizer steps: micro-batches in, evaluations, checkpoints and metrics out.
+ * The loop over optimizer steps: micro-batches in; evaluations, checkpoints and metrics out.
  *
- * Work is submitted without waiting for it, and the next step's batches are made while the GPU computes. Logging,
- * evaluations, checkpoints and interruptions do not change what is computed. So a run that was stopped and resumed
- * anywhere has the losses of one that was not, to the last bit.
+ * Work is submitted without waiting for it, and the next step's batches are made while the GPU computes.
+ * Logging, evaluations, checkpoints and interruptions do not change what is computed. So a run that was
+ * stopped and resumed anywhere has the same losses as an uninterrupted one, to the last bit.
  *
  * @module
  */
@@ -34,36 +34,36 @@ export interface TrainProgress {
   step: number;
   /** Steps of the whole run. */
   steps: number;
-  /** Loss of the last settled step, nats per token; null if it is not finite. */
+  /** Loss of the last settled step, in nats per token; null if it is not finite. */
   loss: number | null;
-  /** Learning rate of the matrices in the last settled step, schedule included. */
+  /** Learning rate of the matrices in the last settled step, including the schedule. */
   learningRate: number;
   /** Positions per second of this process's steps; null before the first is settled. */
   tokensPerSecond: number | null;
   /** Share of padding. */
   padding: number | null;
-  /** Estimated time left, at the present rate. */
+  /** Estimated at the present rate. */
   secondsLeft: number | null;
 }
 
-/** Where the time of a step goes. */
+/** How the time of a step is spent. */
 export interface StepProfile {
-  /** Number of the step, from 1. */
+  /** From 1. */
   step: number;
   /** Slowest first. */
   rows: ProfileRow[];
 }
 
-/** Steps before the one that is profiled. */
+/** Steps before the profiled one. */
 const WARM_UP_STEPS = 3;
 
-/** A turn of the event loop takes about a millisecond. */
+/** Time between turns of the event loop, which take about a millisecond each. */
 const YIELD_MS = 20;
 
 interface LoopParts {
-  /** The whole run: of all ranks, to its last end. */
+  /** The whole run: all ranks, up to its last end. */
   plan: RunPlan;
-  /** What else the state of every checkpoint has alike. */
+  /** What the state of every checkpoint has in common. */
   identity: Pick<CheckpointState, "dataFingerprint" | "asked" | "teacher" | "engine">;
   seed: number;
   model: Transformer;
@@ -72,15 +72,15 @@ interface LoopParts {
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
-  /** The model's training data, for its checkpoints. */
+  /** For the checkpoints. */
   trainingData: TrainingData | undefined;
   journal: StepJournal;
   scalars: ScalarLog;
-  /** How a step is worked on, alone or by several ranks. */
+  /** How a step is computed, alone or by several ranks. */
   work: StepWork;
   /** The step after which the loop is done; the last of `ends`. */
   end: number;
-  /** Steps whose checkpoints stay, see step_choice.ts. */
+  /** Steps whose checkpoints are kept; see step_choice.ts. */
   ends: readonly number[];
   /** Where checkpoints go; undefined on ranks that write none. */
   run: Pick<RunFolder, "checkpointsDir" | "takePlace"> | undefined;
@@ -88,10 +88,10 @@ interface LoopParts {
   /** When to stop, by `performance.now()`. */
   deadlineMs: number;
   onProgress: (progress: TrainProgress) => void;
-  /** Returns, after a step, the configuration with another number of steps; undefined to keep it. */
+  /** Called after a step; returns the configuration with another number of steps, or undefined to keep it. */
   replan?: ((step: number) => RunConfig | undefined) | undefined;
   onLog: (line: string) => void;
-  /** If given, one of the first steps is profiled, with the same result but slower, and this is called with its profile. */
+  /** If given, one of the first steps is profiled: slower, with the same result. */
   onProfile?: ((profile: StepProfile) => void) | undefined;
 }
 
@@ -102,7 +102,7 @@ export class TrainingLoop {
   readonly #profiledStep: number;
   #step: number;
   #evalLoss: number | null;
-  /** Whether {@link #evalLoss} is of the present step. */
+  /** Whether {@link #evalLoss} belongs to the current step. */
   #isEvaluated = false;
   #checkpoint: string | null;
   #isSaved: boolean;
@@ -110,7 +110,6 @@ export class TrainingLoop {
   #validation: readonly Batch[] | undefined;
   #lastYieldMs = performance.now();
 
-  /** @param start Where to start. */
   constructor(parts: LoopParts, { resumed, isOwn }: RunStart) {
     this.#parts = parts;
     this.#step = resumed?.state.step ?? 0;
@@ -134,7 +133,7 @@ export class TrainingLoop {
     return this.#parts.end;
   }
 
-  /** The last validation loss, nats per token. */
+  /** Last validation loss, in nats per token. */
   get evalLoss(): number | null {
     return this.#evalLoss;
   }
@@ -149,7 +148,7 @@ export class TrainingLoop {
    *
    * @returns Whether the last step was done.
    * @throws {InterruptedError} On the signal, with everything saved.
-   * @throws {UserError} If too many steps in a row were not finite.
+   * @throws {UserError} If too many consecutive steps were not finite.
    */
   async run(): Promise<boolean> {
     const { plan: { config: { train } }, journal, work } = this.#parts;
@@ -168,14 +167,14 @@ export class TrainingLoop {
       const isCheckpoint = this.#isDue(train.checkpointEverySteps);
       if (isEval || isCheckpoint) await this.#settle();
       if (isEval) await this.#evaluate();
-      // While no step is finite, a checkpoint would only push out a good one.
+      // While steps are not finite, another checkpoint would only displace a good one.
       if (isCheckpoint && (isLast || journal.state.numSkippedInRow === 0)) await this.#save();
       await this.#yieldToSignals();
     }
     return true;
   }
 
-  /** Whether something that is done at regular steps is due now. Ranks must have the same weights for it. */
+  /** Whether something done every `everySteps` steps is due, which requires equal weights on all ranks. */
   #isDue(everySteps: number): boolean {
     const { work, end } = this.#parts;
     return this.#step === end || this.#step % everySteps < work.numShared(this.#step);
@@ -318,7 +317,7 @@ export class TrainingLoop {
     this.#checkpoint = join(run.checkpointsDir, stepName(this.#step));
   }
 
-  /** Lets the event loop turn, so that signals arrive: submitting and making batches alone do not. */
+  /** Lets the event loop turn, so that signals arrive: submitting work and making batches do not. */
   async #yieldToSignals(): Promise<void> {
     if (performance.now() - this.#lastYieldMs < YIELD_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));
@@ -326,7 +325,7 @@ export class TrainingLoop {
   }
 }
 
-/** Gives the micro-batches of one step after the other, which are made one step ahead. */
+/** Yields the micro-batches of one step after the other; they are made one step ahead. */
 class StepBatches {
   readonly #loader: BatchLoader;
   readonly #batchSize: number;
@@ -334,7 +333,7 @@ class StepBatches {
   #next: Batch[] = [];
   #position: DataPosition;
 
-  /** @param batchSize Sequences of a step. @param afterBatch Called after each batch. */
+  /** @param batchSize Sequences per step. @param afterBatch Called after each batch. */
   constructor(loader: BatchLoader, batchSize: number, afterBatch: () => Promise<void>) {
     this.#loader = loader;
     this.#batchSize = batchSize;
@@ -356,7 +355,7 @@ class StepBatches {
     return batches;
   }
 
-  /** Makes the batches of the next step ahead. */
+  /** Makes the batches of the next step ahead of time. */
   async prepare(): Promise<void> {
     let numSequences = 0;
     while (numSequences < this.#batchSize) {
@@ -370,16 +369,16 @@ class StepBatches {
 
 /** How well a model predicts the validation batches. */
 interface ValidationResult {
-  /** Mean over the unmasked targets, nats per token. */
+  /** Mean over the unmasked targets, in nats per token. */
   loss: number;
-  /** Mean over the RTT codes, bits per code of two bytes; null in vocabulary v1 or without codes. */
+  /** Mean over the RTT codes, in bits per two-byte code; null in vocabulary v1 or without codes. */
   rttBits: number | null;
 }
 
 /**
  * Evaluates a model on the fixed validation batches.
  *
- * @param batches Fixed batches, at least one unmasked target among them.
+ * @param batches Fixed batches with at least one unmasked target.
  * @param ranks The ranks that share the batches.
  * @returns Means, summed in float64.
  */
@@ -412,9 +411,9 @@ async function validate(
 /**
  * Collects all garbage if V8 exposes `gc()` (`--v8-flags=--expose-gc`, as in the tasks); else does nothing.
  *
- * A step leaves wrappers of commands and buffers behind. They are small to V8, but each holds memory of the GPU's
- * driver, which V8 does not count, so V8 by itself collects too seldom: over 2,000 steps of the demo model the
- * resident memory grew from 252 to 275 MB (lavapipe, Mesa 25.0, 2 cores, 2026-11-21).
+ * Each step leaves wrappers of commands and buffers behind. They are small to V8, but each retains memory of
+ * the GPU's driver, which V8 does not count, so V8 collects too rarely on its own: over 2,000 steps of the
+ * demo model the resident memory grew from 252 to 275 MB (lavapipe, Mesa 25.0, 2 cores, 2026-11-21).
  */
 function collectGarbage(): void {
   (globalThis as { gc?: () => void }).gc?.();

@@ -1,7 +1,7 @@
 /**
- * The communication of a run's ranks: one call at a time, in the same order on all ranks.
+ * The communication between a run's ranks. All ranks make the same calls in the same order, one at a time.
  *
- * Calls wait in a thread of the runtime, so that signals and the GPU are handled meanwhile.
+ * Calls wait in a runtime thread, so that signals and the GPU are handled meanwhile.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Launch } from "./launch.ts";
 const WITH_SRUN =
   "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list shows what is available";
 
-/** All ranks of a run. */
+/** Connects the ranks of a run. */
 export class Communicator {
   readonly #mpi: MpiLibrary;
   #last: Promise<unknown> = Promise.resolve();
@@ -24,9 +24,9 @@ export class Communicator {
   /**
    * Joins the ranks.
    *
-   * @param launch The facts about this process's launch.
+   * @param launch How this process was launched.
    * @param path The library (default: found by `launch`).
-   * @throws {UserError} If there is no library, or its number of ranks differs from the started ones.
+   * @throws {UserError} If there is no library, or it reports a different number of ranks than the launcher.
    */
   static open(launch: Launch, path?: string): Communicator {
     const { variable, numRanks } = launch;
@@ -52,15 +52,12 @@ export class Communicator {
     return new Communicator(mpi, rank, size);
   }
 
-  /** Name and version of the library. */
+  /** Name and version. */
   get library(): string {
     return this.#mpi.version;
   }
 
-  /**
-   * The least number of bytes that this rank has sent to others: a sum over n ranks sends 2 (n - 1) / n times its
-   * size.
-   */
+  /** A lower bound of the bytes this rank has sent: a sum over n ranks sends 2 (n - 1) / n times its size. */
   get numSentBytes(): number {
     return this.#numSentBytes;
   }
@@ -69,7 +66,7 @@ export class Communicator {
    * Sums numbers over all ranks.
    *
    * @param from This rank's numbers.
-   * @param to Takes the sums; same type, different memory.
+   * @param to Receives the sums; same type, different memory.
    */
   async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
     const { symbols, handles: { world, sum, float32, float64 } } = this.#mpi;
@@ -81,18 +78,18 @@ export class Communicator {
     return to;
   }
 
-  /** Sums numbers over all ranks, in float64. */
+  /** Sums numbers over all ranks in float64. */
   async sumOf(...values: number[]): Promise<number[]> {
     return [...await this.sum(Float64Array.from(values), new Float64Array(values.length))];
   }
 
   /**
-   * Sends a part to each rank, and the answer to the received parts to all ranks, as one call.
+   * Sends a part to each rank, then the answer to the received parts to all ranks, in one call.
    *
    * @param parts (size, n) bytes: a part for each rank.
-   * @param received (size, n) bytes: takes a part from each rank.
+   * @param received (size, n) bytes: receives a part from each rank.
    * @param between Computes this rank's answer, (n) bytes, from the received parts.
-   * @param answers (size, n) bytes: takes the answers of all ranks.
+   * @param answers (size, n) bytes: receives the answers of all ranks.
    */
   async exchange(
     parts: Uint8Array,
@@ -131,7 +128,7 @@ export class Communicator {
     this.#mpi.symbols.MPI_Abort(this.#mpi.handles.world, exitCode);
   }
 
-  /** Leaves MPI when all ranks do: a launcher ends the others when one has exited. */
+  /** Leaves MPI together with all other ranks: a launcher kills the others once one has exited. */
   async close(): Promise<void> {
     const { symbols, handles: { world } } = this.#mpi;
     await this.#inTurn(() => symbols.MPI_Barrier(world));
@@ -148,7 +145,7 @@ export class Communicator {
     await this.#inTurn(() => symbols.MPI_Bcast(bytesOf(buffer), buffer.byteLength, bytes, 0, world));
   }
 
-  /** Calls the library after the calls before. @param call Gives an error code, 0 for none. */
+  /** Calls the library after earlier calls have finished. @param call Returns an error code or 0. */
   async #inTurn(call: () => Promise<number>): Promise<void> {
     const turn = this.#last.then(call).then(check);
     this.#last = turn.catch(() => {});
@@ -162,11 +159,11 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Arra
 
 // Finds and loads the machine's MPI library, and declares its functions.
 //
-// There are two binary interfaces. Open MPI's handles are addresses of its variables. MPICH's handles, which Intel MPI,
-// MVAPICH and Cray MPICH share, are 32-bit numbers (MPICH ABI Compatibility Initiative, 2013). The functions are those of
-// the MPI standard 3.1. By MPI's default, errors end the process with a message of the library.
+// There are two binary interfaces. Open MPI's handles are addresses of its variables. MPICH's handles, which
+// Intel MPI, MVAPICH and Cray MPICH share, are 32-bit numbers (MPICH ABI Compatibility Initiative, 2013). The
+// functions are those of the MPI standard 3.1. By MPI's default, errors end the process with a message from
+// the library.
 
-/** The two interfaces. */
 type MpiAbi = "Open MPI" | "MPICH";
 
 const NAMES: Record<MpiAbi, string[]> = {
@@ -174,15 +171,15 @@ const NAMES: Record<MpiAbi, string[]> = {
   "MPICH": ["libmpich.so.12", "libmpi.so.12", "libmpi.12.dylib"],
 };
 
-/** `MPI_THREAD_MULTIPLE`: several threads may call. It is the same number in both interfaces. */
+/** `MPI_THREAD_MULTIPLE`: several threads may call. Both interfaces use the same number. */
 const THREAD_MULTIPLE = 3;
 const MAX_VERSION_BYTES = 8192;
 
-/** A pointer of Open MPI, or a number of MPICH, whose functions have otherwise the same types. */
+/** A pointer in Open MPI, a number in MPICH. The functions' types are the same otherwise. */
 type Handle = Deno.PointerValue;
 type Symbols = Deno.DynamicLibrary<ReturnType<typeof functions<"pointer">>>["symbols"];
 
-/** The library's handles: all ranks, data types, the sum. */
+/** Handles of the library: all ranks, data types, the sum. */
 interface Handles {
   world: Handle;
   bytes: Handle;
@@ -191,7 +188,7 @@ interface Handles {
   sum: Handle;
 }
 
-/** The machine's library. Buffers must not change until a promise settles. */
+/** Buffers must not change until a promise settles. */
 interface MpiLibrary {
   readonly version: string;
   readonly handles: Handles;
@@ -199,9 +196,7 @@ interface MpiLibrary {
 }
 
 /**
- * Loads the library.
- *
- * @param path Its file (default: the usual names of the launcher's MPI).
+ * @param path The library's file (default: the usual names of the launcher's MPI).
  * @throws {UserError} If there is no such file, or it is not an MPI library.
  */
 function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
@@ -265,7 +260,7 @@ function functions<T extends "pointer" | "i32">(handle: T) {
 function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
   if (abi === "MPICH") {
     const { symbols } = Deno.dlopen(name, functions("i32"));
-    // mpi.h of MPICH: fixed numbers.
+    // MPICH's mpi.h has fixed numbers.
     const numbers = {
       world: 0x44000000,
       bytes: 0x4c00010d,
@@ -290,7 +285,7 @@ function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
   return { version, handles, symbols };
 }
 
-/** Initialises the library. @returns The rank of this process, and the number of ranks. */
+/** @returns The rank of this process, and the number of ranks. */
 function init({ version, symbols, handles: { world } }: MpiLibrary): { rank: number; size: number } {
   const numbers = new Int32Array(3);
   check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, numbers.subarray(0, 1)));

@@ -1,43 +1,42 @@
 /**
- * Sums over ranks in fewer bytes: numbers are sent as f16 or as 8-bit integers, each block of them with a scale. Each rank
- * sums one part of the numbers, in float32.
+ * Sums over ranks in fewer bytes. Values are sent as f16 or 8-bit integers with one scale per block. Each
+ * rank sums one part of the values, in float32.
  *
- * Rounding errors may be kept and added in the next sum (error feedback: Seide et al., 1-bit stochastic gradient
- * descent, Interspeech 2014; for values and for sums, as in Tang et al., 1-bit Adam, ICML 2021).
+ * Rounding errors may be kept and added in the next sum (error feedback: Seide et al., 1-bit stochastic
+ * gradient descent, Interspeech 2014; for values and for sums, as in Tang et al., 1-bit Adam, ICML 2021).
  *
  * @module
  */
 import type { Communicator } from "./communicator.ts";
 
-/** The number format in which values are sent. */
+/** The format in which values are sent. */
 export type SumFormat = "f16" | "i8";
 
-/** Numbers that share a scale. */
+/** Number of values that share a scale. */
 const BLOCK = 1024;
 const LARGEST = { f16: 2 ** 15, i8: 127 } as const;
 
-/** The division of an array among ranks. */
+/** How an array is divided among ranks. */
 interface Layout {
-  /** Numbers of a rank's part. */
+  /** Number of values in a rank's part. */
   partLength: number;
-  /** Bytes of a part when sent. */
+  /** Size of a part when sent. */
   partBytes: number;
 }
 
-/** Sums arrays over the ranks. */
 export class CompressedSum {
   readonly #ranks: Communicator;
   readonly #format: SumFormat;
   readonly #sent: Uint8Array<ArrayBuffer>;
   readonly #received: Uint8Array<ArrayBuffer>;
   readonly #sum: Float32Array<ArrayBuffer>;
-  /** Rounding errors of this rank's numbers, and of the sums of its part. */
+  /** Rounding errors of this rank's values, and of the sums of its part. */
   readonly errors: { own: Float32Array<ArrayBuffer>; ofSums: Float32Array<ArrayBuffer> } | undefined;
 
   /**
    * @param maxLength Largest length of an array.
-   * @param options `keepsErrors`: whether rounding errors are kept; all arrays must then have `maxLength` numbers of the
-   *   same parameters.
+   * @param options `keepsErrors`: whether rounding errors are kept. If so, all arrays must have `maxLength`
+   *   values of the same parameters.
    */
   constructor(
     ranks: Communicator,
@@ -56,10 +55,10 @@ export class CompressedSum {
   }
 
   /**
-   * Sums numbers over all ranks, with the same bits on each. A number that is not finite makes its whole block NaN.
+   * Sums values over all ranks, with the same bits on each. A non-finite value makes its whole block NaN.
    *
-   * @param values This rank's numbers.
-   * @param sums Takes the sums.
+   * @param values This rank's values.
+   * @param sums Receives the sums.
    */
   async sum(values: Float32Array, sums: Float32Array): Promise<void> {
     const { size } = this.#ranks;
@@ -111,9 +110,9 @@ export class CompressedSum {
   }
 
   /**
-   * Encodes numbers, with zeros up to the part's length.
+   * Encodes values, with zeros up to the part's length.
    *
-   * @param errors Are added to the numbers, and take the new rounding errors.
+   * @param errors Added to the values; receives the new rounding errors.
    */
   #encode(values: Float32Array, { scales, codes }: Codes, errors: Float32Array | undefined): void {
     const isInteger = this.#format === "i8";
@@ -142,14 +141,14 @@ export class CompressedSum {
   }
 }
 
-/** A part when sent. */
+/** A part as it is sent. */
 interface Codes {
-  /** One for each block; NaN if one of its numbers is not finite. */
+  /** One per block; NaN if the block has a non-finite value. */
   scales: Float32Array;
   codes: Float16Array | Int8Array;
 }
 
-/** The scale of a block's codes; for f16 a power of 2, so scaling is exact. */
+/** The scale of a block's codes; for f16 a power of 2, so that scaling is exact. */
 function scaleOf(max: number, largest: number, isInteger: boolean): number {
   if (!Number.isFinite(max)) return NaN;
   if (max === 0) return 0;

@@ -1,23 +1,23 @@
 /**
- * Reads from the environment the number of ranks that a launcher (`mpirun`, `mpiexec`, `srun`) started.
+ * Reads from the environment how many ranks a launcher (`mpirun`, `mpiexec`, `srun`) started.
  *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
 
-/** The facts about this process's launch. */
+/** How this process was launched. */
 export interface Launch {
   /** Number of processes started together, 2 or more. */
   numRanks: number;
-  /** The rank of this process, from 0. */
+  /** Rank of this process, from 0. */
   rank: number;
-  /** The variable with the number of processes. */
+  /** The environment variable with the number of processes. */
   variable: string;
-  /** The MPI that the launcher belongs to; undefined if unknown. */
+  /** The launcher's MPI; undefined if unknown. */
   mpi: "Open MPI" | "MPICH" | undefined;
 }
 
-/** Variables with the number of ranks and of this rank, the most reliable first. */
+/** Variables with the number of ranks and this process's rank, the most reliable first. */
 const LAUNCHERS = [
   { size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK", mpi: "Open MPI" },
   { size: "PMI_SIZE", rank: "PMI_RANK", mpi: "MPICH" },
@@ -27,7 +27,6 @@ const LAUNCHERS = [
 const PMIX = "PMIX_RANK";
 const PMI2 = "PMI_FD";
 
-/** The variables that {@link launchOf} reads. */
 export const LAUNCH_VARIABLES: readonly string[] = [
   ...LAUNCHERS.flatMap(({ size, rank }) => [size, rank]),
   PMIX,
@@ -35,9 +34,7 @@ export const LAUNCH_VARIABLES: readonly string[] = [
 ];
 
 /**
- * Reads how this process was launched.
- *
- * @param env Reads a variable of the environment.
+ * @param env Reads an environment variable.
  * @returns Undefined for a single process.
  * @throws {UserError} If a variable is not a number.
  */

@@ -1,8 +1,8 @@
 /**
- * The optimizer's section of the run configuration.
+ * The section `optim` of the run configuration.
  *
- * Parameters fall into four groups, each with its own rule: the token embedding, the address embeddings, the output
- * head, and the matrices inside the blocks. See lib/train/optim/README.md.
+ * Parameters fall into four groups, each with its own rule: the token embedding, the address embeddings, the
+ * output head, and the matrices inside the blocks. See lib/train/optim/README.md.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { ScheduleShape } from "./schedule.ts";
 const share = z.number().min(0).max(1);
 /** The bound keeps 1 - momentum precise enough in float32. */
 const momentum = z.number().min(0).max(0.999999);
-/** Training diverges with larger ones. */
+/** Larger rates diverge. */
 const learningRate = z.number().positive().max(1000);
 const weightDecay = z.number().min(0).max(100);
 
@@ -26,7 +26,7 @@ export interface AdamWConfig {
   beta1: number;
   /** Decay of the second moment, 0 to 0.999999. */
   beta2: number;
-  /** Added to the root of the second moment: 1e-30 to 1, so that it is not 0 in float32. */
+  /** Added to the root of the second moment; 1e-30 to 1, so that it is not 0 in float32. */
   epsilon: number;
   /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
   weightDecay: number;
@@ -48,7 +48,7 @@ export interface MuonConfig {
   weightDecay: number;
 }
 
-/** The rule of a group of parameters; each kind of rule has its own keys. */
+/** The rule of a group of parameters. Each kind has its own keys. */
 export type GroupConfig = AdamWConfig | MuonConfig;
 
 const adamWSchema = z.strictObject({
@@ -69,7 +69,6 @@ const muonSchema = z.strictObject({
   weightDecay: weightDecay.default(0.1),
 });
 
-/** Names of the parameter groups. */
 export type GroupName = "embedding" | "rows" | "head" | "matrices";
 
 /** The section `optim` of the run configuration. */
@@ -77,13 +76,12 @@ export interface OptimConfig extends ScheduleShape {
   /** Gradients are scaled down to this global norm, 1e-9 to 1e9. */
   maxGradientNorm: number;
   /**
-   * The rules of `wte.weight` (embedding), `address_embed.weight` (rows), `lm_head.weight` (head) and every weight inside the
-   * blocks (matrices).
+   * The rules of `wte.weight` (embedding), `address_embed.weight` (rows), `lm_head.weight` (head) and every
+   * weight inside the blocks (matrices).
    */
   groups: { embedding: AdamWConfig; rows: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
 }
 
-/** Schema of the section `optim`, with its defaults. */
 export const optimConfigSchema: z.ZodType<OptimConfig> = z.strictObject({
   maxGradientNorm: z.number().min(1e-9).max(1e9).default(1),
   schedule: z.enum(["wsd", "cosine"]).default("wsd"),

@@ -1,9 +1,9 @@
 /**
- * One optimizer step over all parameters of a model: clipping at the global gradient norm, then each group's
- * update rule with the learning rate and weight decay of the schedule.
+ * One optimizer step over all parameters of a model: clipping to the global gradient norm, then each group's
+ * update rule with the scheduled learning rate and weight decay.
  *
- * The whole step is one program. The GPU decides whether it is skipped (the gradient is not finite), so nothing is read
- * back before the update. A skipped step changes no parameter and no state.
+ * The whole step is one program. The GPU decides whether to skip it (if the gradient is not finite), so
+ * nothing is read back before the update. A skipped step changes neither parameters nor state.
  *
  * @module
  */
@@ -22,16 +22,16 @@ import { ruleOf, type TrainedParameter, type UpdateRule } from "./rules.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
-/** The entry of the state with the loss scale, the only one without a parameter. */
+/** The state entry of the loss scale, the only one that belongs to no parameter. */
 export const LOSS_SCALE_STATE = "loss_scale";
 
 /** Updates the parameters of one model. */
 export class Optimizer {
-  /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. Read-only. */
+  /** (1) f32: global gradient norm before clipping; not finite if the step was skipped. Read-only. */
   readonly gradNorm: Tensor;
-  /** (1) f32: the loss scale of the next step; undefined without one. Read-only. */
+  /** (1) f32: the loss scale of the next step; undefined if gradients are f32. Read-only. */
   readonly lossScale: Tensor | undefined;
-  /** The state between steps: checkpoint name -> tensor. */
+  /** State between steps: checkpoint name -> tensor. */
   readonly state = new Map<string, Tensor>();
   readonly #gpu: Gpu;
   readonly #shapes: ModelShapes;
@@ -74,7 +74,7 @@ export class Optimizer {
   }
 
   /**
-   * Makes the optimizer of a model, its state zero.
+   * Makes an optimizer with zero state.
    *
    * @param model A model made for training.
    * @param options `totalSteps`: see {@link totalSteps}.
@@ -89,12 +89,12 @@ export class Optimizer {
     return new Optimizer(registry, model, config, options.totalSteps);
   }
 
-  /** The factor of the schedule on every learning rate in a step, without the model's width. */
+  /** The schedule's factor on every learning rate, without the factor of the model's width. */
   learningRateFactor(stepIndex: number): number {
     return learningRateFactor(stepIndex, this.totalSteps, this.config);
   }
 
-  /** The learning rate of the matrices in a step, schedule and width included; for logs. */
+  /** The learning rate of the matrices, including schedule and width; for logs. */
   learningRate(stepIndex: number): number {
     return this.config.groups.matrices.learningRate * this.#scaledFactor(stepIndex);
   }
@@ -109,13 +109,13 @@ export class Optimizer {
     this.#program.run();
   }
 
-  /** {@link step} that waits for each dispatch and times it. */
+  /** Like {@link step}, but waits for each dispatch and times it. */
   async profile(stepIndex: number): Promise<ProfileRow[]> {
     this.#prepare(stepIndex);
     return await this.#program.profile();
   }
 
-  /** Checkpoint name -> shape of every entry of the state, without the head's padding rows. */
+  /** Checkpoint name -> shape of each state entry, without the head's padding rows. */
   get stateShapes(): Map<string, number[]> {
     const head = this.#shapes.parameters.get("lm_head.weight");
     return new Map([...this.state].map(([name, tensor]) => {
@@ -129,10 +129,10 @@ export class Optimizer {
   }
 
   /**
-   * Sets the whole state. A loss scale is ignored if gradients are f32. It keeps its value if the state has none,
-   * such as that of a run with f32 gradients.
+   * Sets the whole state. With f32 gradients, a loss scale is ignored. If the state has none (it is from a
+   * run with f32 gradients), the present loss scale is kept.
    *
-   * @throws {UserError} If an entry is missing, unknown or of a wrong size.
+   * @throws {UserError} If an entry is missing, unknown or of the wrong size.
    */
   loadState(values: Map<string, Float32Array>): void {
     for (const name of values.keys()) {
@@ -171,12 +171,12 @@ function trainedParameters(model: Transformer): TrainedParameter[] {
   });
 }
 
-/** Everything that tensors have in each of their buffers, as one tensor. */
+/** The contents of each of the tensors' buffers as one tensor. */
 export function wholeBuffers(tensors: ReadonlyMap<string, Tensor>): Tensor[] {
   return byBuffer(tensors.values(), (tensor) => tensor).map(spanOf);
 }
 
-/** One element of a tensor. It can be copied but not bound, since it is not aligned. */
+/** One element of a tensor. It is not aligned, so it can be copied but not bound. */
 function elementOf(tensor: Tensor, index: number): Tensor {
   return { ...tensor, shape: [1], offsetBytes: tensor.offsetBytes + index * 4 };
 }

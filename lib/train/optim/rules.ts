@@ -1,7 +1,7 @@
 /**
- * The rules by which groups of parameters are updated: AdamW for a group and for a table of address embeddings (Loshchilov
- * and Hutter, Decoupled Weight Decay Regularization, ICLR 2019), Muon for a group of matrices (Jordan et al., Muon: An
- * optimizer for hidden layers in neural networks, 2024, with the semantics of torch.optim.Muon).
+ * The update rules of parameter groups: AdamW for a group and for a table of address embeddings (Loshchilov
+ * and Hutter, Decoupled Weight Decay Regularization, ICLR 2019), Muon for a group of matrices (Jordan et al.,
+ * Muon: An optimizer for hidden layers in neural networks, 2024, with the semantics of torch.optim.Muon).
  *
  * @module
  */
@@ -20,18 +20,17 @@ import {
   numMuonHyper,
 } from "../../tensor/ops/muon.ts";
 
-/** A parameter with its gradient, of one shape on the GPU; gradients lie in their buffer as parameters in theirs. */
+/** A parameter and its gradient, which have the same shape and the same layout in their buffers. */
 export interface TrainedParameter extends NamedParameter {
   readonly gradient: Tensor;
 }
 
-/** A parameter of a rule. */
 interface NamedParameter {
   readonly name: string;
   readonly parameter: Tensor;
 }
 
-/** Makes a tensor NAME.`suffix` for each parameter, of its shape; they share buffers as the parameters do. */
+/** Makes a tensor NAME.`suffix` like each parameter. They share buffers as the parameters do. */
 function tensorsLike(
   members: readonly NamedParameter[],
   suffix: string,
@@ -47,20 +46,21 @@ function tensorsLike(
   });
 }
 
-/** Factors of a step on a rule's configured learning rate and weight decay. */
+/** Factors on a rule's configured learning rate and weight decay in a step. */
 interface StepFactors {
   readonly learningRate: number;
   readonly weightDecay: number;
 }
 
-/** The update rule of a group of parameters. */
+/** Updates a group of parameters. */
 export interface UpdateRule {
-  /** The state between steps; names are those of checkpoints (lib/train/optim/README.md). */
+  /** State between steps, by its names in checkpoints (lib/train/optim/README.md). */
   readonly state: Map<string, Tensor>;
   /**
-   * Adds one step to a program, once, at the start of a run.
+   * Adds a step to a program, once, at the start of a run.
    *
-   * @param clip (2) f32 of addClipFactor: its factor scales the gradient; if it is 0, nothing may be changed.
+   * @param clip (2) f32 from addClipFactor: its factor scales the gradient; if it is 0, nothing may be
+   *   changed.
    * @param maxNorm The largest norm of the scaled gradient.
    */
   add(program: Program, clip: Tensor, maxNorm: number): void;
@@ -68,7 +68,7 @@ export interface UpdateRule {
   prepare(stepIndex: number, factors: StepFactors): void;
 }
 
-/** Makes the hyperparameters of a step, which {@link AdamWRule.prepare} uploads, and the state. */
+/** Makes the state, and the hyperparameters that {@link AdamWRule.prepare} uploads. */
 function adamWTensors(
   members: readonly NamedParameter[],
   make: MakeTensor,
@@ -77,7 +77,7 @@ function adamWTensors(
   return { hyper: make("AdamW numbers", [NUM_ADAMW_HYPER]), state: new Map(moments) };
 }
 
-/** As {@link adamWTensors}, with the updates of each row. */
+/** Like {@link adamWTensors}, with the number of updates of each row. */
 function adamWRowsTensors(
   members: readonly NamedParameter[],
   make: MakeTensor,
@@ -89,12 +89,10 @@ function adamWRowsTensors(
   return { hyper, state };
 }
 
-/** AdamW for a group of parameters. */
 class AdamWRule implements UpdateRule {
   readonly state: Map<string, Tensor>;
   protected readonly hyper: Tensor;
 
-  /** @param config Its hyperparameters. @param members The parameters it updates. */
   constructor(
     readonly gpu: Gpu,
     readonly config: AdamWConfig,
@@ -135,7 +133,6 @@ class AdamWRule implements UpdateRule {
     this.gpu.write(this.hyper, hyper);
   }
 
-  /** The moments of a parameter. */
   protected moments(name: string): { expAvg: Tensor; expAvgSq: Tensor } {
     return {
       expAvg: named(this.state, `${name}.exp_avg`),
@@ -147,9 +144,8 @@ class AdamWRule implements UpdateRule {
 /** The rule of `address_embed.weight`, whose gradient is in slots. */
 export class AdamWRowsRule extends AdamWRule {
   /**
-   * @param config Its hyperparameters.
-   * @param members The tables, one or none.
-   * @param slotRows The row of each slot of the gradient, see `addAdamWRows`.
+   * @param members The table, or nothing.
+   * @param slotRows The row of each slot of the gradient; see `addAdamWRows`.
    */
   constructor(
     gpu: Gpu,
@@ -178,20 +174,20 @@ export class AdamWRowsRule extends AdamWRule {
     }
   }
 
-  /** Prepares the hyperparameters of a first step, since rows count their own steps. */
+  /** Prepares the hyperparameters of a first step, because rows count their own steps. */
   override prepare(_stepIndex: number, factors: StepFactors): void {
     super.prepare(0, factors);
   }
 }
 
-/** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */
+/** mu of a step (from 0): rises linearly from the initial momentum over the warm-up, then is constant. */
 export function momentumAt(stepIndex: number, config: MuonConfig): number {
   const { momentumWarmupSteps } = config;
   const share = stepIndex < momentumWarmupSteps ? stepIndex / momentumWarmupSteps : 1;
   return (1 - share) * config.initialMomentum + share * config.momentum;
 }
 
-/** Makes the hyperparameters of a step, which {@link MuonRule.prepare} uploads, the state, and scratch memory. */
+/** Makes the state, scratch memory, and the hyperparameters that {@link MuonRule.prepare} uploads. */
 function muonTensors(
   members: readonly NamedParameter[],
   make: MakeTensor,
@@ -208,7 +204,6 @@ class MuonRule implements UpdateRule {
   readonly #hyper: Tensor;
   readonly #scratch: MuonScratch;
 
-  /** @param config Its hyperparameters. @param members The matrices it updates. */
   constructor(
     readonly gpu: Gpu,
     readonly config: MuonConfig,
@@ -238,10 +233,10 @@ class MuonRule implements UpdateRule {
   }
 }
 
-/** The rule of a group: the tensors that it makes, and how it is made. */
+/** The tensors that a group's rule makes, and how to make the rule. */
 interface GroupRule {
   tensors: typeof adamWTensors;
-  /** @param slotRows See {@link AdamWRowsRule}; only for the group of rows. */
+  /** @param slotRows See {@link AdamWRowsRule}; only for the group of address embeddings. */
   create(gpu: Gpu, members: readonly TrainedParameter[], slotRows?: Tensor): UpdateRule;
 }
 

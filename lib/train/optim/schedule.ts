@@ -1,35 +1,34 @@
 /**
- * The schedule of learning rate and weight decay over a run: WSD, warm-up, stable, decay (Hu et al., MiniCPM, 2024,
- * section 4), or warm-up and half a cosine (Loshchilov and Hutter, SGDR, 2017, equation 5, without restarts);
- * and the scaling of learning rates with the model's width.
+ * The schedule of learning rate and weight decay over a run: WSD, i.e. warm-up, stable, decay (Hu et al.,
+ * MiniCPM, 2024, section 4), or warm-up and half a cosine (Loshchilov and Hutter, SGDR, 2017, equation 5,
+ * without restarts); and the scaling of learning rates with the model's width.
  *
  * @module
  */
 
-/** The width for which the learning rates of a configuration are given. */
+/** The width for which a configuration's learning rates are given. */
 const REFERENCE_WIDTH = 768;
 
-/** The shape of the learning rate over a run. */
+/** Shape of the learning rate over a run. */
 export interface ScheduleShape {
-  /** The phase after the warm-up: constant, then linear decay; or half a cosine from the first step to the last. */
+  /** After the warm-up: constant, then linear decay (`wsd`), or half a cosine (`cosine`). */
   readonly schedule: "wsd" | "cosine";
   /** Share of the steps over which the learning rate rises linearly. */
   readonly warmupShare: number;
-  /** Share of the steps, at the end, of the decay of `wsd`; `cosine` decays over all steps after the warm-up. */
+  /** Share of the steps, at the end, over which `wsd` decays; `cosine` decays right after the warm-up. */
   readonly decayShare: number;
-  /** The end of the decay, as a ratio to the highest learning rate. */
+  /** Learning rate at the end of the decay, relative to the highest. */
   readonly finalRatio: number;
 }
 
 /**
  * The factor on every learning rate in a step.
  *
- * The first step of the warm-up has 1 / n, not 0, and the decay would reach its end in the step after the last:
+ * The warm-up starts at 1 / n rather than 0, and the decay would reach its end in the step after the last, so
  * every step has an effect.
  *
- * @param stepIndex The step, from 0.
- * @param totalSteps The number of steps of the run.
- * @returns A factor in [0, 1]; the final ratio from `totalSteps` on when there is a decay.
+ * @param stepIndex From 0.
+ * @returns A factor in [0, 1]; with a decay, the final ratio from `totalSteps` on.
  */
 export function learningRateFactor(stepIndex: number, totalSteps: number, shape: ScheduleShape): number {
   const warmupSteps = Math.round(totalSteps * shape.warmupShare);
@@ -41,17 +40,12 @@ export function learningRateFactor(stepIndex: number, totalSteps: number, shape:
   return Math.min(1, rise, shape.finalRatio + (1 - shape.finalRatio) * decayed);
 }
 
-/**
- * The factor on every weight decay in a step: falls linearly from 1 to 0 over the run.
- *
- * @param stepIndex The step, from 0.
- * @param totalSteps The number of steps of the run.
- */
+/** The factor on every weight decay: falls linearly from 1 to 0 over the run. @param stepIndex From 0. */
 export function weightDecayFactor(stepIndex: number, totalSteps: number): number {
   return Math.max(0, 1 - stepIndex / Math.max(1, totalSteps));
 }
 
-/** The factor on every learning rate for a model of the given width: (C / 768)^-0.5. */
+/** The factor on every learning rate for a model of width C: (C / 768)^-0.5. */
 export function widthFactor(width: number): number {
   return (width / REFERENCE_WIDTH) ** -0.5;
 }
