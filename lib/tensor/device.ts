@@ -1,8 +1,8 @@
 /**
  * The GPU: adapter, device, and the transfer of data to and from it.
  *
- * Works on any WebGPU adapter, including software ones. Large limits and optional features are requested by
- * name, since a device otherwise has WebGPU's defaults (W3C WebGPU, section 3.6.2).
+ * Works on any WebGPU adapter, including software adapters. Large limits and optional features are requested
+ * by name, because a device otherwise has WebGPU's defaults (W3C WebGPU, section 3.6.2).
  *
  * @module
  */
@@ -19,37 +19,37 @@ import {
 } from "./engine.ts";
 import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
-/** The properties of an adapter by which kernels are chosen. */
+/** Properties of an adapter that the choice of kernels depends on. */
 export interface GpuInfo {
   /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
   readonly name: string;
-  /** The driver's name of the vendor, such as `nvidia`, or a PCI id; may be empty. */
+  /** The driver's name for the vendor, such as `nvidia`, or a PCI id; may be empty. */
   readonly vendor: string;
-  /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
+  /** Lanes that run in lockstep; undefined without subgroups or if their size varies. */
   readonly subgroupSize: number | undefined;
   /** Whether WGSL needs `enable subgroups;`, as in the standard; Deno's compiler (naga) refuses that line. */
   readonly enablesSubgroups: boolean;
-  /** Whether the adapter is a software one. */
+  /** Whether the adapter runs on the CPU. */
   readonly isSoftware: boolean;
-  /** The WebGPU implementation; kernels' results differ between engines in the last bits. */
+  /** The WebGPU implementation. Kernel results differ between engines in the last bits. */
   readonly engine: EngineName;
-  /** The matrix units; undefined if the adapter has none that the kernels can use. */
+  /** Undefined if the adapter has no matrix units that the kernels can use. */
   readonly matrix?: MatrixUnits | undefined;
 }
 
 export interface GpuOptions extends EngineOptions {
-  /** false: without subgroup operations, matrix units and timestamps, as on an adapter without them (true). */
+  /** If false, use neither subgroup operations nor matrix units nor timestamps (default: true). */
   subgroups?: boolean;
 }
 
-/** Memory between these sizes is kept for later reads, bytes. */
+/** Buffers between these sizes in bytes are kept for later reads. */
 const [LEAST_KEPT_BYTES, MOST_KEPT_BYTES] = [2 ** 16, 2 ** 24];
-/** The most that is kept of each kind, bytes. */
+/** Maximum number of bytes kept of each kind. */
 const KEPT_BYTES = 2 ** 26;
 
 /**
- * Memory in sizes of powers of two, kept for reuse. A buffer of several megabytes for each read of the
- * device, freed when garbage is collected, leaves glibc's heap in pieces: a server held twice the memory that it used.
+ * Buffers with power-of-two sizes, kept for reuse. Allocating several megabytes for each read of the device
+ * and freeing them at garbage collection fragments glibc's heap: a server held twice the memory that it used.
  */
 class KeptBuffers<T> {
   readonly #free = new Map<number, T[]>();
@@ -57,7 +57,7 @@ class KeptBuffers<T> {
 
   constructor(readonly make: (sizeBytes: number) => T, readonly drop: (buffer: T) => void) {}
 
-  /** Takes one of at least this size. */
+  /** Takes a buffer of at least this size. */
   take(sizeBytes: number): T {
     const madeBytes = sizeBytes < LEAST_KEPT_BYTES || sizeBytes > MOST_KEPT_BYTES
       ? sizeBytes
@@ -67,7 +67,7 @@ class KeptBuffers<T> {
     return found ?? this.make(madeBytes);
   }
 
-  /** Keeps one for later. @param sizeBytes Its own. */
+  /** Keeps a buffer for later. @param sizeBytes Size of the buffer. */
   give(buffer: T, sizeBytes: number): void {
     if (sizeBytes < LEAST_KEPT_BYTES || this.#freeBytes + sizeBytes > KEPT_BYTES) return this.drop(buffer);
     this.#freeBytes += sizeBytes;
@@ -88,7 +88,7 @@ const opened = new Set<WeakRef<Gpu>>();
 // Node has no such event.
 globalThis.addEventListener?.("unload", () => Gpu.blockUntilIdle());
 
-/** An open device. Every GPU object of the program is made through one of these. */
+/** An open device, through which all GPU objects of the program are made. */
 export class Gpu {
   #lost: string | undefined;
   #error: string | undefined;
@@ -117,7 +117,8 @@ export class Gpu {
   /**
    * Opens the default adapter.
    *
-   * @throws {UserError} If there is no WebGPU adapter, only Mesa's software OpenGL, or Dawn is chosen and not installed.
+   * @throws {UserError} If there is no WebGPU adapter, there is only Mesa's software OpenGL, or Dawn is
+   *   requested but not installed.
    */
   static async open(options: GpuOptions = {}): Promise<Gpu> {
     const { adapter, engine } = await requestAdapter(options);
@@ -152,11 +153,11 @@ export class Gpu {
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
     const { description, device: model, vendor, architecture } = adapter.info;
     return new Gpu(device, {
-      // Browsers give pages only vendor and architecture, such as `nvidia ampere`.
+      // Browsers give pages only the vendor and architecture, such as `nvidia ampere`.
       name: description || model || `${vendor} ${architecture}`.trim() || "unnamed adapter",
       vendor,
       subgroupSize: hasSubgroups ? subgroupSize(adapter) : undefined,
-      // An adapter that lists the feature follows the standard.
+      // Adapters that list the feature follow the standard.
       enablesSubgroups: hasSubgroups && adapter.features.has("subgroups" as GPUFeatureName),
       isSoftware: isSoftware(adapter),
       engine,
@@ -167,9 +168,9 @@ export class Gpu {
   /**
    * Makes a zero-filled tensor.
    *
-   * @param label Its name in errors and profiles.
-   * @param shape Its extents, outermost first; at least one element is allocated.
-   * @param dtype The storage format of its elements.
+   * @param label Name in errors and profiles.
+   * @param shape Extents, outermost first; at least one element is allocated.
+   * @param dtype Storage format of the elements.
    */
   tensor(label: string, shape: readonly number[], dtype: DType = "f32"): Tensor {
     const size = allocationSizeBytes(shape, dtype);
@@ -182,26 +183,27 @@ export class Gpu {
     return { label, shape: [...shape], dtype, offsetBytes: 0, buffer };
   }
 
-  /** The bytes of all tensors made so far, destroyed ones included. */
+  /** Total size of all tensors made so far, including destroyed ones. */
   get allocatedBytes(): number {
     return this.#allocatedBytes;
   }
 
-  /** Makes a tensor from the given 4-byte elements. */
+  /** Makes a tensor from 4-byte elements. */
   tensorFrom(label: string, shape: readonly number[], data: Float32Array | Uint32Array | Int32Array): Tensor {
     const tensor = this.tensor(label, shape);
     this.write(tensor, data);
     return tensor;
   }
 
-  /** Copies 4-byte elements into a tensor from its start; two f16 make one element. */
+  /** Copies 4-byte elements into a tensor from its start; an element may contain two f16. */
   write(tensor: Tensor, data: Float32Array | Uint32Array | Int32Array): void {
     ensure(data.byteLength <= tensorSizeBytes(tensor), `${data.byteLength} bytes do not fit ${tensor.label}`);
     this.device.queue.writeBuffer(tensor.buffer, tensor.offsetBytes, data as Float32Array<ArrayBuffer>);
   }
 
   /**
-   * Reads tensors back as float32, including f16 ones, after everything submitted before; waits once for all of them.
+   * Reads tensors back as float32, including f16 tensors, after all work submitted earlier. It waits once for
+   * all of them.
    *
    * @throws {Error} If a command since the last read failed on the device.
    */
@@ -209,7 +211,7 @@ export class Gpu {
     return await this.readAfter(() => {}, ...tensors);
   }
 
-  /** {@link read}, after further commands. @param encode Writes them; all is submitted at once. */
+  /** Like {@link read}, after further commands. @param encode Encodes them; all are submitted at once. */
   async readAfter(
     encode: (encoder: GPUCommandEncoder) => void,
     ...tensors: Tensor[]
@@ -222,12 +224,12 @@ export class Gpu {
     );
   }
 
-  /** An array on the host, of any content, in recycled memory if there is some. */
+  /** A host array with arbitrary content, from recycled memory if possible. */
   array(length: number): Float32Array {
     return new Float32Array(this.#arrays.take(4 * length), 0, length);
   }
 
-  /** Takes back results of {@link read} and {@link array} for later ones. The arrays are empty from now on. */
+  /** Takes back arrays from {@link read} and {@link array} for reuse. They are empty afterwards. */
   recycle(...arrays: readonly Float32Array[]): void {
     for (const { buffer } of arrays) {
       const own = (buffer as ArrayBuffer).transfer();
@@ -235,27 +237,27 @@ export class Gpu {
     }
   }
 
-  /** Waits until everything submitted is done; throws the errors since the last check. */
+  /** Waits until all submitted work is done; throws errors since the last check. */
   async finish(): Promise<void> {
     await this.device.queue.onSubmittedWorkDone();
     this.check();
   }
 
-  /** The device's fault since it was opened; undefined without a fault. */
+  /** What has failed on the device since it was opened; undefined if nothing has. */
   get fault(): string | undefined {
     if (this.#lost) return `the GPU device was lost (${this.#lost})`;
     return this.#error && `WebGPU: ${this.#error}`;
   }
 
-  /** Throws the first error that the device reported since it was opened. */
+  /** Throws the first error that the device has reported since it was opened. */
   check(): void {
     if (this.#lost) throw new UserError(`Cannot continue: ${this.fault}; run again`);
     if (this.#error) throw new Error(`Internal error: ${this.fault}`);
   }
 
   /**
-   * Times the commands that `submit` submits. On Deno's WebGPU the call that waits blocks until they are done, and its
-   * promise settles 11 ms later or more. Elsewhere (Dawn, browsers) the call returns at once.
+   * Times the commands that `submit` submits. On Deno's WebGPU the waiting call blocks until they are done,
+   * and its promise settles at least 11 ms later. Elsewhere (Dawn, browsers) the call returns at once.
    *
    * @returns Seconds until the device is idle.
    */
@@ -277,7 +279,7 @@ export class Gpu {
     this.device.destroy();
   }
 
-  /** Waits for all devices of this thread that were not closed, before it ends. */
+  /** Waits for all open devices of this thread, before the thread ends. */
   static blockUntilIdle(): void {
     for (const reference of opened) {
       const gpu = reference.deref();
@@ -287,17 +289,18 @@ export class Gpu {
   }
 
   /**
-   * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
-   * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
-   * memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device works on as well. On Dawn only `destroy()`
-   * blocks, and a promise that is pending when the thread ends aborts the process (webgpu 0.6.2).
+   * On Deno's WebGPU the call blocks until the queue is idle. A process must not end earlier: Mesa's lavapipe
+   * compiles shaders in its queue's thread, and `exit()` frees LLVM's tables in use there, so the process
+   * aborts or its memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device keeps working too. On
+   * Dawn only `destroy()` blocks, and a promise pending at the end of the thread aborts the process (webgpu
+   * 0.6.2).
    */
   #blockUntilIdle(): void {
     if (this.info.engine === "dawn") this.device.destroy();
     else this.device.queue.onSubmittedWorkDone().catch(() => {});
   }
 
-  /** As {@link close}, for `using`. */
+  /** Same as {@link close}. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -326,9 +329,9 @@ export class Gpu {
         )
       );
       this.device.queue.submit([encoder.finish()]);
-      // Deno's mapAsync blocks until the device is idle: the caller's own work comes before.
+      // Deno's mapAsync blocks until the device is idle, so let the caller work first.
       await null;
-      // For a lost device the error only says that it failed.
+      // For a lost device the error says only that it failed.
       await staging.mapAsync(GPUMapMode.READ, 0, size).catch(async (error) => {
         await this.finish();
         throw error;
@@ -352,11 +355,11 @@ export class Gpu {
 }
 
 /**
- * Whether the adapter is Mesa's OpenGL on the processor, which Deno falls back to if no Vulkan driver is
- * installed: the tiled matrix product does not compile there within minutes (Mesa 25.0, two cores).
+ * Whether the adapter is Mesa's OpenGL on the CPU, Deno's fallback without a Vulkan driver. The tiled matrix
+ * product takes minutes to compile there (Mesa 25.0, two cores).
  */
 function isSoftwareOpenGl(adapter: GPUAdapter): boolean {
-  // wgpu does not name the backend; only its OpenGL backend reports no bound here (wgpu 29, adapter limits).
+  // wgpu does not name the backend, but only its OpenGL backend reports no limit here (wgpu 29).
   const isOpenGl = adapter.limits.maxBindingsPerBindGroup === 2 ** 32 - 1;
   return isOpenGl && isSoftware(adapter);
 }

@@ -1,53 +1,52 @@
 /**
- * The WebGPU implementation that runs the kernels: the runtime's own, or Dawn, the one of Chromium, from npm's package
- * `webgpu`. Only Dawn gives access to the matrix units of a GPU.
+ * The WebGPU implementation that runs the kernels: the runtime's, or Dawn, which Chromium uses, from the npm
+ * package `webgpu`. Only Dawn gives access to the matrix units of a GPU.
  *
  * @module
  */
 import { UserError } from "../base/errors.ts";
 import type { DType } from "./tensor.ts";
 
-/** `deno`: the WebGPU of the runtime, also of a browser. */
+/** `deno`: the WebGPU of the runtime, which may also be a browser. */
 export type EngineName = "deno" | "dawn";
-/** `auto`: Dawn for f16 on a GPU whose matrix units the kernels can use, if it is installed; else the runtime's. */
+/** `auto`: Dawn if installed, for f16 on a GPU with usable matrix units; else the runtime's. */
 export type EngineChoice = "auto" | EngineName;
 
 /** Matrix units that multiply f16 matrices of `side` rows and columns with f32 sums. */
 export interface MatrixUnits {
   /** Rows and columns of a matrix. */
   readonly side: number;
-  /** Lanes that hold a matrix together: side^2 / 8. */
+  /** Lanes that share a matrix: side^2 / 8. */
   readonly lanes: number;
 }
 
 /**
- * What Dawn leaves out of kernels on a GPU: clamps of all indexes (with them products have half the speed on an H100), and
- * zeros in workgroup memory. tests/tensor/bounds.ts shows for every kernel that it needs neither. Mesa, the software one,
- * unrolls loops without them, for minutes.
+ * Checks that Dawn omits from kernels on a GPU: clamping all indexes (it halves the speed of products on an
+ * H100) and zeroing workgroup memory. tests/tensor/bounds.ts shows for every kernel that it needs neither.
+ * Without them Mesa's software driver unrolls loops for minutes.
  */
 const UNCHECKED = ["disable_robustness", "disable_workgroup_init"] as const;
 
-/** A switch of Dawn. */
 export type DawnToggle = typeof UNCHECKED[number];
 
 export interface EngineOptions {
-  /** The engine (auto). */
+  /** Default: `auto`. */
   engine?: EngineChoice | undefined;
-  /** The storage format of a model that is trained; undefined for answers, which are always of f32. */
+  /** Storage format of a model to train; undefined for answers, which always use f32. */
   dtype?: DType | undefined;
-  /** What Dawn leaves out of kernels (all that it can on a GPU, nothing in software). */
+  /** Checks that Dawn omits from kernels (default: all possible on a GPU, none in software). */
   toggles?: readonly DawnToggle[] | undefined;
-  /** Takes one line that says which engine runs and why, if there was a choice and the line is a new one. */
+  /** Called with a line that says which engine runs and why, if there was a choice and the line is new. */
   onLog?: ((line: string) => void) | undefined;
 }
 
 interface ChosenAdapter {
-  /** null if the engine finds none. */
+  /** Null if the engine finds none. */
   adapter: GPUAdapter | null;
   engine: EngineName;
 }
 
-/** The properties of adapters that the types of WebGPU lack. */
+/** Adapter properties that the WebGPU types lack. */
 interface AdapterInfo extends Omit<GPUAdapterInfo, "subgroupMinSize" | "subgroupMaxSize"> {
   readonly subgroupMinSize?: number;
   readonly subgroupMaxSize?: number;
@@ -56,12 +55,12 @@ interface AdapterInfo extends Omit<GPUAdapterInfo, "subgroupMinSize" | "subgroup
   >;
 }
 
-/** The exports of npm's `webgpu`. */
+/** Exports of the npm package `webgpu`. */
 interface Dawn {
   create(flags: string[]): GPU;
 }
 
-/** The parts of Deno and Node that Dawn is loaded with; browsers have neither. */
+/** The parts of Deno and Node needed to load Dawn; browsers have neither. */
 interface Runtime {
   process?: {
     getBuiltinModule?(
@@ -72,23 +71,23 @@ interface Runtime {
   Deno?: { permissions: { querySync(wanted: { name: "ffi"; path: URL }): { state: string } } };
 }
 
-/** The feature of adapters with matrix units, and f16, which it needs. */
+/** Features of adapters with matrix units: the matrices, and f16, which they need. */
 export const MATRIX_FEATURES: readonly string[] = ["chromium-experimental-subgroup-matrix", "shader-f16"];
 
-/** The folder with the package; its `deno.json` names the version. */
+/** The folder of the package; its `deno.json` names the version. */
 const DAWN = new URL("./dawn/", import.meta.url);
-/** Matrices are listed only with the first; f16 on NVIDIA's driver only with the second. */
+/** Adapters list matrices only with the first toggle, and f16 on NVIDIA's driver only with the second. */
 const TOGGLES = ["allow_unsafe_apis", "vulkan_enable_f16_on_nvidia"];
 /** Rounds timestamps to 65 us, longer than most kernels take on a GPU. */
 const TOGGLES_OFF = ["timestamp_quantization"];
 const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 
-/** What `create()` returned, by its toggles: when one is collected as garbage, the process ends by a fault. */
+/** Results of `create()` by toggles: if one is garbage-collected, the process crashes. */
 const created = new Map<string, GPU>();
 let usual: Pick<EngineOptions, "engine" | "onLog"> = {};
 let lastLine: string | undefined;
 
-/** Sets the engine of devices for which none is named, in this thread. @param onLog As in {@link EngineOptions}. */
+/** Sets this thread's default engine. @param onLog As in {@link EngineOptions}. */
 export function useByDefault(engine: EngineChoice, onLog?: (line: string) => void): void {
   usual = { engine, onLog };
 }
@@ -101,8 +100,8 @@ class DawnError extends UserError {
 }
 
 /**
- * Opens the default adapter of an engine. `auto` never decides by a measurement, so the same machine always gets the same
- * engine.
+ * Opens the default adapter of an engine. `auto` never decides by a measurement, so a machine always gets the
+ * same engine.
  *
  * @throws {UserError} If the engine is `dawn`, which is not installed or may not be loaded.
  */
@@ -131,7 +130,9 @@ export async function requestAdapter(options: EngineOptions): Promise<ChosenAdap
   return { adapter, engine: "deno" };
 }
 
-/** Dawn's adapter if `auto` is to use it, or why not. @param other The runtime's: without a GPU, Dawn is not loaded. */
+/**
+ * Dawn's adapter if `auto` should use it, or why not. @param other The runtime's, to see if there is a GPU.
+ */
 async function matrixAdapter(
   other: GPUAdapter | null,
   dtype: DType,
@@ -151,7 +152,7 @@ async function matrixAdapter(
   }
 }
 
-/** An adapter of Dawn, which gives one device. @throws {DawnError} If Dawn is not installed or cannot be loaded. */
+/** A Dawn adapter, for one device. @throws {DawnError} If Dawn is not installed or cannot be loaded. */
 async function dawnAdapter(toggles?: readonly DawnToggle[]): Promise<GPUAdapter | null> {
   const on = [...TOGGLES, ...toggles ?? []].join();
   let adapter;
@@ -192,26 +193,27 @@ function loadDawn(): Dawn {
 }
 
 /**
- * Dawn polls the device with `setImmediate` while something is awaited. Deno 2.9 stops calling back after some 200,000 of
- * them in `deno test`, and waits for ever; and polling without a pause takes a core from a software driver.
+ * Dawn polls the device with `setImmediate` while a promise is awaited. After some 200,000 calls in `deno
+ * test`, Deno 2.9 stops calling back and waits forever. Also, polling without a pause takes a core from a
+ * software driver.
  */
 function useDawn(adapter: GPUAdapter | null): ChosenAdapter {
   Object.assign(globalThis, { setImmediate: (callback: () => void) => setTimeout(callback, 0) });
   return { adapter, engine: "dawn" };
 }
 
-/** Whether the adapter runs on the processor. */
+/** Whether the adapter runs on the CPU. */
 export function isSoftware({ info: { description, device, vendor } }: GPUAdapter): boolean {
   return SOFTWARE.test(`${description} ${device} ${vendor}`);
 }
 
-/** The lanes of a subgroup, if all have the same. */
+/** Lanes of a subgroup, if the size is fixed. */
 export function subgroupSize(adapter: GPUAdapter): number | undefined {
   const { subgroupMinSize, subgroupMaxSize }: AdapterInfo = adapter.info;
   return subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined;
 }
 
-/** The matrix units of an adapter, if the kernels can use them. */
+/** Undefined if the kernels cannot use the adapter's matrix units. */
 export function matrixUnits(adapter: GPUAdapter): MatrixUnits | undefined {
   const info: AdapterInfo = adapter.info;
   const lanes = subgroupSize(adapter);

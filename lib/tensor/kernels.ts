@@ -1,7 +1,7 @@
 /**
- * The WGSL texts of kernels/, by name, and the reading of a kernel's interface from its text: bindings, parameters,
- * overrides. Kernels are written in a plain form that a few regular expressions understand; lib/tensor/README.md has its
- * rules.
+ * The WGSL sources of kernels/ by name, and a parser of a kernel's interface: bindings, parameters,
+ * overrides. Kernels are written in a plain form that a few regular expressions can parse;
+ * lib/tensor/README.md has the rules.
  *
  * @module
  */
@@ -77,34 +77,34 @@ export interface Binding {
   readonly access: "read" | "read_write" | "uniform";
 }
 
-/** A scalar of the uniform struct `Params`, in order; each takes 4 bytes. */
+/** A scalar field of the uniform struct `Params`, 4 bytes. */
 export interface ParamField {
-  /** Its name in the WGSL struct. */
+  /** Field name in WGSL. */
   readonly name: string;
-  /** Its scalar type. */
+  /** Scalar type. */
   readonly type: "u32" | "i32" | "f32";
 }
 
-/** A kernel's interface. */
+/** The interface of a kernel. */
 export interface KernelInterface {
   /** All bindings of group 0, as declared. */
   readonly bindings: readonly Binding[];
-  /** Fields of `params`, field i at byte 4 i; empty without one. */
+  /** Fields of `params`, field i at byte 4 i; empty without `params`. */
   readonly params: readonly ParamField[];
   /** Names of the override constants. */
   readonly overrides: readonly string[];
-  /** Whether it uses the prelude of rows, `lanes_subgroup` or `lanes_workgroup`. */
+  /** Whether the kernel uses the row prelude, `lanes_subgroup` or `lanes_workgroup`. */
   readonly usesLanes: boolean;
-  /** Whether it calls subgroup built-ins itself, so that it cannot run without them. */
+  /** Whether the kernel itself calls subgroup built-ins and therefore requires subgroups. */
   readonly usesSubgroups: boolean;
-  /** Whether it uses the prelude's types of matrices, so that it cannot run without matrix units. */
+  /** Whether the kernel uses the prelude's matrix types and therefore requires matrix units. */
   readonly usesMatrices: boolean;
 }
 
-/** The name, the type and the default of an override constant, which has a line of its own. */
+/** Name, type and default of an override constant, which must be on a line of its own. */
 const OVERRIDE = /^override (\w+): (\w+) = ([^;]+);/gm;
 
-/** A kernel whose overrides are constants, which may also be extents of inner arrays (WGSL, section 8.2). */
+/** Makes a kernel's overrides constants, which may also be extents of inner arrays (WGSL, section 8.2). */
 export function withConstants(source: string, overrides: Record<string, number>): string {
   return source.replace(OVERRIDE, (_, name, type, initial) => {
     const value = overrides[name] ?? initial;
@@ -112,15 +112,15 @@ export function withConstants(source: string, overrides: Record<string, number>)
   });
 }
 
-/** The head of a loop that {@link withUnrolledLoops} writes out: its variable, and its end, a constant of the text. */
+/** Head of a loop that {@link withUnrolledLoops} unrolls: its variable, and the constant it ends before. */
 const UNROLLED = /for \(var (\w+) = 0u; \1 < (\w+); \1\+\+\) \{ \/\/ unrolled\n/;
 
 /**
- * A kernel whose loops with the comment `unrolled` are written out, since no driver but Mesa's unrolls loops: then all
- * loads of a loop are under way at once, and an array that the loop's variable indexes is in registers. Lines keep their
- * numbers, and such loops have none inside.
+ * Unrolls a kernel's loops that have the comment `unrolled`, because no driver except Mesa's unrolls loops.
+ * All loads of a loop are then in flight at once, and arrays indexed by its variable are in registers. Line
+ * numbers do not change. Such loops may not contain others.
  *
- * @param source WGSL without overrides, see {@link withConstants}.
+ * @param source WGSL without overrides; see {@link withConstants}.
  */
 export function withUnrolledLoops(source: string): string {
   for (let head; (head = UNROLLED.exec(source));) {
@@ -141,7 +141,7 @@ export function withUnrolledLoops(source: string): string {
   return source;
 }
 
-/** The index of a closing character, from `start` on, outside of inner brackets. */
+/** The index of a closing character, from `start` on, outside inner brackets. */
 export function endOf(code: string, start: number, closing: string): number {
   let depth = 0;
   for (let at = start; at < code.length; at++) {
@@ -152,26 +152,26 @@ export function endOf(code: string, start: number, closing: string): number {
   return code.length;
 }
 
-/** The prefix of the line before a file's text, in kernels that are assembled from several files. */
+/** Prefix of the line before each file's source, in kernels assembled from several files. */
 const FILE_MARK = "//! ";
 
-/** The text of a file of kernels/, marked with its name, so that {@link errorAt} can find its lines. */
+/** Marks a source from kernels/ with its file name, so that {@link errorAt} can find its lines. */
 export function markedSource(file: string, text: string): string {
   return `${FILE_MARK}${file}\n${text}`;
 }
 
-/** The text without comments, but with all lines and the marks of {@link markedSource}. */
+/** Removes comments but keeps all lines and the marks of {@link markedSource}. */
 export function withoutComments(source: string): string {
   return source.replace(/\/\/(?!!).*$/gm, "");
 }
 
 /**
- * An error with the file and line of a position in a compiled text.
+ * An error with the file and line of a position in a compiled source.
  *
- * @param kernel The kernel's name; also the file's name before the first {@link markedSource}.
- * @param source The compiled text.
- * @param line The line in that text, from 1.
- * @param message The fault.
+ * @param kernel The kernel's name, which is also the file name before the first {@link markedSource}.
+ * @param source The compiled source.
+ * @param line The line in that source, from 1.
+ * @param message What is wrong.
  */
 export function errorAt(kernel: string, source: string, line: number, message: string): KernelError {
   const linesBefore = source.split("\n").slice(0, line - 1);
@@ -184,8 +184,8 @@ export function errorAt(kernel: string, source: string, line: number, message: s
  * Parses the declarations of a kernel.
  *
  * @param name The kernel's name, for errors.
- * @param source Its WGSL.
- * @throws {KernelError} If a declaration is not of the plain form.
+ * @param source WGSL.
+ * @throws {KernelError} If a declaration is not in the plain form.
  */
 export function parseKernel(name: string, source: string): KernelInterface {
   const code = withoutComments(source);
@@ -218,14 +218,13 @@ export function parseKernel(name: string, source: string): KernelInterface {
   };
 }
 
-/** `lane_sum` and `lane_max` by subgroups. */
+/** `lane_sum` and `lane_max` with subgroups. */
 export const LANES_SUBGROUP: string = markedSource("lanes_subgroup", lanes_subgroup);
 /** `lane_sum` and `lane_max` without subgroups. */
 export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_workgroup);
-/** The types of matrices. */
 export const MATRIX_TYPES: string = markedSource("matrix_types", matrix_types);
 
-/** Texts that kernels include. */
+/** Sources that kernels include. */
 const PARTS = {
   attention_gradients_matrix,
   attention_slots_subgroup8,
@@ -273,15 +272,15 @@ const KERNELS = {
   sum_splits,
 };
 
-/** The name of a registered kernel: its file's without `.wgsl`. */
+/** Name of a registered kernel: its file name without `.wgsl`. */
 export type KernelName = keyof typeof KERNELS;
 
-/** Every registered kernel with the parts that it includes. */
+/** All registered kernels, including the parts they use. */
 export const KERNEL_SOURCES = Object.fromEntries(
   Object.entries(KERNELS).map(([name, text]) => [name, text + partsOf(text)]),
 ) as Readonly<Record<KernelName, string>>;
 
-/** The parts that a text names in lines such as `// #include gemm_epilogue.wgsl`, each with the parts that it includes. */
+/** The parts that a source includes by lines such as `// #include gemm_epilogue.wgsl`, recursively. */
 function partsOf(text: string): string {
   return [...text.matchAll(/^\/\/ #include (\w+)\.wgsl$/gm)].map(([, name]) => {
     const part: string | undefined = PARTS[name as keyof typeof PARTS];

@@ -1,6 +1,6 @@
 /**
- * A fixed sequence of dispatches, built once and run many times: bind groups and uniforms are made
- * once, a run is one encoder, one pass, one submit.
+ * A fixed sequence of dispatches, built once and run many times. Bind groups and uniforms are made once; a
+ * run is one encoder, one pass, one submit.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import type { Kernel, KernelRegistry } from "./registry.ts";
 import { allocationSizeBytes, type Tensor, tensorSizeBytes } from "./tensor.ts";
 import { formatTable } from "../base/text.ts";
 
-/** One kernel with everything it needs. */
+/** A kernel with everything it needs. */
 interface Dispatch {
   readonly kernel: KernelName;
-  /** Its name in profiles; the kernel's name if absent. */
+  /** Name in profiles (default: the kernel's name). */
   readonly label?: string;
   readonly overrides?: Record<string, number>;
-  /** A tensor for every binding but `params`: `logSumExp` is for `log_sum_exp`; f16 tensors for arrays of vec4f only. */
+  /** A tensor for every binding but `params`: `logSumExp` for `log_sum_exp`; f16 only for arrays of vec4f. */
   readonly bindings: Record<string, Tensor>;
-  /** A value for each field of `Params`, named likewise. */
+  /** A value for each field of `Params`, named as for `bindings`. */
   readonly params?: Record<string, number>;
   /** Number of workgroups in x, y, z. */
   readonly grid: readonly [number, number?, number?];
@@ -27,17 +27,17 @@ interface Dispatch {
   readonly flops?: number;
 }
 
-/** The time of one or more dispatches of one label. */
+/** Time of one or more dispatches with the same label. */
 export interface ProfileRow {
   /** The dispatches' label, or their kernel's name. */
   label: string;
   /** Number of dispatches. */
   calls: number;
-  /** Time on the device, or without timestamps from submit until it was idle, summed over the calls. */
+  /** Time on the device (without timestamps: from submit until it is idle), summed over the calls. */
   seconds: number;
-  /** Useful floating-point operations of all of them; 0 if none are declared. */
+  /** Useful floating-point operations of all dispatches; 0 if not declared. */
   flops: number;
-  /** Sizes of the bound tensors, each counted once per dispatch: the least memory traffic. */
+  /** Sizes of the bound tensors, each counted once per dispatch: the minimum memory traffic. */
   bytes: number;
 }
 
@@ -49,10 +49,10 @@ interface Step {
 
 const UNIFORM_ALIGNMENT_BYTES = 256;
 const MAX_GROUPS = 65535;
-/** The dispatches that are timed at once: a query set has at most 4096 timestamps (W3C WebGPU, section 20.1). */
+/** Dispatches that are timed at once: a query set has at most 4096 timestamps (W3C WebGPU, section 20.1). */
 const MAX_TIMED = 2048;
 
-/** Spreads `count` workgroups over x and y; kernels compute `y * num_workgroups.x + x` and check the bound. */
+/** Spreads `count` workgroups over x and y; kernels check the bound of `y * num_workgroups.x + x`. */
 export function gridOf(count: number): [number, number] {
   const y = Math.ceil(count / MAX_GROUPS);
   return [Math.ceil(count / y), y];
@@ -75,8 +75,8 @@ export class Program {
   /**
    * Appends a dispatch.
    *
-   * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype does not fit its binding,
-   *   or the grid is empty or too large.
+   * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype does not fit its
+   *   binding, or the grid is empty or too large.
    */
   add({ bindings, params = {}, ...others }: Dispatch): void {
     ensure(!this.#built, `program ${this.label} is already built`);
@@ -90,14 +90,14 @@ export class Program {
     }
   }
 
-  /** Ends a part of the program, for {@link runInParts}; the last one need not be ended. */
+  /** Ends a part of the program for {@link runInParts}; optional after the last part. */
   mark(label: string): void {
     this.#marks.push({ label, end: this.#steps.length });
   }
 
   /**
-   * Memory for data between two consecutive dispatches, shared by all callers. It is allocated when the program is
-   * built, with the largest requested length.
+   * Memory for data between two consecutive dispatches, shared by all callers. It is allocated when the
+   * program is built, with the largest requested length.
    *
    * @param length f32 elements.
    */
@@ -116,7 +116,7 @@ export class Program {
     };
   }
 
-  /** The number of dispatches. */
+  /** Number of dispatches. */
   get length(): number {
     return this.#steps.length;
   }
@@ -126,23 +126,23 @@ export class Program {
     return this.#steps.reduce((sum, { dispatch }) => sum + boundBytes(dispatch), 0);
   }
 
-  /** Submits every dispatch, in order, in one pass. Returns at once; reads of results wait. */
+  /** Submits all dispatches in order, in one pass. Returns at once; reads of results wait. */
   run(): void {
     const encoder = this.#gpu.device.createCommandEncoder({ label: this.label });
     this.encode(encoder);
     this.#gpu.device.queue.submit([encoder.finish()]);
   }
 
-  /** Frees its own buffers, after what was submitted. It cannot be run any more. */
+  /** Frees the program's buffers after all submitted work. It cannot be run any more. */
   destroy(): void {
     this.#built?.uniforms.destroy();
     this.#scratchBuffer?.destroy();
   }
 
   /**
-   * {@link run} with a submit for each part.
+   * Like {@link run}, with one submit per part.
    *
-   * @param afterPart Adds to a part's commands, such as copies of its results.
+   * @param afterPart Adds commands to a part, such as copies of its results.
    */
   runInParts(afterPart: (label: string, encoder: GPUCommandEncoder) => void): void {
     let start = 0;
@@ -155,7 +155,7 @@ export class Program {
     }
   }
 
-  /** Writes the dispatches, or some of them, into an encoder, as one pass. */
+  /** Encodes all or some dispatches as one pass. */
   encode(encoder: GPUCommandEncoder, { start = 0, end = this.#steps.length } = {}): void {
     const { bindGroups } = this.#build();
     const pass = encoder.beginComputePass({ label: this.label });
@@ -186,7 +186,7 @@ export class Program {
     }));
   }
 
-  /** Seconds of each of some dispatches, submitted one by one. */
+  /** Time of each dispatch in a range, submitted one by one, in seconds. */
   async #timesOfHost(start: number, end: number): Promise<number[]> {
     const { device } = this.#gpu;
     const times: number[] = [];
@@ -199,7 +199,7 @@ export class Program {
     return times;
   }
 
-  /** Seconds of each of some dispatches, submitted together, by the device's timestamps. */
+  /** Time of each dispatch in a range, submitted together, in seconds by the device's timestamps. */
   async #timesOfDevice(start: number, end: number): Promise<number[]> {
     const { device } = this.#gpu;
     const count = 2 * (end - start);
@@ -224,7 +224,7 @@ export class Program {
     const ticks = new BigUint64Array(words.buffer, 0, count);
     querySet.destroy();
     buffer.destroy();
-    // Nanoseconds in the standard; Deno's WebGPU gives the device's own ticks (wgpu 29).
+    // Nanoseconds in the standard; Deno's WebGPU returns the device's ticks (wgpu 29).
     const { engine } = this.#gpu.info;
     const ticksPerS = engine === "dawn" ? 1e9 : Math.max(1, Number(ticks[count - 1] - ticks[0])) / totalS;
     return Array.from({ length: end - start }, (_, i) => Number(ticks[2 * i + 1] - ticks[2 * i]) / ticksPerS);
@@ -246,7 +246,7 @@ export class Program {
   }
 }
 
-/** The values by the names in WGSL: `log_sum_exp` for `logSumExp`. */
+/** Renames keys as in WGSL: `logSumExp` becomes `log_sum_exp`. */
 function byWgslName<T>(values: Record<string, T>): Record<string, T> {
   const entries = Object.entries(values).map(([name, value]): [string, T] => [
     name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`),
@@ -279,7 +279,7 @@ function bindGroup(device: GPUDevice, step: Step, uniforms: GPUBuffer): GPUBindG
   });
 }
 
-/** The sizes of all bound tensors; a tensor that is bound twice, such as a stand-in, counts once. */
+/** Sizes of all bound tensors; a tensor that is bound twice, such as a stand-in, counts once. */
 function boundBytes({ bindings }: Dispatch): number {
   const tensors = Object.values(bindings);
   const isFirst = ({ buffer, offsetBytes }: Tensor, i: number) =>
@@ -330,10 +330,10 @@ function requireSame(kernel: Kernel, what: string, wanted: string[], given: stri
   }
 }
 
-/** The explanation of {@link describeProfile}'s numbers, for the user. */
+/** Explains the numbers of {@link describeProfile} to the user. */
 export const PROFILE_NOTES = "each dispatch is a pass of its own; GB/s counts each bound tensor once";
 
-/** Adds up the rows of one label in several profiles; the slowest label comes first. */
+/** Adds up the rows with the same label of several profiles; the slowest label comes first. */
 export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): ProfileRow[] {
   const byLabel = Map.groupBy(profiles.flat(), ({ label }) => label);
   const sum = (rows: ProfileRow[], field: "calls" | "seconds" | "flops" | "bytes") =>
@@ -348,7 +348,7 @@ export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): Pro
   return merged.sort((a, b) => b.seconds - a.seconds);
 }
 
-/** Formats a profile as a table of label, calls, time, share and speeds. @param rows In the order of the table. */
+/** Formats a profile as a table of label, calls, time, share and speeds. @param rows In that order. */
 export function describeProfile(rows: readonly ProfileRow[]): string {
   const totalS = rows.reduce((sum, { seconds }) => sum + seconds, 0);
   const lines = rows.map(({ label, calls, seconds, flops, bytes }) => [

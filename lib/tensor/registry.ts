@@ -1,5 +1,6 @@
 /**
- * The kernel registry: name -> WGSL. A kernel is compiled at its first use, for each set of overrides and f16 bindings.
+ * The kernel registry: name -> WGSL. A kernel is compiled at first use, for each set of overrides and f16
+ * bindings.
  *
  * @module
  */
@@ -21,42 +22,43 @@ import {
 import type { Gpu } from "./device.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** Lanes of a row on an adapter without subgroups, each in a workgroup of its own. */
+/** Lanes per row on an adapter without subgroups, where each row has a workgroup. */
 const FALLBACK_LANES = 64;
 
-/** How kernels that memory bounds divide their work; results depend on `lanesPerHead` only. */
+/** How memory-bound kernels divide their work; results depend on `lanesPerHead` only. */
 export interface RowLayout {
-  /** Rows of a workgroup, one a subgroup, a power of 2; 1 on a device without subgroups. */
+  /** Rows per workgroup, one per subgroup, a power of 2; 1 on a device without subgroups. */
   readonly rowsPerGroup: number;
-  /** The most vec4 of a row of a tensor that a lane keeps in registers; those beyond are read twice. */
+  /** Maximum number of vec4 of a row that a lane keeps in registers per tensor; the others are read twice. */
   readonly maxKept: number;
-  /** The most lanes that share a head, a power of 2. */
+  /** Maximum number of lanes that share a head, a power of 2. */
   readonly lanesPerHead: number;
-  /** The loads that a thread has in flight in sums and copies. */
+  /** Number of loads that a thread has in flight in sums and copies. */
   readonly loads: number;
 }
 
 /**
- * The layout of each kind of adapter. A multiprocessor of a GPU holds a limited number of workgroups (NVIDIA: 32). With
- * one subgroup each they do not have enough loads in flight, and neighbouring lanes should read neighbouring memory. 12
- * vec4 in 32 lanes cover a width of 1,536. On lavapipe reading a row twice is faster than keeping it.
+ * The layout for each kind of adapter. A GPU's multiprocessor runs a limited number of workgroups (NVIDIA:
+ * 32). With one subgroup each they do not have enough loads in flight, and neighbouring lanes should read
+ * neighbouring memory. 12 vec4 in 32 lanes cover a width of 1,536. On lavapipe reading a row twice is faster
+ * than keeping it.
  */
 export const ROW_LAYOUTS: Readonly<Record<"gpu" | "software", RowLayout>> = {
   gpu: { rowsPerGroup: 4, maxKept: 12, lanesPerHead: 8, loads: 16 },
   software: { rowsPerGroup: 8, maxKept: 0, lanesPerHead: 1, loads: 1 },
 };
-/** Every adapter allows workgroups of that many threads. */
+/** Every adapter allows workgroups with this many threads. */
 const MAX_GROUP_SIZE = 256;
 
 /** A compiled kernel. */
 export interface Kernel {
-  /** Its registered name. */
+  /** Registered name. */
   readonly name: string;
-  /** Its bindings, parameters and overrides. */
+  /** Bindings, parameters and overrides. */
   readonly interface: KernelInterface;
-  /** Its entry point `main` with the override values. */
+  /** Entry point `main` with the override values. */
   readonly pipeline: GPUComputePipeline;
-  /** The layout of its one bind group. */
+  /** Layout of the single bind group. */
   readonly layout: GPUBindGroupLayout;
 }
 
@@ -66,17 +68,17 @@ export class KernelRegistry {
   readonly #pending: Promise<void>[] = [];
   #unusedOutput: Tensor | undefined;
   readonly #sources: ReadonlyMap<string, string>;
-  /** The number of lanes that a row kernel's row has on this device. */
+  /** Number of lanes per row in row kernels on this device. */
   readonly lanes: number;
   /** How row kernels divide rows on this device. */
   readonly rows: RowLayout;
 
   /**
-   * Makes a registry; nothing is compiled yet.
+   * Compiles nothing yet.
    *
-   * @param gpu The device of all its kernels.
-   * @param options For experiments: `sources`: WGSL that replaces registered texts, by kernel name; `rows`: replaces the
-   *   adapter's {@link ROW_LAYOUTS}.
+   * @param gpu The device of all kernels.
+   * @param options For experiments: `sources`: WGSL that replaces registered sources, by kernel name; `rows`:
+   *   replaces the adapter's {@link ROW_LAYOUTS}.
    */
   constructor(
     readonly gpu: Gpu,
@@ -90,17 +92,17 @@ export class KernelRegistry {
     this.rows = { ...rows, rowsPerGroup: Math.min(rows.rowsPerGroup, mostRows) };
   }
 
-  /** The number of threads of a row kernel's workgroup. */
+  /** Number of threads per workgroup of row kernels. */
   get groupSize(): number {
     return this.lanes * this.rows.rowsPerGroup;
   }
 
-  /** A vec4 for bindings of outputs that a kernel does not write in some use. */
+  /** A vec4 to bind to outputs that a kernel does not always write. */
   get unusedOutput(): Tensor {
     return this.#unusedOutput ??= this.gpu.tensor("unused output", [4]);
   }
 
-  /** The number of pipelines compiled so far. */
+  /** Number of pipelines compiled so far. */
   get numPipelines(): number {
     return this.#kernels.size;
   }
@@ -108,11 +110,11 @@ export class KernelRegistry {
   /**
    * The kernel with the given override values, compiled at the first call.
    *
-   * @param name The name of a file of kernels/ without `.wgsl`.
-   * @param overrides Values of override constants instead of their defaults; a `bool`'s is 0 or 1.
+   * @param name The name of a file in kernels/ without `.wgsl`.
+   * @param overrides Values of override constants instead of their defaults; 0 or 1 for a `bool`.
    * @param halfBindings Names of the bindings whose tensors are f16.
-   * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or
-   *   a binding cannot be f16.
+   * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has
+   *   none, or a binding cannot be f16.
    */
   get(name: string, overrides: Record<string, number> = {}, halfBindings: readonly string[] = []): Kernel {
     const key = `${name} ${JSON.stringify([Object.entries(overrides).sort(), [...halfBindings].sort()])}`;
@@ -133,7 +135,7 @@ export class KernelRegistry {
     return source;
   }
 
-  /** Waits until all kernels so far are compiled. @throws {KernelError} With name and line, if one is wrong. */
+  /** Waits until all kernels so far are compiled. @throws {KernelError} With name and line if one fails. */
   async ready(): Promise<void> {
     await Promise.all(this.#pending.splice(0));
     this.gpu.check();
@@ -213,23 +215,24 @@ async function reportErrors(
   if (failure) throw new KernelError(name, failure.message);
 }
 
-// 16-bit storage: changes a kernel's text so that some of its arrays hold f16, two per 32-bit word.
+// 16-bit storage: changes a kernel's source so that some of its arrays contain f16, two per 32-bit word.
 //
 // Kernels are written once, for f32. They use their large arrays, whose elements are vec4, only as `x[i]`,
-// `x[i] = value` and `x[i] += value`. Here these become calls of two functions around the built-ins `unpack2x16float`
-// and `pack2x16float` (WGSL, sections 17.9.6 and 17.10.6), which need no feature of the adapter. All arithmetic stays
-// f32.
+// `x[i] = value` and `x[i] += value`. Here these become calls of two functions around the built-ins
+// `unpack2x16float` and `pack2x16float` (WGSL, sections 17.9.6 and 17.10.6), which need no adapter feature.
+// All arithmetic stays f32.
 //
-// Measured on 2 cores of lavapipe (Mesa 25.0), processor time relative to f32, in turns in one process (2026-11-21):
-// matrix products of 1024 x 2560 x 640 0.73 (NT), 0.64 (NN) and 0.75 (TN), since a load checks the bounds of half as many
-// words; a training step of the demo preset 0.87; forward and backward at the width of 95m 0.72.
+// Measured on 2 cores of lavapipe (Mesa 25.0), processor time relative to f32, alternating in one process
+// (2026-11-21): matrix products of 1024 x 2560 x 640 0.73 (NT), 0.64 (NN) and 0.75 (TN), because a load
+// checks the bounds of half as many words; a training step of the demo preset 0.87; forward and backward at
+// the width of 95m 0.72.
 //
-// A number beyond f16's range becomes NaN, since WGSL leaves its conversion open. So every check for finite results
-// finds an overflow.
+// A number beyond the range of f16 becomes NaN, because WGSL leaves its conversion open. So every check for
+// finite results detects an overflow.
 //
 // Kernels for matrix units declare f16 operands themselves, as words of 8 elements: array<vec4u>.
 
-/** Appended to a changed kernel, so that its own lines keep their numbers. */
+/** Appended to a changed kernel, so that its line numbers do not change. */
 const FUNCTIONS = `
 fn unpack_half(x: vec2u) -> vec4f {
   return vec4f(unpack2x16float(x.x), unpack2x16float(x.y));
@@ -237,7 +240,7 @@ fn unpack_half(x: vec2u) -> vec4f {
 
 fn pack_half(x: vec4f) -> vec2u {
   let kept = clamp(x, vec4f(-65504f), vec4f(65504f));
-  // By bits, since WGSL may assume that there is no NaN. With all bits of the exponent set, 65504 is a NaN.
+  // Compares bits, because WGSL may assume that there is no NaN. With all exponent bits set, 65504 is a NaN.
   let is_beyond = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(bitcast<u32>(65504f));
   let exponent = select(vec4u(0u), vec4u(0x7c00u, 0x7c000000u, 0x7c00u, 0x7c000000u), is_beyond);
   return vec2u(pack2x16float(kept.xy) | exponent.x | exponent.y, pack2x16float(kept.zw) | exponent.z | exponent.w);
@@ -248,9 +251,9 @@ fn pack_half(x: vec4f) -> vec2u {
  * Changes a kernel so that some of its bindings are stored as f16.
  *
  * @param kernel The kernel's name, for errors.
- * @param source Its WGSL.
- * @param names The bindings' WGSL variables; without any the text is returned unchanged.
- * @throws {KernelError} If a binding is not an array of vec4f or is used in another way than above.
+ * @param source WGSL.
+ * @param names The bindings' WGSL variables; without any the source is returned unchanged.
+ * @throws {KernelError} If a binding is not an array of vec4f or is used in other ways than above.
  */
 export function withHalfStorage(kernel: string, source: string, names: readonly string[]): string {
   const changed = names.filter((name) =>
@@ -272,7 +275,10 @@ function changeDeclaration(kernel: string, code: string, name: string): string {
   return code.replace(declaration, "$1array<vec2u>");
 }
 
-/** Changes each `name[…]` of a text, and the statement around it if it is assigned to. @param before The text before `code`, for errors. */
+/**
+ * Changes each `name[…]` in code, and the statement around it if it is assigned to. @param before The source
+ * before `code`, for errors.
+ */
 function changeAccesses(kernel: string, code: string, name: string, before = ""): string {
   let changed = "";
   let end = 0;

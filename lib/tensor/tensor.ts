@@ -1,33 +1,32 @@
 /** A named, shaped range of a GPU buffer. @module */
 
-/** The storage format of elements: 4 bytes (f32, u32 or i32, as the kernel reads them), or f16. */
+/** Storage format of elements: 4 bytes (f32, u32 or i32, as the kernel reads them), or f16. */
 export type DType = "f32" | "f16";
 
 /** Elements in a GPU buffer, row-major. */
 export interface Tensor {
-  /** Its name in errors and profiles. */
+  /** Name in errors and profiles. */
   readonly label: string;
   /** Extents, outermost first. */
   readonly shape: readonly number[];
-  /** f32 if absent. Kernels compute in f32 with either; see registry.ts. */
+  /** f32 if absent. Kernels compute in f32 in both cases; see registry.ts. */
   readonly dtype?: DType | undefined;
-  /** The buffer of its elements; several tensors may share it. */
+  /** Several tensors may share a buffer. */
   readonly buffer: GPUBuffer;
-  /** Its start in the buffer; a multiple of 256. */
+  /** Start in the buffer; a multiple of 256. */
   readonly offsetBytes: number;
 }
 
-/** The number of elements of a tensor. */
+/** Number of elements. */
 export function tensorLength(tensor: Pick<Tensor, "shape">): number {
   return tensor.shape.reduce((product, extent) => product * extent, 1);
 }
 
-/** The size of a tensor in bytes. */
 export function tensorSizeBytes(tensor: Pick<Tensor, "shape" | "dtype">): number {
   return tensorLength(tensor) * elementBytes(tensor);
 }
 
-/** The bytes of a buffer for a tensor of this shape. */
+/** Size of a buffer for a tensor of this shape. */
 export function allocationSizeBytes(shape: readonly number[], dtype: DType = "f32"): number {
   return Math.max(16, Math.ceil(tensorSizeBytes({ shape, dtype }) / 16) * 16);
 }
@@ -36,7 +35,7 @@ export function allocationSizeBytes(shape: readonly number[], dtype: DType = "f3
 const ALIGNMENT = 128;
 
 /**
- * Makes tensors that lie one after the other in one buffer, so that one dispatch can work on all of them.
+ * Makes tensors that are consecutive in one buffer, so that one dispatch can process all of them.
  *
  * @param parts Label -> shape, in the order of the buffer.
  * @param make Makes the tensor of the whole buffer.
@@ -55,13 +54,13 @@ export function joinedTensors(
   return new Map([...parts].map(([label, shape], i) => [label, partOf(whole, starts[i], shape, label)]));
 }
 
-/** A part of a tensor. @param start Its first element. @param shape Its extents. */
+/** A part of a tensor. @param start Its first element. */
 export function partOf(whole: Tensor, start: number, shape: readonly number[], label = whole.label): Tensor {
   return { ...whole, label, shape, offsetBytes: whole.offsetBytes + start * elementBytes(whole) };
 }
 
 /**
- * The range from the first to the last of some tensors in one buffer, as one tensor.
+ * The range from the first to the last of several tensors in one buffer, as one tensor.
  *
  * @param tensors In the order of the buffer.
  */
@@ -70,13 +69,13 @@ export function spanOf(tensors: readonly Tensor[]): Tensor {
   return { ...first, shape: [firstElement(last, first) + tensorLength(last)] };
 }
 
-/** {@link spanOf} two tensors, if the second begins where the first ends. */
+/** {@link spanOf} two tensors if the second begins where the first ends. */
 export function adjacent([first, second]: readonly Tensor[]): Tensor | undefined {
   const isNext = second.buffer === first.buffer && firstElement(second, first) === tensorLength(first);
   return isNext ? spanOf([first, second]) : undefined;
 }
 
-/** Groups what lies in one buffer, in the order of the buffer. */
+/** Groups items by buffer, in the order of the buffer. */
 export function byBuffer<T>(items: Iterable<T>, tensorOf: (item: T) => Tensor): T[][] {
   const groups = Map.groupBy(items, (item) => tensorOf(item).buffer);
   return [...groups.values()].map((group) =>
@@ -84,7 +83,7 @@ export function byBuffer<T>(items: Iterable<T>, tensorOf: (item: T) => Tensor): 
   );
 }
 
-/** The index of a tensor's first element, counted from the start of another one in its buffer. */
+/** The index of a tensor's first element, relative to the start of another tensor in the same buffer. */
 export function firstElement(tensor: Tensor, from: Tensor): number {
   return (tensor.offsetBytes - from.offsetBytes) / elementBytes(tensor);
 }

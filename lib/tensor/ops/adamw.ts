@@ -10,21 +10,20 @@ import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 
-/** The hyperparameters of AdamW for a step. */
 export interface AdamWStep {
   learningRate: number;
   beta1: number;
   beta2: number;
   epsilon: number;
   weightDecay: number;
-  /** The step's number, from 1. */
+  /** From 1. */
   step: number;
 }
 
-/** The number of f32 in the tensor of hyperparameters. */
+/** Number of f32 in the tensor of hyperparameters. */
 export const NUM_ADAMW_HYPER = 8;
 
-/** The values of the tensor `hyper` of {@link addAdamW} for one step; the host uploads them before it. */
+/** Values of {@link addAdamW}'s tensor `hyper`, which the host uploads before each step. */
 export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
   const { learningRate, beta1, beta2, epsilon, weightDecay, step } = at;
   return Float32Array.of(
@@ -43,8 +42,8 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
  * Adds one step of AdamW for one tensor to a program.
  *
  * @param args `parameter`, `expAvg`, `expAvgSq` (updated) and `gradient`: `length` f32, a multiple of 4, each
- *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (2) f32 of addClipFactor, whose
- *   factor scales the gradient, and if 0 nothing is changed.
+ *   in a separate buffer; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (2) f32 of addClipFactor, whose
+ *   factor scales the gradient; if it is 0, nothing is changed.
  */
 export function addAdamW(
   program: Program,
@@ -73,12 +72,11 @@ export function addAdamW(
 }
 
 /**
- * Adds one step of AdamW to a program, for the rows of a table that have a slot. Each row counts its own updates.
+ * Adds one step of AdamW to a program, for the rows of a table that have a slot. Each row counts its updates.
  *
- * @param args `slotRows`: (1 + slots) u32, the number of used slots, then the row of each slot, all different;
- *   `gradient`: (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates`
- *   (updated): (R) f32;
- *   `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
+ * @param args `slotRows`: (1 + slots) u32, the number of used slots, then the row of each slot, all
+ *   different; `gradient`: (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32;
+ *   `numUpdates` (updated): (R) f32; `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
  */
 export function addAdamWRows(
   program: Program,

@@ -1,17 +1,18 @@
 /**
  * Causal attention within segments, and its gradient, without storing anything of size T x T.
  *
- * Query t of a sequence attends to the keys from segmentStart[t] to t. Tiles of keys outside of that are skipped. There
- * are three sets of kernels: for f16 tensors on matrix units, for subgroups of 8 lanes (Mesa's lavapipe), and for all other
- * adapters.
+ * Query t of a sequence attends to the keys from segmentStart[t] to t. Tiles of keys outside this range are
+ * skipped. There are three sets of kernels: for f16 tensors on matrix units, for subgroups of 8 lanes (Mesa's
+ * lavapipe), and for all other adapters.
  *
- * Measured on 2 cores of lavapipe (Mesa 25.0.7, LLVM 15, 2026-11), B = 8, T = 256, H = 4, D = 32, useful FLOPs of
- * visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward 27 GFLOP/s
- * (best of 12 runs); one segment a sequence: 45 and 38 (both per 2 s of processor time). The first use compiles for
- * 0.5 + 1.6 s. On an H100, B = 16, T = 1024, H = 10, D = 64, one segment a sequence (2026-11-26): forward 22.0, backward
- * 13.2 TFLOP/s; with a row a thread and its slices in indexed arrays 3.1 and 2.9.
- * Rejected: tiles of 8 rows (as fast, but compile for 2.0 + 10.5 s); own rows loaded without a loop (1.7 s forward, since
- * the time of LLVM's coroutine pass grows with the square of the number of loads).
+ * Measured on 2 cores of lavapipe (Mesa 25.0.7, LLVM 15, 2026-11), B = 8, T = 256, H = 4, D = 32, useful
+ * FLOPs of visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward
+ * 27 GFLOP/s (best of 12 runs); one segment per sequence: 45 and 38 (both per 2 s of processor time). The
+ * first use compiles for 0.5 + 1.6 s. On an H100, B = 16, T = 1024, H = 10, D = 64, one segment per sequence
+ * (2026-11-26): forward 22.0, backward 13.2 TFLOP/s; with one row per thread and slices in indexed arrays 3.1
+ * and 2.9. Rejected: tiles of 8 rows (as fast, but compile for 2.0 + 10.5 s); loading a thread's rows without
+ * a loop (1.7 s forward, because the time of LLVM's coroutine pass grows with the square of the number of
+ * loads).
  *
  * Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS
  * 2022.
@@ -24,7 +25,7 @@ import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { productLoops, requireLength } from "./common.ts";
 
-/** The sizes of an attention; `headDim` is 32, 64 or 128. */
+/** `headDim` is 32, 64 or 128. */
 export interface AttentionShape {
   readonly batchSize: number;
   readonly sequenceLength: number;
@@ -32,7 +33,7 @@ export interface AttentionShape {
   readonly headDim: number;
 }
 
-/** The tensors of an attention, see {@link addAttention}. */
+/** See {@link addAttention}. */
 interface AttentionTensors {
   q: Tensor;
   k: Tensor;
@@ -43,21 +44,21 @@ interface AttentionTensors {
 }
 
 const HEAD_DIMS = [32, 64, 128];
-/** The widths of heads for matrix units, in matrices. */
+/** Head widths that matrix units support, in matrices. */
 const HEAD_MATRICES = [4, 8];
-/** The subgroups of a workgroup there, each of which owns the rows of a matrix. */
+/** Subgroups per workgroup on matrix units; each owns a matrix's rows. */
 const SUBGROUPS = 4;
-/** The number of dims, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 64. */
+/** Elements, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 64. */
 const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 4096 };
-/** The same in decoding: 8 lanes of 128, or 64 threads of 32. */
+/** The same for decoding: 8 lanes of 128, or 64 threads of 32. */
 const DECODE_DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
 
 /**
  * Adds out = attention(q, k, v) to a program.
  *
  * @param args `q`, `k`, `v`, `out`: (B, T, H, D); `logSumExp`: (B, T, H) f32, written for
- *   {@link addAttentionBackward}; `segmentStart`: (B, T) u32, the position in the sequence at which the
- *   segment of each token begins, at most its own position, never decreasing along the sequence. `variant`: by
+ *   {@link addAttentionBackward}; `segmentStart`: (B, T) u32, the position in the sequence at which each
+ *   token's segment begins, at most the token's position, never decreasing along the sequence. `variant`: by
  *   default {@link attentionVariant}.
  */
 export function addAttention(
@@ -77,9 +78,9 @@ export function addAttention(
 /**
  * Adds dq, dk, dv = d(loss)/d(q, k, v) of out = attention(q, k, v), given dOut, to a program.
  *
- * @param args The arguments of {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
- *   (B, T, H, D); `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
- *   No tensor that is written shares its buffer with one that is read. `variant`: by default
+ * @param args The arguments of {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`,
+ *   `dv`: (B, T, H, D); `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
+ *   Written tensors share no buffer with tensors that are read. `variant`: by default
  *   {@link attentionVariant}.
  */
 export function addAttentionBackward(
@@ -116,13 +117,12 @@ export function addAttentionBackward(
   });
 }
 
-/** One of the sets of kernels. */
 export type AttentionVariant = "matrix" | VectorVariant;
 
-/** Those that need no matrix units. */
+/** Variants that need no matrix units. */
 type VectorVariant = keyof typeof DIMS_PER_GROUP;
 
-/** The set of kernels for an adapter, heads of a width, and the tensors that are read. */
+/** Chooses the kernels for an adapter, a head width, and the tensors that are read. */
 export function attentionVariant(
   info: Pick<GpuInfo, "subgroupSize" | "matrix">,
   headDim: number,
@@ -137,7 +137,7 @@ function vectorVariant(info: Pick<GpuInfo, "subgroupSize">): VectorVariant {
   return info.subgroupSize === 8 ? "subgroup8" : "tiled";
 }
 
-/** Checks that the kernels support the width of heads. @throws {KernelError} If not. */
+/** @throws {KernelError} If the kernels do not support the head width. */
 function requireHeadDim(kernel: string, headDim: number): void {
   if (!HEAD_DIMS.includes(headDim)) {
     throw new KernelError(kernel, `headDim is ${headDim}, expected one of ${HEAD_DIMS.join(", ")}`);
@@ -178,16 +178,18 @@ function requireShape(
   requireLength(kernel, rows * numHeads * headDim, perElement);
 }
 
-// Attention of rows that continue prompts, for decoding. Each row attends to the keys of its prompt, which are stored once for all rows
-// of the prompt, and to the keys of its own suffix, including the newest. Rows that branched off one row share its
-// suffix up to that point. Rows that continue different parts of one prompt share its tiles; each row has its own end.
+// Attention of rows that continue prompts, for decoding. Each row attends to the keys of its prompt, which
+// are stored once for all rows of the prompt, and to the keys of its suffix, including the newest. Rows that
+// branched off the same row share its suffix up to that point. Rows that continue different parts of a prompt
+// share its tiles; each row has its own end.
 //
-// Measured on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), one step of 62 prompts of 20 tokens with 132 rows each,
-// 4 heads of 32: 7.6 ms of both cores a block with subgroups of 8, 11 % of the step; the matrix products take 81 %.
+// Measured on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), one step of 62 prompts of 20 tokens with 132 rows
+// each, 4 heads of 32: 7.6 ms on both cores per block with subgroups of 8, 11 % of the step; the matrix
+// products take 81 %.
 //
 // Source: Juravsky et al., Hydragen: High-Throughput LLM Inference with Shared Prefixes, 2024.
 
-/** The sizes of a decoding step; `headDim` is 32, 64 or 128. */
+/** `headDim` is 32, 64 or 128. */
 export interface DecodeShape {
   /** N, the rows of this program. */
   readonly numRows: number;
@@ -197,24 +199,24 @@ export interface DecodeShape {
   readonly headDim: number;
 }
 
-/** A tile: rows that continue one prompt. */
+/** Rows that continue one prompt. */
 export interface DecodeTile {
   /** The prompt's first key. */
   readonly firstKey: number;
-  /** One past the last key that one of the rows sees. */
+  /** One past the last key visible to any of the rows. */
   readonly endKey: number;
   readonly firstRow: number;
   /** One past the last row; at most {@link decodeTileRows} rows after the first. */
   readonly endRow: number;
 }
 
-/** The largest number of rows of a tile on an adapter. */
+/** Maximum number of rows of a tile on an adapter. */
 export function decodeTileRows(info: Pick<GpuInfo, "subgroupSize">, headDim: number): number {
   return DECODE_DIMS_PER_GROUP[vectorVariant(info)] / headDim;
 }
 
 /**
- * Cuts the rows of prompts into tiles. Consecutive prompts that begin at the same key share tiles.
+ * Splits the rows of prompts into tiles. Consecutive prompts that begin at the same key share tiles.
  *
  * @param prompts Each prompt's keys and rows, as one tile of any number of rows.
  * @param tileRows The result of {@link decodeTileRows}.
@@ -238,11 +240,12 @@ export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): D
 /**
  * Adds out = attention(q, keys of the row's prompt and suffix) to a program.
  *
- * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, every prompt's keys one after the
- *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `rowKeys`: (1 + S, N) u32, for each row the
- *   end of the prompt's keys that it sees, at least one, then the index of its own key at each step, below M; `tiles`:
- *   (numTiles, 4) u32, the fields of {@link DecodeTile} in order, at most P and N; tiles without rows (zeros) are
- *   skipped. `out` shares no buffer with the others; rows in no tile are unchanged.
+ * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, the keys of all prompts one
+ *   after the other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `rowKeys`: (1 + S, N) u32,
+ *   for each row the end of the prompt's keys visible to it, at least one, then the index of its key at each
+ *   step, below M; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in order, at most P and N;
+ *   tiles without rows (zeros) are skipped. `out` shares no buffer with the others; rows in no tile are
+ *   unchanged.
  */
 export function addAttentionDecode(
   program: Program,

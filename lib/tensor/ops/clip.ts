@@ -1,10 +1,10 @@
 /**
- * Clipping by the global gradient norm, and the scale of the loss. The GPU computes both, so nothing is read back before
- * the update.
+ * Clipping to the global gradient norm, and the loss scale. The GPU computes both, so nothing is read back
+ * before the update.
  *
- * If gradients are stored as f16, the loss is multiplied by a scale so that small gradients are not lost; the clip
- * factor divides by it. A gradient that is not finite halves the scale, and its step is skipped. Many consecutive
- * finite gradients double it.
+ * If gradients are stored as f16, the loss is multiplied by a scale so that small gradients are not lost; the
+ * clip factor divides by it. A non-finite gradient halves the scale, and its step is skipped. Many
+ * consecutive finite gradients double it.
  *
  * Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1;
  * Micikevicius et al., Mixed Precision Training, ICLR 2018, section 3.2.
@@ -16,28 +16,28 @@ import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength } from "./common.ts";
 
-/** The indexes of the values in the (2) f32 tensor that {@link addClipFactor} writes. */
+/** Indexes of the values in the (2) f32 tensor that {@link addClipFactor} writes. */
 export const CLIP = {
   /** min(1, maxNorm / norm) / loss scale; 0 if the norm is not finite, so that the step is skipped. */
   factor: 0,
-  /** The norm of the gradient without the loss scale. */
+  /** Norm of the gradient without the loss scale. */
   norm: 1,
 } as const;
 
-/** The rules for changing the loss scale. Scales are powers of 2, so scaling is exact. */
+/** How the loss scale changes. Scales are powers of 2, so scaling is exact. */
 export interface LossScaleRange {
   readonly initial: number;
-  /** The smallest scale; a gradient that is not finite with it has another cause. */
+  /** The smallest scale. If a gradient is not finite even with this scale, there is another cause. */
   readonly min: number;
   readonly max: number;
-  /** Consecutive steps with a finite gradient after which it is doubled. */
+  /** Consecutive steps with a finite gradient after which the scale is doubled. */
   readonly growthSteps: number;
 }
 
-/** The default {@link LossScaleRange}. */
+/** The default. */
 export const LOSS_SCALE: LossScaleRange = { initial: 2 ** 15, min: 1, max: 2 ** 24, growthSteps: 500 };
 
-/** The values of a new loss scale, (2) f32: the scale, and the consecutive finite steps since it changed. */
+/** Values of a new loss scale, (2) f32: the scale, and the number of finite steps since it changed. */
 export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Float32Array<ArrayBuffer> {
   return Float32Array.of(initial, 0);
 }
@@ -46,8 +46,8 @@ export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Floa
  * Adds the clip factor of a step to a program.
  *
  * @param args `sumOfSquares`: 1 f32 (addSumOfSquares); `out`: (2) f32, see {@link CLIP}; `maxNorm` > 0;
- *   `lossScale`: (2) f32 of {@link initialLossScale}, by which the gradients are multiplied, updated for the next
- *   step within `lossScaleRange`.
+ *   `lossScale`: (2) f32 of {@link initialLossScale}, by which the gradients are multiplied, updated for the
+ *   next step within `lossScaleRange`.
  * @throws {KernelError} If `maxNorm` is not positive and finite.
  */
 export function addClipFactor(

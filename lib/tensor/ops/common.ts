@@ -1,7 +1,8 @@
 /**
- * What operations share: checks of arguments, the loops of products, and the grid of the elementwise kernels, with the
- * simplest of these, the copy. Each `add…` function checks its arguments before it adds a dispatch and throws a
- * `KernelError` that names the tensor that is too small or the size that does not fit.
+ * Code that operations share: checks of arguments, the loops of products, and the grid of elementwise
+ * kernels, together with the simplest of them, the copy. Each `add…` function checks its arguments before it
+ * adds a dispatch, and throws a `KernelError` that names the tensor that is too small or the size that does
+ * not fit.
  *
  * @module
  */
@@ -10,11 +11,7 @@ import type { GpuInfo } from "../device.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
 import { gridOf, type Program } from "../program.ts";
 
-/**
- * Checks that every given size is a multiple.
- *
- * @throws {KernelError} Naming the size that is not.
- */
+/** @throws {KernelError} If a size is not a positive multiple of `factor`. */
 export function requireMultiple(kernel: string, sizes: Record<string, number>, factor: number): void {
   for (const [name, size] of Object.entries(sizes)) {
     if (!(size > 0 && size % factor === 0)) {
@@ -24,9 +21,9 @@ export function requireMultiple(kernel: string, sizes: Record<string, number>, f
 }
 
 /**
- * Checks that every given tensor has at least `length` elements; scratch memory may be larger.
+ * Checks that every tensor has at least `length` elements; scratch memory may be larger.
  *
- * @throws {KernelError} Naming the tensor that is too small.
+ * @throws {KernelError} With the name of the tensor that is too small.
  */
 export function requireLength(kernel: string, length: number, tensors: Record<string, Tensor>): void {
   if (!(length > 0 && Number.isInteger(length))) {
@@ -42,21 +39,21 @@ export function requireLength(kernel: string, length: number, tensors: Record<st
   }
 }
 
-/** The override and the parameter of kernels with `products_tiled.wgsl`, whose loops are unrolled on a GPU. */
+/** Override and parameter of kernels with `products_tiled.wgsl`, whose loops are unrolled on a GPU. */
 export function productLoops(
   info: Pick<GpuInfo, "isSoftware">,
 ): { overrides: Record<string, number>; params: Record<string, number> } {
   return { overrides: { UNROLLED: Number(!info.isSoftware) }, params: { one: 1 } };
 }
 
-/** The grid of a row kernel whose workgroups have as many rows as the registry says. */
+/** The grid of a row kernel with the registry's number of rows per workgroup. */
 export function rowGrid({ registry }: Program, rows: number): [number, number] {
   return gridOf(Math.ceil(rows / registry.rows.rowsPerGroup));
 }
 
-/** The vec4 of a thread of an elementwise kernel, its `BATCH`. */
+/** Number of vec4 per thread of an elementwise kernel; `BATCH` in WGSL. */
 const BATCH = 8;
-/** Elements that one workgroup of an elementwise kernel handles. */
+/** Elements per workgroup of an elementwise kernel. */
 const ELEMENTS_PER_WORKGROUP = 64 * BATCH * 4;
 
 /** The override of elementwise kernels that load several vec4 at once. */
@@ -64,13 +61,12 @@ export function elementwiseLoads({ registry }: Program): { LOADS: number } {
   return { LOADS: Math.min(BATCH, registry.rows.loads) };
 }
 
-/** The grid for a number of elements. */
 export function elementwiseGrid(length: number): [number, number] {
   return gridOf(Math.ceil(length / ELEMENTS_PER_WORKGROUP));
 }
 
 /**
- * Adds y = x to a program; their dtypes may differ; an f16 y has NaN where x is beyond its range.
+ * Adds y = x to a program. The dtypes may differ; an f16 y has NaN where x is out of range.
  *
  * @param args `x`, `y`: `length` elements, a multiple of 4, in different buffers.
  */

@@ -1,8 +1,8 @@
 /**
  * The cross-entropy of logits with its gradient, and log-probabilities of chosen rows.
  *
- * Logits may first be soft-capped, z = s tanh(logit / s). Probabilities are never stored: the gradient is
- * written in the same dispatch as the loss.
+ * Logits may first be soft-capped, z = s tanh(logit / s). Probabilities are never stored: the same dispatch
+ * writes the loss and the gradient.
  *
  * Source: Gemma Team, Gemma 2, 2024, section 2 (softcap).
  *
@@ -13,7 +13,7 @@ import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./common.ts";
 
-/** The layout and the cap of logits. */
+/** Layout and cap of logits. */
 export interface LogitsShape {
   /** V, the columns in use; the others are padding. */
   readonly vocabSize: number;
@@ -23,33 +23,34 @@ export interface LogitsShape {
   readonly softcap: number | null;
 }
 
-/** An extra term of the gradient for ordered targets, such as the bytes of a number. */
+/** An extra gradient term for ordered targets, such as the bytes of a number. */
 export interface OrdinalTerm {
   /** The column of byte 0; the 255 others follow. */
   readonly firstByte: number;
-  /** The term's weights in rows whose `lossMask` is 2 and 3. */
+  /** Weights of the term in rows whose `lossMask` is 2 and 3. */
   readonly weights: readonly [number, number];
 }
 
-/** Distributions from which a softmax learns in addition to its targets, in rows whose `lossMask` is 2 and 3. */
+/** Distributions that are learned in addition to the targets, in rows whose `lossMask` is 2 and 3. */
 export interface SoftTargets {
-  /** (rows, stride) f32: the logits of another model at the same positions and with the same columns. */
+  /** (rows, stride) f32: logits of another model at the same positions and with the same columns. */
   readonly logits: Tensor;
-  /** Their cap, as in {@link LogitsShape}. */
+  /** Cap of these logits, as in {@link LogitsShape}. */
   readonly softcap: number | null;
-  /** Their weight in the gradient, 0 to 1; the targets, with their ordinal term, have the rest. */
+  /** Weight in the gradient, 0 to 1; the targets, with their ordinal term, have the rest. */
   readonly weight: number;
 }
 
 /**
  * Adds losses[r] = -log softmax(z[r, :])[targets[r]] to a program, and the gradient of the logits.
  *
- * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows whose loss
- *   and gradient are 0, 2 and 3 for rows with `markedWeight` and `ordinal`; `losses`: (rows) f32, nats; `dLogits`: (rows,
- *   stride) f32, the gradient of the row's loss, 0 in the padding, in another buffer than `logits`; none is written if it
- *   is absent; `weight`: (1) f32, a factor of the gradient; `lossScale`: (1) f32, another factor; `markedWeight`: a third
- *   one, where `lossMask` is 2 or 3 (1); `ordinal`: adds the gradient of the Wasserstein-1 distance, in units of 255
- *   bytes, between the distribution over bytes and the target byte; `teacher`: mixes in the gradient of the cross-entropy to
+ * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows
+ *   whose loss and gradient are 0, 2 and 3 for rows with `markedWeight` and `ordinal`; `losses`: (rows) f32,
+ *   nats; `dLogits`: (rows, stride) f32, the gradient of the row's loss, 0 in the padding, in another buffer
+ *   than `logits`; if absent, no gradient is written; `weight`: (1) f32, a factor of the gradient;
+ *   `lossScale`: (1) f32, another factor; `markedWeight`: a third factor, if `lossMask` is 2 or 3 (default:
+ *   1); `ordinal`: adds the gradient of the Wasserstein-1 distance, in units of 255 bytes, between the
+ *   distribution over bytes and the target byte; `teacher`: mixes in the gradient of the cross-entropy to
  *   another model's distributions; the loss contains neither.
  */
 export function addCrossEntropy(
@@ -116,7 +117,8 @@ export function addCrossEntropy(
 /**
  * Adds out[i, :] = log softmax(z[rowIndex[i], :]) to a program.
  *
- * @param args `logits`: (rows, stride) f32; `rowIndex`: (numRows) u32 below rows; `out`: (numRows, V) f32, nats.
+ * @param args `logits`: (rows, stride) f32; `rowIndex`: (numRows) u32 below rows; `out`: (numRows, V) f32,
+ *   nats.
  */
 export function addLogProbabilities(
   program: Program,

@@ -1,6 +1,6 @@
 /**
- * Rows of a table by token, and the gradient of the table. Address embeddings are a large table of which a step uses few
- * rows: only these are added to the vectors of tokens and updated.
+ * Rows of a table by token, and the table's gradient. Address embeddings are a large table of which a step
+ * uses few rows: only these are added to the vectors of tokens and updated.
  *
  * @module
  */
@@ -27,17 +27,18 @@ export function addEmbedding(
   program.add({ kernel, bindings: { tokens, table, x }, params: { rows, width }, grid: gridOf(rows) });
 }
 
-/** The number of elements of {@link tokenRows}. */
+/** Number of elements of {@link tokenRows}. */
 export function numTokenRows(rows: number, vocabSize: number): number {
   return vocabSize + 1 + rows;
 }
 
 /**
- * The rows sorted by their tokens, as {@link addEmbeddingBackward} reads them.
+ * The rows sorted by token, as {@link addEmbeddingBackward} reads them.
  *
  * @param tokens (rows, perRow); values of `vocabSize` or more are skipped.
- * @param options `perRow`: tokens of a row (1). `numUses`: the space for tokens (all).
- * @returns (vocabSize + 1 + numUses): the rows of token v are the elements from element v to before element v + 1, ascending.
+ * @param options `perRow`: tokens per row (default: 1). `numUses`: the space for tokens (default: all).
+ * @returns (vocabSize + 1 + numUses): the rows of token v are the elements from element v to before element v
+ *   + 1, ascending.
  */
 export function tokenRows(
   tokens: ArrayLike<number>,
@@ -45,8 +46,8 @@ export function tokenRows(
   { perRow = 1, numUses = tokens.length } = {},
 ): Uint32Array<ArrayBuffer> {
   const places = new Uint32Array(numTokenRows(numUses, vocabSize));
-  // Counting sort: element v + 1 first counts the rows of token v, then is the index of the next one, finally their
-  // end.
+  // Counting sort: element v + 1 is first the count of token v's rows, then the index of the next one,
+  // finally the index after the last.
   for (let i = 0; i < tokens.length; i++) if (tokens[i] < vocabSize) places[tokens[i] + 1]++;
   let start = places[0] = vocabSize + 1;
   for (let token = 0; token < vocabSize; token++) {
@@ -62,11 +63,11 @@ export function tokenRows(
 }
 
 /**
- * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program. Rows are added in ascending order,
- * so that the result is the same in every run.
+ * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program. Rows are added in
+ * ascending order, so that the result is the same in every run.
  *
- * @param args `tokenRows`: (vocabSize + 1 + rows) u32 from {@link tokenRows}, or other lists of rows with `numUses`
- *   entries together; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
+ * @param args `tokenRows`: (vocabSize + 1 + rows) u32 from {@link tokenRows}, or other lists of rows with
+ *   `numUses` entries in total; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
  */
 export function addEmbeddingBackward(
   program: Program,
@@ -87,7 +88,7 @@ export function addEmbeddingBackward(
   requireLength(kernel, rows * width, { dx });
   requireLength(kernel, vocabSize * width, { dTable });
   const { lanes, rows: { loads } } = program.registry;
-  // Several loads at once are of different rows, since a frequent token has thousands.
+  // Several loads at once are from different rows, because a frequent token has thousands.
   const columns = loads === 1 ? 4 : 1;
   program.add({
     kernel,
@@ -99,11 +100,11 @@ export function addEmbeddingBackward(
 }
 
 /**
- * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. `addEmbeddingBackward` computes the gradient of
- * the rows, gathered in slots.
+ * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. `addEmbeddingBackward` computes the
+ * gradient of the rows, gathered in slots.
  *
- * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more means no row; `table`: (tableRows, width)
- *   f32; `x`: (rows, width) f32; `width` is a multiple of 4.
+ * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more means no row; `table`:
+ *   (tableRows, width) f32; `x`: (rows, width) f32; `width` is a multiple of 4.
  */
 export function addRows(
   program: Program,
@@ -133,10 +134,10 @@ export function addRows(
 }
 
 /**
- * Adds a limit to a program: rows of a table stay within a distance of their anchors.
+ * Adds a limit to a program that keeps rows of a table within a distance of their anchors.
  *
- * @param args `table` (updated) and `anchors`: (rows or more, width) f32; `limits`: (rows) f32, the largest Euclidean
- *   distance of each row; `width` is a multiple of 4.
+ * @param args `table` (updated) and `anchors`: (rows or more, width) f32; `limits`: (rows) f32, the largest
+ *   Euclidean distance of each row; `width` is a multiple of 4.
  */
 export function addLimitRows(
   program: Program,

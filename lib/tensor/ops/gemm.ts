@@ -1,9 +1,9 @@
 /**
- * Matrix products, most of a model's work.
+ * Matrix products, which are most of a model's work.
  *
- * There are three kernels. One uses matrix units, for f16 operands on an adapter that has them. One broadcasts an operand
- * within subgroups, for adapters with subgroups of 8 lanes (lavapipe). One has tiles in workgroup memory, for all other
- * adapters.
+ * There are three kernels. gemm_matrix uses matrix units, for f16 operands on an adapter that has them.
+ * gemm_subgroup8 broadcasts an operand within subgroups, for adapters with subgroups of 8 lanes (lavapipe).
+ * gemm_tiled has tiles in workgroup memory, for all other adapters.
  *
  * @module
  */
@@ -14,17 +14,22 @@ import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid, elementwiseLoads, productLoops, requireLength, requireMultiple } from "./common.ts";
 
-/** The operand that is stored transposed: none, B, or A. */
+/** Which operand is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
 
 /** relu(x)^2; GELU in its tanh form (torch: `approximate="tanh"`); x sigmoid(x). */
 export type ActivationKind = "relu2" | "gelu" | "silu";
 
 /**
- * The epilogue of the product; the kinds, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB,
- * Muon's polynomial of a Gram matrix, with AB its square; C = keep C - step AB, Muon's update, where (unused, keep, step,
- * unused) is row `first` of `factors`, and of a batch the rows from it on; C = f(AB), with AB itself stored in `before` if
- * that is given; C = AB f'(`slopeAt`), the backward pass of f, where of relu2 `slopeAt` is f's value instead of its argument.
+ * What the kernel computes from the product AB. In order:
+ * - C = AB;
+ * - C += AB;
+ * - C = AB + `add`;
+ * - C = a I + b `gram` + c AB: Muon's polynomial of a Gram matrix, whose square is AB;
+ * - C = keep C - step AB: Muon's update. (unused, keep, step, unused) is row `first` of `factors`; a batch
+ *   uses the rows from there on;
+ * - C = f(AB); `before`, if given, receives AB;
+ * - C = AB f'(`slopeAt`): the backward pass of f. For relu2, `slopeAt` is f's value instead of its argument.
  */
 export type GemmEpilogue =
   | "store"
@@ -37,7 +42,7 @@ export type GemmEpilogue =
 
 const ACTIVATION: Record<ActivationKind, number> = { relu2: 0, gelu: 1, silu: 2 };
 
-/** A kernel with its overrides in addition to the transposes, the rows and columns of its tile, and the steps of k at a time. */
+/** A kernel, its overrides except the transposes, its square tile's side, and the steps of k at a time. */
 export interface GemmVariant {
   readonly kernel: Extract<KernelName, `gemm_${string}`>;
   readonly overrides: Record<string, number>;
@@ -45,7 +50,7 @@ export interface GemmVariant {
   readonly tileK: number;
 }
 
-/** By matrix units whose matrices have `side` rows and columns. */
+/** For matrix units whose matrices have `side` rows and columns. */
 function matrixVariant(side: number, isSplit = false): GemmVariant {
   const overrides = { SPLIT: Number(isSplit) };
   return { kernel: "gemm_matrix", overrides, tile: 8 * side, tileK: (isSplit ? 2 : 4) * side };
@@ -55,13 +60,13 @@ const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 
 const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64, tileK: 16 };
 const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128, tileK: 16 };
 
-/** The number of tiles of 128 x 128 that fill a GPU: on an H100 fewer are slower than tiles of 64 x 64 (`bench gpu`). */
+/** How many tiles of 128 x 128 fill a GPU. With fewer, an H100 is faster with 64 x 64 (`bench gpu`). */
 export const ENOUGH_TILES = 256;
 
 /** The number of the epilogue C = AB in the kernels. */
 const STORE = 0;
 
-/** What a product's kernel is chosen by. */
+/** What the choice of a product's kernel depends on. */
 export interface GemmShape {
   readonly kind: GemmKind;
   readonly m: number;
@@ -72,7 +77,7 @@ export interface GemmShape {
   readonly strides?: { readonly a?: number; readonly b?: number };
 }
 
-/** Whether gemm_matrix can read the operands: by words of 8 elements. */
+/** Whether gemm_matrix can read the operands in words of 8 elements. */
 function suitsMatrices({ kind, m, n, k, terms = 1, strides }: GemmShape, { tileK }: GemmVariant): boolean {
   const rows = [kind === "TN" ? m : k, kind === "NT" ? k : n, strides?.a ?? 0, strides?.b ?? 0];
   return rows.every((length) => length % 8 === 0) && (terms === 1 || k % tileK === 0);
@@ -95,15 +100,16 @@ export function gemmVariants(
 /**
  * Chooses the variant for an adapter and a shape.
  *
- * Measured at 2048 x 512 x 512 on 2 cores of an EPYC of family 26, lavapipe of Mesa 25.0, subgroups of 8, NN / NT /
- * TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Rejected: two or
- * four steps of k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running
- * index (51). On an EPYC of family 25 (2026-11-25) 54 / 48 / 62, where tiles of 16, 24, 40, 48 and 64 rows have 0.90, 1.02,
- * 0.96, 0.97 and 0.82 times the speed, 64 columns 0.73 to 0.82, the epilogue as an override 0.9 to 1.1 by kind, subgroups of
- * 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27; lib/tensor/RESULTS.md says what bounds it.
+ * Measured at 2048 x 512 x 512 on 2 cores of an EPYC of family 26, lavapipe of Mesa 25.0, subgroups of 8, NN
+ * / NT / TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15.
+ * Rejected: two or four steps of k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill),
+ * sums addressed by a running index (51). On an EPYC of family 25 (2026-11-25) 54 / 48 / 62. There, tiles of
+ * 16, 24, 40, 48 and 64 rows have 0.90, 1.02, 0.96, 0.97 and 0.82 times the speed, 64 columns 0.73 to 0.82,
+ * the epilogue as an override 0.9 to 1.1 by kind, subgroups of 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27.
+ * lib/tensor/RESULTS.md says what limits the speed.
  *
- * @param byMatrices How matrix units may multiply the operands, if they may: as f16 (an f32 one is rounded), or as sums of
- *   two f16.
+ * @param byMatrices How matrix units may multiply the operands, if at all: as f16 (f32 operands are rounded),
+ *   or as sums of two f16.
  */
 export function gemmVariant(
   info: Pick<GpuInfo, "subgroupSize" | "isSoftware" | "matrix">,
@@ -116,25 +122,25 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
-/** The parameters of {@link splitsOf}. */
+/** Parameters of {@link splitsOf}. */
 export interface SplitRule {
-  /** The number of workgroups that fill a GPU. */
+  /** How many workgroups fill a GPU. */
   readonly enoughWorkgroups: number;
-  /** The fewest steps of k of a split. */
+  /** The smallest number of steps of k in a split. */
   readonly minSplitK: number;
-  /** The largest number of splits: each one writes and reads a separate C. */
+  /** The largest number of splits: each writes and reads a separate C. */
   readonly maxSplits: number;
 }
 
-/** The best on an H100 for the gradients of the presets (`bench gpu`): 1.03 times the time of each one's best splits. */
+/** The best on an H100 for the presets' gradients (`bench gpu`): 1.03 times the time of the best splits. */
 export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 2048, minSplitK: 64, maxSplits: 16 };
 
 /**
- * The number of splits of the steps of k, each summed by its own workgroups. Gradients of small weights need it:
- * they have few tiles and a long k. It depends on the shape only, never on a measurement, since another number of splits
- * rounds differently.
+ * The number of splits of the steps of k, each summed by separate workgroups. Gradients of small weights need
+ * splits: they have few tiles and a long k. The number depends only on the shape, never on a measurement,
+ * because another number of splits rounds differently.
  *
- * @param shape The product's extents; for a batch those of all its products together.
+ * @param shape Extents of the product, or of all products of a batch together.
  * @param tileK The steps of k that the kernel computes at a time.
  */
 export function gemmSplits(
@@ -146,17 +152,17 @@ export function gemmSplits(
   return Math.ceil(shape.k / stepsOfSplit(shape.k, splits, tileK));
 }
 
-/** The steps of k of each split but the last, which may have fewer. */
+/** The steps of k in each split. The last split may have fewer. */
 function stepsOfSplit(k: number, splits: number, tileK: number): number {
   return Math.ceil(k / splits / tileK) * tileK;
 }
 
-/** The splits of a product by a rule, for an adapter and kind with splits. */
+/** The splits of a product by a rule, for adapters and kinds that support splits. */
 export function splitsOf(
   { m, n, k }: Pick<GemmShape, "m" | "n" | "k">,
   { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
 ): number {
-  // In units of the smaller tile, whatever tile is used: products with larger tiles have enough tiles and steps.
+  // In units of the smaller tile in any case: products with larger tiles have enough tiles and steps.
   const numTiles = Math.ceil(m / TILED_64.tile) * Math.ceil(n / TILED_64.tile);
   return Math.max(1, Math.min(Math.floor(enoughWorkgroups / numTiles), Math.floor(k / minSplitK), maxSplits));
 }
@@ -164,16 +170,19 @@ export function splitsOf(
 /**
  * Adds C = op(A) op(B) to a program.
  *
- * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
- *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
- *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
- *   (by default they are stacked). `terms`: number of products (1) of which C is the sum, of matrices a and b that lie as those of a
- *   batch do, without one; then k is a multiple of the variant's `tileK`. `label`: the name in profiles.
- *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
- *   is possible for "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
- *   symmetric (no), which saves almost half of the work. `exponents`: matrix units may multiply f32 operands as sums of
- *   two f16 each, times these powers of two: at most 65504 in magnitude, of what is above 2^8 20 bits count.
- * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
+ * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C
+ *   (m, n) shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for
+ *   NN and NT, and `m` for TN. `batch`: the number of products of one shape (default: 1), whose matrices
+ *   start `strides` elements apart, multiples of 4 (default: stacked). `terms`: the number of products
+ *   (default: 1) that C is the sum of; their matrices a and b are laid out as in a batch, without a batch;
+ *   then k is a multiple of the variant's `tileK`. `label`: the name in profiles. `variant`: by default
+ *   {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1 is
+ *   possible for "store" or "accumulate", if each split has a step of k. `symmetric`: whether C is known to
+ *   be symmetric (default: no), which saves almost half of the work. `exponents`: matrix units may multiply
+ *   f32 operands as sums of two f16 each, times these powers of two. Scaled magnitudes may be up to 65504;
+ *   those above 2^8 have 20 bits of precision.
+ * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not
+ *   possible.
  */
 export function addGemm(
   program: Program,
@@ -247,8 +256,7 @@ export function addGemm(
       TRANSPOSE_B: Number(kind === "NT"),
       ACTIVATION: activation,
     },
-    // Unused bindings get some other tensor. It is declared with the dtype of c, so that few variants are
-    // compiled.
+    // Unused bindings get some other tensor, declared with the dtype of c so that few variants are compiled.
     bindings: {
       a,
       b,
@@ -284,8 +292,8 @@ export function addGemm(
 }
 
 /**
- * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, the activation, and the
- * first row of Muon's factors.
+ * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) in addition to C, the
+ * activation, and the first row of Muon's factors.
  */
 function epilogueParts(
   epilogue: GemmEpilogue,

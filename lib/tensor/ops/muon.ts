@@ -1,13 +1,14 @@
 /**
- * Muon's update of many matrices: momentum, orthogonalisation by Newton-Schulz steps, update. One dispatch computes the
- * momenta of a buffer's matrices, one a product of all that have the same smaller side.
+ * Muon's update of many matrices: momentum, orthogonalisation by Newton-Schulz steps, update. One dispatch
+ * computes the momenta of all matrices in a buffer; another computes a product of all matrices with the same
+ * smaller side.
  *
  * Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, in the form of
- * torch.optim.Muon. A matrix with more rows than columns counts as its transpose: the sides of the products are exchanged
- * and no data are moved. Only the Gram matrix goes through the steps; its trace is the squared norm. The product of the
- * steps' polynomials is applied once at the end, by the product that updates the parameter. All factors are symmetric and
- * commute, so about half of each product is computed. At 128 x 512 that is 0.38 of the operations of the plain steps, at
- * 128 x 128 0.82.
+ * torch.optim.Muon. A matrix with more rows than columns counts as its transpose: the sides of the products
+ * are exchanged and no data are moved. Only the Gram matrix goes through the steps; its trace is the squared
+ * norm. The product of the steps' polynomials is applied once at the end, by the product that updates the
+ * parameter. All factors are symmetric and commute, so about half of each product is computed. At 128 x 512
+ * this takes 0.38 of the operations of the plain steps, at 128 x 128 0.82.
  *
  * @module
  */
@@ -19,17 +20,16 @@ import { addGemm, type GemmEpilogue } from "./gemm.ts";
 /** Newton-Schulz steps of one update, as in the source. */
 export const NEWTON_SCHULZ_STEPS = 5;
 
-// Powers of two that bring operands into f16's range for matrix units, which multiply sums of two f16. Entries are at most
-// the largest eigenvalue.
+// Powers of two that bring operands into the range of f16 for matrix units, which multiply sums of two f16.
+// Entries are at most the largest eigenvalue.
 
 /** For Gram matrices, at most 1.5, and polynomials, at most 3.4445. */
 const POLYNOMIAL_EXPONENT = 13;
-/** Bound on the products of all polynomials: 3.4445^5 = 485. */
+/** The products of all polynomials are at most 3.4445^5 = 485. */
 const PRODUCT_EXPONENT = 6;
-/** The largest magnitude of scaled momenta, with room for those that were made under a larger bound. */
+/** The largest magnitude of scaled momenta, with a margin for momenta made under a larger bound. */
 const LARGEST_MOMENTUM = 2 ** 14;
 
-/** The hyperparameters of Muon for a step. */
 export interface MuonStep {
   /** mu. */
   momentum: number;
@@ -37,7 +37,7 @@ export interface MuonStep {
   weightDecay: number;
 }
 
-/** A matrix that Muon updates: (rows, columns) f32, extents multiples of 4. In a buffer, all three lie at equal distances. */
+/** A matrix to update: (rows, columns) f32, multiples of 4. In a buffer, all three are equally spaced. */
 export interface MuonMatrix {
   readonly parameter: Tensor;
   readonly gradient: Tensor;
@@ -45,7 +45,7 @@ export interface MuonMatrix {
   readonly momentum: Tensor;
 }
 
-/** Matrices of one shape, `stride` elements apart, the first of them `first` elements after the start of their buffer. */
+/** Matrices of one shape, `stride` elements apart, the first starting `first` elements into their buffer. */
 interface Stack {
   readonly first: number;
   readonly stride: number;
@@ -88,12 +88,12 @@ function stacksOf(tensors: readonly Tensor[]): Stack[] {
   return stacks;
 }
 
-/** The elements from one square matrix of a stack to the next: a multiple of 256 bytes, so that each can be bound. */
+/** Elements from one square matrix of a stack to the next: whole 256 bytes, so that each can be bound. */
 function squareStride(size: number): number {
   return Math.ceil(size * size / 64) * 64;
 }
 
-/** The values of the tensor `hyper` of {@link addMuon} for one step; the host uploads them before it. */
+/** Values of {@link addMuon}'s tensor `hyper`, which the host uploads before each step. */
 export function muonHyper(
   { momentum, learningRate, weightDecay }: MuonStep,
   parameters: readonly Tensor[],
@@ -105,7 +105,7 @@ export function muonHyper(
   return Float32Array.of(momentum, learningRate, weightDecay, 0, ...shapeFactors);
 }
 
-/** The length of {@link muonHyper} for a number of matrices. */
+/** The length of {@link muonHyper}. */
 export function numMuonHyper(numMatrices: number): number {
   return 4 + numMatrices;
 }
@@ -143,9 +143,10 @@ export function makeMuonScratch(
 /**
  * Adds one step of Muon for some matrices to a program.
  *
- * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (2) f32 of addClipFactor, whose factor
- *   scales the gradient, and if 0 nothing is changed; `maxNorm`: the largest norm of the gradient after that, and so the
- *   largest entry of a momentum; `scratch`: of {@link makeMuonScratch} for these parameters.
+ * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (2) f32 of addClipFactor,
+ *   whose factor scales the gradient; if it is 0, nothing is changed; `maxNorm`: the largest norm of the
+ *   scaled gradient, and so the largest entry of a momentum; `scratch`: from {@link makeMuonScratch} for
+ *   these parameters.
  */
 export function addMuon(
   program: Program,
@@ -187,8 +188,8 @@ export function addMuon(
 /**
  * Adds the update of matrices from their momenta in `x`.
  *
- * @param args `exponent`: the power of two that brings momenta into f16's range; `first`: the number of matrices before
- *   them.
+ * @param args `exponent`: the power of two that brings momenta into the range of f16; `first`: the number of
+ *   matrices before them.
  */
 function addUpdate(
   program: Program,
@@ -265,14 +266,14 @@ function addUpdate(
   });
 }
 
-/** The elements of a stack, from its first matrix to its last. @param whole Begins where the stack's buffer does. */
+/** A stack's elements, from its first matrix to its last. @param whole Begins where its buffer does. */
 function rangeOf(whole: Tensor, { first, stride, count, rows, columns }: Stack): Tensor {
   return partOf(whole, first, [(count - 1) * stride + rows * columns]);
 }
 
 /**
- * Adds the product of all P to a program, P = a I + b G + c G^2, of the Newton-Schulz steps X <- P X with G = X X^T, whose
- * next G is P G P.
+ * Adds the product of all polynomials P = a I + b G + c G^2 to a program: a Newton-Schulz step is X <- P X
+ * with G = X X^T, and the next G is P G P.
  *
  * @returns The tensor of the product.
  */

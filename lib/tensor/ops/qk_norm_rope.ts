@@ -1,9 +1,9 @@
 /**
- * Normalisation and rotation of the queries' and keys' heads: y = rope(norm(x)), and its gradient.
+ * Normalisation and rotation of the heads of queries and keys: y = rope(norm(x)), and its gradient.
  *
  * The rotation turns (x[i], x[i + D/2]) of the token at position t by t * 10000^(-i / (D/2)). Its cosines and
- * sines are a table made here in float64: WGSL guarantees sin and cos only within [-pi, pi], and angles reach
- * 1,023.
+ * sines are a table computed here in float64: WGSL guarantees sin and cos only within [-pi, pi], and angles
+ * reach 1,023.
  *
  * Sources: Su et al., RoFormer, 2021; Henry et al., Query-Key Normalization for Transformers, 2020.
  *
@@ -14,7 +14,6 @@ import type { KernelRegistry } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 
-/** The sizes of a tensor of heads, and whether they are normalised. */
 export interface HeadsShape {
   /** B * T; a row's position in its sequence is `row % sequenceLength`. */
   readonly rows: number;
@@ -22,13 +21,13 @@ export interface HeadsShape {
   /** D, a multiple of 8. */
   readonly headDim: number;
   readonly sequenceLength: number;
-  /** Whether each head is divided by its root mean square before it is rotated. */
+  /** Whether each head is divided by its root mean square before the rotation. */
   readonly norm: boolean;
 }
 
-/** Keys whose 2nd and 4th quarter come from another row; heads are then a multiple of 16 wide. */
+/** Keys whose 2nd and 4th quarter come from another row; the head width is then a multiple of 16. */
 interface KeyShift {
-  /** (n) u32: the row whose shifted quarters each of the last n rows has: itself or the one before it. */
+  /** (n) u32: for each of the last n rows, the row of its shifted quarters: itself or the one before. */
   readonly previous: Tensor;
   readonly rows: number;
 }
@@ -64,7 +63,8 @@ export function addQkNormRope(
 /**
  * Adds dx = d(loss)/dx of y = rope(norm(x)), given dy, to a program.
  *
- * @param args `scale` as {@link addQkNormRope} wrote it; `shift` as there; `dx` shares no buffer with `x` and `dy`.
+ * @param args `scale` as {@link addQkNormRope} wrote it; `shift` as there; `dx` shares no buffer with `x` and
+ *   `dy`.
  */
 export function addQkNormRopeBackward(
   program: Program,
@@ -126,7 +126,7 @@ function launch(program: Program, kernel: string, args: HeadsShape & { shift?: K
   };
 }
 
-/** The rotations of all positions, (T, D / 8, 2, 4) f32: for each 4 pairs of dims the cosines, then the sines. */
+/** Rotations of all positions, (T, D / 8, 2, 4) f32: for 4 pairs each the cosines, then the sines. */
 export function rotationTable(
   program: Program,
   { headDim, sequenceLength }: Pick<HeadsShape, "headDim" | "sequenceLength">,
@@ -157,16 +157,16 @@ function rotations(sequenceLength: number, headDim: number): Float32Array {
   return table;
 }
 
-// Shifted keys: a part of each key is taken from the token before. With them one attention head can find the successor
-// of an earlier token like the present one, which otherwise takes two blocks (Olsson et al., In-context Learning and
-// Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the slower half of its rotations. In
-// training addQkNormRope() shifts them; in decoding a kernel of its own does.
+// Shifted keys: part of each key is taken from the previous token. This lets a single attention head find the
+// successor of an earlier token that equals the current one, which otherwise takes two blocks (Olsson et al.,
+// In-context Learning and Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the
+// slower half of its rotations. In training addQkNormRope() shifts them; in decoding a separate kernel does.
 
 /**
  * Adds y = x with the shifted quarters of `earlier` to a program.
  *
- * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`: (rows)
- *   u32, the row of `earlier` from which each row takes them.
+ * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`:
+ *   (rows) u32, the row of `earlier` from which each row takes them.
  */
 export function addShiftKeys(
   program: Program,
@@ -192,9 +192,9 @@ export function addShiftKeys(
 }
 
 /**
- * The row before each row within its segment; for the first row of a segment the row itself.
+ * The row before each row within its segment, or the row itself if it is the segment's first.
  *
- * @param segmentStart (B, T): the first position of the segment of each position.
+ * @param segmentStart (B, T): the first position of each position's segment.
  * @param sequenceLength T.
  */
 export function previousRows(segmentStart: ArrayLike<number>, sequenceLength: number): Uint32Array {

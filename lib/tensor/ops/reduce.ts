@@ -7,14 +7,14 @@ import { gridOf, type Program } from "../program.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
 import { requireLength } from "./common.ts";
 
-/** The smallest number of elements that is worth a workgroup. */
+/** Fewer elements are not worth a workgroup. */
 const MIN_ELEMENTS_PER_PART = 4096;
 /** Bounds the second pass, which is one workgroup. */
 const MAX_PARTS = 256;
 
 const KERNEL = "reduce_partials";
 
-/** The number of partial sums of {@link addSum} and {@link addSumOfSquares} for a tensor of this many elements. */
+/** Number of partial sums of {@link addSum} and {@link addSumOfSquares} for this many elements. */
 export function numPartialSums(length: number): number {
   return Math.min(MAX_PARTS, Math.ceil(length / MIN_ELEMENTS_PER_PART));
 }
@@ -22,8 +22,8 @@ export function numPartialSums(length: number): number {
 /**
  * Adds out[0] = sum of the squares of all elements of all inputs to a program.
  *
- * @param args `inputs`: f32 of any shapes; `out`: 1 f32; `partials`: scratch memory of
- *   {@link numPartialSums} f32 per input together, made here if absent.
+ * @param args `inputs`: f32 of any shapes; `out`: 1 f32; `partials`: scratch memory for the
+ *   {@link numPartialSums} f32 of all inputs, made here if absent.
  */
 export function addSumOfSquares(
   program: Program,
@@ -72,7 +72,8 @@ function addTotal(
 /**
  * Adds a pass that writes `numPartials` sums.
  *
- * @param args `isSum`: sums the elements, not their squares; `first`: the index of the first sum in `out`.
+ * @param args `isSum`: sums the elements instead of their squares; `first`: the index of the first sum in
+ *   `out`.
  */
 function addPass(
   program: Program,

@@ -9,7 +9,7 @@ import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple, rowGrid } from "./common.ts";
 
-/** The vec4 of a row that a lane keeps in registers. */
+/** Number of vec4 of a row that a lane keeps in registers. */
 function keptOf({ registry: { lanes, rows } }: Program, width: number): { NUM_KEPT: number } {
   return { NUM_KEPT: Math.min(rows.maxKept, Math.ceil(width / (4 * lanes))) };
 }
