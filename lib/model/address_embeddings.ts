@@ -1,6 +1,6 @@
 /**
- * The address embeddings of a model: those of prefixes and of pairs of addresses, and the known data about a pair's
- * RTT. lib/model/README.md describes which tokens have which rows; {@link EmbeddingCursor} follows the tokens.
+ * The address embeddings of a model, for prefixes and pairs of addresses, and what is known about a pair's
+ * RTT. lib/model/README.md describes which tokens get which rows; {@link EmbeddingCursor} follows the tokens.
  *
  * @module
  */
@@ -60,40 +60,40 @@ import {
   VOCAB_SIZE,
 } from "../data/tokens/vocab_v2.ts";
 
-/** Options of looking up rows: in training, each context hides a share of the keys of each kind. */
+/** How rows are looked up. In training, each context hides a share of the keys of each kind. */
 export interface RowUse {
   /** Whether shares of the keys are hidden. */
   readonly isTraining: boolean;
   readonly context: number;
   /**
-   * The history features where an RTT comes next; null: none; undefined: those of {@link recent}. The same for all
-   * tokens of a sequence.
+   * History features where an RTT comes next, for all tokens of a sequence; null: none; undefined: from
+   * {@link recent}.
    */
   readonly rttHistory?: RttHistory | null | undefined;
-  /** The newest RTTs of the pair, oldest first (default: those stored in the model, then those of the sequence). */
+  /** The pair's newest RTTs, oldest first (default: those stored in the model, then the sequence's). */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
-/** How many paths are remembered, some 0.5 kB each. */
+/** Maximum number of cached paths, some 0.5 kB each. */
 const MAX_PATHS = 2 ** 15;
-/** The steps of a path whose places may have coordinates, from specific to general. */
+/** Steps of a path whose places may have coordinates, from specific to general. */
 const NODE_STEPS = [3, 1, 2, 0, 4];
-/** The first keys of a pair of places, which training hides: all but those of the distance. */
+/** The first keys of a pair of places, which training hides; the keys of the distance are never hidden. */
 const NUM_HIDEABLE = 3;
 
 export class AddressEmbeddings {
   readonly #prefixes: EmbeddingTable | undefined;
   readonly #pairs: EmbeddingTable | undefined;
   readonly #history: PairHistory | undefined;
-  /** The table of places: as in a checkpoint, and decoded. */
+  /** The table of places as in a checkpoint, and decoded. */
   #placeBytes: Uint8Array | undefined;
   #places: PlaceTable | undefined;
-  /** The paths of addresses that were met before, by the first hash. */
+  /** Paths of addresses seen before, by the first hash. */
   readonly #paths = new Map<number, { hash2: number; path: PlacePath }>();
   /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
   readonly shapes: ModelShapes;
-  /** The share of pairs that training hides in a context. */
+  /** Share of the pairs that training hides in a context. */
   pairDropShare: number;
 
   /** @param config A model with address embeddings. */
@@ -109,7 +109,7 @@ export class AddressEmbeddings {
     if (pairVectors.history) this.#history = new PairHistory(pairVectors.rows);
   }
 
-  /** Reads the keys and histories of a checkpoint. @param weights In the shapes of `ModelShapes.entries`. */
+  /** Reads a checkpoint's keys and histories. @param weights In the shapes of `ModelShapes.entries`. */
   load(weights: Tensors): void {
     this.#prefixes?.load(tensorOf(weights, EMBEDDING_KEYS, "U32"));
     this.#pairs?.load(tensorOf(weights, EMBEDDING_KEYS, "U32"));
@@ -118,7 +118,7 @@ export class AddressEmbeddings {
     if (this.config.places) this.usePlaces(tensorOf(weights, PLACE_TABLE, "U8"));
   }
 
-  /** Sets the table of places. @param bytes As `PlaceTable.encode` writes it. */
+  /** Sets the table of places. @param bytes As written by `PlaceTable.encode`. */
   usePlaces(bytes: Uint8Array): void {
     this.#paths.clear();
     if (bytes === this.#placeBytes) return;
@@ -126,7 +126,7 @@ export class AddressEmbeddings {
     this.#places = PlaceTable.decode(bytes, PLACE_TABLE);
   }
 
-  /** Writes the keys and histories into the entries of a checkpoint; lib/model/EXACT.md has the formats. */
+  /** Writes keys and histories into the entries of a checkpoint; lib/model/EXACT.md has the formats. */
   save(weights: Map<string, TensorArray>): void {
     const keys = new Uint32Array((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0));
     this.#prefixes?.save(keys);
@@ -138,7 +138,7 @@ export class AddressEmbeddings {
   }
 
   /**
-   * Gives free rows, if there are any, to the places and prefixes of two addresses and to their pair.
+   * Assigns free rows, if there are any, to the places and prefixes of two addresses and to their pair.
    *
    * @returns The pair, for {@link remember}; `NO_ROW` if it has no row.
    */
@@ -153,7 +153,7 @@ export class AddressEmbeddings {
     if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rtt);
   }
 
-  /** @internal The row of `address_embed.weight` of a selected row, see selected_rows.ts. */
+  /** @internal The row of `address_embed.weight` for a selected row; see selected_rows.ts. */
   selectedRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
@@ -169,8 +169,8 @@ export class AddressEmbeddings {
   /**
    * The rows of an address's prefixes, the shortest first and the whole address last.
    *
-   * @param options `claims`: whether prefixes without a row get a free one.
-   * @returns The rows, {@link NO_ROW} for none.
+   * @param options `claims`: whether to assign free rows to prefixes without a row.
+   * @returns The rows; {@link NO_ROW} for prefixes without one.
    */
   rowsOfPrefixes(address: Uint8Array, { claims = false } = {}): number[] {
     const rows: number[] = [];
@@ -183,14 +183,14 @@ export class AddressEmbeddings {
   /**
    * The row of a whole address, or {@link NO_ROW}.
    *
-   * @param options `claims`: whether it gets a free one if it has none. Its shorter prefixes get no rows.
+   * @param options `claims`: whether to assign a free row if it has none. Shorter prefixes get no rows.
    */
   rowOfAddress(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
     return this.#prefixes?.row(hash1, hash2, claims) ?? NO_ROW;
   }
 
-  /** Gives an address a node for coordinates. @returns Its node, or `NO_ROW` if none is free. */
+  /** Assigns an address a node for coordinates. @returns The node, or `NO_ROW` if none is free. */
   claimNode(address: Uint8Array): number {
     return this.nodeOf(address, { claims: true });
   }
@@ -201,7 +201,7 @@ export class AddressEmbeddings {
     return this.coordinates?.node(hash1, hash2, claims) ?? NO_ROW;
   }
 
-  /** The row of a pair of addresses, the same in both directions, or {@link NO_ROW}; `claims` as above. */
+  /** The row of a pair of addresses, equal in both directions, or {@link NO_ROW}; `claims` as above. */
   rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#pairHashes(this.#walk(source), this.#walk(destination));
     return this.#pairs?.row(hash1, hash2, claims) ?? NO_ROW;
@@ -220,9 +220,9 @@ export class AddressEmbeddings {
   }
 
   /**
-   * The share of the contexts in which a prefix is the first hidden one. Without places each prefix is equally likely to be
-   * it, and prefixes are hidden with the probability of the share. With places each step of the path and each prefix is,
-   * and if it is a step, the first prefix is hidden.
+   * In what share of the contexts a prefix is the first hidden one. Without places each prefix is equally
+   * likely to be the first; `dropShare` is the probability that any is hidden. With places each step of the
+   * path and each prefix is equally likely; if it is a step, hiding starts with the first prefix.
    */
   #shareOfPrefix({ length, numBytes }: AddressState, dropShare: number): number {
     const { places } = this.config;
@@ -251,7 +251,7 @@ export class AddressEmbeddings {
     return rows;
   }
 
-  /** The path of an address. An address whose place is wrong has only its AS. */
+  /** The path of an address. A misplaced address has only its AS. */
   #pathOf(address: AddressState): PlacePath {
     const known = this.#paths.get(address.hash1);
     if (known?.hash2 === address.hash2) return known.path;
@@ -264,7 +264,7 @@ export class AddressEmbeddings {
     return path;
   }
 
-  /** The node of an address's place, the most specific that has coordinates; `NO_ROW` for none. */
+  /** The node of the address's most specific place with coordinates, or `NO_ROW`. */
   #placeNode(state: AddressState, use: Pick<RowUse, "isTraining" | "context">): number {
     const { coordinates } = this;
     const { steps } = this.#pathOf(state);
@@ -278,7 +278,7 @@ export class AddressEmbeddings {
     return NO_ROW;
   }
 
-  /** The number of steps of a path that training does not hide. */
+  /** Number of steps of a path that training does not hide. */
   #numVisible(
     { isAllDropped, hash2 }: AddressState,
     { isTraining, context }: Pick<RowUse, "isTraining" | "context">,
@@ -293,19 +293,19 @@ export class AddressEmbeddings {
     for (const key of keys) if (key) this.#prefixes?.row(key.hash1, key.hash2, true);
   }
 
-  /** The table of places; undefined if the model has none. */
+  /** Undefined if the model has no table of places. */
   get places(): PlaceTable | undefined {
     return this.#places;
   }
 
-  /** The rows of the places of an address, from general to specific, `NO_ROW` for none; empty without places. */
+  /** The rows of an address's places, from general to specific, some `NO_ROW`; empty without places. */
   rowsOfPlaces(address: Uint8Array): number[] {
     return this.#stepsOf(address).map((key) =>
       key && this.#prefixes ? this.#prefixes.row(key.hash1, key.hash2) : NO_ROW
     );
   }
 
-  /** The nodes of the places of an address, as {@link rowsOfPlaces}. @param options `claims`: as above. */
+  /** The nodes of an address's places, ordered as in {@link rowsOfPlaces}; `claims` as above. */
   nodesOfPlaces(address: Uint8Array, { claims = false } = {}): number[] {
     return this.#stepsOf(address).map((key) =>
       key ? this.coordinates?.node(key.hash1, key.hash2, claims) ?? NO_ROW : NO_ROW
@@ -316,12 +316,12 @@ export class AddressEmbeddings {
     return this.#places ? this.#pathOf(this.#walk(address)).steps : [];
   }
 
-  /** The place of an address in the table of places, also if it is known to be wrong. */
+  /** The place of an address in the table of places, even if it is known to be wrong. */
   placeOf(address: Uint8Array): LocatedPlace | undefined {
     return this.#places?.locate(addressNumber(address), lengthOf(address));
   }
 
-  /** Whether the place of an address is known to be wrong. @param options `claims`: makes it known. */
+  /** Whether an address is known to be misplaced. @param options `claims`: marks it as misplaced. */
   isMisplaced(address: Uint8Array, { claims = false } = {}): boolean {
     const key = misplacedKey(this.#seed, this.#walk(address));
     const row = this.#places && this.#prefixes?.row(key.hash1, key.hash2, claims);
@@ -329,7 +329,7 @@ export class AddressEmbeddings {
     return row !== undefined && row !== NO_ROW;
   }
 
-  /** The time of light between the places of two addresses, ms; 0 if one is unknown or known to be wrong. */
+  /** Light's RTT between the places of two addresses in ms; 0 if one is unknown or known to be wrong. */
   floorMs(source: Uint8Array, destination: Uint8Array): number {
     const [a, b] = [source, destination].map((address) =>
       this.isMisplaced(address) ? undefined : this.placeOf(address)?.position
@@ -337,12 +337,12 @@ export class AddressEmbeddings {
     return a && b && this.#places ? lightFloorMs(a, b, this.#places.stepDegrees) : 0;
   }
 
-  /** @internal The pair of two whole addresses. */
+  /** @internal The pair of two complete addresses. */
   pairOf(source: AddressState, destination: AddressState, use: RowUse): PairState {
     const { isTraining, context } = use;
     const { hash1, hash2 } = this.#pairHashes(source, destination);
     const share = this.pairDropShare;
-    // One share of the contexts hides all data of the pair, another one only its row.
+    // One share of the contexts hides all data of the pair; another hides only its row.
     const [isUnknown, isRowDropped] = [hash1, hash2].map((hash) =>
       isTraining && isChosen(hash, context, share)
     );
@@ -369,7 +369,7 @@ export class AddressEmbeddings {
   /**
    * @internal
    *
-   * The estimate of a pair by coordinates. An address without them has those of its place.
+   * Estimates a pair's RTT by coordinates. An address without coordinates uses those of its place.
    */
   estimateOf(
     { hash1, source, destination }: Pick<PairState, "hash1" | "source" | "destination">,
@@ -399,7 +399,7 @@ export class AddressEmbeddings {
     return estimate && { ...estimate, isOfBoth: estimate.isOfBoth && !isPlaced.includes(true) };
   }
 
-  /** The estimate of an answer about two addresses by coordinates, see {@link estimateOf}. */
+  /** The estimate by coordinates that an answer about two addresses uses; see {@link estimateOf}. */
   estimateBetween(source: Uint8Array, destination: Uint8Array): RttEstimate | undefined {
     const ends = { source: this.#walk(source), destination: this.#walk(destination) };
     return this.estimateOf({ hash1: 0, ...ends }, { isTraining: false, context: 0 });
@@ -414,7 +414,7 @@ export class AddressEmbeddings {
     return this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
   }
 
-  /** The hashes of a pair, by the seed of pairs: those of addresses already contain the seed of prefixes. */
+  /** Hashes of a pair with the seed of pairs; the hashes of addresses already contain that of prefixes. */
   #pairHashes(a: Hashes, b: Hashes): Hashes {
     const { prefixVectors, pairVectors } = this.config;
     const seed = prefixVectors && pairVectors ? pairVectors.seed - prefixVectors.seed : 0;
@@ -474,7 +474,7 @@ export class EmbeddingCursor {
   /**
    * Reads a token.
    *
-   * @param rows Takes the token's rows, as many as `ModelShapes.rowsPerToken` says, from `at` on, {@link NO_ROW} for none.
+   * @param rows Receives the token's `ModelShapes.rowsPerToken` rows from index `at` on, some {@link NO_ROW}.
    */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + this.#numRows);
@@ -535,7 +535,7 @@ export class EmbeddingCursor {
   #readResult(rows: Uint32Array, at: number): void {
     const [source, destination] = [this.#source, this.#destination];
     rows[at + 2] = this.#pair?.row ?? NO_ROW;
-    // The pair's own data are more informative than its ends. So the ends' rows learn only from other pairs.
+    // The pair's own data are more informative than its endpoints; their rows learn from other pairs only.
     if (rows[at + 2] !== NO_ROW) return;
     if (!this.#known || "isOfBoth" in this.#known) {
       rows.set(this.#pair?.placeRows ?? [], at + FIRST_OF_PLACES);
@@ -546,7 +546,7 @@ export class EmbeddingCursor {
   }
 }
 
-/** Whether it is an estimate from only one known end. */
+/** Whether the RTT is an estimate with only one known endpoint. */
 function isRough(known: KnownRtt): boolean {
   return "isOfBoth" in known && !known.isOfBoth;
 }

@@ -1,6 +1,6 @@
 /**
- * GPU memory that is planned before it is allocated. A function makes a set of tensors by calls of {@link MakeTensor}. It
- * is run to count the bytes, to check the adapter's limits, and to allocate.
+ * GPU memory that is planned before it is allocated. A function makes a set of tensors by calling
+ * {@link MakeTensor}. It is run to count the bytes, to check the adapter's limits, and to allocate.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { allocationSizeBytes, type DType, type Tensor } from "../tensor/tensor.t
 /** Makes one tensor of a set; f32 by default. */
 export type MakeTensor = (label: string, shape: readonly number[], dtype?: DType) => Tensor;
 
-/** Makes a tensor of which only the layout is wanted, in a buffer that is not allocated. */
+/** Makes a tensor in a buffer that is never allocated, for its layout alone. */
 export const plannedTensor: MakeTensor = (label, shape, dtype) => {
   return { label, shape, dtype, offsetBytes: 0, buffer: {} as GPUBuffer };
 };
@@ -20,12 +20,12 @@ export function labelled(make: MakeTensor, prefix: string): MakeTensor {
   return (label, shape, dtype) => make(prefix + label, shape, dtype);
 }
 
-/** The bytes of all tensors that `build` makes, without allocating them. */
+/** Total size of all tensors that `build` makes, without allocating them. */
 export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
   return sizesOf(build).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
-/** The bytes of the largest tensor that `build` makes, without allocating it. */
+/** Size of the largest tensor that `build` makes, without allocating it. */
 export function largestTensorBytes(build: (make: MakeTensor) => unknown): number {
   return sizesOf(build).reduce((largest, { sizeBytes }) => Math.max(largest, sizeBytes), 0);
 }
@@ -39,7 +39,7 @@ function sizesOf(build: (make: MakeTensor) => unknown): { label: string; sizeByt
   return sizes;
 }
 
-/** The largest tensor that an adapter or device can bind, in bytes. */
+/** The largest tensor that an adapter or device can bind. */
 export function bufferLimitBytes({ limits }: Pick<GPUDevice, "limits">): number {
   return Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
 }
@@ -48,7 +48,7 @@ export function bufferLimitBytes({ limits }: Pick<GPUDevice, "limits">): number 
  * Allocates the tensors that `build` makes, zero-filled.
  *
  * @param options For the error: the purpose (`what`), and the advice if they do not fit (`remedy`).
- * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
+ * @throws {UserError} If a tensor is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocateTensors<T>(
   gpu: Gpu,
@@ -69,7 +69,7 @@ export async function allocateTensors<T>(
   return tensors;
 }
 
-/** A number of bytes as `1,234 MiB`, rounded up. */
+/** Formats a size as `1,234 MiB`, rounded up. */
 export function mib(sizeBytes: number): string {
   return `${Math.ceil(sizeBytes / 2 ** 20).toLocaleString("en")} MiB`;
 }

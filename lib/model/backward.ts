@@ -1,6 +1,6 @@
 /**
- * The backward pass as dispatches: the chain rule of lib/model/forward.ts, last operation first. Gradients of parameters
- * are added to the values in their tensors.
+ * The backward pass as dispatches: the chain rule of lib/model/forward.ts, last operation first. Gradients of
+ * parameters are added to their tensors.
  *
  * @module
  */
@@ -17,8 +17,8 @@ import type { BackwardTensors } from "./buffers.ts";
 import { addBlockActivations, attentionShape, type Pass, projectionName, ropeShape } from "./forward.ts";
 
 /**
- * Adds all operations from `dLogits` to the gradients, of all parameters or only of the free rows. A part of the
- * program ends where a group of gradients is complete. Its label is the start of their names.
+ * Adds all operations from `dLogits` to the gradients, of all parameters or only of the free rows. A part of
+ * the program ends when a group of gradients is complete. Its label is the prefix of their names.
  */
 export function addBackward(program: Program, pass: Pass): void {
   const { shapes, extent, tensors } = pass;
@@ -36,7 +36,7 @@ export function addBackward(program: Program, pass: Pass): void {
   program.mark("lm_head.");
   addNormBackward(program, pass, { x: head.xLast, scale: head.xLastScale, backward, accumulate: false });
   for (let layer = config.numLayers - 1; layer >= 0; layer--) {
-    // With recomputation all blocks share their tensors, which still hold the last block's activations.
+    // With recomputation all blocks share their tensors, which still contain the last block's activations.
     const isLost = extent.checkpointActivations && layer < config.numLayers - 1;
     if (isLost) addBlockActivations(program, pass, layer);
     addMlpBackward(program, pass, { layer, backward });
@@ -157,7 +157,7 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
   addNormBackward(program, pass, { x: saved.x, scale: saved.xScale, backward, accumulate: true });
 }
 
-/** From the gradients of the rotated q and k, and of v, to `dNorm` and the gradients of their matrices. */
+/** Computes `dNorm` and the gradients of the matrices from the gradients of v and of the rotated q and k. */
 function addProjectionsBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
   const { shapes: { config }, extent, tensors } = pass;
   const saved = tensors.layers[layer];
@@ -175,7 +175,7 @@ function addProjectionsBackward(program: Program, pass: Pass, { layer, backward 
     addQkNormRopeBackward(program, { ...shape, x: ofQ[0], scale: ofQ[1], dy: ofQ[2], dx: ofQ[3] });
     addQkNormRopeBackward(program, { ...shape, x: ofK[0], scale: ofK[1], dy: ofK[2], dx: ofK[3], shift });
   }
-  // The three matrices lie in one buffer, and so do their gradients: dx is one sum of products, dW a batch of three.
+  // The three matrices share a buffer, as do their gradients: dx is a sum of products, dW a batch of three.
   const [ofHeads, weights, gradients] = [
     [dq, dk, dv],
     ...[tensors.operands, tensors.gradients].map((tensors) =>

@@ -1,6 +1,7 @@
 /**
- * Batches: a rank's share, the positions where RTT codes are predicted, the address embeddings of tokens, and the slots
- * that gather the gradients of a step's rows. A step uses few rows of a table, whatever the table's size.
+ * Batches: a rank's share, the positions where RTT codes are predicted, the address embeddings of tokens, and
+ * the slots that collect the gradients of a step's rows. A step uses few rows of a table, whatever the
+ * table's size.
  *
  * @module
  */
@@ -19,18 +20,18 @@ export interface ModelBatch {
   readonly targets: Uint16Array;
   /** 1 where the loss counts; 0 on padding and where the target is the first token of the next context. */
   readonly lossMask: Uint8Array;
-  /** First position of the sequence that a position may attend to. */
+  /** The first position in the sequence that a position may attend to. */
   readonly segmentStart: Uint16Array;
   /**
-   * (B, T, 2): where an RTT comes next, the history features of its pair, see `packHistory`; 0 for none. If absent,
-   * training uses none, and otherwise those stored in the model are used.
+   * (B, T, 2): where an RTT comes next, the history features of its pair (see `packHistory`); 0 for none. If
+   * absent, training uses none; otherwise the histories stored in the model are used.
    */
   readonly histories?: Uint32Array;
 }
 
 /**
- * The largest number of rows that a step can use: a measurement has fewer different rows than tokens, and with places fewer
- * than twice as many.
+ * Maximum number of rows that a step can use: a measurement has fewer different rows than tokens, and with
+ * places fewer than twice as many.
  */
 export function numRowSlots(
   { config, numAddressEmbeddings }: ModelShapes,
@@ -44,8 +45,8 @@ export function numRowSlots(
 }
 
 /**
- * The largest number of rows of all tokens of a batch: two per token, since a measurement of 14 tokens has at most
- * 24; with places four, since it has at most 48.
+ * Maximum number of rows of all tokens of a batch: two per token, because a measurement of 14 tokens has at
+ * most 24; with places four, because it has at most 48.
  */
 export function numRowUses({ places }: ModelConfig, { batchSize, sequenceLength }: ModelExtent): number {
   return batchSize * (places ? 4 : 2) * sequenceLength;
@@ -80,7 +81,7 @@ export function rowsOfBatch(
   return rows;
 }
 
-/** The number of the context that starts at `first`: a hash of all its tokens. */
+/** Identifies the context that starts at `first` by a hash of all its tokens. */
 function contextNumber(
   tokens: Uint16Array,
   segmentStart: Uint16Array,
@@ -93,7 +94,7 @@ function contextNumber(
   return hash;
 }
 
-/** The data about a batch that a model with address embeddings needs. */
+/** What a model with address embeddings needs about a batch. */
 export interface BatchRows {
   /** See {@link rowsOfBatch}. */
   readonly ofTokens: Uint32Array<ArrayBuffer>;
@@ -103,15 +104,14 @@ export interface BatchRows {
   readonly ofSlots?: Uint32Array<ArrayBuffer>;
 }
 
-/** The slots of one step's rows. Rows get slots in the order of first use, or fixed ones. */
+/** The slots of one step's rows. Rows get slots in order of first use, or fixed slots. */
 export class RowSlots {
   readonly #slots = new Map<number, number>();
 
   /**
-   * @param numSlots Number of slots.
-   * @param numUses Largest number of rows of all tokens of a batch.
-   * @param perToken Largest number of rows of a token.
-   * @param isFixed Whether row i has slot i, and rows from `numSlots` on have none.
+   * @param numUses Maximum number of rows of all tokens of a batch.
+   * @param perToken Maximum number of rows of a token.
+   * @param isFixed Whether row i has slot i, and rows from `numSlots` on have no slot.
    */
   constructor(
     readonly numSlots: number,
@@ -140,7 +140,7 @@ export class RowSlots {
     return this.#slots.size;
   }
 
-  /** Gives slots to rows that have none. @param rowsOfTokens From {@link rowsOfBatch}. */
+  /** Assigns slots to rows that have none. @param rowsOfTokens From {@link rowsOfBatch}. */
   claim(rowsOfTokens: Uint32Array): void {
     if (this.isFixed) return;
     for (const row of rowsOfTokens) {
@@ -165,11 +165,11 @@ export class RowSlots {
 export interface Share {
   /** From 0. */
   readonly rank: number;
-  /** Number of ranks; it divides the number of sequences of a batch. */
+  /** Number of ranks, which divides the number of sequences of a batch. */
   readonly size: number;
 }
 
-/** The sequences r, r + R, … of a batch, for rank r of R. @param numSequences Sequences of the whole batch. */
+/** The sequences r, r + R, … of a batch, for rank r of R. @param numSequences Of the whole batch. */
 export function shareOf(batch: ModelBatch, numSequences: number, share: Share): ModelBatch {
   return {
     tokens: shareOfRows(batch.tokens, numSequences, share),

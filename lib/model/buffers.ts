@@ -1,10 +1,11 @@
 /**
- * The tensors of a model: those that a forward or backward pass needs, their shapes, and their memory, which is planned
+ * The tensors that a model's forward or backward pass needs, their shapes, and their memory, which is planned
  * before anything is allocated.
  *
- * All are f32 (inputs u32), row-major; rows = B * T. With dtype f16 activations, their gradients and the operands of
- * matrix products are f16. Two things stay f32: the residual stream and its gradient, since each block adds to them and a
- * 16-bit sum loses small terms, and the logits, since their error is the loss's.
+ * All are f32 (inputs u32), row-major; rows = B * T. With dtype f16, activations, their gradients and the
+ * operands of matrix products are f16. Two kinds stay f32: the residual stream and its gradient, because each
+ * block adds to them and a 16-bit sum loses small terms; and the logits, because their error is the loss's
+ * error.
  *
  * @module
  */
@@ -25,7 +26,7 @@ import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
 import { previousRows } from "../tensor/ops/qk_norm_rope.ts";
 import { numPartialSums } from "../tensor/ops/reduce.ts";
 
-/** Activations of one block. With dtype f16 all are f16 but x, xMiddle, the scales and logSumExp. */
+/** Activations of one block. With dtype f16 all are f16 except x, xMiddle, the scales and logSumExp. */
 export interface LayerTensors {
   /** (rows, C): the block's input; the residual stream. */
   x: Tensor;
@@ -42,7 +43,7 @@ export interface LayerTensors {
   kScale: Tensor;
   qRotated: Tensor;
   kRotated: Tensor;
-  /** k before its shift; only with keyShift where keys are kept in caches. */
+  /** k before its shift; only with keyShift and keys in caches. */
   kUnshifted: Tensor | undefined;
   attention: Tensor;
   /** (rows, H). */
@@ -53,7 +54,9 @@ export interface LayerTensors {
   xMiddleNorm: Tensor;
   /** (rows). */
   xMiddleScale: Tensor;
-  /** (rows, M): before the activation; only for training, and not of relu2, whose slope follows from its value. */
+  /**
+   * (rows, M): input of the activation; only for training, and not for relu2, whose slope needs its value.
+   */
   hidden: Tensor | undefined;
   /** (rows, M). */
   activated: Tensor;
@@ -63,7 +66,7 @@ export interface LayerTensors {
 export interface HeadTensors {
   /** (rows, C). */
   xLast: Tensor;
-  /** (rows, C); f16 with that dtype. */
+  /** (rows, C); f16 if dtype is f16. */
   xLastNorm: Tensor;
   /** (rows). */
   xLastScale: Tensor;
@@ -74,8 +77,8 @@ export interface HeadTensors {
 }
 
 /**
- * The outputs of the backward pass in addition to the parameters' gradients. One set serves all blocks. With dtype f16 all
- * but dx and delta are f16.
+ * Outputs of the backward pass in addition to the parameters' gradients. One set serves all blocks. With
+ * dtype f16 all except dx and delta are f16.
  */
 export interface BackwardTensors {
   /** (rows, padded V). */
@@ -86,7 +89,7 @@ export interface BackwardTensors {
   dNorm: Tensor;
   /** (rows, M): gradient of the activation's argument. */
   dHidden: Tensor;
-  /** (rows, H * D), like all below but delta. */
+  /** (rows, H * D), like all below except delta. */
   dAttention: Tensor;
   dqRotated: Tensor;
   dkRotated: Tensor;
@@ -100,14 +103,11 @@ export interface BackwardTensors {
 export interface ModelTensors {
   /** Parameter name -> weights; the head's rows are padded, see `ModelShapes.paddedVocabSize`. */
   parameters: Map<string, Tensor>;
-  /**
-   * Parameter name -> the tensor that operations read: the parameter itself, or a copy in f16, see
-   * `addOperandCopies`.
-   */
+  /** Parameter name -> tensor that operations read: the parameter or an f16 copy (see `addOperandCopies`). */
   operands: Map<string, Tensor>;
   /**
-   * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty without training. The gradient of
-   * address embeddings is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
+   * Parameter name -> gradient, with the parameter's shape, times the loss scale; empty without training. The
+   * gradient of address embeddings is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
    */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
@@ -140,7 +140,7 @@ export function modelTensors(shapes: ModelShapes, extent: ModelExtent, makeOne: 
     inputs: inputTensors(shapes, extent, make),
     layers,
     head: {
-      // Without training, the last block writes into the one residual stream.
+      // Without training, the last block writes into the single residual stream.
       xLast: extent.training ? make("xLast", [rows, width]) : layers[0].x,
       xLastNorm: make("xLastNorm", [rows, width], dtype),
       xLastScale: make("xLastScale", [rows]),
@@ -160,12 +160,15 @@ function gpuParameterShapes({ parameters, paddedVocabSize }: ModelShapes): Map<s
   }));
 }
 
-/** The largest size of a buffer with several parameters: enough work for a dispatch, half of WebGPU's default limit. */
+/**
+ * Maximum size of a buffer with several parameters: enough for a dispatch, half of WebGPU's default limit.
+ */
 const MAX_SHARED_BYTES = 64 * 2 ** 20;
 
 /**
- * One tensor per parameter, in the order of the forward pass. They share buffers, where those of one shape lie one after
- * the other, and q, k, v of a block too: one dispatch computes the products or updates of all.
+ * One tensor per parameter, in the order of the forward pass. They share buffers in which parameters of the
+ * same shape are consecutive, and so are q, k, v of a block, so that one dispatch computes the products or
+ * updates of all.
  */
 export function parameterTensors(shapes: ModelShapes, make: MakeTensor): Map<string, Tensor> {
   return tensorsOf(gpuParameterShapes(shapes), make);
@@ -187,7 +190,7 @@ function tensorsOf(
   return new Map([...shapes].map(([name, shape]) => [name, tensors.get(name) ?? make(name, shape, dtype)]));
 }
 
-/** The names of the parameters in each buffer, in the order of the buffer; address embeddings have one of their own. */
+/** The names of the parameters in each buffer, in its order; address embeddings have a separate buffer. */
 function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[][] {
   const ofPart = (part: string) => [...shapes.keys()].filter((name) => name.endsWith(`.${part}_proj.weight`));
   const [ks, vs] = [ofPart("k"), ofPart("v")];
@@ -238,7 +241,7 @@ function operandTensors(
   ]);
 }
 
-/** The blocks' activations. For training each block has a set, or its own x only with recomputation; otherwise all share one. */
+/** The blocks' activations. In training each block has its own (with recomputation only its x). */
 function allLayerTensors(shapes: ModelShapes, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;
@@ -269,7 +272,7 @@ function layerTensors(
   };
 }
 
-/** Tensors of one shape in one buffer: what computes each can compute all if they follow without a gap. */
+/** Tensors of one shape in one buffer, so that an operation on contiguous ones can compute all. */
 function together<Name extends string>(
   names: readonly Name[],
   shape: readonly number[],
@@ -353,7 +356,7 @@ export interface InputTensors {
   previous: Tensor | undefined;
   /** (V + 1 + rows) u32: see `tokenRows`; only for training, without `freeRows`. */
   tokenRows: Tensor | undefined;
-  /** (B, T, `ModelShapes.rowsPerToken`) u32: the rows of each token's address embeddings; this and the next two only with such. */
+  /** (B, T, `ModelShapes.rowsPerToken`) u32; only with address embeddings, like the next two. */
   embeddingRows: Tensor | undefined;
   /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
   rowPlaces: Tensor | undefined;
@@ -454,10 +457,10 @@ export function planModelMemory(shapes: ModelShapes, extent: ModelExtent): Model
 }
 
 /**
- * Finds the largest batch that fits.
+ * The largest batch that fits.
  *
  * @param batchSize A batch that does not fit.
- * @param fits Whether a batch of that many sequences fits; if one does, all smaller ones do.
+ * @param fits Whether a batch with this number of sequences fits; if one does, all smaller ones do.
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
@@ -479,7 +482,7 @@ export function smallerBatchAdvice(fitting: number): string {
 /**
  * Allocates all tensors of a model, zero-filled.
  *
- * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
+ * @throws {UserError} If a tensor is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocate(gpu: Gpu, shapes: ModelShapes, extent: ModelExtent): Promise<ModelTensors> {
   const limitBytes = bufferLimitBytes(gpu.device);

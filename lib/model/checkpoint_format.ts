@@ -1,5 +1,5 @@
 /**
- * The version of the format of checkpoints, and how tensors of earlier versions become those of this one. A file without a
+ * The version of the checkpoint format, and how tensors of earlier versions are converted. A file without a
  * version has version 1.
  *
  * @module
@@ -7,10 +7,10 @@
 import { FormatError, UserError } from "../base/errors.ts";
 import type { TensorArray } from "../base/safetensors_header.ts";
 
-/** The version that is written: in the metadata of tensor files, in `state.json`, and in `site.json`. */
+/** The version written to the metadata of tensor files, to `state.json` and to `site.json`. */
 export const FORMAT_VERSION = 3;
 
-/** The metadata of every tensor file of a checkpoint; `pt` tells PyTorch's readers that tensors are row-major. */
+/** Metadata of all tensor files of a checkpoint. `pt` tells PyTorch's readers that tensors are row-major. */
 export const FORMAT_METADATA = { format: "pt", format_version: String(FORMAT_VERSION) } as const;
 
 /** Tensors and their shapes by name. */
@@ -35,12 +35,12 @@ export function checkFormatVersion(found: unknown, path: string): void {
 }
 
 /**
- * Tensors as this version has them.
+ * Converts tensors to the present version.
  *
- * @param content As the file has them.
+ * @param content As read from the file.
  * @param version As the file states it; undefined for version 1.
  * @throws {UserError} As {@link checkFormatVersion}.
- * @throws {FormatError} If a number of an earlier version cannot be stored in the type that it has now.
+ * @throws {FormatError} If a number of an earlier version does not fit its present type.
  */
 export function presentTensors(content: TensorContent, version: unknown, path: string): TensorContent {
   const shapes = presentNames(content.shapes, version, path);
@@ -48,11 +48,11 @@ export function presentTensors(content: TensorContent, version: unknown, path: s
   return Number(version ?? 1) < 3 ? typed({ shapes, tensors }, path) : { shapes, tensors };
 }
 
-/** Starts of names in version 1. In GPT-2 `wpe` is the embedding of positions. */
+/** Prefix of names in version 1. In GPT-2 `wpe` is the position embedding. */
 const PREFIX_V1 = "wpe.";
 const PREFIX = "address_embed.";
 
-/** Tensors, their shapes or optimizer states by their present names; as {@link presentTensors}, without the types. */
+/** Renames tensors, their shapes or optimizer states like {@link presentTensors}; types do not change. */
 export function presentNames<T>(
   byName: ReadonlyMap<string, T>,
   version: unknown,
@@ -65,8 +65,8 @@ export function presentNames<T>(
 }
 
 /**
- * Versions 1 and 2 stored whole numbers as F32. A letter is a number of a row: `w` as it is, `h` as its upper and lower 16
- * bits, `t` as a multiple of 2^20 and the rest.
+ * Versions 1 and 2 stored integers as F32. Each letter is a number of a row: `w` unchanged, `h` as its upper
+ * and lower 16 bits, `t` as a multiple of 2^20 and the rest.
  */
 const WHOLE = new Map(Object.entries({
   "address_embed.keys": "h",
@@ -92,20 +92,20 @@ const WHOLE = new Map(Object.entries({
   "pool.pair_tries": "hhww",
   "pool.roots": "w",
 }));
-/** The ends of the parts of a number. */
+/** Exclusive bounds on the parts of a number. */
 const LIMITS: Readonly<Record<string, readonly number[]>> = {
   w: [2 ** 32],
   h: [2 ** 16, 2 ** 16],
   t: [2 ** 12, 2 ** 20],
 };
 
-/** Tensors whose rows began with two hashes, which have a tensor of their own now, and the width of the rest. */
+/** Tensors whose rows began with two hashes, which are now a separate tensor, and the width of the rest. */
 const HASHED = new Map(Object.entries({
   "pool.factors": { hashes: "pool.factor_hashes", width: 20 },
   "pool.excesses": { hashes: "pool.excess_hashes", width: 2 },
 }));
 
-/** Tensors of versions 1 and 2, which had F32 only, in their present types. */
+/** Converts tensors of versions 1 and 2, which had only F32, to their present types. */
 function typed({ shapes, tensors }: TensorContent, path: string): TensorContent {
   const present: TensorContent = { shapes: new Map(), tensors: new Map() };
   const add = (name: string, values: TensorArray, width: number) => {
@@ -137,7 +137,7 @@ function typed({ shapes, tensors }: TensorContent, path: string): TensorContent 
   return present;
 }
 
-/** @throws {FormatError} If a number is not whole or too large. */
+/** @throws {FormatError} If a number is too large or not an integer. */
 function wholeNumbers(
   values: TensorArray,
   parts: string,
@@ -167,7 +167,7 @@ function wholeNumbers(
   return numbers;
 }
 
-/** Three bytes a number, the first one highest. */
+/** Three bytes per number, most significant first. */
 function bytesOf(numbers: Uint32Array): Uint8Array {
   return Uint8Array.from(
     { length: 3 * numbers.length },

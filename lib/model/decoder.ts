@@ -1,8 +1,9 @@
 /**
- * Decoding with a cache of keys and values: prompts are read once, then many rows continue them token by token.
+ * Decoding with a cache of keys and values: prompts are read once, then many rows continue them token by
+ * token.
  *
- * A prefill packs prompts of any lengths one after the other. A fork gives each prompt any number of rows, which share
- * its keys. A step appends one token to every row, or to several rows that branch off it.
+ * A prefill packs prompts of any lengths one after the other. A fork gives each prompt any number of rows,
+ * which share its keys. A step appends one token to every row, or to several rows that branch off it.
  *
  * @module
  */
@@ -33,8 +34,8 @@ import { addChosenLogProbabilities } from "./forward.ts";
 import { writeParameters } from "./parameters.ts";
 
 /**
- * The most programs that a decoder keeps; of more the one that was not used for longest goes. Their sizes depend on what
- * is asked, and each takes some 0.2 MB.
+ * Maximum number of programs in a decoder; the least recently used is dropped first. Their sizes depend on
+ * the questions, and each takes some 0.2 MB.
  */
 export const MAX_PROGRAMS = 128;
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
@@ -45,7 +46,7 @@ export class Decoder {
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
   #numTiles = 0;
-  /** The address embeddings of tokens, if the model has any. */
+  /** Address embeddings of tokens, if the model has any. */
   readonly #tokenRows: DecoderTokenRows | undefined;
 
   private constructor(
@@ -69,9 +70,9 @@ export class Decoder {
   /**
    * Allocates a decoder.
    *
-   * @param weights name -> values of the shapes of `ModelShapes.parameters`.
-   * @param options The extent, and `memoryLimitBytes`: the limit of its memory in addition to the weights.
-   * @throws {UserError} If the weights are those of another model, or memory or its limit does not suffice.
+   * @param weights name -> values with the shapes of `ModelShapes.parameters`.
+   * @param options The extent, and `memoryLimitBytes`: the limit of memory in addition to the weights.
+   * @throws {UserError} If the weights belong to another model, or memory or its limit does not suffice.
    */
   static async create(
     registry: KernelRegistry,
@@ -101,10 +102,10 @@ export class Decoder {
   }
 
   /**
-   * Sets all weights. Prompts that were read before have to be read again.
+   * Sets all weights. Prompts read before must be read again.
    *
-   * @param weights name -> values of the shapes of `ModelShapes.entries`.
-   * @throws {UserError} If the weights are those of another model.
+   * @param weights name -> values with the shapes of `ModelShapes.entries`.
+   * @throws {UserError} If the weights belong to another model.
    */
   load(weights: Tensors): void {
     const { parameters } = this.#tensors;
@@ -115,14 +116,15 @@ export class Decoder {
   /**
    * Reads prompts, which replace the earlier ones; they have no rows until {@link fork}.
    *
-   * The work is submitted before the call returns, so that a step may be asked for before the promise is awaited.
+   * The work is submitted before the call returns, so that a step may be requested before the promise is
+   * awaited.
    *
-   * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
-   * @param options `numLast`: the number of each prompt's last positions in the result (1; Infinity: all). `recents`:
-   *   for each prompt that ends where an RTT comes next, the newest RTTs of the pair, in place of those in the
-   *   prompt.
-   *   `ends`: a prompt may stand for several prompts that are prefixes of it: their numbers of tokens, ascending, the
-   *   last one all. Each has `numLast` positions in the result and its own rows (default: only the whole prompt).
+   * @param prompts Token sequences of at least one token, at most `maxPromptTokens` in total.
+   * @param options `numLast`: the number of each prompt's last positions in the result (default: 1; Infinity:
+   *   all). `recents`: for each prompt that ends where an RTT comes next, the newest RTTs of the pair, in
+   *   place of those in the prompt. `ends`: a prompt may represent several prompts that are prefixes of it:
+   *   their numbers of tokens, ascending, the last one being the whole prompt. Each has `numLast` positions
+   *   in the result and its own rows (default: only the whole prompt).
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
@@ -167,14 +169,14 @@ export class Decoder {
     }
     this.#rows.begin(keys);
     this.#tokenRows?.writePrompts(prompts, rows, { recents, ends });
-    // The rows after the last prompt are a segment of their own, whose results nothing reads.
+    // The rows after the last prompt are a separate segment, whose results nothing reads.
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
     gpu.write(tensors.inputs.segmentStart, starts);
     this.#writePrevious(() => previousRows(starts, rows));
     gpu.write(tensors.chosen.positions, Uint32Array.from(chosen));
     const numWanted = programRows(chosen.length);
-    // Which prompts are read together does not decide it: the ways round differently.
+    // This does not depend on which prompts are read together, because the two ways round differently.
     const areTiled = numWanted <= tensors.tiles.shape[0];
     if (areTiled) {
       this.#writeTiles(rowsOfPositions(keys, chosen), numWanted);
@@ -196,8 +198,8 @@ export class Decoder {
   /**
    * Gives every prompt new rows, with nothing appended yet.
    *
-   * @param numChildren The number of rows of each prompt, 0 or more; at most `maxRows` together.
-   * @param options `numDropped`: the number of each prompt's last tokens that the rows replace (0).
+   * @param numChildren The number of rows of each prompt, 0 or more; at most `maxRows` in total.
+   * @param options `numDropped`: the number of each prompt's last tokens that the rows replace (default: 0).
    */
   fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
@@ -212,8 +214,8 @@ export class Decoder {
    * Appends a token to every row. Submitted before the call returns, like {@link prefill}.
    *
    * @param tokens One per row, the first prompt's rows first.
-   * @param parents For each token the row that it continues, ascending. A row may continue as several rows or as none
-   *   (default: each as one).
+   * @param parents For each token the row that it continues, ascending. A row may be continued several times
+   *   or not at all (default: each once).
    * @returns log P(next token), nats, (rows, V).
    * @throws {UserError} If a row would be longer than the model's sequence, or the result is not finite.
    */
@@ -221,12 +223,12 @@ export class Decoder {
     return await this.#logProbabilities(this.#append(tokens, parents), tokens.length);
   }
 
-  /** As {@link step}, without the log-probabilities. */
+  /** Like {@link step}, without the log-probabilities. */
   append(tokens: ArrayLike<number>, parents?: Uint32Array): void {
     this.#append(tokens, parents).run();
   }
 
-  /** @returns The program of the step, which is to be submitted before anything else is uploaded. */
+  /** @returns The program of the step, which must be submitted before anything else is uploaded. */
   #append(tokens: ArrayLike<number>, parents: Uint32Array | undefined): Program {
     ensure(this.#rows.numRows > 0, "a step needs rows: call fork() before");
     const numRows = parents?.length ?? this.#rows.numRows;
@@ -282,7 +284,9 @@ export class Decoder {
     gpu.write(this.#tensors.positions, positions);
   }
 
-  /** Runs a program, and computes log-probabilities from its first `numRows` hidden states, or from the chosen ones. */
+  /**
+   * Runs a program and computes log-probabilities of its first `numRows` hidden states, or the chosen ones.
+   */
   async #logProbabilities(
     body: Program,
     numRows: number,
@@ -305,7 +309,7 @@ export class Decoder {
     );
     const written = { ...tensors.logProbabilities, shape: [numRows, shapes.vocabSize] };
     const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
-    // One submission: each leaves objects of the device behind until garbage is collected.
+    // One submission, because each leaves device objects behind until garbage is collected.
     const encode = (encoder: GPUCommandEncoder) => {
       body.encode(encoder);
       headProgram.encode(encoder);
@@ -321,7 +325,7 @@ export class Decoder {
     const found = this.#programs.get(name);
     const program = found ?? new Program(this.registry, name);
     if (!found) add(program);
-    // A map has the order in which its entries were set.
+    // A map keeps its entries in insertion order.
     this.#programs.delete(name);
     this.#programs.set(name, program);
     if (this.#programs.size > MAX_PROGRAMS) {
@@ -357,12 +361,12 @@ interface PromptKeys {
 }
 
 /**
- * Rows that continue prompts, in the order of the prompts, and which keys they see: those of their prompt, and those
- * appended since, by themselves or by the rows that they branched off. The keys themselves are on the GPU.
+ * Rows that continue prompts, in the order of the prompts, and which keys they see: those of their prompt,
+ * and those appended since by the rows or by their ancestors. The keys themselves are on the GPU.
  */
 class DecodedRows {
   #prompts: readonly PromptKeys[] = [];
-  /** The number of each prompt's last tokens that its rows do not see. */
+  /** Number of each prompt's last tokens that its rows do not see. */
   #numDropped = 0;
   #children: DecodeTile[] = [];
   #numRows = 0;
@@ -378,7 +382,7 @@ class DecodedRows {
     return this.#numRows;
   }
 
-  /** The number of tokens appended to every row. */
+  /** Number of tokens appended to every row. */
   get numSteps(): number {
     return this.#suffixRows.length;
   }
@@ -394,7 +398,8 @@ class DecodedRows {
    * Gives every prompt rows with nothing appended.
    *
    * @param numChildren The number of rows of each prompt.
-   * @param numDropped The number of a prompt's last tokens that its rows do not see; fewer than any prompt has.
+   * @param numDropped The number of a prompt's last tokens that its rows do not see; fewer than any prompt
+   *   has.
    */
   fork(numChildren: readonly number[], numDropped: number): void {
     ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
@@ -414,7 +419,7 @@ class DecodedRows {
     this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
   }
 
-  /** The position of the next token of each row. @param length Length of the result, which is padded with 0. */
+  /** The position of the next token of each row. @param length Length of the result, padded with 0. */
   nextPositions(length: number): Uint32Array {
     const positions = new Uint32Array(length);
     for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
@@ -424,7 +429,7 @@ class DecodedRows {
   }
 
   /**
-   * The key before the next one of each row: before the first step its prompt's last, else the last it appended.
+   * The key before the next one of each row: its prompt's last key, or the last key it appended.
    *
    * @param length Length of the result, which is padded with 0.
    */
@@ -439,12 +444,12 @@ class DecodedRows {
     return previous;
   }
 
-  /** Records that every row appended a key. @param firstKey The first row's; the others follow. */
+  /** Records that every row appended a key. @param firstKey The first row's key; the others follow. */
   append(firstKey: number): void {
     this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => firstKey + row));
   }
 
-  /** The keys of each row as `addAttentionDecode` takes them, (1 + steps, length), the rest of it 0. */
+  /** The keys of each row as `addAttentionDecode` takes them, (1 + steps, length), padded with 0. */
   rowKeys(length: number): Uint32Array {
     const keys = new Uint32Array((1 + this.numSteps) * length);
     for (const { endKey, firstRow, endRow } of this.#children) keys.fill(endKey, firstRow, endRow);
@@ -482,7 +487,7 @@ function rowsOfPositions(prompts: readonly PromptKeys[], positions: readonly num
 /** For each prompt the newest RTTs of its pair, if given. */
 type Recents = readonly (readonly TimedRtt[] | undefined)[];
 
-/** Finds the address embeddings of the tokens of prompts, and of appended ones, and uploads them. */
+/** Finds the address embeddings of prompt tokens and appended tokens, and uploads them. */
 class DecoderTokenRows {
   readonly #gpu: Gpu;
   readonly #addressEmbeddings: AddressEmbeddings;
@@ -507,7 +512,7 @@ class DecoderTokenRows {
     this.#addressEmbeddings.load(weights);
   }
 
-  /** Uploads the rows of prompts, one prompt after the other. @param numRows Tokens of the program, padding included. */
+  /** Uploads the rows of prompts, one after the other. @param numRows Tokens of the program, with padding. */
   writePrompts(
     prompts: readonly Uint16Array[],
     numRows: number,
@@ -546,14 +551,14 @@ class DecoderTokenRows {
     this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
   }
 
-  /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, padding included. */
+  /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, with padding. */
   writeStep(tokens: ArrayLike<number>, numRows: number): void {
     const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
     this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * this.#perToken));
     this.#gpu.write(this.#tensor, rows);
   }
 
-  /** The options of reading a prompt's token: the given RTTs are for the last one. */
+  /** The options for reading a prompt's token: the given RTTs are for the last one. */
   #useAt(index: number, at: number): RowUse | undefined {
     const recent = this.#recents[index];
     const isEnd = at === this.#prompts[index].length - 1;

@@ -1,9 +1,9 @@
 /**
- * The tensors of a decoder, and the programs of its prefill and steps. These are the model's own passes
+ * The tensors of a decoder, and the programs of its prefill and steps. These are the model's passes
  * ({@link addHiddenStates}) with other positions and attention.
  *
- * There are two caches of keys and values for each block: (P, H, D) of the prompts' tokens, each prompt once,
- * whatever the number of rows that continue it; and (S, N, H, D) of the tokens that rows appended.
+ * There are two caches of keys and values for each block: (P, H, D) for the prompts' tokens, each prompt
+ * once, whatever the number of rows that continue it; and (S, N, H, D) for the tokens that rows appended.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { addEmbedding } from "../tensor/ops/embedding.ts";
 import { rotationTable } from "../tensor/ops/qk_norm_rope.ts";
 import type { Program } from "../tensor/program.ts";
 
-/** Numbers of rows are multiples of it: the tile of matrix products, which also aligns parts of caches. */
+/** Numbers of rows are multiples of this, the tile of matrix products, which also aligns parts of caches. */
 const ROW_STEP = 32;
 
 /** The limits of one prefill and the steps after it; tokens and rows are rounded up to multiples of 32. */
@@ -58,16 +58,13 @@ export interface DecoderTensors {
   chosen: ChosenRowTensors;
 }
 
-/**
- * The rows of the program that serves `numRows`: at most an eighth more, or a multiple of 32, so that there are few
- * programs.
- */
+/** Rounds rows up to a multiple of 32, or by at most an eighth, so that there are few programs. */
 export function programRows(numRows: number): number {
   const step = Math.max(ROW_STEP, 2 ** (Math.floor(Math.log2(Math.max(1, numRows))) - 3));
   return Math.ceil(numRows / step) * step;
 }
 
-/** The GPU memory that decoding takes in addition to the weights, in bytes, without allocating any. */
+/** The GPU memory that decoding takes in addition to the weights, without allocating any. */
 export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): number {
   const shapes = modelShapes(config);
   return plannedSizeBytes((make) => buildDecoder(shapes, extent, make)) -
@@ -75,9 +72,9 @@ export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): nu
 }
 
 export interface DecoderMemory {
-  /** All tensors together in addition to the weights, in bytes. */
+  /** Limit for all tensors together, in addition to the weights. */
   readonly limitBytes: number;
-  /** A single tensor, in bytes. */
+  /** Limit for a single tensor. */
   readonly bufferBytes: number;
 }
 
@@ -140,15 +137,15 @@ export function buildDecoder(shapes: ModelShapes, extent: DecoderExtent, make: M
 interface DecoderPass {
   readonly shapes: ModelShapes;
   readonly tensors: DecoderTensors;
-  /** Rows of the program, padding included. */
+  /** Rows of the program, including padding. */
   readonly rows: number;
 }
 
 /**
  * Adds the pass over prompts.
  *
- * @param args `numWanted`: compute the hidden states of only that many rows, those of `chosen.positions`, each in its
- *   own tile; undefined for all rows.
+ * @param args `numWanted`: compute the hidden states of only this many rows, those of `chosen.positions`,
+ *   each in a separate tile; undefined for all rows.
  */
 export function addPrefill(program: Program, args: DecoderPass & { numWanted: number | undefined }): void {
   const { tensors, numWanted } = args;

@@ -1,6 +1,7 @@
 /**
- * A hash table with open addressing from keys to address embeddings, and the keys: hashes of prefixes, of pairs of
- * addresses, and of places. The keys of the training data claim rows, so other keys have none, and no two keys share one.
+ * A hash table with open addressing from keys to address embeddings, and the keys: hashes of prefixes, of
+ * pairs of addresses, and of places. The keys of the training data claim rows, so other keys have none, and
+ * no two keys share a row.
  *
  * @module
  */
@@ -14,18 +15,18 @@ import {
   NUMBER_BYTES,
 } from "../data/addresses/place_table.ts";
 
-/** Stands for the row of a key without one. */
+/** The row of a key that has none. */
 export const NO_ROW = 0xffffffff;
 
-/** The number of rows a key tries: with four fifths of the rows in use, one key in a thousand finds no free one. */
+/** Rows to try for a key: at a load of four fifths, one key in a thousand finds no free row. */
 const MAX_PROBES = 64;
 
 /** The rows of one kind of key. */
 export class EmbeddingTable {
-  /** For each row its key's second hash; 0 for a free row. */
+  /** The second hash of each row's key; 0 for a free row. */
   readonly #owners: Uint32Array;
 
-  /** @param firstRow The table's first row in the tensor. @param numRows Number of rows. */
+  /** @param firstRow The table's first row in the tensor. */
   constructor(readonly firstRow: number, readonly numRows: number) {
     this.#owners = new Uint32Array(numRows);
   }
@@ -34,9 +35,9 @@ export class EmbeddingTable {
    * The row of a key.
    *
    * @param hash1 Determines where the search begins.
-   * @param hash2 Identifies the key. A key shares its row with one of n others with a probability of MAX_PROBES n / 2^32 or
-   *   less.
-   * @param claims Whether a key without a row gets a free one, if the search finds any.
+   * @param hash2 Identifies the key. A key shares its row with one of n others with a probability of at most
+   *   MAX_PROBES n / 2^32.
+   * @param claims Whether a key without a row gets a free row if the search finds one.
    * @returns The tensor's row, or {@link NO_ROW}.
    */
   row(hash1: number, hash2: number, claims = false): number {
@@ -72,13 +73,13 @@ export class EmbeddingTable {
   }
 }
 
-/** The two hashes of a key, see `EmbeddingTable`. */
+/** The two hashes of a key; see `EmbeddingTable`. */
 export interface Hashes {
   hash1: number;
   hash2: number;
 }
 
-/** One number of both hashes, which float64 holds exactly. */
+/** Combines both hashes into a number that float64 represents exactly. */
 export function keyOfHashes({ hash1, hash2 }: Hashes): number {
   return hash1 * 2 ** 21 + (hash2 >>> 11);
 }
@@ -88,19 +89,19 @@ export interface AddressState extends Hashes {
   readonly length: 4 | 16;
   /** The row of its longest prefix that has one. */
   row: number;
-  /** Whether training hides its rows in this context, from the present byte on. */
+  /** Whether training hides its rows in this context, from the current byte on. */
   isDropped: boolean;
-  /** Whether this begins with its first byte. */
+  /** Whether hiding starts with the first byte. */
   isAllDropped: boolean;
   numBytes: number;
-  /** See `addressNumber`, of the bytes read. */
+  /** See `addressNumber`; for the bytes read so far. */
   number: number;
   isWhole: boolean;
 }
 
 /** A pair of complete addresses. */
 export interface PairState extends Hashes {
-  /** The rows of the places of both ends and of the pair of places; `NO_ROW` for none. */
+  /** The rows of the places of both endpoints and of the pair of places; `NO_ROW` for none. */
   readonly placeRows: readonly number[];
   readonly source: AddressState;
   readonly destination: AddressState;
@@ -146,7 +147,7 @@ export function hashesOf(address: Uint8Array): Hashes {
 }
 
 /**
- * The hashes of a pair. They are the same in both directions, since sums and products are.
+ * The hashes of a pair. They are equal in both directions, because they use sums and products.
  *
  * @param seed Other seeds give other hashes.
  */
@@ -160,17 +161,20 @@ export function isChosen(hash: number, context: number, share: number): boolean 
   return share > 0 && mix(hash ^ context) < share * 2 ** 32;
 }
 
-// The keys of places. The path of an address from general to specific is its cell of 20
-// degrees, its cell of 5 degrees, its country, region and AS; after these come its prefixes. A pair has its two countries,
-// cells and ASes in either order, and its great-circle distance. See lib/model/EXACT.md.
+// The keys of places. The path of an address from general to specific is its cell of 20 degrees, its cell of
+// 5 degrees, its country, region and AS; its prefixes follow. A pair has its two countries, cells and ASes in
+// either order, and its great-circle distance. See lib/model/EXACT.md.
 
 /** The key `model.places` of the configuration. */
 export interface PlacesConfig {
-  /** A third of the bytes of the table of places in a checkpoint, see `PlaceTable.encode`; 0 for none. Set by `--geo`. */
+  /**
+   * A third of the size in bytes of the table of places in a checkpoint (see `PlaceTable.encode`); 0 for no
+   * table. Set by `--geo`.
+   */
   tableSize: number;
-  /** Names of the files that it is made of. Set by `--geo`. */
+  /** Names of the files that the table is made from. Set by `--geo`. */
   sources: string[];
-  /** Share of the paths, 0 to 0.95, whose end from a random step on training hides; each context hides different ones. */
+  /** Share of paths, 0 to 0.95, that training hides from a random step on; each context hides others. */
   dropShare: number;
 }
 
@@ -178,7 +182,7 @@ export interface PlacesConfig {
 export const NUM_PATH_STEPS = 5;
 /** The keys of a pair of places. */
 const NUM_PAIR_KEYS = 5;
-/** The rows of places that a token before a byte of an RTT has at most. */
+/** Maximum number of rows of places of a token before a byte of an RTT. */
 export const NUM_PLACE_ROWS = 2 * NUM_PATH_STEPS + NUM_PAIR_KEYS;
 
 /** Kinds of keys. Keys of addresses begin with their length, 4 or 16. */
@@ -190,7 +194,7 @@ const [WIDE_DEGREES, NARROW_DEGREES] = [20, 5];
 /** An address's place as keys. */
 export interface PlacePath {
   readonly position: LocatedPlace["position"];
-  /** One for each of the {@link NUM_PATH_STEPS}; undefined if it is unknown. */
+  /** One key for each of the {@link NUM_PATH_STEPS}; undefined if unknown. */
   readonly steps: readonly (Hashes | undefined)[];
 }
 
@@ -208,9 +212,10 @@ export function pathOf(seed: number, { position, country, region, asNumber }: Lo
 }
 
 /**
- * The keys of a pair: its countries, cells of 20 degrees and ASes, and two of its distance, whose classes overlap by half.
+ * The keys of a pair: its countries, cells of 20 degrees and ASes, and two of its distance, whose classes
+ * overlap by half.
  *
- * @returns {@link NUM_PAIR_KEYS} keys; undefined if an end does not have what a key is made of.
+ * @returns {@link NUM_PAIR_KEYS} keys; undefined if an endpoint lacks what a key is made of.
  */
 export function pairKeysOf(seed: number, a: PlacePath, b: PlacePath): (Hashes | undefined)[] {
   const keys = PAIR_SEEDS.map(([step, pairSeed]) => {
@@ -225,12 +230,12 @@ export function pairKeysOf(seed: number, a: PlacePath, b: PlacePath): (Hashes | 
   ];
 }
 
-/** The key that an address has whose place in the databases cannot be true. */
+/** A key that an address has if its place in the databases is impossible. */
 export function misplacedKey(seed: number, address: Hashes): Hashes {
   return keyOf(seed, KIND.misplaced, address.hash1, address.hash2);
 }
 
-/** Distances are told apart from here on, by quarters of an octave. */
+/** Distances from here on are divided into quarters of an octave. */
 const NEAR_KM = 50;
 function keyOf(seed: number, kind: number, ...numbers: number[]): Hashes {
   let hash1 = mix(seed + kind);

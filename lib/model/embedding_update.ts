@@ -14,13 +14,15 @@ export const EMBEDDING_VALUES = "address_embed.weight";
 
 /** Some address embeddings of a model with their keys and values, and some nodes of its coordinates. */
 export interface EmbeddingUpdate {
-  /** Their indexes, ascending. */
+  /** Indexes, ascending. */
   readonly rows: Uint32Array;
   /** (rows): see `AddressEmbeddings.save`. */
   readonly keys: Uint32Array;
   /** (rows, C). */
   readonly values: Float32Array;
-  /** (rows, K): the newest RTTs of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
+  /**
+   * (rows, K): newest RTTs of pairs (see `PairHistory.save`); zeros for prefixes. K is 0 without histories.
+   */
   readonly history: Uint32Array;
   /** Changed nodes of the coordinates. */
   readonly coordinates: NodeUpdate;
@@ -28,7 +30,7 @@ export interface EmbeddingUpdate {
 
 /** Some nodes of a model's coordinates, with their keys and values. */
 export interface NodeUpdate {
-  /** Their indexes, ascending. */
+  /** Indexes, ascending. */
   readonly nodes: Uint32Array;
   /** (nodes): see `EmbeddingTable.save`. */
   readonly keys: Uint32Array;
@@ -42,7 +44,7 @@ export const NO_NODES: NodeUpdate = {
   values: new Float32Array(),
 };
 
-/** The numbers of a node's coordinates in a {@link NodeUpdate}; 0 without coordinates. */
+/** Numbers per node in a {@link NodeUpdate}; 0 without coordinates. */
 export function numbersPerNode({ coordinates }: ModelConfig): number {
   if (!coordinates) return 0;
   return numbersOfNode(coordinates, 0).reduce((sum, { length }) => sum + length, 0);
@@ -56,7 +58,7 @@ export function historyShape(
 }
 
 /**
- * The weights with some rows and coordinates replaced; everything else is shared with the given weights.
+ * Replaces some rows and coordinates; everything else is shared with the given weights.
  *
  * @param weights The weights of a model with address embeddings.
  */
@@ -74,7 +76,7 @@ export function withEmbeddingUpdate(
   return new Map([...weights, ...copies]);
 }
 
-/** Some rows and coordinates of weights, as an update. @param rows Their indexes, ascending. @param nodes Likewise. */
+/** Some rows and coordinates of weights, as an update. @param rows Ascending. @param nodes Ascending. */
 export function embeddingUpdateOf(
   config: ModelConfig,
   weights: Tensors,

@@ -1,5 +1,5 @@
 /**
- * Checks that numbers are finite: overflowed or damaged values must not become an answer.
+ * Checks that numbers are finite: overflowed or damaged values must not lead to an answer.
  *
  * @module
  */
@@ -7,15 +7,16 @@ import { UserError } from "../base/errors.ts";
 import type { Tensors } from "../base/safetensors_header.ts";
 
 /**
- * Weights must be below it. The sum of squares of 65,536 larger ones can overflow float32. Normalisation divides by it, so
- * its results would be zeros.
+ * Exclusive bound on weights. The sum of squares of 65,536 larger ones can overflow float32. Normalisation
+ * divides by it, so its results would be zeros.
  */
 export const WEIGHT_LIMIT = 2 ** 48;
 
 /**
  * The first number that is too large, infinite or NaN.
  *
- * Measured on one core (Xeon, Deno 2.9, 2026-11-22): 1 ns a number, a tenth of the time to read a checkpoint.
+ * Measured on one core (Xeon, Deno 2.9, 2026-11-22): 1 ns per number, a tenth of the time to read a
+ * checkpoint.
  *
  * @param limit The exclusive bound on magnitudes (Infinity: all finite numbers are valid).
  * @returns Its index; -1 if all numbers are valid.
@@ -26,12 +27,7 @@ function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
   return -1;
 }
 
-/**
- * The fault in the numbers of tensors.
- *
- * @param tensors By name.
- * @returns The first invalid number, for people; undefined if all are valid.
- */
+/** Describes the first invalid number for the user; undefined if all are valid. @param tensors By name. */
 export function faultOfTensors(
   tensors: Tensors,
   limit = Infinity,
@@ -48,8 +44,8 @@ export function faultOfTensors(
 /**
  * Checks that nothing overflowed in the computation of log-probabilities.
  *
- * @param scales One over the root mean square of each last hidden state. It is 0 where the squares overflowed, although
- *   the log-probabilities are then finite.
+ * @param scales The inverse of the root mean square of each last hidden state. It is 0 where the squares
+ *   overflowed, although the log-probabilities are then finite.
  * @throws {UserError} If something overflowed.
  */
 export function requireNoOverflow(logProbabilities: Float32Array, scales: readonly number[]): void {

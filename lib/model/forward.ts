@@ -1,5 +1,6 @@
 /**
- * The forward pass as dispatches, from tokens to losses or log-probabilities; lib/model/README.md has the formulas.
+ * The forward pass as dispatches, from tokens to losses or log-probabilities; lib/model/README.md has the
+ * formulas.
  *
  * @module
  */
@@ -28,26 +29,29 @@ export interface HiddenPass {
   readonly shapes: ModelShapes;
   readonly extent: ModelExtent;
   readonly tensors: HiddenTensors;
-  /** (rows, D): the rotation of each row, if it does not follow from the row's position in the batch, as in decoding. */
+  /** (rows, D): the rotation of each row, if it does not follow from the row's position, as in decoding. */
   readonly rotation?: Tensor;
   /** Adds a block's attention, `attention` from `qRotated`, if it is not over the batch's own keys. */
   readonly addAttention?: (program: Program, layer: number) => void;
-  /** With keyShift: the unshifted keys of a block that `inputs.previous` points into, if not the batch's own. */
+  /** With keyShift: a block's unshifted keys that `inputs.previous` refers to, if not the batch's own. */
   readonly earlierKeys?: (layer: number) => Tensor;
-  /** The rows whose hidden states are needed, if not all. For other rows the last block computes only keys and values. */
+  /**
+   * Rows whose hidden states are needed (default: all). The last block computes only keys and values of
+   * others.
+   */
   readonly wanted?: WantedRows;
 }
 
 /** The n rows that the last block continues with after keys and values. */
 export interface WantedRows {
   readonly rows: number;
-  /** (n) u32: their indexes. */
+  /** (n) u32: indexes of the rows. */
   readonly index: Tensor;
-  /** (n, C): gets their rows of the block's input. */
+  /** (n, C): receives these rows of the block's input. */
   readonly x: Tensor;
-  /** (n, C): gets their rows of the normalised input. */
+  /** (n, C): receives these rows of the normalised input. */
   readonly xNorm: Tensor;
-  /** (n, D): gets their rows of the pass's rotation, which must be given. */
+  /** (n, D): receives these rows of the pass's rotation, which must be given. */
   readonly rotation: Tensor;
   /** Adds the last block's attention for these rows, `attention` from `qRotated`. */
   readonly addAttention: (program: Program) => void;
@@ -58,12 +62,9 @@ export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers">
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
-/**
- * A teacher: another model on the same device, whose distributions of RTT codes' two bytes are learned in addition to the
- * data.
- */
+/** Another model on the same device, whose distributions of RTT codes are learned as well. */
 export interface Teacher extends SoftTargets {
-  /** Starts its forward pass; returns at once. */
+  /** Starts the teacher's forward pass; returns at once. */
   forward(batch: ModelBatch): void;
   /** Runs the pass again and times it. */
   profile(): Promise<ProfileRow[]>;
@@ -99,7 +100,7 @@ export function addOperandCopies(
   }
 }
 
-/** Adds everything from the tokens to `head.xLastNorm`, the normalised output of the last block, for all rows or `wanted`. */
+/** Adds everything from the tokens to `head.xLastNorm`, the normalised output, for all rows or `wanted`. */
 export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const { shapes: { config, rowsPerToken, numAddressEmbeddings: tableRows }, extent, tensors, wanted } = pass;
   const { layers, head, inputs, operands } = tensors;
@@ -131,14 +132,14 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   addRmsNorm(program, { x: head.xLast, y: head.xLastNorm, scale: head.xLastScale, rows, width });
 }
 
-/** Adds the choice of the wanted rows from the last block's input. @returns The pass over them. */
+/** Adds the selection of the wanted rows from the last block's input. @returns The pass over them. */
 function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): HiddenPass {
   const { shapes, tensors, rotation } = pass;
   const { config } = shapes;
   const { rows, index } = wanted;
   const last = tensors.layers[config.numLayers - 1];
   if (!rotation) throw new Error("Internal error: wanted rows need a pass with a rotation");
-  // An embedding picks rows of a matrix.
+  // An embedding selects rows of a matrix.
   const pick = (table: Tensor, x: Tensor, width: number) =>
     addEmbedding(program, { tokens: index, table, x, rows, width });
   pick(last.x, wanted.x, config.width);
@@ -205,7 +206,7 @@ export function projectionName(layer: number, part: Projection): string {
   return `blocks.${layer}.attn.${part}_proj.weight`;
 }
 
-/** q, k or v = its matrix times xNorm: in one dispatch where all outputs have one buffer, as all matrices have. */
+/** q, k or v = its matrix times xNorm. All matrices share a buffer; if all outputs do, in one dispatch. */
 function addProducts(
   program: Program,
   pass: HiddenPass,
@@ -259,7 +260,7 @@ function addFromAttention(program: Program, pass: HiddenPass, layer: number): vo
   });
 }
 
-/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, if it is kept. */
+/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden`, if kept, is the activation's argument. */
 function addMlpUp(program: Program, pass: HiddenPass, layer: number): void {
   const { shapes: { config: { width, activation } }, extent, tensors } = pass;
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];
@@ -345,7 +346,7 @@ export function addChosenLogProbabilities(
 ): void {
   const { shapes, hiddenStates, operands, tensors, rows } = args;
   const { positions, picked, logits, rowIndex, logProbabilities } = tensors;
-  // An embedding picks rows of a matrix.
+  // An embedding selects rows of a matrix.
   addEmbedding(program, {
     tokens: positions,
     table: hiddenStates,
@@ -365,9 +366,9 @@ export function addChosenLogProbabilities(
 }
 
 /**
- * Reads the log-probabilities of every token as the next one, at chosen rows.
+ * Reads the log-probability of every next token at chosen rows.
  *
- * @param args `logits`: (any, padded V), before the soft cap; `positions`: indices of its rows, n of them.
+ * @param args `logits`: (any, padded V), before the soft cap; `positions`: indices of n of its rows.
  * @returns (n, V), nats.
  */
 export async function readLogProbabilities(

@@ -1,6 +1,6 @@
 /**
- * The section `model` of the run configuration, the names, shapes and counts of parameters that follow from it, and the
- * options of running a model. See lib/model/README.md.
+ * The section `model` of the run configuration; the names, shapes and counts of parameters that follow from
+ * it; and the options of running a model. See lib/model/README.md.
  *
  * @module
  */
@@ -15,37 +15,36 @@ import { COORDINATE_KEYS, coordinateEntries, type CoordinatesConfig } from "./no
 import { NUM_PLACE_ROWS, type PlacesConfig } from "./embedding_table.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
-/** Number of tokens of each vocabulary. */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
 
-/** The most address embeddings that are added to one token in a model without places. */
+/** Maximum number of address embeddings added to a token in a model without places. */
 export const ROWS_PER_TOKEN = 9;
 
-/** An extent. The bound is above the extents of trained models, and keeps computed sizes exact. */
+/** The bound exceeds the extents of trained models, and keeps computed sizes exact. */
 const extent = (most: number) => z.int().min(1).max(most);
 
-/** The largest number of parameters: 256 GiB of f32. */
+/** 256 GiB of f32. */
 const MAX_PARAMETERS = 2 ** 36;
 
 /** The section `model` of the run configuration. */
 export interface ModelConfig {
-  /** Blocks, L: 1 to 1,024. */
+  /** L, the number of blocks: 1 to 1,024. */
   numLayers: number;
-  /** Width of the residual stream, C: a multiple of 4, up to 65,536. */
+  /** C, the width of the residual stream: a multiple of 4, up to 65,536. */
   width: number;
-  /** Attention heads, H: 1 to 1,024. */
+  /** H, the number of attention heads: 1 to 1,024. */
   numHeads: number;
-  /** Width of one head, D; the attention kernels support only these. */
+  /** D, the width of a head; the attention kernels support only these. */
   headDim: 32 | 64 | 128;
-  /** Width of the hidden layer of the MLP, M: a multiple of 4, up to 262,144. */
+  /** M, the width of the MLP's hidden layer: a multiple of 4, up to 262,144. */
   mlpWidth: number;
-  /** Longest sequence, T, in tokens: 1 to 65,535, since positions are u16 in a batch. */
+  /** T, the longest sequence in tokens: 1 to 65,535, because positions are u16 in a batch. */
   sequenceLength: number;
   /** The vocabulary: `v2` (267 tokens) or `v1` (266). */
   vocabulary: "v1" | "v2";
-  /** The encoding of RTTs in vocabulary v1, see lib/data/tokens/vocab_v1.ts; null for float64 and in v2. */
+  /** The RTT encoding in vocabulary v1 (see lib/data/tokens/vocab_v1.ts); null for float64 and in v2. */
   rttEncoding: RttEncodingName | null;
-  /** The clip of the encoding `clipped`, milliseconds. */
+  /** The limit of the encoding `clipped`, in ms. */
   rttClipMs: number;
   /** Nonlinearity of the MLP; relu2 is relu squared. */
   activation: "relu2" | "gelu" | "silu";
@@ -53,54 +52,55 @@ export interface ModelConfig {
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
-  /** Whether half of each key is taken from the token before, see lib/tensor/ops/qk_norm_rope.ts. */
+  /** Whether half of each key is taken from the previous token; see lib/tensor/ops/qk_norm_rope.ts. */
   keyShift: boolean;
   /**
-   * The initial vectors of the 256 bytes, in the embedding and in the head: `random`, or `ordinal`, which are similar
-   * for close bytes, so that learning about one RTT or time extends to its neighbours.
+   * Initial vectors of the 256 bytes, in the embedding and in the head. `ordinal` vectors are similar for
+   * close bytes, so that learning about one RTT or time extends to its neighbours.
    */
   byteVectors: "random" | "ordinal";
-  /** Address embeddings for the prefixes of addresses, see lib/model/README.md; null for none. */
+  /** Address embeddings for prefixes (see lib/model/README.md); null for none. */
   prefixVectors: EmbeddingsConfig | null;
   /** Address embeddings for pairs of source and destination; null for none. */
   pairVectors: PairEmbeddingsConfig | null;
   /** Coordinates, which estimate the RTTs of unknown pairs; null for none. */
   coordinates: CoordinatesConfig | null;
-  /** Where addresses are, as further keys of the embeddings of prefixes; null for none. */
+  /** Places of addresses as further keys of the prefix embeddings; null for none. */
   places: PlacesConfig | null;
 }
 
-/** The options of running a model. */
+/** How a model is run. */
 export interface ModelExtent {
-  /** Sequences of a batch, B. */
+  /** B, the sequences of a batch. */
   readonly batchSize: number;
-  /** Tokens of a sequence, T; at most the configuration's. */
+  /** T, the tokens of a sequence; at most the configuration's. */
   readonly sequenceLength: number;
   /** Whether gradients and the activations for the backward pass are kept. */
   readonly training: boolean;
-  /** Sequences of one optimizer step (default: batchSize); it determines the number of slots of address embeddings. */
+  /** Sequences per optimizer step (default: batchSize); determines the slots of address embeddings. */
   readonly sequencesPerStep?: number;
   /** If given, only this many of the first address embeddings have gradients. */
   readonly freeRows?: number;
   /**
-   * Whether training keeps only each block's input and recomputes the rest in the backward pass: about a third more work,
-   * and the activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
+   * Whether training keeps only each block's input and recomputes the rest in the backward pass: about a
+   * third more work, and the activations of one block instead of all (Chen et al., arXiv 1604.06174, section
+   * 3.1).
    */
   readonly checkpointActivations?: boolean;
-  /** The storage format of activations, their gradients and the weights of matrix products (default: f32). */
+  /** Storage format of activations, their gradients and the weights of matrix products (default: f32). */
   readonly dtype?: DType;
   /**
-   * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
-   * code; none if absent.
+   * Weights, at the first and the second byte of an RTT code, of the distance between predicted and true RTT
+   * in the gradient (default: no such term).
    */
   readonly rttDistanceWeights?: readonly [number, number];
-  /** Weight of the two bytes of an RTT code in the gradient; other tokens have 1 (the default). */
+  /** Weight of the two bytes of an RTT code in the gradient (default: 1, like other tokens). */
   readonly rttByteWeight?: number;
 }
 
 /** A table of address embeddings. */
 export interface EmbeddingsConfig {
-  /** Number of rows, 16 to 16,777,216; further keys have none. */
+  /** Number of rows, 16 to 16,777,216; further keys get none. */
   rows: number;
   /** Seed of the hashes of keys. */
   seed: number;
@@ -110,7 +110,7 @@ export interface EmbeddingsConfig {
 
 /** The table of rows of pairs. */
 export interface PairEmbeddingsConfig extends EmbeddingsConfig {
-  /** Whether the newest RTTs of a pair are input features, see lib/data/tokens/rtt_history.ts. */
+  /** Whether the newest RTTs of a pair are input features; see lib/data/tokens/rtt_history.ts. */
   history: boolean;
 }
 
@@ -129,14 +129,12 @@ const coordinatesSchema = z.strictObject({
   dropShare: z.number().min(0).max(0.95).default(0.2),
 });
 
-/** Schema of the key `places`, with its defaults. */
 export const placesSchema = z.strictObject({
   tableSize: z.int().min(0).max(2 ** 24).default(0),
   sources: z.array(z.string()).default([]),
   dropShare: z.number().min(0).max(0.95).default(0.3),
 });
 
-/** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   numLayers: extent(1024),
   width: extent(65_536),
@@ -152,7 +150,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   qkNorm: z.boolean().default(true),
   keyShift: z.boolean().default(false),
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
-  // Before what follows from it, so that it is named first where a run is continued without it.
+  // Before the keys that depend on it, so that it is named first if a run is continued without it.
   places: placesSchema.nullable().default(null),
   prefixVectors: rowsSchema.nullable().default(null),
   pairVectors: pairRowsSchema.nullable().default(null),
@@ -160,9 +158,9 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
 });
 
 /**
- * Checks the section `model`: the schema, and the kernels' requirements on its extents.
+ * Checks the section `model` against the schema and the kernels' requirements on its extents.
  *
- * @throws {ConfigError} Naming the key.
+ * @throws {ConfigError} With the name of the key.
  */
 export function parseModelConfig(value: unknown): ModelConfig {
   const config = parseConfig(modelConfigSchema, value, "model");
@@ -171,9 +169,10 @@ export function parseModelConfig(value: unknown): ModelConfig {
 }
 
 /**
- * Checks rules beyond the schema: widths are multiples of 4, options fit the vocabulary, and the size is possible.
+ * Checks rules beyond the schema: widths are multiples of 4, options fit the vocabulary, and the size is
+ * possible.
  *
- * @throws {ConfigError} Naming the key.
+ * @throws {ConfigError} With the name of the key.
  */
 export function checkModelConfig(config: ModelConfig): void {
   for (const key of ["width", "mlpWidth"] as const) {
@@ -204,40 +203,42 @@ export function checkModelConfig(config: ModelConfig): void {
   }
 }
 
-/** The encoding of RTTs in vocabulary v1; undefined in v2. */
+/** The RTT encoding in vocabulary v1; undefined in v2. */
 export function rttEncodingChoice(
   { vocabulary, rttEncoding, rttClipMs }: ModelConfig,
 ): RttEncodingChoice | undefined {
   return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
-/** Sizes and shapes of a model, which follow from its configuration; see {@link modelShapes}. */
+/** Sizes and shapes that follow from a model's configuration; see {@link modelShapes}. */
 export interface ModelShapes {
   readonly config: ModelConfig;
-  /** Tokens of the vocabulary, V. */
+  /** V, the tokens of the vocabulary. */
   readonly vocabSize: number;
-  /** Rows of the head's weight on the GPU: V rounded up, since matrix units read 8 columns at a time. */
+  /** Rows of the head's weight on the GPU: V rounded up, because matrix units read 8 columns at a time. */
   readonly paddedVocabSize: number;
   /** Width of the queries, keys and values of all heads together, H * D. */
   readonly headsWidth: number;
-  /** Address embeddings: those of prefixes, then those of pairs, then those that RTT codes select. */
+  /** Number of address embeddings: for prefixes, then for pairs, then those selected by RTT codes. */
   readonly numAddressEmbeddings: number;
-  /** The embeddings that RTT codes select, see lib/model/selected_rows.ts. */
+  /** Number of embeddings selected by RTT codes; see lib/model/selected_rows.ts. */
   readonly numSelectedRows: number;
-  /** The most address embeddings that are added to one token. */
+  /** Maximum number of address embeddings added to a token. */
   readonly rowsPerToken: number;
-  /** Every parameter, [out, in], row-major, in the order of the forward pass; names as in lib/model/EXACT.md. */
+  /**
+   * All parameters, [out, in], row-major, in the order of the forward pass; names as in lib/model/EXACT.md.
+   */
   readonly parameters: ReadonlyMap<string, number[]>;
   /**
-   * The entries of a checkpoint: the parameters, and entries without gradient: keys of address embeddings, RTTs of
-   * pairs, the table of places, coordinates.
+   * The entries of a checkpoint: the parameters, and entries without gradient: keys of address embeddings,
+   * RTTs of pairs, the table of places, coordinates.
    */
   readonly entries: ReadonlyMap<string, number[]>;
-  /** The number of values of all parameters. */
+  /** Number of values of all parameters. */
   readonly numParameters: number;
 }
 
-/** Computes the shapes of a model. What needs them often computes them once and keeps them. */
+/** Callers that need the shapes often should keep them. */
 export function modelShapes(config: ModelConfig): ModelShapes {
   const { prefixVectors, pairVectors, places, coordinates } = config;
   const vocabSize = VOCABULARY_SIZES[config.vocabulary];
@@ -286,13 +287,13 @@ function* parameterShapes(
   yield ["lm_head.weight", [V, C]];
 }
 
-/** Names of entries of a checkpoint, see `AddressEmbeddings.save` and `PairHistory.save`. */
+/** Names of checkpoint entries; see `AddressEmbeddings.save` and `PairHistory.save`. */
 export const EMBEDDING_KEYS = "address_embed.keys";
 export const PAIR_HISTORY = "address_embed.history";
-/** The name of the table of places in a checkpoint, see `PlaceTable.encode`. */
+/** Name of the table of places in a checkpoint; see `PlaceTable.encode`. */
 export const PLACE_TABLE = "places.table";
 
-/** The element type of an entry of a checkpoint. */
+/** Element type of a checkpoint's entry. */
 export function entryType(name: string): ArrayType {
   if (name === PLACE_TABLE) return "U8";
   return [EMBEDDING_KEYS, PAIR_HISTORY, COORDINATE_KEYS].includes(name) ? "U32" : "F32";

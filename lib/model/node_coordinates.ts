@@ -1,5 +1,5 @@
 /**
- * The coordinates of addresses, which estimate RTTs of pairs that were not measured; see lib/model/coordinates/README.md.
+ * The coordinates of addresses, which estimate RTTs of unmeasured pairs; see lib/model/coordinates/README.md.
  *
  * @module
  */
@@ -18,23 +18,23 @@ import type { RttEstimate } from "./selected_rows.ts";
 
 /** The key `model.coordinates` of the configuration. */
 export interface CoordinatesConfig {
-  /** Number of addresses with coordinates, 16 to 16,777,216; further ones have none. */
+  /** Number of addresses with coordinates, 16 to 16,777,216; further ones get none. */
   nodes: number;
   /** Length of an address's vectors, 1 to 64. */
   rank: number;
-  /** Number of folds of the pairs, each with coordinates that are fitted without it: an even number from 4 to 30. */
+  /** Number of folds of the pairs, each with coordinates fitted without it: an even number from 4 to 30. */
   folds: number;
-  /** Training hides one end of this share of the pairs, 0 to 0.95, different ones in each context. */
+  /** Share of the pairs, 0 to 0.95, of which training hides one endpoint; different ones in each context. */
   dropShare: number;
 }
 
 export const COORDINATE_KEYS = "coordinates.keys";
-/** The name of the entry of a part of `SavedCoordinates`. */
+/** Entry name of a part of `SavedCoordinates`. */
 export function nameOfCoordinates(part: string): string {
   return `coordinates.${part}`;
 }
 
-/** The entries of coordinates in a checkpoint, see lib/model/EXACT.md. */
+/** The entries of coordinates in a checkpoint; see lib/model/EXACT.md. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
   const entries = Object.entries(coordinateShapes(config)).map(
     ([part, shape]): [string, number[]] => {
@@ -53,7 +53,7 @@ export class NodeCoordinates {
     this.#nodes = new EmbeddingTable(0, config.nodes);
   }
 
-  /** Reads the entries of {@link save}; zeros stand for no coordinates. */
+  /** Reads the entries of {@link save}; zeros mean no coordinates. */
   load(weights: Tensors): void {
     this.#nodes.load(tensorOf(weights, COORDINATE_KEYS, "U32"));
     const parts = Object.keys(coordinateShapes(this.config));
@@ -103,7 +103,7 @@ export class NodeCoordinates {
    * Estimates the coordinates of another address from its RTTs to nodes.
    *
    * @param known Nodes, or `NO_ROW`, and their RTTs to the address in ms.
-   * @param without Nodes that are ignored.
+   * @param without Nodes to ignore.
    * @returns Undefined if none of the nodes has coordinates.
    */
   locate(
@@ -114,7 +114,7 @@ export class NodeCoordinates {
     return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
   }
 
-  /** Gives nodes the coordinates found by {@link locate}. The loaded weights do not change. */
+  /** Sets nodes to coordinates found by {@link locate}. The loaded weights do not change. */
   put(places: ReadonlyMap<number, LocatedNode>): void {
     if (!this.#coordinates || places.size === 0) return;
     this.#coordinates = Coordinates.load(this.#coordinates.size, this.#coordinates.save());
@@ -122,10 +122,10 @@ export class NodeCoordinates {
   }
 
   /**
-   * Estimates the RTT of a pair of nodes. A node without coordinates, or `NO_ROW`, counts as a typical one.
+   * Estimates the RTT of a pair of nodes. A node without coordinates, or `NO_ROW`, counts as a typical node.
    *
-   * @param options `isTraining`: whether the estimate must exclude the pair's own RTT; `hidden`: the node of the two
-   *   that counts as typical in any case.
+   * @param options `isTraining`: whether the estimate must exclude the pair's own RTT; `hidden`: whether each
+   *   node counts as a typical node in any case.
    * @returns Undefined without coordinates.
    */
   estimate(

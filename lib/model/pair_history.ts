@@ -1,5 +1,5 @@
 /**
- * The newest RTTs of pairs: those stored in a model, and those of the sequence being read.
+ * The newest RTTs of pairs: those stored in a model, and those in the sequence being read.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
   TIMESTAMP_DELTA4,
 } from "../data/tokens/vocab_v2.ts";
 
-/** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest. */
+/** Values per pair in a checkpoint: its RTT codes, oldest first, and the time of the newest. */
 export const HISTORY_LENGTH = NUM_HISTORY_RTTS + 1;
 
 export interface TimedRtt {
@@ -22,7 +22,7 @@ export interface TimedRtt {
   readonly timeS: number | null;
 }
 
-/** The history features of some RTTs. @param rtts Oldest first. @param timeS The time of the predicted RTT. */
+/** The history features of RTTs. @param rtts Oldest first. @param timeS The time of the predicted RTT. */
 export function timedHistory(rtts: readonly TimedRtt[], timeS: number | null): RttHistory | undefined {
   const newest = rtts.slice(-NUM_HISTORY_RTTS).reverse();
   return rttHistoryOf(
@@ -32,7 +32,7 @@ export function timedHistory(rtts: readonly TimedRtt[], timeS: number | null): R
   );
 }
 
-/** The distance of two times. A later measurement counts like one that is equally long before. */
+/** The distance of two times. A later measurement counts like an equally distant earlier one. */
 function gapS(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : Math.abs(a - b);
 }
@@ -40,7 +40,7 @@ function gapS(a: number | null, b: number | null): number | null {
 export class PairHistory {
   /** (pairs, NUM_HISTORY_RTTS), newest first, 0 for none. */
   readonly #codes: Uint16Array;
-  /** (pairs): the time of the newest, Unix seconds, 0 for none. */
+  /** (pairs): Unix time of the newest in seconds, 0 for none. */
   readonly #timesS: Float64Array;
 
   constructor(numPairs: number) {
@@ -59,7 +59,7 @@ export class PairHistory {
   /**
    * The history features of a pair.
    *
-   * @param options `timeS`: the time of the predicted RTT; `newer`: further RTTs, oldest first. Those that are not
+   * @param options `timeS`: the time of the predicted RTT; `newer`: further RTTs, oldest first. Those not
    *   later than the history are ignored.
    * @returns Undefined if no RTT is known.
    */
@@ -75,7 +75,7 @@ export class PairHistory {
     return rttHistoryOf(codes, codes.length, gapS(timeS, newestS));
   }
 
-  /** The history in the form of checkpoints, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
+  /** The history as stored in checkpoints, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
   save(): Uint32Array {
     const numPairs = this.#timesS.length;
     const saved = new Uint32Array(numPairs * HISTORY_LENGTH);
@@ -110,7 +110,7 @@ const NUM_BYTES: Record<number, number> = {
 
 /** Reads the numbers of a sequence of vocabulary v2. */
 export class SequenceMemory {
-  /** The time of the present measurement, Unix seconds; null if it has none so far. */
+  /** Unix time of the current measurement in seconds; null if there is none yet. */
   timeS: number | null = null;
   #previousTimeS = 0;
   #rttCode = 0;

@@ -1,6 +1,7 @@
 /**
- * The weights: their transfer between GPU and host, and their initial values, N(0, 0.02). The two projections that write to the residual stream are scaled by 1 / sqrt(2 L), so
- * that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3). Vectors of close bytes may be close.
+ * The weights: their transfer between GPU and host, and their initial values, N(0, 0.02). The two projections
+ * that write to the residual stream are scaled by 1 / sqrt(2 L), so that its variance does not grow with
+ * depth (Radford et al., GPT-2, 2019, 2.3). Vectors of close bytes may be initialised to be close.
  *
  * @module
  */
@@ -18,18 +19,17 @@ import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 const INITIAL_DEVIATION = 0.02;
 
 /**
- * Draws the initial weights. Each parameter has its own random stream, named after it, so a weight depends only
- * on (seed, parameter name, position).
+ * Draws the initial weights. Each parameter has its own random stream, named after it, so a weight depends
+ * only on (seed, parameter name, position).
  *
- * With `byteVectors: "ordinal"` the vectors of bytes, in the embedding and the head, are the sum of {@link byteFeatures}
- * and a random part. The embedding then has deviation 1: its learning rate is so high that a small initial value would be
- * lost after one step.
+ * With `byteVectors: "ordinal"` the vectors of bytes, in the embedding and the head, are the sum of
+ * {@link byteFeatures} and a random part. The embedding then has deviation 1: its learning rate is so high
+ * that a small initial value would be lost after one step.
  *
- * @param config The model.
  * @param seed The run's seed.
- * @param options `period`: the elements after which a parameter repeats (never); for measurements of time, since drawing
- *   takes seconds for each hundred million.
- * @returns name -> weights, row-major, of the shapes of `ModelShapes.entries`.
+ * @param options `period`: the number of elements after which a parameter repeats (default: never); for time
+ *   measurements, because drawing takes seconds per hundred million.
+ * @returns name -> weights, row-major, with the shapes of `ModelShapes.entries`.
  */
 export function initialParameters(
   config: ModelConfig,
@@ -63,7 +63,7 @@ export function initialParameters(
   return weights;
 }
 
-/** Rows of prefixes and pairs start at zero. Rows that RTT codes select start as the vectors of their bytes. */
+/** Rows of prefixes and pairs start at zero, rows selected by RTT codes as the vectors of their bytes. */
 function initializeSelectedRows(values: Float32Array, shapes: ModelShapes, seed: number): void {
   const { numAddressEmbeddings: numRows, numSelectedRows: numSelected, config: { width } } = shapes;
   for (let row = 0; row < numSelected; row++) {
@@ -78,16 +78,16 @@ function firstByteToken({ vocabulary }: ModelConfig): number {
   return vocabulary === "v1" ? BYTE_BASE_V1 : BYTE_BASE_V2;
 }
 
-/** Share of the variance of a byte's vector that it has in common with neighbours; the rest is random. */
+/** Share of the variance of a byte's vector that it has in common with its neighbours; the rest is random. */
 const ORDINAL_SHARE = 0.7;
 const MAX_FREQUENCIES = 32;
-/** Scale of the decay with frequency, by which vectors of near bytes are similar. */
+/** Scale of the decay with frequency, which makes vectors of close bytes similar. */
 const FADING_FREQUENCY = 8;
 
 /**
  * Vectors of the bytes whose products depend only on the bytes' distance on a circle of 256: the cosines and
- * sines of 2 pi k b / 256, k = 1, 2, …, along random orthogonal directions. On a circle, since byte 2 of a growing
- * RTT code goes from 255 to 0.
+ * sines of 2 pi k b / 256, k = 1, 2, …, along random orthogonal directions. It is a circle because byte 2 of
+ * a growing RTT code goes from 255 to 0.
  *
  * Source: Rahimi and Recht, Random features for large-scale kernel machines, 2007, section 3.
  *
@@ -116,7 +116,7 @@ function byteFeatures(width: number, seed: number): Float64Array {
   return features;
 }
 
-/** Random orthonormal vectors, by Gram and Schmidt. */
+/** Random orthonormal vectors, by the Gram-Schmidt process. */
 function orthonormalRows(count: number, width: number, random: RandomStream): Float64Array[] {
   const rows: Float64Array[] = [];
   for (let i = 0; i < count; i++) {
@@ -147,8 +147,9 @@ function mixIn(
 /**
  * Sets all parameters on the GPU, where the head has padding rows.
  *
- * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `ModelShapes.entries`.
- * @throws {UserError} If a weight is missing, unknown or of a wrong size.
+ * @param values `parameters`: name -> tensor; `weights`: name -> values with the shapes of
+ *   `ModelShapes.entries`.
+ * @throws {UserError} If a weight is missing, unknown or of the wrong size.
  */
 export function writeParameters(
   gpu: Gpu,

@@ -1,5 +1,5 @@
 /**
- * Numbers that are possible in tensors of a checkpoint, and rules of their rows.
+ * Numbers that are possible in tensors of a checkpoint, and rules for their rows.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { type ArrayType, type TensorArray, tensorOf, type Tensors } from "../bas
 import { isCanonicalRttCode } from "../data/tokens/rtt_code.ts";
 import { keyOfHashes } from "./embedding_table.ts";
 
-/** The numbers that are possible in a place. */
+/** The numbers that are possible in a column. */
 export interface Allowed {
-  /** For people, after "expected". */
+  /** For the user, after "expected". */
   readonly wanted: string;
   readonly least: number;
   readonly most: number;
   readonly isWhole: boolean;
-  /** Whether 0 is also possible, for no value. */
+  /** Whether 0 is also possible, meaning no value. */
   readonly hasNone: boolean;
   /** A further condition. */
   readonly also: ((value: number) => boolean) | undefined;
@@ -39,20 +39,20 @@ export const HASHES: readonly Allowed[] = [ANY, ANY];
 export const COUNT: Allowed = whole(0, 2 ** 32);
 export const SHARE: Allowed = real(0, 1);
 export const CODE: Allowed = { ...whole(1, 2 ** 16 - 1), wanted: "an RTT code", also: isCanonicalRttCode };
-/** The first possible time and the last, Unix seconds. */
+/** The first and the last possible Unix time, in seconds. */
 const [LEAST_S, END_S] = [MIN_TIME_US / 1e6, END_TIME_US / 1e6 - 1];
 export const TIME: Allowed = { ...whole(LEAST_S, END_S), wanted: "a time from 1990 to 2099" };
 /** The logarithm of an RTT, ln ms: codes span 29. */
 export const LOG: Allowed = real(-64, 64);
-/** The largest difference of logarithms of RTTs. */
+/** The largest difference between logarithms of RTTs. */
 export const MOST_LOG = 1024;
 
-/** The fault of a number, for people. @param wanted What is expected. */
+/** Describes an invalid number for the user. @param wanted What is expected. */
 export function faultAt(name: string, values: ArrayLike<number>, index: number, wanted: string): string {
   return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
 }
 
-/** A tensor's name, the possible numbers of its rows and their type (F32). */
+/** A tensor's name, the possible numbers of its rows and their type (default: F32). */
 export type Tensor = readonly [name: string, columns: readonly Allowed[], type?: ArrayType];
 
 export class Rows {
@@ -75,7 +75,7 @@ export class Rows {
     return Array.from({ length: this.count }, (_, row) => this.at(row, column));
   }
 
-  /** The first row of which something is not as it must be. */
+  /** Yields the fault of the first row that is wrong. */
   *where(
     column: number,
     wanted: string | ((row: number) => string),
@@ -99,13 +99,13 @@ export class Rows {
     });
   }
 
-  /** Rows that belong to those of another tensor. */
+  /** Requires one row for each row of another tensor. */
   *asManyAs(others: Rows): Generator<string> {
     if (this.count === others.count) return;
     yield `tensor ${this.name} has ${this.count} rows, expected ${others.count}, those of ${others.name}`;
   }
 
-  /** Counts of the rows of another tensor. */
+  /** Requires counts that add up to the number of rows of another tensor. */
   *counting(first: number, others: Rows): Generator<string> {
     let sum = 0;
     for (let row = 0; row < this.count; row++) {

@@ -1,7 +1,7 @@
 /**
- * The embeddings that RTT codes select by their bytes. The codes come from the history features of the pair's newest
- * RTTs, or else from an estimate by coordinates. So the model learns once for all pairs how to predict an RTT from
- * these.
+ * The embeddings that RTT codes select by their bytes. The codes come from the history features of the pair's
+ * newest RTTs, or else from an estimate by coordinates. So the model learns once for all pairs how to predict
+ * an RTT from these.
  *
  * @module
  */
@@ -12,18 +12,18 @@ import { NUM_AGES, NUM_SPREADS, type RttHistory } from "../data/tokens/rtt_histo
 export interface RttEstimate {
   readonly rttMs: number;
   readonly error: number;
-  /** Whether both ends have coordinates; otherwise one or both count as a typical address. */
+  /** Whether both endpoints have coordinates; otherwise one or both count as a typical address. */
   readonly isOfBoth: boolean;
 }
 
-/** The known data about an RTT to predict. */
+/** What is known about an RTT to predict. */
 export type KnownRtt = RttHistory | RttEstimate;
 
-// The first row of each group of the rows of one code.
+// First row of each group of rows of one code.
 const FIRST_BYTE = 0;
 const SECOND_BYTE = 256;
 const SECOND_BYTE_IN_BIN = 512;
-/** The code's first byte is above or below the one already read, by one or by more. */
+/** The code's first byte is above or below the byte already read, by one or by more. */
 const OUTSIDE_BIN = 768;
 const ROWS_OF_CODE = 772;
 
@@ -70,8 +70,8 @@ function rowsOf(known: KnownRtt, ofCode: (code: number) => number[]): readonly n
 }
 
 /**
- * The byte of a row, and the row's table; undefined for rows without a byte. The row is initialised with the byte's
- * vector: the one of the head if that byte is likely to come next (`isNext`).
+ * The byte of a row, and the row's table; undefined for rows without a byte. The row is initialised with the
+ * byte's vector, from the head if that byte is likely to come next (`isNext`).
  */
 export function byteOfSelectedRow(
   row: number,

@@ -1,7 +1,7 @@
 /**
- * The possible numbers of a checkpoint: one table by tensor, and the rules between several numbers. A checksum only shows
- * that a file is as somebody wrote it. Numbers are checked when a file is read, so that the code which uses them can index,
- * loop and divide without looking.
+ * The possible numbers of a checkpoint: a table by tensor, and the rules between several numbers. A checksum
+ * only shows that a file is as its author wrote it. Numbers are checked when a file is read, so that code
+ * using them can index, loop and divide without further checks.
  *
  * @module
  */
@@ -38,15 +38,15 @@ const ERROR = real(0, MOST_LOG ** 2);
 /** The numbers of a fit of coordinates: three logarithms, two settings, the usual error. */
 const FIT = [LOG, LOG, LOG, real(0, MOST_LOG), real(0, MOST_LOG), ERROR];
 
-/** The type and the possible numbers of a tensor, column by column in turn. */
+/** The type and the possible numbers of a tensor, whose columns alternate. */
 interface Bounds {
   readonly type: ArrayType;
   readonly columns: readonly Allowed[];
-  /** How many consecutive numbers a column has in its turn (1). */
+  /** Number of consecutive values of a column (default: 1). */
   readonly run?: number;
 }
 
-/** The tensors of any numbers of 32 bits: keys, numbers of rows and nodes, training data. */
+/** Tensors of arbitrary 32-bit numbers: keys, row and node indexes, training data. */
 const WORDS = [
   EMBEDDING_KEYS,
   "address_embed.rows",
@@ -62,19 +62,19 @@ const TENSORS: readonly Tensor[] = [
   [PAIR_HISTORY, [...Array.from({ length: HISTORY_LENGTH - 1 }, () => orNone(CODE)), orNone(TIME)], "U32"],
   [PLACE_TABLE, [], "U8"],
   [nameOfCoordinates("fits"), FIT],
-  // Optimizer states, by the end of their names.
+  // Optimizer states, by suffix.
   ["exp_avg_sq", [real(0, Infinity)]],
   ["num_updates", [whole(0, 2 ** 32)]],
   ["loss_scale", [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)]],
   ...POOL_COLUMNS,
 ];
-/** The bounds that do not depend on the model. A tensor without bounds may have all finite numbers. */
+/** Bounds that do not depend on the model. Tensors without bounds may have all finite numbers. */
 const BOUNDS: ReadonlyMap<string, Bounds> = new Map(
   TENSORS.map(([name, columns, type = "F32"]) => [name, { type, columns }]),
 );
 const UNBOUNDED: Bounds = { type: "F32", columns: [] };
 
-/** How names of the tensors of an adaptation begin. */
+/** Prefix of the tensor names of an adaptation. */
 export const ADAPTATION = "adaptation.";
 
 function boundsOf(name: string, config: ModelConfig | undefined): Bounds {
@@ -83,7 +83,7 @@ function boundsOf(name: string, config: ModelConfig | undefined): Bounds {
   if (known) return known;
   if (!config?.coordinates) return UNBOUNDED;
   const { nodes, folds } = config.coordinates;
-  // Located nodes have those below -1, see `Factorisation.put`.
+  // Located nodes have components below -1; see `Factorisation.put`.
   const component = whole(-nodes - 1, nodes - 1);
   if (name === nameOfCoordinates("nodes")) return { ...UNBOUNDED, columns: [component, ERROR], run: nodes };
   if (name !== nameOfCoordinates("values")) return UNBOUNDED;
@@ -92,11 +92,10 @@ function boundsOf(name: string, config: ModelConfig | undefined): Bounds {
 }
 
 /**
- * The first impossible number of a file's tensors.
+ * Describes the first impossible number of a file's tensors for the user; undefined if there is none.
  *
  * @param tensors By name.
- * @param options `config`: the model that they are of; `limit`: the exclusive bound on all magnitudes (Infinity: finite).
- * @returns It, for people; undefined if all are possible.
+ * @param options `config`: their model; `limit`: the exclusive bound on all magnitudes (Infinity: finite).
  */
 export function faultOfNumbers(
   tensors: Tensors,
@@ -119,7 +118,7 @@ function allowedAt({ columns, run = 1 }: Bounds, index: number): Allowed {
 }
 
 /**
- * The index of a number that is not possible, in the first column that has one; -1 if all are.
+ * The index of an impossible number, in the first column that has one; -1 if there is none.
  *
  * It takes 3 ms for a checkpoint of 5 million numbers, 0.4 million of them with bounds.
  */
@@ -147,7 +146,7 @@ function indexOfOther(values: TensorArray, { columns, run = 1 }: Bounds): number
 function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
-  // `Pool` refuses one with other weights: another version fitted it.
+  // `Pool` refuses other weights, which another version fitted.
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {
     const length = tensors.get(name)?.length;
@@ -162,7 +161,7 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   for (const { faults } of MEMORIES) yield* faults?.(tensors) ?? [];
 }
 
-/** Zeros are of a model that was not trained. */
+/** Zeros belong to a model that was not trained. */
 function* faultsOfFits(values: TensorArray): Generator<string> {
   const fits = new Rows(nameOfCoordinates("fits"), values, FIT.length);
   if (values.every((value) => value === 0)) return;

@@ -1,5 +1,6 @@
 /**
- * The tables of training data and adaptations as tensors: the addresses and pairs that a model was trained on.
+ * The tables of training data and adaptations as tensors: the addresses and pairs that a model was trained
+ * on.
  *
  * @module
  */
@@ -40,17 +41,17 @@ export function trainingDataContent({ adaptation, ...trained }: TrainingData): S
   };
 }
 
-/** Decodes the file's content. @throws {FormatError} If it is invalid. */
+/** @throws {FormatError} If the content is invalid. */
 export function decodeTrainingData(content: Tables, path: string): TrainingData {
   return { ...dataOf(content, path), adaptation: decodeAdaptation(content, path) };
 }
 
-/** The measurements of an adaptation as a part of a file; it is empty where there are none. */
+/** The measurements of an adaptation as a part of a file; empty without an adaptation. */
 export function adaptationContent(data: MeasuredData | undefined): SafetensorsContent {
   return data ? contentOf(data, ADAPTATION) : { shapes: new Map(), tensors: new Map(), metadata: {} };
 }
 
-/** Decodes it; undefined where the file has none. @throws {FormatError} If it is damaged. */
+/** Undefined if the file has no adaptation. @throws {FormatError} If it is damaged. */
 export function decodeAdaptation(content: Tables, path: string): MeasuredData | undefined {
   return `${ADAPTATION}summary` in content.metadata ? dataOf(content, path, ADAPTATION) : undefined;
 }
@@ -87,7 +88,7 @@ function dataOf({ tensors, metadata }: Tables, path: string, prefix = ""): Measu
 
 const ADVICE = "use an earlier checkpoint or another run";
 
-/** The rules between the numbers of a table and its summary; those within one number are in lib/model/tensor_bounds.ts. */
+/** Rules between the numbers of a table and its summary; single numbers: lib/model/tensor_bounds.ts. */
 function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<string> {
   const { columns: { v4, v6, seen, pairs }, numAddresses, isTruncated } = known;
   const { startS, endS, measurements } = summary;
@@ -143,7 +144,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
   }
 }
 
-/** Whether the row at `at` comes after the one at `before`. */
+/** Whether the row at `at` sorts after the row at `before`. */
 function isAfter(words: Uint32Array, at: number, before: number, width: number): boolean {
   for (let i = 0; i < width; i++) {
     if (words[at + i] !== words[before + i]) return words[at + i] > words[before + i];

@@ -1,5 +1,6 @@
 /**
- * The model on a GPU: its tensors, and the programs (fixed sequences of dispatches) that train and evaluate it.
+ * The model on a GPU: its tensors, and the programs (fixed sequences of dispatches) that train and evaluate
+ * it.
  *
  * Programs are built once; a micro-batch is then one upload and one submit, without a readback.
  *
@@ -53,7 +54,7 @@ export class Transformer {
   readonly #evaluation: Program;
   readonly #training: Program | undefined;
   readonly #addressEmbeddings: AddressEmbeddings | undefined;
-  /** The slots of the rows used by the present step so far. */
+  /** The slots of the rows used so far by the current step. */
   readonly #rowSlots: RowSlots;
 
   private constructor(
@@ -84,10 +85,10 @@ export class Transformer {
   }
 
   /**
-   * Allocates a model with weights of zero and compiles its kernels.
+   * Allocates a model with zero weights and compiles its kernels.
    *
    * @param options See {@link ModelExtent}; `sequenceLength` is the configuration's by default.
-   * @param teacher A teacher from {@link asTeacher} of a model without training.
+   * @param teacher From {@link asTeacher} of a model without training.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
@@ -115,7 +116,9 @@ export class Transformer {
     return this.#pass.tensors.parameters;
   }
 
-  /** Parameter name -> gradient, of the parameter's shape, times the {@link lossScale}; empty without training. */
+  /**
+   * Parameter name -> gradient, shaped like the parameter, times {@link lossScale}; empty without training.
+   */
   get gradients(): Map<string, Tensor> {
     return this.#pass.tensors.gradients;
   }
@@ -125,19 +128,19 @@ export class Transformer {
     return this.#pass.tensors.lossSum;
   }
 
-  /** (2): the factor of all gradients, which `addClipFactor` updates; undefined where gradients are not f16. */
+  /** (2): the factor of all gradients, which `addClipFactor` updates; undefined if gradients are not f16. */
   get lossScale(): Tensor | undefined {
     return this.#pass.tensors.inputs.lossScale;
   }
 
-  /** (1 + slots) u32: the rows of address embeddings in `gradients`, see `RowSlots.rows`; undefined without them. */
+  /** (1 + slots) u32: rows of address embeddings in `gradients` (`RowSlots.rows`); undefined without any. */
   get slotRows(): Tensor | undefined {
     return this.#pass.tensors.inputs.slotRows;
   }
 
   /**
-   * Parameter name -> the tensor that operations read: the parameter itself, or a copy in f16. `addOperandCopies` has
-   * to renew the copies after every change of {@link parameters} on the GPU.
+   * Parameter name -> the tensor that operations read: the parameter, or an f16 copy. `addOperandCopies` must
+   * renew the copies after every change of {@link parameters} on the GPU.
    */
   get operands(): Map<string, Tensor> {
     return this.#pass.tensors.operands;
@@ -146,8 +149,8 @@ export class Transformer {
   /**
    * Sets all weights.
    *
-   * @param weights name -> values of the shapes of `ModelShapes.entries`.
-   * @throws {UserError} If a weight is missing, unknown or of another size.
+   * @param weights name -> values with the shapes of `ModelShapes.entries`.
+   * @throws {UserError} If a weight is missing, unknown or of the wrong size.
    */
   load(weights: Tensors): void {
     writeParameters(this.#gpu, this.shapes, { parameters: this.parameters, weights });
@@ -160,7 +163,7 @@ export class Transformer {
     if (this.#addressEmbeddings) this.#addressEmbeddings.pairDropShare = share;
   }
 
-  /** Reads all weights back, of the shapes of `ModelShapes.entries`. */
+  /** Reads all weights back, with the shapes of `ModelShapes.entries`. */
   async weights(): Promise<Map<string, TensorArray>> {
     const weights = await readParameterLike(this.#gpu, this.shapes, this.parameters);
     this.#addressEmbeddings?.save(weights);
@@ -178,11 +181,12 @@ export class Transformer {
   }
 
   /**
-   * Forward and backward pass of one micro-batch; returns at once. Adds `weight` times (and {@link lossScale} times)
-   * the gradient of the sum of its unmasked losses to the gradients, and that sum to {@link lossSum}.
+   * Runs the forward and backward pass of one micro-batch; returns at once. Adds `weight` times (and
+   * {@link lossScale} times) the gradient of the sum of its unmasked losses to the gradients, and that sum to
+   * {@link lossSum}.
    *
    * @param weight One over the number of unmasked targets of all micro-batches of the step, for a mean loss.
-   * @param ofTokens The address embeddings of each token, in the form of {@link rowsOfBatch}. By default they follow
+   * @param ofTokens The address embeddings of each token, as from {@link rowsOfBatch}. By default they follow
    *   from the model's keys, with shares of them hidden.
    */
   accumulate(batch: ModelBatch, weight: number, ofTokens?: Uint32Array<ArrayBuffer>): void {
@@ -192,11 +196,11 @@ export class Transformer {
   }
 
   /**
-   * {@link accumulate} for one rank's share of a batch. The rows of the whole batch get slots, so that slots are the
-   * same on every rank.
+   * Like {@link accumulate}, for one rank's share of a batch. The rows of the whole batch get slots, so that
+   * slots are the same on every rank.
    *
-   * @param batch A batch of the number of ranks times this model's number of sequences.
-   * @param afterPart Called with each part of the commands, see `addBackward` and `Program.runInParts`.
+   * @param batch A batch with this model's number of sequences for each rank.
+   * @param afterPart Called with each part of the commands; see `addBackward` and `Program.runInParts`.
    */
   accumulateShare(
     batch: ModelBatch,
@@ -216,12 +220,12 @@ export class Transformer {
     this.#training.runInParts(afterPart);
   }
 
-  /** The number of used rows of a gradient's tensor: all, or for address embeddings the slots used by this step. */
+  /** The number of used rows of a gradient: all, or for address embeddings the slots used by this step. */
   usedRows(name: string): number {
     return name === "address_embed.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
   }
 
-  /** {@link accumulate} that waits for each dispatch and times it. */
+  /** Like {@link accumulate}, but waits for each dispatch and times it. */
   async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
     ensure(this.#training, "a model without training cannot accumulate gradients");
     this.#write(batch, weight, { isTraining: true });
@@ -243,7 +247,7 @@ export class Transformer {
   }
 
   /**
-   * The log-probability of every token as the next one, at chosen rows.
+   * The log-probability of every next token at chosen rows.
    *
    * @param positions Row indices b * T + t, n of them.
    * @returns (n, V), nats.
@@ -256,13 +260,13 @@ export class Transformer {
     return await readLogProbabilities(this.registry, { shapes, logits: tensors.head.logits, positions });
   }
 
-  /** This model as the teacher of another model on this device. @param weight Its share of the other's gradient. */
+  /** This model as the teacher of another on this device. @param weight Its share of the other's gradient. */
   asTeacher(weight: number): Teacher {
     return {
       logits: this.#pass.tensors.head.logits,
       softcap: this.config.softcap,
       weight,
-      // Rows are hidden as in its own training: a student should not learn what the teacher memorised about a pair.
+      // Hide rows as in the teacher's training: a student should not learn what it memorised about a pair.
       forward: (batch) => this.#forward(batch, { isTraining: true }),
       profile: () => this.#evaluation.profile(),
     };
