@@ -54,9 +54,7 @@ export interface LayerTensors {
   xMiddleNorm: Tensor;
   /** (rows). */
   xMiddleScale: Tensor;
-  /**
-   * (rows, M): input of the activation; only for training, and not for relu2, whose slope needs its value.
-   */
+  /** (rows, M): the activation's input; only for training, and not for relu2: its value gives the slope. */
   hidden: Tensor | undefined;
   /** (rows, M). */
   activated: Tensor;

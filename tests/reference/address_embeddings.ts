@@ -1,8 +1,8 @@
-/** Rows of a table that are added to tokens, and AdamW for some rows of a table, in float64. @module */
+/** Table rows added to tokens, and AdamW for some rows of a table, in float64. @module */
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import { adamW, type AdamWState } from "./updates.ts";
 
-/** x[r, :] + the sum of the rows that `indexes` names for r, those that the table has. */
+/** x[r, :] + the sum of the rows whose indexes `indexes` has for r and that exist in the table. */
 export function addRows(
   x: Float64Array,
   { indexes, table, rowsPerToken, width }: {
@@ -22,7 +22,7 @@ export function addRows(
   });
 }
 
-/** dTable[v, :] = the sum of dx[r, :] over the places where `indexes` names v. */
+/** dTable[v, :] = the sum of dx[r, :] over all occurrences of v in `indexes`. */
 export function addRowsBackward(
   dx: Float64Array,
   { indexes, tableRows, rowsPerToken, width }: {
@@ -43,7 +43,7 @@ export function addRowsBackward(
 
 /** The tensors that {@link adamWRows} changes. */
 export interface AdamWRowsState extends AdamWState {
-  /** How many updates each row had. */
+  /** Number of updates of each row. */
   numUpdates: Float64Array;
 }
 

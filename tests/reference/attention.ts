@@ -1,11 +1,11 @@
 /**
- * Causal attention within segments and its gradient in float64, as the formulas say.
+ * Causal attention within segments and its gradient in float64, straight from the formulas.
  *
  * @module
  */
 import type { DecodeShape, DecodeTile } from "../../lib/tensor/ops/attention.ts";
 
-/** The sizes of an attention and where each token's segment starts, (B, T). */
+/** The sizes of an attention, and where each token's segment starts, (B, T). */
 export interface AttentionProblem {
   readonly batchSize: number;
   readonly sequenceLength: number;
@@ -14,14 +14,14 @@ export interface AttentionProblem {
   readonly segmentStart: Uint32Array;
 }
 
-/** The inputs, (B, T, H, D) each. */
+/** (B, T, H, D) each. */
 export interface AttentionInputs {
   q: Float64Array;
   k: Float64Array;
   v: Float64Array;
 }
 
-/** One query's probabilities: of the keys from `start` on. */
+/** Probabilities of one query for the keys from `start` on. */
 interface Row {
   /** Index of the query's row, (b T + t) H + h. */
   query: number;
@@ -46,7 +46,7 @@ export function attention(
   return { out, logSumExp: logSumExps };
 }
 
-/** d(sum(dOut * out)) by q, k and v. */
+/** Gradients of sum(dOut * out) with respect to q, k and v. */
 export function attentionBackward(
   problem: AttentionProblem,
   inputs: AttentionInputs,
@@ -67,7 +67,7 @@ export function attentionBackward(
   return { q: dq, k: dk, v: dv };
 }
 
-/** The number of pairs of a query and a key that it sees, over all sequences and heads. */
+/** The number of pairs of a query and a visible key, over all sequences and heads. */
 export function numVisiblePairs({ sequenceLength, numHeads, segmentStart }: AttentionProblem): number {
   return segmentStart.reduce((sum, start, i) => sum + i % sequenceLength - start + 1, 0) * numHeads;
 }
@@ -109,7 +109,7 @@ function addScaled(
   for (let i = 0; i < length; i++) to[toAt + i] += factor * from[fromAt + i];
 }
 
-// Attention of rows over the keys of a shared prompt and of their own suffix, in float64, as the formula says.
+// Attention over the keys of a shared prompt and of each row's suffix, in float64, from the formula.
 
 /** q (N, H, D); promptK, promptV (P, H, D); suffixK, suffixV (M, H, D). */
 export interface DecodeInputs {
@@ -118,11 +118,11 @@ export interface DecodeInputs {
   promptV: Float64Array;
   suffixK: Float64Array;
   suffixV: Float64Array;
-  /** (S, N): which of the M keys is each row's at each step. */
+  /** (S, N): which of the M keys belongs to each row at each step. */
   suffixRows: Uint32Array;
 }
 
-/** out (N, H, D), NaN for rows of no tile. */
+/** out (N, H, D), NaN for rows in no tile. */
 export function attentionDecode(
   shape: DecodeShape,
   inputs: DecodeInputs,

@@ -1,36 +1,34 @@
 /**
  * Checks a backward function against finite differences of its forward function, both in float64.
  *
- * The scalar that is differentiated is `sum(dOutput * forward(inputs))` for a random dOutput, so every entry
- * of the Jacobian has a part in it.
+ * The differentiated scalar is `sum(dOutput * forward(inputs))` for a random dOutput, so every entry of the
+ * Jacobian contributes.
  *
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
 import { RandomStream } from "../../lib/base/random.ts";
 
-/** Named float64 arrays. */
 export type Arrays = Record<string, Float64Array>;
 
-/** A comparison of {@link checkGradient}. */
 export interface GradientCheck {
-  /** The point of the check; arrays that `backward` returns no gradient for are constants. */
+  /** The point of the check. Arrays for which `backward` returns no gradient are constants. */
   inputs: Arrays;
   forward: (inputs: Arrays) => Float64Array;
-  /** The gradient of `sum(dOutput * forward(inputs))` by each differentiable input. */
+  /** The gradient of `sum(dOutput * forward(inputs))` with respect to each differentiable input. */
   backward: (inputs: Arrays, dOutput: Float64Array) => Arrays;
-  /** Largest number of elements to check in each input (default 40); they are drawn at random. */
+  /** Maximum number of randomly drawn elements to check in each input (default: 40). */
   maxElements?: number;
-  /** Step of the central difference (default 1e-5): truncation h^2, rounding 1e-16 / h. */
+  /** Step of the central difference (default: 1e-5): truncation h^2, rounding 1e-16 / h. */
   step?: number;
-  /** `|numeric - analytic| <= tolerance * (1 + |analytic|)` (default 1e-6). */
+  /** `|numeric - analytic| <= tolerance * (1 + |analytic|)` (default: 1e-6). */
   tolerance?: number;
 }
 
 /**
  * Asserts that a backward function is the derivative of its forward function.
  *
- * @throws {AssertionError} At the first element that differs, with its name and index.
+ * @throws {AssertionError} With name and index of the first element that differs.
  */
 export function checkGradient(check: GradientCheck): void {
   const { inputs, forward, backward, maxElements = 40, step = 1e-5, tolerance = 1e-6 } = check;

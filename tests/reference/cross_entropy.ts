@@ -1,5 +1,5 @@
 /**
- * Softcap, log-softmax and cross-entropy with its gradient in float64, as the formulas say.
+ * Softcap, log-softmax and cross-entropy with its gradient in float64, straight from the formulas.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export function crossEntropy(
   );
 }
 
-/** d(sum(dLosses * losses)) by the logits; 0 in the padding. */
+/** Gradient of sum(dLosses * losses) with respect to the logits; 0 in the padding. */
 export function crossEntropyBackward(
   problem: LogitsProblem,
   logits: Float64Array,
@@ -62,7 +62,7 @@ export function crossEntropyBackward(
   return dLogits;
 }
 
-/** The arguments of {@link softCrossEntropy}. `wanted`: (rows, V), probabilities; a weight for each row. */
+/** Arguments of {@link softCrossEntropy}. `wanted`: (rows, V), probabilities; a weight for each row. */
 export interface SoftProblem {
   logits: Float64Array;
   wanted: Float64Array;
@@ -82,7 +82,7 @@ export function softCrossEntropy(
   });
 }
 
-/** d(sum(softCrossEntropy)) by the logits; each row of `wanted` has the sum 1. */
+/** Gradient of sum(softCrossEntropy) with respect to the logits; each row of `wanted` adds up to 1. */
 export function softCrossEntropyBackward(
   problem: LogitsProblem,
   { logits, wanted, weights }: SoftProblem,
@@ -110,7 +110,7 @@ export function ordinalTerm(
   );
 }
 
-/** d(sum(ordinalTerm)) by the logits. */
+/** Gradient of sum(ordinalTerm) with respect to the logits. */
 export function ordinalTermBackward(
   problem: LogitsProblem,
   { logits, targets, weights, firstByte }: OrdinalProblem,
@@ -128,7 +128,7 @@ export function ordinalTermBackward(
   return dLogits;
 }
 
-/** The arguments of {@link ordinalTerm}; a weight for each row. */
+/** Arguments of {@link ordinalTerm}; a weight for each row. */
 export interface OrdinalProblem {
   logits: Float64Array;
   targets: Uint32Array;

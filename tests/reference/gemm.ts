@@ -21,7 +21,7 @@ export function gemm({ kind, m, n, k }: GemmShape, a: Float64Array, b: Float64Ar
   return c;
 }
 
-/** The gradients of op(A) op(B) by A and B, each in its own layout. */
+/** The gradients of op(A) op(B) with respect to A and B, each in its own layout. */
 export function gemmBackward(
   shape: GemmShape,
   a: Float64Array,

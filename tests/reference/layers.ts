@@ -22,7 +22,7 @@ export const ACTIVATION_SLOPE: Record<ActivationKind, (u: number) => number> = {
   silu: (u) => sigmoid(u) * (1 + u * (1 - sigmoid(u))),
 };
 
-// Rows of a table by token, and the gradient of the table, in float64.
+// Rows of a table by token, and the table's gradient, in float64.
 
 /** x[r, :] = table[tokens[r], :]. */
 export function embedding(tokens: ArrayLike<number>, table: Float64Array, width: number): Float64Array {
@@ -47,7 +47,7 @@ export function embeddingBackward(
 
 const EPSILON = 2 ** -23;
 
-/** y = x / sqrt(mean(x^2) + eps) for each row, and the factors of the rows. */
+/** y = x / sqrt(mean(x^2) + eps) for each row, and the factor of each row. */
 export function rmsNorm(x: Float64Array, width: number): { y: Float64Array; scale: Float64Array } {
   const scale = new Float64Array(x.length / width).map((_, row) => {
     const values = x.subarray(row * width, (row + 1) * width);
@@ -70,13 +70,13 @@ export function rmsNormBackward(x: Float64Array, dy: Float64Array, width: number
   });
 }
 
-// Keys whose 2nd and 4th quarter of each head are those of another row, and their gradient, in float64.
+// Keys whose 2nd and 4th quarter of each head come from another row, and their gradient, in float64.
 
 /** The sizes of a tensor (rows, H, D). */
 export interface KeysProblem {
   readonly numHeads: number;
   readonly headDim: number;
-  /** The row that each row takes the shifted quarters of. */
+  /** The row from which each row takes the shifted quarters. */
   readonly previous: ArrayLike<number>;
 }
 
@@ -91,7 +91,7 @@ export function shiftKeys(problem: KeysProblem, x: Float64Array, earlier = x): F
   });
 }
 
-/** d(sum(dy * y)) by x, which is `earlier` too. */
+/** Gradient of sum(dy * y) with respect to x, which is also `earlier`. */
 export function shiftKeysBackward(problem: KeysProblem, dy: Float64Array): Float64Array {
   const width = problem.numHeads * problem.headDim;
   const dx = new Float64Array(dy.length);
@@ -103,7 +103,7 @@ export function shiftKeysBackward(problem: KeysProblem, dy: Float64Array): Float
   return dx;
 }
 
-// rmsNorm over each head and rotation by position, and their gradient, in float64, as the formulas say.
+// rmsNorm over each head and rotation by position, and their gradient, in float64, from the formulas.
 
 const THETA = 10000;
 
@@ -127,13 +127,13 @@ export function qkNormRope(
   return { y: rotate(problem, y, 1), scale };
 }
 
-/** d(sum(dy * y)) by x. */
+/** Gradient of sum(dy * y) with respect to x. */
 export function qkNormRopeBackward(problem: HeadsProblem, x: Float64Array, dy: Float64Array): Float64Array {
   const dz = rotate(problem, dy, -1);
   return problem.norm ? rmsNormBackward(x, dz, problem.headDim) : dz;
 }
 
-/** Turns (x[i], x[i + D/2]) of each head by direction * t * theta^(-i / (D/2)). */
+/** Rotates (x[i], x[i + D/2]) of each head by direction * t * theta^(-i / (D/2)). */
 function rotate(problem: HeadsProblem, x: Float64Array, direction: 1 | -1): Float64Array {
   const { numHeads, headDim, sequenceLength } = problem;
   const half = headDim / 2;

@@ -1,6 +1,6 @@
 /**
- * The whole model in float64: forward pass, loss and gradients, written for clarity and
- * checked by finite differences in tests/model/reference_test.ts.
+ * The whole model in float64: forward pass, loss and gradients, written for clarity.
+ * tests/model/reference_test.ts checks them by finite differences.
  *
  * Activations are row-major, rows = B * T; a head's part of a row is `[head * D, (head + 1) * D)`.
  *
@@ -29,7 +29,7 @@ import { gemm } from "./gemm.ts";
 /** name -> float64 values, row-major; names as in lib/model/EXACT.md. */
 export type Weights = Map<string, Float64Array>;
 
-/** The arrays of a batch, (B, T) each. */
+/** (B, T) each. */
 export interface ReferenceBatch {
   readonly tokens: ArrayLike<number>;
   readonly targets: ArrayLike<number>;
@@ -54,7 +54,6 @@ interface LayerActivations {
   activated: Float64Array;
 }
 
-/** The results of the forward pass. */
 export interface Forward {
   layers: LayerActivations[];
   xLast: Float64Array;
@@ -80,7 +79,7 @@ function headsProblem({ numHeads, headDim, sequenceLength, qkNorm }: ModelConfig
   return { numHeads, headDim, sequenceLength, norm: qkNorm };
 }
 
-/** Where keys take their shifted parts from: from the row before, if there is one in the segment. */
+/** Keys take their shifted parts from the row before, if it is in the same segment. */
 function keysProblem(config: ModelConfig, { segmentStart }: ReferenceBatch): KeysProblem {
   const { numHeads, headDim, sequenceLength } = config;
   const hasEarlier = (start: number, row: number) => config.keyShift && row % sequenceLength > start;
@@ -88,7 +87,7 @@ function keysProblem(config: ModelConfig, { segmentStart }: ReferenceBatch): Key
   return { numHeads, headDim, previous };
 }
 
-/** The layout of the model's logits in this reference: no padding. */
+/** Logits without padding. */
 export function logitsProblem(config: ModelConfig): LogitsProblem {
   return {
     vocabSize: modelShapes(config).vocabSize,
@@ -103,7 +102,6 @@ function attentionProblem(config: ModelConfig, batch: ReferenceBatch): Attention
   return { batchSize, sequenceLength, numHeads, headDim, segmentStart: Uint32Array.from(batch.segmentStart) };
 }
 
-/** The forward pass of a batch. */
 export function referenceForward(config: ModelConfig, weights: Weights, batch: ReferenceBatch): Forward {
   const { width: C, mlpWidth: M, headDim: D } = config;
   const HD = config.numHeads * D;
@@ -157,7 +155,7 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
 }
 
 /**
- * The gradient of `weight * sum(losses)` by every parameter.
+ * The gradient of `weight * sum(losses)` with respect to every parameter.
  *
  * @param forward The result of {@link referenceForward} for the same arguments.
  */

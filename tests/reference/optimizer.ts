@@ -8,19 +8,19 @@ import { adamW, clipGradients, muon } from "./updates.ts";
 import { adamWRows } from "./address_embeddings.ts";
 import type { Weights } from "./model.ts";
 
-/** Trains float64 weights. */
+/** Updates float64 weights. */
 export class ReferenceOptimizer {
   /** Checkpoint name (`wte.weight.exp_avg`) -> values. */
   readonly state: Weights = new Map();
 
-  /** @param weights The start; changed by every step. */
+  /** @param weights Initial weights; changed by every step. */
   constructor(
     readonly config: OptimConfig,
     readonly weights: Weights,
     readonly run: { model: ModelConfig; totalSteps: number },
   ) {}
 
-  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Rows of `address_embed.weight`. */
+  /** @param gradients Scaled in place by clipping. @param touchedRows Rows of `address_embed.weight`. */
   step(stepIndex: number, gradients: Weights, touchedRows: readonly number[] = []): void {
     clipGradients(gradients.values(), this.config.maxGradientNorm);
     const { model, totalSteps } = this.run;

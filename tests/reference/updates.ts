@@ -1,4 +1,4 @@
-/** One step of AdamW in float64, as torch.optim.AdamW does it. @module */
+/** One step of AdamW in float64, following torch.optim.AdamW. @module */
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import type { MuonStep } from "../../lib/tensor/ops/muon.ts";
 import { gemm } from "./gemm.ts";
@@ -23,7 +23,7 @@ export function adamW(state: AdamWState, gradient: Float64Array, at: AdamWStep):
   return { parameter, expAvg, expAvgSq };
 }
 
-// Muon in float64, written as torch.optim.Muon is: with a transpose, and two polynomial terms.
+// Muon in float64, written like torch.optim.Muon: with a transpose, and two polynomial terms.
 
 const [A, B, C] = [3.4445, -4.7750, 2.0315];
 const EPSILON = 1e-7;
@@ -38,7 +38,7 @@ function transpose(x: Float64Array, rows: number, columns: number): Float64Array
   return x.map((_, i) => x[(i % rows) * columns + Math.floor(i / rows)]);
 }
 
-/** The matrix with singular values near 1 and the singular vectors of x, by five Newton-Schulz steps. */
+/** A matrix with x's singular vectors and singular values near 1, by five Newton-Schulz steps. */
 export function orthogonalize(matrix: Float64Array, [rows, columns]: readonly number[]): Float64Array {
   if (rows > columns) {
     return transpose(orthogonalize(transpose(matrix, rows, columns), [columns, rows]), columns, rows);
@@ -72,7 +72,7 @@ export function muon(
   return { parameter, momentum };
 }
 
-// Clipping by the global norm in float64.
+// Clipping to the global norm in float64.
 
 /** Scales gradients in place so that their global norm is at most `maxNorm`; returns the norm before. */
 export function clipGradients(gradients: Iterable<Float64Array>, maxNorm: number): number {

@@ -4,7 +4,7 @@ import { BUILT_IN_ULPS, expressionTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
 import { adamWRows } from "../reference/address_embeddings.ts";
 
-/** A thread has a vec4, a workgroup 64 threads, 8 times each: 2048 elements. */
+/** Each of a workgroup's 64 threads has 8 vec4: 2048 elements. */
 const LENGTHS = [4, 252, 256, 260, 2044, 2048, 2052, 512 * 128];
 
 const STEP: AdamWStep = {
@@ -39,7 +39,7 @@ async function step(bench: KernelBench, data: ReturnType<typeof arrays>, at: Ada
   return await bench.read(tensors.parameter, tensors.expAvg, tensors.expAvgSq);
 }
 
-/** A parameter is below 5, m and v below 5; the longest path is sqrt, division and 8 roundings. */
+/** Parameters, m and v are below 5; the longest path is sqrt, division and 8 roundings. */
 const TOLERANCE = expressionTolerance(BUILT_IN_ULPS.sqrt + BUILT_IN_ULPS.division + 8, 5);
 
 testOnEachDevice("addAdamW() equals the float64 reference with a clipped gradient", async (bench) => {
@@ -82,7 +82,7 @@ testOnEachDevice("addAdamW() changes nothing when the clip factor is 0", async (
 });
 
 const AT = { learningRate: 0.01, beta1: 0.8, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
-/** As of addAdamW(), and the power of a beta, which is at most 0.95 after an update. */
+/** Like addAdamW(), plus the power of a beta, which is at most 0.95 after an update. */
 const ROWS_TOLERANCE = expressionTolerance(BUILT_IN_ULPS.sqrt + BUILT_IN_ULPS.division + 64, 5);
 
 function tableArrays(tableRows: number, width: number) {
@@ -102,7 +102,7 @@ for (const factor of [0.5, 0]) {
     const [tableRows, width, slots] = [300, 132, 64];
     const rows = [5, 299, 0, 17, 6];
     const data = tableArrays(tableRows, width);
-    // Gradients of slots that are not used must not be read.
+    // Gradients of unused slots must not be read.
     const gradient = randomNormal("gradient", slots * width).fill(NaN, rows.length * width);
     const slotRows = new Uint32Array(1 + slots).fill(1);
     slotRows.set([rows.length, ...rows]);

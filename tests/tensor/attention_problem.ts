@@ -1,8 +1,3 @@
-/**
- * Problems of attention for its tests.
- *
- * @module
- */
 import {
   addAttention,
   addAttentionBackward,
@@ -35,7 +30,7 @@ import {
   storedIn,
 } from "./support.ts";
 
-/** A problem whose sequences are cut into segments of 1 to `maxLength` tokens. */
+/** A problem whose sequences are divided into segments of 1 to `maxLength` tokens. */
 export function problemOf([B, T, H, D]: number[], maxLength: number): AttentionProblem {
   const random = new RandomStream(0, "segments", B, T, maxLength);
   const segmentStart = new Uint32Array(B * T);
@@ -48,7 +43,6 @@ export function problemOf([B, T, H, D]: number[], maxLength: number): AttentionP
   return { batchSize: B, sequenceLength: T, numHeads: H, headDim: D, segmentStart };
 }
 
-/** Random inputs of a problem. */
 export function inputsOf(
   { batchSize, sequenceLength, numHeads, headDim }: AttentionProblem,
 ): AttentionInputs {
@@ -83,9 +77,10 @@ export function maxScore({ headDim }: AttentionProblem, { q, k }: AttentionInput
 }
 
 /**
- * Checks attention and its backward of f16 tensors against the float64 reference, by each of some sets of kernels.
+ * Checks attention and its backward pass with f16 tensors against the float64 reference, for several
+ * variants.
  *
- * @returns What each set wrote: out, dq, dk, dv.
+ * @returns What each variant wrote: out, dq, dk, dv.
  */
 export async function checkHalf(
   bench: KernelBench,
@@ -130,7 +125,7 @@ export async function checkHalf(
     );
     const tolerance = (magnitude: number) =>
       attentionTolerance(problem, maxScore(problem, { q, k, v }), magnitude);
-    // The bound is for sums of weights times values of a magnitude; on matrix units the weights are f16.
+    // Bounds sums of weights times values of a magnitude; on matrix units the weights are f16.
     const weighted = (weights: number, magnitude: number, sum: number) =>
       storedIn(
         "f16",

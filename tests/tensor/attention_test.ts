@@ -39,8 +39,8 @@ import {
 import { checkHalf, inputsOf, maxScore, problemOf, tensorsOf } from "./attention_problem.ts";
 
 /**
- * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 128, 64 or 32 (64 threads); tiles
- * have 4 rows, or D forward and D / 2 backward.
+ * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 128, 64 or 32 (64
+ * threads); tiles have 4 rows, or D forward and D / 2 backward.
  */
 const SHAPES = [
   [1, 1, 1, 32],
@@ -80,7 +80,7 @@ testOnEachDevice(
     const problem = problemOf([1, 96, 2, 32], 1000);
     problem.segmentStart.fill(0, 0, 45).fill(45, 45);
     const inputs = inputsOf(problem);
-    // Head 1, the first segment and the last 20 tokens change; head 0 of the tokens between must not.
+    // Head 1, the first segment and the last 20 tokens change; head 0 of the tokens in between must not.
     const changed = (x: Float64Array) =>
       x.map((value, i) => i % 64 >= 32 || i < 45 * 64 || i >= 76 * 64 ? value + 1 : value);
     const others = { q: changed(inputs.q), k: changed(inputs.k), v: changed(inputs.v) };
@@ -99,7 +99,7 @@ testOnEachDevice(
   },
 );
 
-/** Adds forward and backward; returns what they write. */
+/** Adds forward and backward; returns their outputs. */
 function addBoth(bench: KernelBench, program: Program, tensors: ReturnType<typeof tensorsOf>, dOut: Tensor) {
   const [dq, dk, dv] = ["dq", "dk", "dv"].map((label) => bench.output(label, tensors.q.shape));
   const delta = bench.output("delta", tensors.logSumExp.shape);
@@ -132,7 +132,7 @@ testOnEachDevice(
         const what = `of [${shape}], segments to ${maxLength}`;
         assertClose(out, forward.out, attentionTolerance(problem, bound, largestOf(inputs.v)), `out ${what}`);
         assertClose(logSumExp, forward.logSumExp, attentionTolerance(problem, bound, 1), `logSumExp ${what}`);
-        // The gradients of probabilities are dot products, of magnitude |dOut| |v|, which cancel within a row.
+        // Gradients of probabilities are dot products, of magnitude |dOut| |v|, which cancel within a row.
         const inner = largestNorm(dOut, problem.headDim) * largestNorm(inputs.v, problem.headDim);
         for (const [i, name] of (["q", "k", "v"] as const).entries()) {
           const magnitude = name === "v" ? largestOf(expected.v) : inner / Math.sqrt(problem.headDim);
@@ -178,7 +178,7 @@ testOnEachDevice(
   },
 );
 
-/** The norm of the difference of two vectors, relative to that of the second. */
+/** The norm of the difference of two vectors, relative to the norm of the second. */
 function distance(a: Float32Array, b: Float32Array): number {
   const norm = (x: Float32Array) => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
   return norm(a.map((value, i) => value - b[i])) / norm(b);
@@ -191,7 +191,7 @@ testWithMatrices(
   "addAttention() and its backward by matrix units equal the float64 reference and the tiled kernels, the same at each run",
   async (bench, { side }) => {
     for (const headDim of [4 * side, 8 * side]) {
-      // A workgroup owns 4 side rows; tiles have as many, or half of them.
+      // A workgroup owns 4 side rows; tiles have the same number, or half.
       for (const [B, T, H] of [[1, 1, 1], [2, 2 * side, 1], [1, 4 * side + 1, 3], [2, 100, 2], [1, 300, 1]]) {
         for (const maxLength of [1, 11, 150, 1000]) {
           const shape = [B, T, H, headDim];
@@ -278,7 +278,9 @@ Deno.test("attentionBackward() of the reference is the derivative of attention()
   });
 });
 
-/** A case: heads, head dim, steps, and for each prompt its number of keys and of rows, and whether it begins with the one before. */
+/**
+ * Heads, head dim, steps; for each prompt its keys, its rows, and whether it begins like the previous one.
+ */
 interface Case {
   numHeads: number;
   headDim: number;
@@ -286,7 +288,10 @@ interface Case {
   prompts: readonly [numKeys: number, numRows: number, goesOn?: boolean][];
 }
 
-/** A tile has 32, 16, 8 rows of D = 32, 64, 128 (8 lanes), or 64, 32, 16 (64 threads); keys come 4, or 16, 8, 4 at once. */
+/**
+ * Tiles have 32, 16, 8 rows of D = 32, 64, 128 (8 lanes; 4 keys at once), or 64, 32, 16 (64 threads; 16, 8, 4
+ * keys).
+ */
 const CASES: Case[] = [
   { numHeads: 1, headDim: 32, numSteps: 1, prompts: [[1, 1]] },
   { numHeads: 2, headDim: 64, numSteps: 0, prompts: [[1, 1], [33, 2]] },
@@ -340,7 +345,7 @@ function decodeProblemOf({ numHeads, headDim, numSteps, prompts }: Case) {
   return { shape, inputs };
 }
 
-/** Computes a problem as often as `times` says, with a tile of no rows at the end; reads what was written. */
+/** Computes a problem `times` times, with an empty tile at the end; reads what was written. */
 async function decoded(
   bench: KernelBench,
   problem: Parameters<typeof addProblem>[2],
@@ -353,7 +358,7 @@ async function decoded(
   return await bench.read(...outs);
 }
 
-/** Adds a problem's dispatch; returns what it writes. */
+/** Adds a problem's dispatch; returns its output. */
 function addProblem(
   bench: KernelBench,
   program: Program,

@@ -1,6 +1,6 @@
 /**
- * Finds accesses of kernels outside of their arrays: a watched device compiles each kernel, from the text that the program
- * gives it, with a check of every index that its compiler does not know. Its workgroup memory begins as NaN.
+ * Finds accesses of kernels outside their arrays. A watched device compiles each kernel source from the
+ * program with a check of every index that the compiler does not know. Its workgroup memory starts as NaN.
  *
  * @module
  */
@@ -9,20 +9,20 @@ import { withoutComments } from "../../lib/tensor/kernels.ts";
 import type { Gpu } from "../../lib/tensor/device.ts";
 import type { Tensor } from "../../lib/tensor/tensor.ts";
 
-/** The binding of the faults, in the kernels' one group. */
+/** Binding of the faults in the kernels' single group. */
 const BINDING = 99;
-/** The most places of all kernels of a device. */
+/** Maximum number of checked arrays in all kernels of a device. */
 const MAX_PLACES = 4096;
 
-/** The WGSL text of the types that can be indexed, such as `array<vec4f, 8>`, by name; a field's name begins with a dot. */
+/** WGSL source of indexable types, such as `array<vec4f, 8>`, by name; field names begin with a dot. */
 type Types = ReadonlyMap<string, string>;
 
 /**
- * A kernel that records the largest index of each array. It is compared once, when the kernel ends, since a branch or a store
- * at each access takes a software driver long to compile.
+ * A kernel that records the largest index of each array. It is compared once, when the kernel ends, because a
+ * software driver takes long to compile a branch or a store at each access.
  *
- * @param source The whole text that is compiled.
- * @param placeOf The number of an array of the text, from 1.
+ * @param source The whole source to compile.
+ * @param placeOf The number of an array in the source, from 1.
  * @throws {AssertionError} If an array is used in a way that cannot be checked.
  */
 export function withBoundsChecks(source: string, placeOf: (array: string) => number): string {
@@ -56,12 +56,11 @@ export function withBoundsChecks(source: string, placeOf: (array: string) => num
 
 interface Scope {
   types: Types;
-  /** Names of constants. */
   constants: ReadonlySet<string>;
   arrays: Map<string, { length: string; number: number }>;
 }
 
-/** A text with checks of all its indexes. */
+/** Adds checks of all indexes. */
 function withChecks(text: string, scope: Scope): string {
   let result = "";
   for (let at = 0; at < text.length;) {
@@ -85,7 +84,7 @@ function checkedIndex(array: string, index: string, scope: Scope): string {
   const type = typeAt(scope.types, array);
   const checked = withChecks(index, scope);
   const isConstant = index.match(/\b[A-Za-z_]\w*/g)?.every((word) => scope.constants.has(word)) ?? true;
-  // The compiler checks it, except in an array of any length.
+  // The compiler checks it, except in a runtime-sized array.
   if (isConstant && !(type && lengthOf(array, type).startsWith("arrayLength"))) return checked;
   const name = array.replaceAll(/\[.*?\]/g, "[i]");
   // The comparison compiles for a vec4 only.
@@ -94,7 +93,7 @@ function checkedIndex(array: string, index: string, scope: Scope): string {
     : `seen_${numberOf(scope, name, lengthOf(array, type))}(u32(${checked}))`;
 }
 
-/** (&array, at, value, is column-major, stride), or the latter as a type: all rows of the matrix are in the array. */
+/** (&array, at, value or type, is column-major, stride): all rows of the matrix are in the array. */
 function matrixArguments(start: string, text: string, scope: Scope): string {
   const parts = text.split(/,(?![^()[\]]*[)\]])/);
   const array = parts[0].trim().slice(1);
@@ -120,8 +119,8 @@ function numberOf({ arrays }: Scope, name: string, length: string): number {
 }
 
 /**
- * The text with the functions that it calls, and with an entry point that fills workgroup memory with NaN, of f32 and of f16,
- * and stores a fault when it ends.
+ * Adds the functions that it calls, and an entry point that fills workgroup memory with NaN, as f32 and f16,
+ * and stores a fault at the end.
  */
 function withReport(code: string, arrays: Scope["arrays"], placeOf: (array: string) => number): string {
   const [entry, attributes, parameters] = /(@compute[^{]*?)fn main\(([^{]*)\) *(?={)/.exec(code) ?? [];
@@ -161,7 +160,7 @@ ${comparisons.join("\n")}
 `;
 }
 
-/** Fills a variable of workgroup memory with `nan`, so that what is read before it is written spoils a result. */
+/** Fills a variable of workgroup memory with `nan`, so that reading it before writing it spoils a result. */
 function filled(name: string, type: string, thread: string, threads: string): string {
   if (type.startsWith("atomic")) return `  atomicStore(&${name}, nan);\n`;
   let element = type;
@@ -198,7 +197,7 @@ function typeAtStart(text: string): string {
   return text.slice(0, end);
 }
 
-/** The type of `name`, `(*pointer).field`, `name[i]`; undefined if it is not declared. */
+/** The type of `name`, `(*pointer).field`, `name[i]`; undefined if not declared. */
 function typeAt(types: Types, expression: string): string | undefined {
   if (!expression.endsWith("]")) return types.get(/\.?\w+$/.exec(expression)?.[0] ?? "");
   const type = typeAt(types, expression.slice(0, opening(expression, expression.length - 1)));
@@ -219,7 +218,7 @@ function lengthOf(name: string, type: string): string {
   return length ? `u32(${length})` : `arrayLength(&${name})`;
 }
 
-/** The expression that is indexed at the end of a text. */
+/** The expression indexed at the end of a source. */
 function indexed(before: string): string {
   let start = before.length;
   while (start > 0) {
@@ -249,17 +248,16 @@ function opening(text: string, close: number): number {
   throw new Error(`no beginning of ${text.slice(0, close + 1)}`);
 }
 
-/** The faults of a watched device. */
 export interface BoundsWatch {
-  /** The largest index of each place outside of its array, else 0. */
+  /** The largest out-of-bounds index of each checked array, else 0. */
   readonly faults: Tensor;
-  /** Asserts that contents of `faults` are 0. */
+  /** Asserts that the contents of `faults` are 0. */
   check(contents: Float32Array): void;
 }
 
 const watches = new WeakMap<Gpu, BoundsWatch>();
 
-/** Has a device compile all further kernels with checks. */
+/** Makes a device compile all further kernels with checks. */
 export function watchBounds(gpu: Gpu): BoundsWatch {
   const watch = watches.get(gpu) ?? makeWatch(gpu);
   watches.set(gpu, watch);

@@ -5,7 +5,7 @@ import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { withBoundsChecks } from "./bounds.ts";
 import { KernelBench } from "./support.ts";
 
-/** A thread for each of x and y, which have 8 vec4. */
+/** One thread for each of x and y, which have 8 vec4. */
 const kernel = (statement: string) => `
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> y: array<vec4f>;
@@ -25,7 +25,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
 }
 `;
 
-/** Statements, each with what it does outside of an array. */
+/** Statements, each with its out-of-bounds access. */
 const CASES: [statement: string, fault?: string | undefined][] = [
   ["y[i] = vec4f(x[7u - i].x, part(&row, i % 3u), tile[i % 2u][i / 2u], v[i / 2u]);"],
   ["y[i] = x[i + 1u];", "x at index 8"],

@@ -38,7 +38,7 @@ interface Problem extends LogitsShape {
   lossMask: Uint32Array;
 }
 
-/** Logits of the given size with NaN in the padding; every fourth row, the second first, is masked. */
+/** Logits of the given size with NaN in the padding; every fourth row is masked, starting with the second. */
 function problemOf([rows, vocabSize, stride]: number[], softcap: number | null, logitScale = 3): Problem {
   const isPadding = (i: number) => i % stride >= vocabSize;
   return {
@@ -91,7 +91,7 @@ testOnEachDevice("addCrossEntropy() equals the float64 reference, the same at ea
     const tolerance = toleranceOf(problem);
     assertClose(actual[0], expected, tolerance, `losses of ${nameOf(problem)}`);
     assertSameBits(actual[0], actual[1], "losses without a gradient");
-    // A probability of at most 1 has the relative error of its logarithm's absolute one, and the slope twice tanh's.
+    // The relative error of a probability is the absolute error of its logarithm; the slope has twice tanh's.
     assertClose(actual[2], gradient, addTolerances(tolerance, tolerance), `dLogits of ${nameOf(problem)}`);
     assertSameBits(actual[2], actual[3], "dLogits");
     bench.clear();
@@ -135,7 +135,7 @@ testOnEachDevice(
       const { rows, stride, logits, targets } = problem;
       const lossMask = Uint32Array.from({ length: rows }, (_, row) => row % 4);
       const inputs = inputsOf(bench, { ...problem, lossMask });
-      // The teacher's cap is another one than the student's.
+      // The teacher's cap differs from the student's.
       const ofTeacher = { ...problem, softcap: problem.softcap === null ? 9 : null };
       const teacherLogits = randomNormal("teacher", rows * stride, 3).map((x, i) =>
         Number.isNaN(logits[i]) ? NaN : x
@@ -161,7 +161,7 @@ testOnEachDevice(
       const wanted = logProbabilities(ofTeacher, teacherLogits).map(Math.exp);
       const weights = Float64Array.from(lossMask, (kind) => kind >= 2 ? 0.25 * 3 * 0.75 : 0);
       const byTeacher = softCrossEntropyBackward(problem, { logits, wanted, weights });
-      // Where there is a teacher, the gradient by data, ordinal term included, has the rest of the weight.
+      // With a teacher, the gradient of the data, including the ordinal term, has the rest of the weight.
       const dataShares = Float64Array.from(
         lossMask,
         (kind) => kind === 0 ? 0 : kind === 1 ? 0.25 : 0.25 * 3 * 0.25,
@@ -218,7 +218,7 @@ testOnEachDevice("addCrossEntropy() scales the gradient, which may be f16", asyn
   for (const size of [[3, 5, 8], [4, 31, 32], [2, 257, 260], [9, 267, 268]]) {
     const problem = problemOf(size, 15);
     const { rows, stride, logits, targets } = problem;
-    // Marked rows have terms of their own.
+    // Marked rows have additional terms.
     const lossMask = problem.lossMask.map((mask) => Math.min(mask, 1));
     const inputs = inputsOf(bench, { ...problem, lossMask });
     const run = async (dtype: DType, weight: number, scale?: number): Promise<Float32Array> => {

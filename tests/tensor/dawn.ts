@@ -2,10 +2,10 @@
 import { fromFileUrl, join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 
-/** The folder of its package. */
+/** The folder of the npm package. */
 export const DAWN = fromFileUrl(new URL("../../lib/tensor/dawn", import.meta.url));
 
-/** Whether it is not installed, and a line about it. */
+/** Whether Dawn is not installed; if so, prints a note. */
 export function isDawnMissing(): boolean {
   if (exists(join(DAWN, "node_modules/webgpu"))) return false;
   console.log("skipped: Dawn was not found; deno task test:dawn installs it");

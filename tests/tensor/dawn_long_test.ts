@@ -1,4 +1,4 @@
-/** Stages that run with Dawn, in real processes: in a stage's thread and in the one file. */
+/** Stages that run with Dawn, in real processes: in a stage's thread and in the single-file program. */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { readManifest } from "../../lib/io/files/manifest.ts";
@@ -13,7 +13,7 @@ import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 const FLAGS = [`--allow-ffi=${DAWN}`];
 const isMissing = isDawnMissing();
 
-/** The arguments of a query, and the numbers that it answers. */
+/** The arguments of a query, and the numbers in its answer. */
 const queryOf = (checkpoint: string) =>
   `query rtt --json --quiet --checkpoint ${checkpoint} --src 192.0.2.1 --dst 198.51.100.7`.split(" ");
 

@@ -51,7 +51,8 @@ function notesOf({ device }: Gpu): string[] {
   return notes;
 }
 
-// A process that ends while lavapipe's threads work aborts. That `onSubmittedWorkDone()` waits on Deno, `bench gpu` measures.
+// A process that ends while lavapipe's threads are working aborts. `bench gpu` measures that
+// `onSubmittedWorkDone()` waits on Deno.
 const endThread = () => globalThis.dispatchEvent(new Event("unload"));
 for (
   const [how, end] of [

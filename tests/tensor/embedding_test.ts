@@ -107,12 +107,12 @@ Deno.test("embeddingBackward() of the reference is the derivative of embedding()
   });
 });
 
-/** Rows, width, rows of the table, rows a token. */
+/** Rows, width, rows of the table, rows per token. */
 const ROW_SIZES = [[1, 4, 1, 1], [31, 124, 7, 3], [257, 132, 300, 3], [2048, 96, 4096, 2]];
 
 testOnEachDevice("addRows() equals the float64 reference", async (bench) => {
   for (const [rows, width, tableRows, rowsPerToken] of ROW_SIZES) {
-    // A third of the places have none.
+    // A third of the indexes have no row.
     const indexes = randomIntegers("indexes", rows * rowsPerToken, Math.ceil(tableRows * 1.5));
     const table = randomNormal("table", tableRows * width);
     const before = randomNormal("x", rows * width);

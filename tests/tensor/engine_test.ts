@@ -49,7 +49,7 @@ Deno.test("one line says which engine runs and why, where there was a choice", a
   assertEquals(lines.slice(1), ["engine: Deno's WebGPU, as chosen"]);
 });
 
-/** A checkout with nothing but the engine; `index`: the main module of its package. */
+/** A checkout with only the engine; `index`: the main module of its package. */
 function makeCheckout(folder: TemporaryFolder, index?: string): string {
   for (const path of ["lib/tensor/engine.ts", "lib/base/errors.ts"]) {
     Deno.mkdirSync(folder.at(path.slice(0, path.lastIndexOf("/"))), { recursive: true });

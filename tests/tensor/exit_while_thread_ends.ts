@@ -1,11 +1,13 @@
 /**
- * Shows that a process aborts that exits while a thread ends which opened WebGPU's OpenGL: `exit()` has libEGL free what
- * it keeps for each thread, and the thread's end frees it again (libglvnd 1.6.0: `__eglCurrentTeardown()` leaves the key
- * whose destructor is `OnThreadDestroyed()`). `deno test` exits while the threads of the test files end.
+ * Shows that a process aborts if it exits while a thread that opened WebGPU's OpenGL ends: `exit()` makes
+ * libEGL free its per-thread data, and the thread's end frees them again (libglvnd 1.6.0:
+ * `__eglCurrentTeardown()` leaves the key whose destructor is `OnThreadDestroyed()`). `deno test` exits while
+ * the threads of the test files end.
  *
- * Run: `deno run -A tests/tensor/exit_while_thread_ends.ts`, on Linux with libEGL. The exit code is 134 ("double free or
- * corruption", "corrupted size vs. prev_size in fastbins") or 139. With `DENO_WEBGPU_BACKEND=vulkan` it is 0.
- * Here the thread sleeps before libEGL's destructor, and the process at its very end, so that they meet in every run.
+ * Run: `deno run -A tests/tensor/exit_while_thread_ends.ts`, on Linux with libEGL. The exit code is 134
+ * ("double free or corruption", "corrupted size vs. prev_size in fastbins") or 139. With
+ * `DENO_WEBGPU_BACKEND=vulkan` it is 0. Here the thread sleeps before libEGL's destructor, and the process at
+ * its very end, so that they meet in every run.
  */
 import { until } from "../until.ts";
 
@@ -29,13 +31,13 @@ if (searchParams.has("key")) {
   const adapter = await navigator.gpu.requestAdapter();
   (globalThis as unknown as Worker).postMessage(adapter ? "opened an adapter" : "no adapter");
 } else {
-  // Destructors of a lower key come first, and libEGL makes its own when it is opened.
+  // Destructors with a lower key run first, and libEGL makes its key when it is opened.
   const key = new Uint32Array(1);
   libc.pthread_key_create(key, libc.dlsym(null, cString("usleep")));
   const worker = new Worker(`${import.meta.url}?key=${key[0]}`, { type: "module" });
   console.log(await new Promise((resolve) => worker.onmessage = ({ data }) => resolve(data)));
 
-  // The last that exit() does is to write what files have buffered, and nobody reads this one.
+  // The last thing exit() does is to flush file buffers, and nobody reads this one.
   const pipe = libc.popen(cString(`sleep ${EXIT_S}`), cString("w"));
   const buffer = new Uint8Array(1 << 20);
   libc.setvbuf(pipe, buffer, 0, BigInt(buffer.length));

@@ -36,8 +36,8 @@ import { ACTIVATION, ACTIVATION_SLOPE } from "../reference/layers.ts";
 const KINDS: GemmKind[] = ["NN", "NT", "TN"];
 
 /**
- * m, n, k around the tiles of 32, 64 and 128 rows and columns and 16, 32 and 64 steps of k; one of the demo model; the
- * multiples of 8 also suit matrix units.
+ * m, n, k around the tiles of 32, 64 and 128 rows and columns and 16, 32 and 64 steps of k; one from the demo
+ * model; the multiples of 8 also suit matrix units.
  */
 const SIZES = [
   [8, 8, 8],
@@ -54,7 +54,7 @@ const SIZES = [
   [256, 128, 512],
 ];
 
-/** Multiples of 4 where the kind wants them. */
+/** Rounds to multiples of 4 where the kind requires them. */
 function shapeOf(kind: GemmKind, [m, n, k]: number[]): GemmShape {
   return kind === "TN" ? { kind, m: Math.ceil(m / 4) * 4, n, k: k - 1 } : { kind, m, n, k };
 }
@@ -69,7 +69,7 @@ function operands(bench: KernelBench, { m, n, k, kind }: GemmShape) {
   };
 }
 
-/** The largest sum of |a b| over the outputs of a product of standard normal numbers, with room. */
+/** The largest sum of |a b| over the outputs of a product of standard normal numbers, with a margin. */
 const magnitude = (k: number) => k + 4 * Math.sqrt(k) + 4;
 
 type GemmArgs = Parameters<typeof addGemm>[1];
@@ -77,8 +77,9 @@ type GemmArgs = Parameters<typeof addGemm>[1];
 /**
  * Computes a product by each variant that suits it.
  *
- * @param length The elements of C (m n). @param before What C has before (NaN).
- * @returns Kernel and tile, and what it wrote; variants of one kernel have written the same bits.
+ * @param length Number of elements of C (m n).
+ * @param before Initial content of C (default: NaN).
+ * @returns Kernel and tile, and the output; variants of one kernel have written the same bits.
  */
 async function byEachVariant(
   bench: KernelBench,
@@ -303,12 +304,12 @@ Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by thei
   assertEquals(gemmSplits(gpu, { ...gradient, m: 6144, n: 1536 }, 16), 1);
   assertEquals(gemmSplits(gpu, { ...gradient, kind: "NT" }, 16), 1);
   assertEquals(gemmSplits({ isSoftware: true }, gradient, 16), 1);
-  // Fewer where the steps of a split are rounded up.
+  // Fewer if the steps of a split are rounded up.
   assertEquals(gemmSplits(gpu, { ...gradient, k: 1000 }, 16), 13);
   assertEquals(gemmSplits(gpu, { ...gradient, k: 1000 }, 64), 8);
 });
 
-/** The dtypes of A, B and C: of a block's products, of those whose C (or added matrix) is f32, of an f32 A. */
+/** The dtypes of A, B and C: for a block's products, for an f32 C (or added matrix), for an f32 A. */
 const PRODUCTS: [GemmKind, DType, DType, DType][] = [
   ["NT", "f16", "f16", "f16"],
   ["NT", "f16", "f16", "f32"],
@@ -330,7 +331,7 @@ testOnEachDevice("addGemm() of f16 tensors equals the float64 product", async (b
     for (const [m, n, k] of HALF_SIZES) {
       const [a, b] = [randomIn("f16", "a", m * k), randomIn("f16", "b", k * n)];
       const tensors = { a: bench.input("a", [m * k], a, dtypeA), b: bench.input("b", [k * n], b, dtypeB) };
-      // The model's kernel, and for one product the others.
+      // The model's kernel and, for one product, the others.
       const [variant, ...others] = gemmVariants(bench.gpu.info, { kind, m, n, k });
       const variants = [variant, variant, ...(i === 0 ? others : [])];
       const outputs = variants.map(({ tile }) => bench.output(`tile ${tile}`, [m * n], undefined, dtypeC));
@@ -350,11 +351,11 @@ testOnEachDevice("addGemm() of f16 tensors equals the float64 product", async (b
 });
 
 /**
- * The parts of |a b| that are lost: of each operand what two f16 do not hold, and the product of the low ones. WGSL lets
- * `pack2x16float` round either way (17.9.4), so a low part may be near 2^-10 of its operand.
+ * The lost parts of |a b|: of each operand what two f16 cannot represent, and the product of the low parts.
+ * WGSL lets `pack2x16float` round either way (17.9.4), so a low part may be near 2^-10 of its operand.
  */
 const SPLIT_ERROR = 2 ** -21 + 2 ** -21 + 2 ** -20;
-/** The largest of the numbers is below 2^3. WGSL lets f16 below 2^-14 be 0: low parts of what is scaled to 2^8 are above. */
+/** All numbers are below 2^3. WGSL lets f16 below 2^-14 be 0; low parts of numbers near 2^8 are larger. */
 const SPLIT_EXPONENT = 12;
 
 testOnEachDevice(
@@ -499,7 +500,7 @@ const ACTIVATIONS: ActivationKind[] = ["relu2", "gelu", "silu"];
 /** Rows and columns around the tiles of 32, 64 and 128. */
 const ACTIVATED_SIZES = [[1, 4], [31, 28], [32, 32], [33, 36], [65, 68], [72, 72], [129, 132]];
 
-/** relu2 has two roundings; the others a built-in, whose error their factor (below 20) scales. */
+/** relu2 has two roundings; the others use a built-in, whose error is scaled by a factor below 20. */
 const activationTolerance = (kind: ActivationKind) =>
   kind === "relu2"
     ? expressionTolerance(3)
@@ -514,11 +515,11 @@ const slopeTolerance = (kind: ActivationKind) =>
     expressionTolerance(kind === "relu2" ? BUILT_IN_ULPS.sqrt : BUILT_IN_ULPS.exp, 5),
   );
 
-/** The argument of an activation's slope: that of the activation, or of relu2 its value. */
+/** The argument of an activation's slope: the activation's argument or, for relu2, its value. */
 const slopeInput = (kind: ActivationKind, u: Float64Array) =>
   kind === "relu2" ? Float64Array.from(u, (value) => Math.fround(ACTIVATION[kind](value))) : u;
 
-/** The product of a matrix with the identity is the matrix itself, so what differs is the epilogue's doing. */
+/** A product with the identity is the matrix itself, so any difference comes from the epilogue. */
 function identity(size: number): Float64Array {
   return Float64Array.from({ length: size * size }, (_, i) => Number(i % (size + 1) === 0));
 }

@@ -1,4 +1,4 @@
-/** Ends with 0 if Dawn's adapter has matrix units, for newer_mesa.sh. @module */
+/** Exits with 0 if Dawn's adapter has matrix units; used by newer_mesa.sh. @module */
 import { Gpu } from "../../lib/tensor/device.ts";
 
 using gpu = await Gpu.open({ engine: "dawn" });

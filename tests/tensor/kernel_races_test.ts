@@ -1,18 +1,18 @@
 import { assertEquals, assertMatch } from "@std/assert";
 
-// Finds races on storage buffers between the lanes of a workgroup in the text of a kernel.
+// Finds races on storage buffers between the lanes of a workgroup in the source of a kernel.
 
 const IDENTIFIER = /[A-Za-z_]\w*/g;
 
 /**
- * Elements of storage buffers that one lane writes and another reads without a `storageBarrier()` between.
+ * Elements of storage buffers that one lane writes and another reads without a `storageBarrier()` in between.
  * `workgroupBarrier()`, and so `lane_sum` and `lane_max`, order workgroup memory only (WGSL, 17.11).
  *
- * An index that follows from the lane's own number, as also a function's parameter, is taken for an element of that
- * lane alone; another is the same element for all lanes, as the row of `row_of()`. `a[i] += x` counts as a write, and text order as the order
- * of execution.
+ * An index derived from the lane's number, also as a function's parameter, counts as an element of that lane
+ * alone; any other index counts as the same element for all lanes, such as the row of `row_of()`. `a[i] += x`
+ * counts as a write, and source order as the order of execution.
  *
- * @param source Text of a kernel.
+ * @param source WGSL.
  * @returns One line for each fault; empty if there is none.
  */
 function storageRaces(source: string): string[] {
@@ -61,7 +61,7 @@ interface Access {
   index: string;
   isWrite: boolean;
   isOwn: boolean;
-  /** How many storage barriers stand before it. */
+  /** Number of storage barriers before it. */
   part: number;
 }
 

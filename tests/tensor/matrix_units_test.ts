@@ -1,4 +1,4 @@
-/** Stages that run on matrix units, in real processes; `deno task test:matrix` has a software adapter with them. */
+/** Stages on matrix units, in real processes; `deno task test:matrix` has a software adapter with them. */
 import { assert, assertAlmostEquals, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { readMetrics } from "../../lib/train/metrics.ts";

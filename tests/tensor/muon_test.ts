@@ -7,13 +7,13 @@ import { addTolerances, expressionTolerance, sumTolerance, type Tolerance } from
 import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
 
 const STEP: MuonStep = { momentum: 0.9, learningRate: 0.05, weightDecay: 0.1 };
-/** Above the norm of all gradients of the tests. */
+/** Above the norm of all gradients in the tests. */
 const MAX_NORM = 512;
 const SHAPES = [[4, 4], [8, 12], [28, 8], [64, 64], [60, 100], [128, 32], [512, 128]];
 
 /**
- * A Newton-Schulz step multiplies an error in a small singular value by its slope at 0, 3.4445; each of the five
- * makes a product's error anew. The update adds it to the parameter with the learning rate.
+ * A Newton-Schulz step multiplies an error in a small singular value by its slope at 0, 3.4445; each of the
+ * five steps adds a product's error. The update adds the result to the parameter with the learning rate.
  */
 function muonTolerance([rows, columns]: number[]): Tolerance {
   const product = sumTolerance(Math.max(rows, columns), 1);
@@ -25,7 +25,7 @@ function muonTolerance([rows, columns]: number[]): Tolerance {
   );
 }
 
-/** One step for matrices in one buffer, each with data of its own. */
+/** One step for matrices in one buffer, each with different data. */
 async function run(bench: KernelBench, shapes: number[][], clip: number) {
   const labels = ["parameter", "momentum", "gradient"] as const;
   const data = shapes.map(([rows, columns], i) => {
@@ -59,7 +59,7 @@ async function run(bench: KernelBench, shapes: number[][], clip: number) {
   return data.map((data, i) => ({ data, parameter: read[i], momentum: read[shapes.length + i] }));
 }
 
-/** A tensor that is nowhere, for its offset. */
+/** A tensor without a buffer, for its offset. */
 function unplaced(shape: readonly number[]): Tensor {
   return { label: "", shape, offsetBytes: 0, buffer: {} as GPUBuffer };
 }
@@ -110,7 +110,8 @@ Deno.test("orthogonalize() of the reference gives singular values near 1", () =>
   const gram = gemm({ kind: "NT", m: rows, n: rows, k: columns }, x, x);
   gram.forEach((value, i) => {
     const isDiagonal = i % (rows + 1) === 0;
-    // Five steps bring singular values into about [0.7, 1.2] (the source); their squares, and half of the spread.
+    // Five steps bring singular values into about [0.7, 1.2] (the source); this allows their squares, and
+    // half of the spread.
     if (isDiagonal) assert(value > 0.45 && value < 1.5, `${value} on the diagonal`);
     else assert(Math.abs(value) < 0.5, `${value} off the diagonal`);
   });

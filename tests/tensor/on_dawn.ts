@@ -1,5 +1,5 @@
 /**
- * Loaded before test files by `deno task test:dawn`: devices are opened with Dawn where no engine is named.
+ * Preloaded by `deno task test:dawn`: devices use Dawn unless an engine is named.
  *
  * @module
  */

@@ -43,7 +43,9 @@ const shapesOf = (): (HeadsShape & { dtype: DType })[] =>
     )
   );
 
-/** A normalised value is at most sqrt(D); the factor comes from a sum of D squares; two products are added. */
+/**
+ * Normalised values are at most sqrt(D); the factor comes from a sum of D squares; two products are added.
+ */
 const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
   addTolerances(
     expressionTolerance(BUILT_IN_ULPS.inverseSqrt + 6, magnitude),

@@ -39,7 +39,7 @@ testOnEachLayout("addSum() equals the float64 sum, stored or accumulated", async
 
 testOnEachLayout("addSum() counts every element once", async (bench) => {
   for (const length of LENGTHS) {
-    // Small integers, whose sums float32 holds exactly.
+    // Small integers, whose sums are exact in float32.
     const data = Float64Array.from({ length }, (_, i) => 1 + i % 3);
     const [x, out] = [bench.input("x", [length], data), bench.output("out", [1])];
     await bench.run((program) => addSum(program, { x, length, out }));
@@ -103,7 +103,7 @@ testOnEachDevice("addClipFactor() divides by the loss scale, halves and doubles 
   const out = bench.output("clip", [2]);
   const lossScale = bench.output("lossScale", [2], [8, 0]);
   const lossScaleRange = { initial: 8, min: 2, max: 8, growthSteps: 2 };
-  // Norm without the scale; the next scale, the steps since it was set.
+  // Norm without the scale; the next scale; the steps since it was set.
   const steps = [
     [2, 8, 1],
     [1, 8, 0],

@@ -25,7 +25,7 @@ import { addRmsNorm } from "../../lib/tensor/ops/rms_norm.ts";
 
 const HEAD_DIMS = [{ HEAD_DIM: 64 }, { HEAD_DIM: 128 }];
 
-/** Values to compile other than the defaults; of a `bool` override both values are compiled anyway. */
+/** Override values to compile other than the defaults; both values of a `bool` are compiled anyway. */
 const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   attention_backward_key_matrix: [{ HEAD_DIM: 32 }],
   attention_backward_key_subgroup8: HEAD_DIMS,
@@ -48,7 +48,7 @@ const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   rms_norm_forward: [{ NUM_KEPT: 12 }],
 };
 
-/** The default overrides, each bool by itself, and the table's. */
+/** The default overrides, each bool changed by itself, and the table's. */
 function variantsOf(name: KernelName): Record<string, number>[] {
   const bools = [...KERNEL_SOURCES[name].matchAll(/^\s*override\s+(\w+)\s*:\s*bool/gm)];
   return [{}, ...bools.map(([, override]) => ({ [override]: 1 })), ...VARIANTS[name] ?? []];
@@ -76,7 +76,7 @@ testOnEachDevice("KernelRegistry.get() compiles a kernel once per set of overrid
   await registry.ready();
 });
 
-/** Where a kernel indexes by a variable what is not one of its bindings or in workgroup memory. */
+/** Where a kernel uses a variable to index something other than its bindings and workgroup memory. */
 function indexedVariables(source: string): string[] {
   const code = source.replace(/\/\/.*/g, "");
   const memory = new Set([...code.matchAll(/var<[^>]*>\s*(\w+)/g)].map(([, name]) => name));
@@ -138,7 +138,7 @@ function runsOn({ info }: Gpu, name: KernelName): boolean {
   return !(usesSubgroups && info.subgroupSize === undefined) && !(usesMatrices && !info.matrix);
 }
 
-/** The kernels whose texts hold a file of kernels/ other than their own, and all of their files. */
+/** The kernels whose sources include other files of kernels/, and all of their files. */
 function assembledKernels(): { name: KernelName; files: Map<string, string> }[] {
   const texts = [...Deno.readDirSync("kernels")].map(({ name }): [string, string] => {
     return [name.replace(".wgsl", ""), Deno.readTextFileSync(`kernels/${name}`)];
@@ -253,7 +253,7 @@ const DECLARATIONS = `@group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> y: array<vec4f>;
 `;
 
-/** A body's text with y, or x and y, stored as f16. */
+/** A kernel body with y, or x and y, stored as f16. */
 function changedBody(body: string, names = ["x", "y"]): string {
   const changed = withHalfStorage("k", DECLARATIONS + body, names);
   return changed.slice(
@@ -309,7 +309,7 @@ testOnEachDevice("every array of vec4f of every kernel can be f16", async ({ reg
 });
 
 testOnEachLayout("a kernel reads and writes every finite f16", async (bench) => {
-  // The first 8 also come last, so that the last workgroup is not full.
+  // The first 8 are repeated at the end, so that the last workgroup is not full.
   const bits = Uint16Array.from({ length: 65536 + 8 }, (_, i) => i).filter((i) => (i & 0x7c00) !== 0x7c00);
   const all = Float32Array.from(new Float16Array(bits.buffer));
   const [x, length] = [bench.input("x", [all.length], all, "f16"), all.length];
@@ -319,7 +319,7 @@ testOnEachLayout("a kernel reads and writes every finite f16", async (bench) => 
     addCopy(program, { x: y, y: z, length });
   });
   for (const actual of await bench.read(y, z)) {
-    // WGSL lets subnormal numbers be flushed to zero (15.7.2).
+    // WGSL allows subnormal numbers to be flushed to zero (15.7.2).
     const at = actual.findIndex((value, i) =>
       value !== all[i] && !(value === 0 && Math.abs(all[i]) < HALF_STORAGE.absolute)
     );
@@ -415,7 +415,7 @@ testOnEachDevice("Program.profile() counts bytes and gives the results of run()"
   assertSameBits(results[0], results[1], "y");
 });
 
-/** Replaces the clocks of a device and its host: a workgroup takes a second, and nothing else takes time. */
+/** Replaces the clocks of a device and its host: a workgroup takes a second, all else takes no time. */
 function countWorkgroups(gpu: Gpu): void {
   let now = 0n;
   const ticks = new Map<number, bigint>();
@@ -478,7 +478,7 @@ function countWorkgroups(gpu: Gpu): void {
 
 for (const subgroups of [true, false]) {
   Deno.test(`Program.profile() gives each dispatch its own time (${subgroups ? "with" : "without"} timestamps)`, async () => {
-    // A device of its own, whose calls are replaced.
+    // A separate device, because its methods are replaced.
     using gpu = await Gpu.open({ subgroups });
     countWorkgroups(gpu);
     const program = new Program(new KernelRegistry(gpu, { rows: { rowsPerGroup: 1 } }), "normalisations");

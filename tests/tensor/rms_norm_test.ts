@@ -61,7 +61,7 @@ testOnEachLayout(
       const what = `${rows} x ${width} ${dtype}`;
       assertClose(actualY, expected.y, storedIn(dtype, tolerance(width)), `y ${what}`);
       assertClose(actualScale, expected.scale, tolerance(width), `scale ${what}`);
-      // |x| and |dy| are below 5, the row's factor is below 5 except for the shortest rows.
+      // |x| and |dy| are below 5; the row's factor is below 5 except for the shortest rows.
       const allowed = addTolerances(expressionTolerance(8, 10), sumTolerance(width, 10));
       assertClose(dx, gradient, allowed, `dx ${what}`);
       assertClose(sum, gradient.map((value, i) => value + before[i]), allowed, `accumulated ${what}`);
@@ -89,7 +89,7 @@ testOnEachDevice(
   async ({ gpu }) => {
     const [rows, width] = [9, 260];
     const [x, dy, before] = ["x", "dy", "before"].map((label) => randomNormal(label, rows * width));
-    // A GPU's compiler may fuse other operations where more of a row stays in registers.
+    // A GPU's compiler may fuse other operations if more of a row stays in registers.
     const first = new Map<number, Float32Array[]>();
     for (const rowsPerGroup of [1, 2, 4]) {
       for (const maxKept of [0, 1, 5, 12]) {

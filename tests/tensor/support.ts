@@ -1,5 +1,5 @@
 /**
- * Helpers of the kernel tests: both kinds of device, tensors between guard words, random data, comparison.
+ * Helpers for kernel tests: both kinds of device, tensors between guard words, random data, comparison.
  *
  * @module
  */
@@ -19,29 +19,29 @@ import { addTolerances, HALF_STORAGE, type Tolerance } from "../tolerances.ts";
 const GUARD_WORDS = 64;
 /** Around an input: a NaN, so that reading it poisons a result. */
 const INPUT_GUARD = 0x7fc0_9a4d;
-/** Around an output: a finite number (-2.56e37), since arithmetic on a NaN could leave its bits as they are. */
+/** Around an output: a finite number (-2.56e37), because arithmetic on a NaN may not change its bits. */
 const OUTPUT_GUARD = 0xfd9a_4d01;
 
 /**
- * Devices of a GPU, which the tests of a file share: NVIDIA's driver gives a process some 64, and Deno frees a closed one
- * when garbage is collected.
+ * GPU devices shared by the tests of a file: NVIDIA's driver gives a process some 64, and Deno frees a closed
+ * device only at garbage collection.
  */
 const shared = new Map<boolean, Gpu>();
 
-/** {@link testOnEachDevice} of a row kernel, with the rows of each kind of adapter. */
+/** {@link testOnEachDevice} for a row kernel, with each adapter kind's row layout. */
 export function testOnEachLayout(name: string, body: (bench: KernelBench) => Promise<void>): void {
   for (const [kind, rows] of Object.entries(ROW_LAYOUTS)) {
     testOnEachDevice(`${name}, rows as for ${kind}`, (bench) => body(new KernelBench(bench.gpu, rows)));
   }
 }
 
-/** Runs a test on a device with subgroups, and on one without them. */
+/** Runs a test on a device with subgroups, and on one without. */
 export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
   testOnDevice(`${name} (with subgroups)`, body);
   testOnDevice(`${name} (without subgroups)`, body, { subgroups: false });
 }
 
-/** Runs a test on one device: it does not depend on which kernels run. */
+/** Runs a test on one device, because it does not depend on which kernels run. */
 export function testOnDevice(
   name: string,
   body: (bench: KernelBench) => Promise<void>,
@@ -59,13 +59,13 @@ export function testOnDevice(
   });
 }
 
-/** Runs a test, and {@link KernelBench.check} if it did not. */
+/** Runs a test, and {@link KernelBench.check} if the test did not. */
 async function checked(bench: KernelBench, body: (bench: KernelBench) => Promise<void>): Promise<void> {
   await body(bench);
   await bench.check();
 }
 
-/** Runs a test on a device with matrix units; without one it says so. */
+/** Runs a test on a device with matrix units; without one, prints a note. */
 export function testWithMatrices(
   name: string,
   body: (bench: KernelBench, units: MatrixUnits) => Promise<void>,
@@ -78,30 +78,30 @@ export function testWithMatrices(
   });
 }
 
-/** A device with tensors that lie between guard words. */
+/** A device with tensors between guard words. */
 export class KernelBench {
   readonly registry: KernelRegistry;
   readonly #tensors: { tensor: Tensor; whole: Tensor; input: Uint32Array | undefined }[] = [];
 
   readonly #bounds: BoundsWatch;
 
-  /** @param rows Replaces the adapter's own. */
+  /** @param rows Replaces the adapter's row layout. */
   constructor(readonly gpu: Gpu, rows?: Partial<RowLayout>) {
     this.#bounds = watchBounds(gpu);
     this.registry = new KernelRegistry(gpu, rows && { rows });
   }
 
-  /** A tensor that the kernel only reads: {@link check} finds it unchanged; f16 data is rounded to that. */
+  /** A tensor that the kernel only reads; {@link check} finds changes. f16 data are rounded. */
   input(label: string, shape: readonly number[], data: ArrayLike<number>, dtype?: DType): Tensor {
     return this.#place(label, { shape, dtype }, stored(data, dtype), true);
   }
 
-  /** As {@link input}, of unsigned integers (tokens, targets, masks). */
+  /** Like {@link input}, for unsigned integers (tokens, targets, masks). */
   inputUint32(label: string, shape: readonly number[], data: ArrayLike<number>): Tensor {
     return this.#place(label, { shape, dtype: "f32" }, Uint32Array.from(data), true);
   }
 
-  /** A tensor that the kernel writes; without `data` it starts as NaN, so that what is left out shows. */
+  /** A tensor that the kernel writes; without `data` it starts as NaN, which shows omitted elements. */
   output(label: string, shape: readonly number[], data?: ArrayLike<number>, dtype?: DType): Tensor {
     const start = data ?? new Float32Array(tensorLength({ shape })).fill(NaN);
     return this.#place(label, { shape, dtype }, stored(start, dtype), false);
@@ -121,7 +121,7 @@ export class KernelBench {
     return await this.gpu.read(...tensors);
   }
 
-  /** Asserts that no kernel left its arrays, and that all guard words and all inputs are as they were. */
+  /** Asserts that kernels stayed within their arrays and that guard words and inputs are unchanged. */
   async check(): Promise<void> {
     const [faults, ...contents] = await this.gpu.read(
       this.#bounds.faults,
@@ -129,7 +129,7 @@ export class KernelBench {
     );
     this.#bounds.check(faults);
     this.#tensors.forEach(({ tensor, input }, i) => {
-      // The bytes may lie in a longer buffer.
+      // The bytes may be part of a longer buffer.
       const words = new Uint32Array(contents[i].buffer, contents[i].byteOffset, contents[i].length);
       const end = GUARD_WORDS + tensorSizeBytes(tensor) / 4;
       const guard = input ? INPUT_GUARD : OUTPUT_GUARD;
@@ -140,7 +140,7 @@ export class KernelBench {
     });
   }
 
-  /** Frees all tensors, for the next of many cases. */
+  /** Frees all tensors before the next of many cases. */
   clear(): void {
     for (const { tensor } of this.#tensors.splice(0)) tensor.buffer.destroy();
   }
@@ -169,25 +169,24 @@ function stored(data: ArrayLike<number>, dtype: DType | undefined): Float32Array
   return dtype === "f16" ? Float16Array.from(data) : Float32Array.from(data);
 }
 
-/** Numbers rounded to f16, as a tensor of that dtype holds them. */
+/** Rounds numbers to f16. */
 export function toHalf(data: ArrayLike<number>): Float64Array {
   return Float64Array.from(Float16Array.from(data));
 }
 
 /**
- * Normal random numbers that are exact in float32, so that kernel and reference see the same ones.
+ * Normal random numbers that are exact in float32, so that kernel and reference get the same values.
  *
- * @param label Names the stream; each label gives other numbers.
+ * @param label Names the stream; each label gives different numbers.
  */
 export function randomNormal(label: string, length: number, scale = 1): Float64Array {
   const random = new RandomStream(0, label);
   return Float64Array.from({ length }, () => Math.fround(random.normal() * scale));
 }
 
-/** The storage formats that kernels are tested with. */
 export const DTYPES: readonly DType[] = ["f32", "f16"];
 
-/** As {@link randomNormal}, exact in a dtype, so that a result differs by the kernel's own error and its storage. */
+/** Like {@link randomNormal}, exact in a dtype, so that inputs add no rounding error. */
 export function randomIn(dtype: DType, label: string, length: number): Float64Array {
   const values = randomNormal(label, length);
   return dtype === "f16" ? toHalf(values) : values;
@@ -202,7 +201,7 @@ export function largestOf(x: Float64Array): number {
   return x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
-/** The largest Euclidean norm of the rows of a matrix of `width` columns. */
+/** The largest Euclidean norm of the rows of a matrix with `width` columns. */
 export function largestNorm(x: Float64Array, width: number): number {
   let largest = 0;
   for (let at = 0; at < x.length; at += width) {
@@ -231,7 +230,7 @@ export function randomPrevious(rows: number): Uint32Array {
 /**
  * Asserts that a kernel's result is within the tolerance of the reference.
  *
- * @throws {AssertionError} With the place and size of the worst difference.
+ * @throws {AssertionError} With the index and size of the worst difference.
  */
 export function assertClose(
   actual: TensorArray,

@@ -17,7 +17,7 @@ import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/tr
 import { withRowCheckpoint, writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../query/adapt/tiny_rows.ts";
 
-/** Changes rows of the checkpoint, whose folder is `run`, into the folder `adapted`. */
+/** Changes rows of the checkpoint in the folder `from` and writes the result to the folder `adapted`. */
 function adaptRows(at: (name: string) => string, rows: number[], from = "run") {
   const checkpoint = loadCheckpoint(at(from));
   const { config: { model }, weights } = checkpoint;

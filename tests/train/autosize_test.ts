@@ -72,7 +72,7 @@ Deno.test("autosizer() lets a run end after its passes, and go on to as many as 
   assertEquals(train.steps, Math.ceil(16 * NUM_MEASUREMENTS * 18 / (2 * 12)));
   assertEquals(model, once.model);
   assertEquals(autosized(sized(16), SURVEY), sized(16));
-  // Where the steps do not suffice for the first passes, there is one end.
+  // If the steps do not suffice for the first epochs, there is only one end.
   assertEquals(sized(16, 700).train, { ...train, steps: 700, firstSteps: null });
   assertEquals(sized(1).train, { ...train, steps: once.train.steps, firstSteps: null });
 });
@@ -236,7 +236,7 @@ Deno.test("TypicalRtts keeps RTTs of all times of a pair, however many there are
   }
 });
 
-/** RTTs between cities, ms, by the second bytes of their addresses. */
+/** RTTs between cities in ms, by the second bytes of their addresses. */
 const RTTS_MS: Record<string, number> = { "12": 90, "13": 240, "23": 160, "11": 5, "22": 6, "33": 4 };
 const NUM_HOSTS = 6;
 
@@ -248,7 +248,7 @@ const HOSTS = Object.keys(CITIES).flatMap((city) =>
 const cityOf = (address: string) => address.split(".")[1];
 const rttMs = (a: string, b: string) => RTTS_MS[[cityOf(a), cityOf(b)].sort().join("")];
 
-/** Every host measures every other one. */
+/** Every host measures all others. */
 const CITY_ROWS = HOSTS.map((source) => {
   const others = HOSTS.filter((host) => host !== source);
   return rowOf(source, others.map((other) => [other, rttMs(source, other)] as const));

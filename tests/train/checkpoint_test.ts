@@ -101,7 +101,7 @@ function flipByte(path: string, offsetBytes: number): void {
   Deno.writeFileSync(path, bytes);
 }
 
-/** Changes a number of a checkpoint, and the checksums with it. */
+/** Changes a number of a checkpoint and updates the checksums. */
 function forge(
   folder: string,
   file: "model" | "optimizer",
@@ -190,7 +190,7 @@ Deno.test("saveCheckpoint() replaces a damaged one and drops later ones", () => 
   });
 });
 
-/** Damages of a file: a bit flipped, the end cut off (not a last newline alone), the whole deleted. */
+/** Ways to damage a file: flip a bit, cut off the end (not just a last newline), delete it. */
 function damagesOf(sizeBytes: number): [string, (path: string) => void][] {
   const random = new RandomStream(1, "test/damage", sizeBytes);
   const anywhere = Array.from({ length: 6 }, () => random.below(sizeBytes));
@@ -417,7 +417,7 @@ Deno.test("a pool that is damaged or of another checkpoint is refused in one lin
 const ROW_FOLDER = "checkpoints/step-00000003";
 const ROW_CHECKPOINT = `run/${ROW_FOLDER}`;
 
-/** Changes two rows and a node of the checkpoint, into the folder `adapted`. */
+/** Changes two rows and a node of the checkpoint and writes the result to the folder `adapted`. */
 function adaptRows(at: (name: string) => string): void {
   const checkpoint = loadCheckpoint(at("run"));
   const { config: { model }, weights } = checkpoint;
@@ -459,7 +459,7 @@ function sortedByName<T>(byName: ReadonlyMap<string, T>): Map<string, T> {
   return new Map([...byName].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** What writeWhole() of tests/fuzz/forged_checkpoints.ts wrote with plain parameters when version 2 was the newest. */
+/** Written by writeWhole() of tests/fuzz/forged_checkpoints.ts with plain parameters in version 2. */
 const VERSION_2 = new URL("../data/checkpoints/version_2/", import.meta.url);
 
 Deno.test("checkpoints of version 2, which had floats only, are read with the types of version 3", () => {

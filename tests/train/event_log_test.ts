@@ -6,7 +6,7 @@ import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { inFolder } from "../io/files/temporary_folder.ts";
 
 const GOLDEN = new URL("../golden/tensorboard/events.out.tfevents.python", import.meta.url);
-/** The scalars in the golden file; null stands for NaN. */
+/** The scalars in the golden file; null represents NaN. */
 const GOLDEN_RECORDS: MetricsRecord[] = [
   { step: 1, "train/loss": 5.5, "train/lr": 0.001 },
   { step: 2, "train/loss": null, "train/lr": 0.002 },
@@ -14,7 +14,7 @@ const GOLDEN_RECORDS: MetricsRecord[] = [
   { step: 3_000_000_000, "train/loss": 0, "train/lr": -0 },
 ];
 
-/** Appends steps; the clock counts from `startS` in seconds. */
+/** Appends steps; the clock starts at `startS` seconds. */
 function appendSteps(path: string, first: number, last: number, startS = 0): void {
   let nowS = startS;
   using log = openEvents(path, first - 1, () => nowS++);

@@ -1,4 +1,7 @@
-/** Checkpoints with impossible numbers and right checksums: all files but the pool, see tests/model/tensor_bounds_test.ts. */
+/**
+ * Checkpoints with impossible numbers and valid checksums: all files except the pool, which
+ * tests/model/tensor_bounds_test.ts covers.
+ */
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { basename } from "@std/path";
 import { FormatError, named } from "../../lib/base/errors.ts";
@@ -15,10 +18,10 @@ import {
 } from "../fuzz/forged_checkpoints.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
-/** A change: the number of a tensor, or the key of JSON, and its value; without a number all of the tensor. */
+/** What to change: an index into a tensor ("all": every number) or a JSON key, and the new value. */
 type Change = readonly [name: string, first: number | "all", value: number];
 
-/** Makes a change of a file, uses the checkpoint and takes the change back. */
+/** Changes a file, uses the checkpoint and reverts the change. */
 type Forge = (file: string, change: Change, use: (forged: Forgery) => unknown) => Promise<unknown>;
 
 async function withWhole(test: (whole: Whole, forge: Forge) => Promise<void>): Promise<void> {

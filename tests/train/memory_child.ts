@@ -1,6 +1,6 @@
 /**
- * Trains a tiny model and prints the process's resident memory after each checkpoint; run by memory_long_test.ts, and by
- * hand for longer runs:
+ * Trains a tiny model and prints the process's resident memory after each checkpoint. memory_long_test.ts
+ * runs it; for longer runs by hand:
  *
  *     deno run --allow-read --allow-write --v8-flags=--expose-gc tests/train/memory_child.ts DATA RUN 2000
  *

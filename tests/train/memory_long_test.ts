@@ -7,7 +7,7 @@ import { writeTrainingRows } from "./training_runs.ts";
 
 const CHILD = fromFileUrl(new URL("memory_child.ts", import.meta.url));
 const STEPS = 700;
-/** Growth of resident memory over the last 300 steps of a process that keeps nothing; measured: 0.4 MB. */
+/** Growth of resident memory over the last 300 steps of a process without a leak; measured: 0.4 MB. */
 const NOISE_BYTES = 2e6;
 
 Deno.test("train keeps no memory of past steps, evaluations and checkpoints", async () => {

@@ -52,7 +52,7 @@ Deno.test("planMemory() counts every byte of a teacher and its forward pass", as
   const plan = planMemory(run, ofTeacher);
   assertEquals(alone, plan.teacherBytes);
   await Transformer.create(registry, config.model, run.extent, teacher.asTeacher(0.5));
-  // All models of a GPU share one vec4 that nobody reads.
+  // All models on a GPU share one vec4 that nobody reads.
   assertEquals(gpu.allocatedBytes, plan.totalBytes - plan.optimizerBytes - 16);
   assertEquals(plan.totalBytes - plan.teacherBytes, planMemory(run).totalBytes);
   const message = describeMemoryPlan(plan);
@@ -123,14 +123,14 @@ Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the mod
       ConfigError,
       "the largest tensor takes",
     );
-  // Hidden layers of the MLP, 512 wide, for two sequences of 512 tokens; the weights of one block have half of that.
+  // The MLP's hidden layers, 512 wide, for two sequences of 512 tokens; a block's weights take half of that.
   const hiddenBytes = 2 * 512 * 512 * 4;
   const oneBlock = [ADAMW_MATRICES, "model.numLayers=1", "model.sequenceLength=512"];
   const config = loadConfig(SMALL_RUN, [...SMALL, ...oneBlock]);
   checkMemory(planRun(config), { isSoftware: false, bufferLimitBytes: hiddenBytes });
   assertStringIncludes(refused(oneBlock, hiddenBytes - 1).message, "set train.microBatchSize to 1 or less");
-  // The twelve matrices of 128 x 128 of three layers share a buffer with the six of 512 x 128 and 128 x 512, the
-  // embedding and the head.
+  // The twelve matrices of 128 x 128 of three layers share a buffer with the six of 512 x 128 and 128 x 512,
+  // the embedding and the head.
   const short = "model.sequenceLength=16";
   const sharedBytes = (12 * 128 * 128 + 6 * 512 * 128 + (267 + 272) * 128) * 4;
   assertEquals(refused([short], sharedBytes - 1).keyPath, "model");

@@ -1,5 +1,5 @@
 /**
- * Real pings and where their addresses are: trained with `--geo`, a checkpoint answers by itself.
+ * Real pings and where their addresses are. Trained with `--geo`, a checkpoint answers without the files.
  *
  * @module
  */
@@ -32,7 +32,7 @@ const SETTINGS = {
   "model.coordinates": '{"nodes":1024,"rank":2}',
   "train.evalEverySteps": 100,
 };
-/** A source of pings to Australia, said to be on the Azores, from where they could not be so fast. */
+/** A source of pings to Australia that is listed on the Azores, from where the pings would be too fast. */
 const [MOVED, MOVED_PLACE] = ["75.204.57.235", "75.204.57.0,75.204.57.255,PT,,,,,38.5,-28,"];
 const MOVES = join(folder, "moves.csv");
 const GEO = ["--geo", join(DATA, "places/city.csv"), join(DATA, "places/asn.csv"), MOVES];
@@ -81,7 +81,7 @@ Deno.test("train --geo, stopped and continued, ends as if it had not been, and n
 
 Deno.test("a checkpoint answers by the places of addresses that it never met, without any database", async () => {
   using model = await loadModel(run);
-  // Addresses of the same /24 as known ones, of another country, and of no known place.
+  // Addresses in the same /24 as known ones, in another country, and without a known place.
   const [here, there, unknown] = ["100.12.134.7", "145.224.81.9", "10.1.2.3"];
   const dst = "35.203.72.216";
   const answers = await Promise.all([here, there, unknown].map(async (src) => {
@@ -122,7 +122,7 @@ Deno.test("eval compares with methods that know the checkpoint's places, or thos
   ) {
     assertStringIncludes(html, words);
   }
-  // Only some of the addresses have a place there, none an AS.
+  // Only some of the addresses have a place in it, and none has an AS.
   const some = join(folder, "some.csv");
   const lines = Deno.readTextFileSync(join(DATA, "places/city.csv")).split("\n");
   Deno.writeTextFileSync(some, lines.filter((_, i) => i % 2 === 0).join("\n"));

@@ -6,7 +6,7 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
-/** Steps whose training loss is 1 / step, not finite in every tenth, and an evaluation every `evalEvery`. */
+/** Steps with training loss 1 / step, every tenth not finite, and an evaluation every `evalEvery` steps. */
 function recordsOf(numSteps: number, evalEvery = 20): MetricsRecord[] {
   return Array.from({ length: numSteps }, (_, i) => ({
     step: i + 1,
@@ -36,7 +36,7 @@ async function reportOf(records: readonly MetricsRecord[], runDir = "runs/first"
   return Deno.readTextFileSync(path);
 }
 
-/** The texts of a table's rows, cell by cell. */
+/** The text of a table's rows, cell by cell. */
 function rowsOf(html: string): string[][] {
   return [...html.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) =>
     [...row.matchAll(/<t[dh]>(.*?)<\/t[dh]>/g)].map(([, cell]) => cell)

@@ -117,7 +117,7 @@ Deno.test("former names of keys are taken: in files, in those that extend a pres
   assertThrows(() => loadConfig("demo", ["fit.passes=many"]), ConfigError, "autosize.passes");
 });
 
-/** A value that the key of a value may have too, another where one is known. */
+/** Another value that is valid for the same key; unchanged if none is known. */
 function otherValue(json: string): string {
   const value: unknown = JSON.parse(json);
   if (Array.isArray(value)) return `[${value.map((item) => otherValue(JSON.stringify(item)))}]`;
@@ -137,7 +137,7 @@ const OTHER_VALUES: Record<string, string> = {
   '"wsd"': '"cosine"',
 };
 
-/** Values of keys that are null by default, or whole numbers that are 0. */
+/** Values for keys that are null by default, or integers that are 0. */
 const VALUES: Record<string, string> = {
   "data.maxMeasurements": "7",
   "train.rttDistanceWeights": "[0.5,0.25]",
@@ -150,16 +150,16 @@ const VALUES: Record<string, string> = {
   "model.places": '{"dropShare":0.25}',
 };
 
-/** A key of those that are an object, and its value. */
+/** For keys whose value is an object, one of its keys and a value. */
 const PARTS: Record<string, [string, string]> = { "model.places": ["model.places.dropShare", "0.25"] };
 
-/** The settings of a configuration for vocabulary v1. */
+/** Settings of a configuration for vocabulary v1. */
 const WITHOUT_V2 = [
   ...["model.prefixVectors=null", "model.pairVectors=null", "model.coordinates=null"],
   ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
 ];
 
-/** Keys that have to change with a key, to half or twice its value. */
+/** Keys that must change together with a key, to half or twice their value. */
 const RELATED: Record<string, string[]> = {
   "model.vocabulary": WITHOUT_V2,
   "model.rttEncoding": [...WITHOUT_V2, "model.vocabulary=v1"],

@@ -25,7 +25,7 @@ function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void
   Deno.writeTextFileSync(join(run.checkpointsDir, stepName(1), "state.json"), text);
 }
 
-/** The content of a run's folder, the manifest by its option. */
+/** The content of a run's folder; of the manifest only its option. */
 function contentOf(folder: string, within = ""): Record<string, unknown> {
   return Object.assign(
     {},
@@ -176,7 +176,7 @@ Deno.test("dataFingerprint() is of names, sizes and the checksums of manifests, 
     writeManifest(folder.at("manifest.json"), manifest);
     return await dataFingerprint(folder.path);
   };
-  // SHA-256 of the JSON of name, size and checksum: runs of earlier versions go on.
+  // SHA-256 of the JSON of name, size and checksum; it must not change, or earlier runs could not resume.
   assertEquals(await print("abc"), "af0c83019462d3e2");
   assertNotEquals(await print("abc"), await print("abcd"));
   assertNotEquals(await print("abc"), await print("abc", { name: FILE.replaceAll("1", "2") }));

@@ -24,7 +24,7 @@ import { toVersion1 } from "./version_1.ts";
 
 const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);
-/** A run whose checkpoints of steps 7, 14, 21, 28, 30 are all kept. */
+/** A run that keeps all its checkpoints, at steps 7, 14, 21, 28, 30. */
 const reference = folder.at("reference");
 const KEEP_ALL = { "train.keepCheckpoints": 10 };
 const LENGTH = ["--steps", "30"];
@@ -190,7 +190,7 @@ Deno.test("train --max-time, repeated until it is done, has the losses of one ru
 
 Deno.test("train ends at once at the second signal, without saving", async () => {
   const run = folder.at("impatient");
-  // Micro-batches enough that a step outlasts both signals, which are two kinds: of one kind, two at once are one.
+  // Enough micro-batches that a step outlasts both signals, of two kinds, as two of one kind can merge.
   const settings = { "train.batchSize": 400, "train.checkpointEverySteps": 100 };
   const options = { signals: ["SIGTERM", "SIGINT"] as Deno.Signal[], settings, more: LENGTH };
   const { code } = await runs.signalAtStep(run, 1, options);

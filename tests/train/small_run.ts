@@ -1,14 +1,13 @@
-/** The configuration that tests of runs start from, small and without anything that is off by default. @module */
+/** A small configuration for tests of runs, without anything that is off by default. @module */
 import { fromFileUrl } from "@std/path";
 
 export const SMALL_RUN = fromFileUrl(new URL("./small_run.json", import.meta.url));
 
-// Settings that make a training small enough for a test.
+// Settings that make training fast enough for a test.
 
 /** Settings of the configuration by key path. */
 export type Settings = Record<string, number | string | null>;
 
-/** The settings of a small model. */
 export const SMALL: Settings = {
   "model.numLayers": 1,
   "model.width": 32,
@@ -21,7 +20,7 @@ export const SMALL: Settings = {
   "train.evalSequences": 2,
 };
 
-/** The options of `train` for a small model. @param settings More of them, or others. */
+/** The options of `train` for a small model. @param settings Added to {@link SMALL}, with precedence. */
 export function smallSettings(settings: Settings = {}): string[] {
   return Object.entries({ ...SMALL, ...settings }).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
 }

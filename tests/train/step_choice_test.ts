@@ -22,11 +22,11 @@ Deno.test("a run goes on while one kind gets better, and has the end whose kinds
     const choice = new StepChoice(path, 0, true);
     assert(choice.add({ step: 10, errors: { pair: 20, time: 1 } }));
     assert(choice.add({ step: 20, errors: { pair: 15, time: 1.1 } }));
-    // Better than the end before it, and not than all.
+    // Better than the previous end, but not than all.
     assert(!choice.add({ step: 40, errors: { pair: 15, time: 1.05 } }));
     assertEquals(choice.choose(), 40);
     assertEquals(new StepChoice(path, 40, true).chosen, 40);
-    // Results after the step that a run goes on from do not count, nor does a choice that it goes back on.
+    // Results after the step that a run resumes from do not count, nor does a choice that it reverts.
     const resumed = new StepChoice(path, 20, true);
     assertEquals([resumed.chosen, resumed.ends.map(({ step }) => step)], [null, [10, 20]]);
     assertEquals(new StepChoice(path, 40, false).chosen, null);
@@ -77,7 +77,7 @@ Deno.test("train() goes on while validation gets better, chooses the best end, a
     const weightsOf = (name: string) => loadCheckpoint(join(folder, name)).state.files.model.sha256;
     assertEquals(weightsOf("stopped"), weightsOf("whole"));
 
-    // Without validation it ends after its first steps.
+    // Without validation the run ends after its first steps.
     const alone = await train({ config, seed: 0, dataDir, runDir: join(folder, "alone") });
     assertEquals([alone.status, alone.step], ["done", 8]);
   }));

@@ -6,7 +6,7 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { SimulatedTime } from "../simulated_time.ts";
 import { StepJournal } from "../../lib/train/step_journal.ts";
 
-/** Runs `work` with a journal whose device numbers are set by the test. */
+/** Runs `work` with a journal whose device numbers the test sets. */
 async function withJournal(
   options: { logEverySteps: number },
   work: (

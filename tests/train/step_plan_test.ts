@@ -9,9 +9,9 @@ import { writeTrainingRows } from "./training_runs.ts";
 
 /** Steps are settled every four. */
 const LENGTH = { "train.steps": 5000, "train.evalEverySteps": 4 };
-/** Seconds that a run shall take, and that 32 steps of it take. */
+/** Seconds that a run should take, and that 32 of its steps take. */
 const [MAX_TIME_S, SETTLED_S] = [100, 20];
-/** As many steps as fill the time at that speed, in nine tenths of what is left after a tenth. */
+/** The number of steps that fill nine tenths of the time left after a tenth at that speed. */
 const FITTING_STEPS = 0.91 * MAX_TIME_S * 32 / SETTLED_S;
 
 for (const { name, lookMs } of [{ name: "few", lookMs: 2000 }, { name: "many", lookMs: 20 }]) {
@@ -20,7 +20,7 @@ for (const { name, lookMs } of [{ name: "few", lookMs: 2000 }, { name: "many", l
       const dataDir = join(folder, "rows");
       await writeTrainingRows(dataDir);
       const small = Object.entries({ ...SMALL, ...LENGTH }).map(([key, value]) => `${key}=${value}`);
-      // Time stands still, except at each look at the clock during the measurement, and by 20 s for 32 settled steps.
+      // The clock stands still, except at each reading while measuring, and by 20 s for 32 settled steps.
       const { now } = performance;
       let nowMs = 0;
       let isMeasuring = false;
@@ -43,7 +43,7 @@ for (const { name, lookMs } of [{ name: "few", lookMs: 2000 }, { name: "many", l
         assert(lines.some((line) => line.includes(` instead of ${planned} steps fill 1 min 40 s`)));
         assert(Math.abs(steps - FITTING_STEPS) <= 0.15 * FITTING_STEPS, `${steps} steps`);
         assert(name === "few" ? planned < steps : planned > steps);
-        // The schedule and the checkpoint are those of the corrected number.
+        // The schedule and the checkpoint use the corrected number.
         const [last] = listCheckpoints(join(given.runDir, "checkpoints")).slice(-1);
         assertEquals(last.config.train.steps, steps);
         assertEquals((await train(timed)).status, "already done");

@@ -19,7 +19,7 @@ const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);
 const teacher = folder.at("teacher");
 const student = folder.at("student");
-/** Another width and longer sequences than the students have. */
+/** Another width and longer sequences than the students'. */
 const OF_TEACHER: Settings = { "model.width": 48, "model.numLayers": 1, "model.sequenceLength": 96 };
 
 Deno.test.beforeAll(async () => {
@@ -58,7 +58,7 @@ Deno.test("train --teacher, killed and gone on with, ends as it does undisturbed
   await runs.signalAtStep(run, 9, { signals: ["SIGKILL"], more });
   const interrupted = await runs.signalAtStep(run, 20, { signals: ["SIGTERM"], more });
   assertEquals(interrupted.code, 75, interrupted.stderr);
-  // A copy of the teacher is the same teacher.
+  // A copy of the teacher counts as the same teacher.
   const { stderr } = await succeeded(
     runs.train(run, {}, "--teacher", checkpointOf(teacher, STEPS), "--profile"),
   );

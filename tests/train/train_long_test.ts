@@ -33,7 +33,7 @@ Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
 const POOL = ["--pool-measurements", "200"];
 
-/** A run that nothing disturbed, with a pool, made once. */
+/** An undisturbed run with a pool, made once. */
 let undisturbed: Promise<{ run: string; result: ProcessResult }> | undefined;
 
 function undisturbedRun(): Promise<{ run: string; result: ProcessResult }> {
@@ -98,7 +98,7 @@ Deno.test("train --profile computes the same and writes where the time of a step
   for (const line of [heading, ...table]) assertStringIncludes(stderr, line);
   const rows: ProfileRow[] = JSON.parse(stdout).profile;
   assertEquals(table.length, rows.length + 2);
-  // Two micro-batches through two layers: q, k, v are one product forward, one for the gradient; one optimizer step.
+  // Two micro-batches, two layers: q, k, v are one product forward and one for the gradient; one step.
   const callsOf = (name: string) => rows.find(({ label }) => label === name)?.calls;
   assertEquals([callsOf("qkv_proj"), callsOf("qkv_proj dW"), callsOf("muon_momentum")], [4, 4, 1]);
   assert(rows.every(({ seconds, bytes }) => seconds > 0 && bytes > 0), stdout);
@@ -110,7 +110,7 @@ Deno.test("train whose sizes follow from the data does not read them again at a 
   await writeTrainingRows(copy.data, 60); // The fingerprint has checksums of all bytes of smaller files.
   const sized = { "autosize.passes": 1 };
   await succeeded(copy.train(run, sized, "--steps", "8"));
-  // A byte of the data that no checksum of the fingerprint covers: it is found only where the rows are read.
+  // A byte of the data that no checksum of the fingerprint covers: found only when the rows are read.
   const file = join(copy.data, "train", "train-00000-of-00001.arrayrecord");
   const bytes = Deno.readFileSync(file);
   bytes[bytes.length >> 2] ^= 1;
@@ -213,7 +213,7 @@ Deno.test("train --max-time without --steps trains as many as fill the time, wit
 
 Deno.test("train stops after steps in a row that are not finite, with the last good checkpoint kept", async () => {
   const run = join(folder, "diverged");
-  // Weights grow a thousandfold a step: the fifth leaves them finite, the eighth has no finite loss.
+  // Weights grow a thousandfold per step: they are finite after the fifth, and the eighth has no finite loss.
   const settings = {
     "optim.groups.matrices.learningRate": 1000,
     "train.maxSkippedSteps": 5,
@@ -257,7 +257,7 @@ Deno.test("train --fresh starts over; another seed gives other losses", async ()
 });
 
 Deno.test("train without a WebGPU adapter ends with one line and exit code 1", async () => {
-  // Without Vulkan drivers wgpu falls back to OpenGL, where there is one.
+  // Without Vulkan drivers wgpu falls back to OpenGL, if available.
   const noDriver = { VK_DRIVER_FILES: "/nonexistent.json", VK_ICD_FILENAMES: "/nonexistent.json" };
   for (const backends of ["vulkan,gl", "vulkan"]) {
     const env = { ...noDriver, DENO_WEBGPU_BACKEND: backends };

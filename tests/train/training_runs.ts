@@ -18,7 +18,7 @@ import { copyFolder } from "../io/files/temporary_folder.ts";
 import { type Settings, smallSettings } from "./small_run.ts";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
-/** Steps of the runs unless their arguments say otherwise. */
+/** Steps of the runs unless their arguments set another number. */
 export const STEPS = 40;
 
 const SETTINGS: Settings = {
@@ -33,7 +33,7 @@ const SETTINGS: Settings = {
 };
 
 /**
- * Writes probe rows for the runs; without workers they are the same every time.
+ * Writes probe rows for the runs; without workers they are always the same.
  * @param numRows Rows to train on.
  */
 export async function writeTrainingRows(folder: string, numRows = 30): Promise<void> {
@@ -53,24 +53,24 @@ interface SignalOptions {
   settings?: Settings;
   more?: string[];
   process?: ProcessOptions;
-  /** The process to signal; by default the one that is started. */
+  /** The process to signal (default: the started process). */
   target?: (child: Deno.ChildProcess) => number;
 }
 
-/** So often a run is started again that ended before its signals. */
+/** How many times to restart a run that ended before its signals. */
 const MAX_ATTEMPTS = 20;
 
 /** The runs in one folder, on one set of rows. */
 export class TrainingRuns {
   readonly data: string;
 
-  /** @param folder Where the rows are (`rows`) and the runs go. */
+  /** @param folder Contains the rows (`rows`) and the runs. */
   constructor(readonly folder: string) {
     this.data = join(folder, "rows");
   }
 
   /**
-   * The arguments of a run's process, which fits no pool unless it is told to.
+   * The arguments of a run's process. By default it fits no pool.
    *
    * @param more Options; `--steps` or `--tokens`, and `--pool-measurements`, replace the defaults.
    */
@@ -88,8 +88,8 @@ export class TrainingRuns {
   }
 
   /**
-   * Starts training and sends signals, one by one, once the metrics have a line of a step; again from where the run was
-   * if it ended before them.
+   * Starts training and sends signals, one by one, once the metrics have a line for a step. Restarts from the
+   * same state if the run ended before them.
    */
   async signalAtStep(run: string, step: number, options: SignalOptions): Promise<ProcessResult> {
     const before = `${run} before`;
@@ -133,12 +133,12 @@ export class TrainingRuns {
   }
 }
 
-/** The metrics of a run without the one scalar that is a matter of time. */
+/** A run's metrics without the only scalar that depends on time. */
 export function metricsOf(run: string): MetricsRecord[] {
   return timeless(readMetrics(join(run, "metrics.jsonl")));
 }
 
-/** As {@link metricsOf}, from the event file. */
+/** Like {@link metricsOf}, from the event file. */
 export function eventsOf(run: string): MetricsRecord[] {
   return timeless(readEventScalars(join(run, "tensorboard", EVENT_FILE)));
 }
@@ -147,7 +147,6 @@ function timeless(records: readonly MetricsRecord[]): MetricsRecord[] {
   return records.map(({ "train/tokens_per_second": _, ...rest }) => rest as MetricsRecord);
 }
 
-/** The folder of a run's checkpoint. */
 export function checkpointOf(run: string, step: number): string {
   return join(run, "checkpoints", `step-${String(step).padStart(8, "0")}`);
 }
@@ -160,9 +159,9 @@ export function tensorHashes(run: string, step = STEPS): string[] {
   });
 }
 
-// Reads event files as TensorBoard does, to compare them with what they are to hold.
+// Reads event files like TensorBoard, to compare them with the expected content.
 
-/** The events of a file with their scalars, wall times aside; the first has the version and no scalar. */
+/** The events of a file with their scalars, without wall times; the first has the version and no scalar. */
 export function readEventScalars(path: string): MetricsRecord[] {
   return [...decodeTfRecords(Deno.readFileSync(path))].map(({ data }) => {
     const [step] = fieldsOf(data).get(2) ?? [0];
@@ -180,7 +179,7 @@ export function readEventScalars(path: string): MetricsRecord[] {
   });
 }
 
-/** Field number -> its values: varints, doubles and floats as numbers, all else as bytes. */
+/** Field number -> its values: varints, doubles and floats as numbers, everything else as bytes. */
 function fieldsOf(message: Uint8Array): Map<number, (number | Uint8Array)[]> {
   const reader = new BinaryReader(message);
   const fields = new Map<number, (number | Uint8Array)[]>();

@@ -1,4 +1,4 @@
-/** Checkpoints of models that were not trained. @module */
+/** Checkpoints of untrained models. @module */
 import { join } from "@std/path";
 import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
@@ -6,7 +6,7 @@ import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import type { TrainingData } from "../../lib/data/addresses/known_addresses.ts";
 import type { RunConfig } from "../../lib/train/run_config.ts";
 
-/** Adds a checkpoint to a run, whose optimizer state is zero. */
+/** Adds a checkpoint with zero optimizer state to a run. */
 export function writeUntrainedRun(
   run: string,
   { config, weights, step = 3, evalLoss = null, trainingData, keep = 1 }: {

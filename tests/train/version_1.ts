@@ -1,4 +1,4 @@
-/** Turns checkpoints into those of format version 1, as the program wrote them before it stated a version. @module */
+/** Converts checkpoints to format version 1, as written before the program recorded a version. @module */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { named } from "../../lib/base/errors.ts";
@@ -18,7 +18,6 @@ export function configOfVersion1({ autosize, data: { staleHistoryShare, ...data 
   return { ...config, data: { ...data, staleRecallShare: staleHistoryShare }, fit: autosize };
 }
 
-/** Rewrites the files of a checkpoint. */
 export function toVersion1(folder: string): void {
   const path = join(folder, "state.json");
   const { sha256: _, formatVersion, ...state } = JSON.parse(Deno.readTextFileSync(path));
@@ -33,7 +32,7 @@ export function toVersion1(folder: string): void {
   Deno.writeTextFileSync(path, JSON.stringify({ sha256, ...state }));
 }
 
-/** Rewrites an adapted checkpoint, whose base may have changed. */
+/** Converts an adapted checkpoint, whose base may have changed. */
 export function toAdaptedVersion1(folder: string, baseSha256: string): void {
   rewrite(join(folder, "rows.safetensors"), { base_sha256: baseSha256 });
 }
@@ -66,7 +65,7 @@ function rewrite(path: string, more: Record<string, string> = {}): SafetensorsFi
   });
 }
 
-/** A tensor of the network or of training data as F32, with the width of its rows where that changes. */
+/** A tensor of the network or of training data as F32, with the width of its rows if that changes. */
 function asFloats(values: TensorArray, name: string): { numbers: Float32Array; width?: number } {
   if (values instanceof Float32Array) return { numbers: values };
   if (values instanceof Uint8Array) {

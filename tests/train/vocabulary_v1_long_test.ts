@@ -1,4 +1,4 @@
-/** A model of vocabulary v1 in real processes: trained, resumed, asked, evaluated, refused. */
+/** A model with vocabulary v1 in real processes: trained, resumed, queried, evaluated, refused. */
 import { assert, assertEquals, assertLess, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { runStageProcess, succeed } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
@@ -56,7 +56,7 @@ Deno.test("train of vocabulary v1 takes every encoding of RTTs, and query likeli
     await succeed(...runs.arguments(other, { "model.rttEncoding": name }, ...LENGTH));
     assertNotEquals(tensorHashes(other, 12), tensorHashes(run, 12));
     const bits = await likelihood(other);
-    // Six of the eight bytes of `log` are always 0, of `fixed` and `clipped` at least four.
+    // Six of the eight bytes of `log` are always 0; of `fixed` and `clipped` at least four.
     const mean = (all: Record<string, number>[]) =>
       all.reduce((sum, { result }) => sum + result, 0) / all.length;
     assertLess(mean(bits), mean(ofFloat64));

@@ -1,4 +1,6 @@
-/** One of several ranks: writes what it heard into a folder, as JSON, for communicator_long_test.ts. @module */
+/**
+ * One of several ranks: writes what it received to a folder as JSON for communicator_long_test.ts. @module
+ */
 import { Communicator } from "../../../lib/train/mpi/communicator.ts";
 import { CompressedSum } from "../../../lib/train/mpi/compressed_sum.ts";
 import { launchOf } from "../../../lib/train/mpi/launch.ts";
@@ -18,7 +20,7 @@ for (const format of ["f16", "i8"] as const) {
   await new CompressedSum(ranks, 2 * length, { format }).sum(own, out);
   sums[format] = [...out];
 }
-// The mean over many rounds of the same numbers, where errors are carried on.
+// The mean over many rounds of the same numbers, with rounding errors carried over.
 const kept = new CompressedSum(ranks, length, { format: "i8", keepsErrors: true });
 const total = new Float64Array(length);
 const rounds = 50;

@@ -19,7 +19,7 @@ interface ChildOutput {
   numSentBytes: number;
 }
 
-/** The root of the mean squared error, as a share of the sums'. */
+/** The root mean square error, relative to the root mean square of the sums. */
 function errorOf(sums: number[], wanted: number[]): number {
   const squares = (values: number[]) => values.reduce((sum, value) => sum + value * value, 0);
   return Math.sqrt(squares(sums.map((value, i) => value - wanted[i])) / squares(wanted));

@@ -1,6 +1,6 @@
 /**
- * How long gradients of a preset travel between ranks here, how much of that the backward pass hides, and what follows
- * for GPUs and networks that are not here. Not a test:
+ * How long the exchange of a preset's gradients between ranks takes here, how much of that the backward pass
+ * hides, and what follows for GPUs and networks that are not here. Not a test:
  *
  *     mpirun -n 2 deno run -A tests/train/mpi/exchange_times.ts --config 95m
  *
@@ -19,7 +19,7 @@ import { claimedAddresses, denseBatch } from "../../../lib/train/step_timing.ts"
 import { loadConfig, planRun } from "../../../lib/train/run_config.ts";
 import { GradientExchange } from "../../../lib/train/step_work.ts";
 
-/** Between a GPU and the host, as little as PCI Express 4.0 x16 gives in practice. */
+/** Between GPU and host: a low practical value for PCI Express 4.0 x16. */
 const COPIED_GB_PER_S = 10;
 
 const { values } = parseArgs({
@@ -48,7 +48,7 @@ const passes = async () => {
 };
 const sizeOf = (name: string) => 4 * model.usedRows(name) * named(model.gradients, name).shape[1];
 
-/** The median seconds of three repetitions, after one, which all ranks begin together. */
+/** Median time of three repetitions, which all ranks begin together, after a warm-up. */
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < 4; i++) {
@@ -61,7 +61,7 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 const passesS = await secondsOf(passes);
-// In the order of the backward pass, as they travel.
+// In the order of the backward pass, in which they are sent.
 const groups = Map.groupBy([...model.gradients.keys()].reverse(), (name) => name.split(".", 2).join("."));
 const buckets = [...groups.values()].map((names) => names.reduce((sum, name) => sum + sizeOf(name), 0));
 const numbers = Math.max(...buckets) / 4;
@@ -119,7 +119,7 @@ for (const format of ["f32", "f16"] as const) {
 await ranks.close();
 Deno.exit(0);
 
-/** Says how efficient 8 GPUs, one in each machine, would be, with what the processor does as fast as here. */
+/** Prints the efficiency of 8 GPUs in 8 machines, assuming that the processor is as fast as here. */
 function predict(format: "f32" | "f16", { hostS, sumsS }: { hostS: number; sumsS: number }): void {
   const size = 8;
   const { batchSize } = config.train;
@@ -131,7 +131,7 @@ function predict(format: "f32" | "f16", { hostS, sumsS }: { hostS: number; sumsS
     const cells = [1, 10, 100].map((gigabitsPerS) => {
       const bytes = totalBytes * (format === "f32" ? 1 : 0.502);
       const networkS = 2 * (size - 1) / size * bytes * 8 / (gigabitsPerS * 1e9);
-      // In memory a sum of two ranks moves as much; what is left is coding.
+      // A sum of two ranks moves the same amount in memory; the rest is coding.
       const codingS = format === "f32" ? 0 : sumsS;
       const share = buckets.map((bytes) => bytes / totalBytes);
       let computed = lastPassesS / 3;

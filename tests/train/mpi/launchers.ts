@@ -1,15 +1,14 @@
-/** The MPI implementations of this machine, and how they start ranks. @module */
+/** The MPI implementations on this machine, and how they start ranks. @module */
 import { LAUNCH_VARIABLES } from "../../../lib/train/mpi/launch.ts";
 import type { ProcessOptions } from "../../cli/process.ts";
 
-/** Starts ranks on this machine. */
 export interface Launcher {
   name: string;
   /** The command that starts a number of ranks. */
   options(numRanks: number): ProcessOptions;
-  /** A variable that only ranks have, with the number of each. */
+  /** A variable with the rank's number, which only ranks have. */
   rankVariable: string;
-  /** The number of ranks, as it says. */
+  /** A variable with the number of ranks. */
   sizeVariable: string;
   library: string;
 }
@@ -22,7 +21,7 @@ const KNOWN: Launcher[] = [
     options: (numRanks) => ({
       launcher: ["mpirun.openmpi", "--oversubscribe", "-n", String(numRanks)],
       flags: FLAGS,
-      // A launcher that root may start; no network but this machine's own.
+      // A launcher that root may use, without any network except the loopback.
       env: {
         OMPI_ALLOW_RUN_AS_ROOT: "1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
@@ -43,7 +42,7 @@ const KNOWN: Launcher[] = [
   },
 ];
 
-/** The launchers that are here; says which are not. */
+/** The installed launchers; prints which ones are missing. */
 export function launchers(): Launcher[] {
   return KNOWN.filter(({ name }) => {
     const isThere = new Deno.Command("which", { args: [name] }).outputSync().success;
@@ -54,7 +53,7 @@ export function launchers(): Launcher[] {
   });
 }
 
-/** The numbers that each rank adds, of many magnitudes. */
+/** The numbers that each rank contributes, of many magnitudes. */
 export function numbersOf(rank: number, length: number): Float32Array<ArrayBuffer> {
   return Float32Array.from({ length }, (_, i) => Math.sin(i + 7 * rank) * Math.exp(9 * Math.sin(i / 900)));
 }

@@ -1,4 +1,4 @@
-/** Training by several ranks in real processes: the same losses, the same bits again, stopped, resumed, refused. */
+/** Training by several ranks in real processes: with equal losses and bits; stopped, resumed, refused. */
 import {
   assert,
   assertAlmostEquals,
@@ -28,7 +28,7 @@ import { type Launcher, launchers } from "./launchers.ts";
 
 const folder = Deno.makeTempDirSync();
 const runs = new TrainingRuns(folder);
-/** Often looked at, so that a signal comes long before the end. */
+/** Evaluated often, so that a signal arrives long before the end. */
 const SETTINGS = { "train.evalEverySteps": 2 };
 const FOUND = launchers();
 const [first] = FOUND;
@@ -64,7 +64,7 @@ function assertAlike(run: string, reference: string, tolerance: number): void {
 
 const alone = join(folder, "alone");
 const two = join(folder, "two ranks");
-/** What the run of two ranks says of itself. */
+/** What the run of two ranks reports. */
 let ofTwo: { evalLoss: number; sentBytes: number } | undefined;
 
 Deno.test(
@@ -188,7 +188,7 @@ Deno.test({ name: "ranks that cannot train together are refused in one line", ig
   }
 });
 
-/** Trains with ranks that have each its own arguments. */
+/** Trains with different arguments for each rank. */
 async function trainEach(argumentsOfRanks: readonly string[][]): Promise<ProcessResult> {
   const { launcher: [command, ...words] = [], flags = [], env = {} } = first.options(1);
   const main = new URL("../../../tasks/main.ts", import.meta.url).pathname;
@@ -230,7 +230,7 @@ Deno.test({
   assertEquals(loadCheckpoint(run).state.engine, "dawn");
 });
 
-/** The tensors of the last checkpoint of a run, without those that training does not set. */
+/** The tensors of a run's last checkpoint, without those that training does not set. */
 function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<string, TensorArray> {
   return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
 }
@@ -315,7 +315,7 @@ Deno.test({
   assertNotEquals(tensorHashes(damaged), tensorHashes(undisturbed));
 });
 
-/** The process of a rank, found by what its launcher gave it; in a shell, as Deno itself may not read of processes. */
+/** Finds a rank's process by its launcher's variable, in a shell, as Deno may not read about processes. */
 function pidOfRank({ rankVariable }: Launcher, rank: number, run: string): number {
   const script = 'for file in $(grep -lzsx "$1" /proc/[0-9]*/environ); do ' +
     'grep -qzsxF "$2" "${file%environ}cmdline" && echo "$file"; done';

@@ -96,7 +96,7 @@ Deno.test("learningRateFactor() falls along half a cosine after the warm-up", ()
     assertAlmostEquals(learningRateFactor(step, numSteps, COSINE), expected, 1e-12, `step ${step}`);
   }
   assertEquals(learningRateFactor(numSteps, numSteps, COSINE), 0);
-  // Without a warm-up it is torch's CosineAnnealingLR: lr(25) and lr(75) of 100.
+  // Without a warm-up it equals torch's CosineAnnealingLR: lr(25) and lr(75) of 100.
   const bare = (step: number) => learningRateFactor(step, 100, { ...COSINE, warmupShare: 0 });
   [0, 25, 50, 75].forEach((step, i) =>
     assertAlmostEquals(bare(step), [1, 0.8535533905932737, 0.5, 0.14644660940672627][i], 1e-12)

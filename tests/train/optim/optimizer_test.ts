@@ -51,7 +51,7 @@ function numTargets(batch: ModelBatch): number {
   return batch.lossMask.reduce((sum, mask) => sum + mask, 0);
 }
 
-/** Runs steps of random gradients through both optimizers and compares weights and state. */
+/** Runs steps with random gradients through both optimizers and compares weights and state. */
 async function compareSteps(registry: KernelRegistry, optim: OptimConfig, tolerance: Tolerance) {
   const { gpu } = registry;
   const totalSteps = 20;
@@ -59,7 +59,7 @@ async function compareSteps(registry: KernelRegistry, optim: OptimConfig, tolera
   for (let step = 0; step < totalSteps; step++) {
     const gradients: Weights = new Map();
     for (const [name, [rows, columns]] of modelShapes(config).parameters) {
-      // About 12,000 gradients: every other step is clipped.
+      // About 12,000 values; every other step is clipped.
       const gradient = randomNormal(`${name} ${step}`, rows * columns, step % 2 ? 0.1 : 0.001);
       gradients.set(name, gradient);
       const tensor = model.gradients.get(name);
@@ -89,7 +89,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice("step() follows the float64 Muon over 20 steps of given gradients", async ({ registry }) => {
-  // Newton-Schulz steps enlarge the roundings of small singular values up to 3.4445^5 times; times the rate.
+  // Newton-Schulz steps magnify rounding errors of small singular values up to 3.4445^5 times; times rate.
   const rate = MUON.learningRate * widthFactor(16) * Math.sqrt(2);
   await compareSteps(registry, tinyOptim(MUON), expressionTolerance(12 * 20, rate * 3.4445 ** 5));
 });
@@ -109,7 +109,7 @@ async function compareTraining(registry: KernelRegistry, optim: OptimConfig) {
     const forward = referenceForward(config, reference.weights, batch);
     reference.step(step, referenceBackward(config, reference.weights, batch, { forward, weight }));
     const expected = forward.losses.reduce((a, b) => a + b, 0) * weight;
-    // Our bound for parity with PyTorch: 20 steps stay within 1e-3 of the losses.
+    // The project's bound for parity with PyTorch: the losses of 20 steps differ by at most 1e-3.
     assertClose(
       lossSum.map((sum) => sum * weight),
       [expected],
@@ -240,7 +240,7 @@ testOnEachDevice(
   async ({ registry }) => {
     const whole = await setUpHalf(registry, 6);
     const before = await setUpHalf(registry, 6);
-    // A scale that overflows in the first steps, on both sides of the save.
+    // A scale that overflows in the first steps, both before and after the save.
     for (const { optimizer } of [whole, before]) {
       optimizer.loadState((await optimizer.readState()).set(LOSS_SCALE_STATE, Float32Array.of(2 ** 24, 0)));
     }
@@ -268,12 +268,12 @@ testOnEachDevice("products read the weights of the last step", async ({ registry
 
 const SHAPE = [8, 12];
 
-/** Five matrices after one step, in buffers of at most `perBuffer`. */
+/** Five matrices after one step, in buffers with at most `perBuffer` matrices. */
 async function stepOf(bench: KernelBench, perBuffer: number): Promise<Float32Array[]> {
   const data = ["parameter", "gradient"].map((label) => {
     return Array.from({ length: 5 }, (_, i) => randomNormal(`${label} ${i}`, 96));
   });
-  // 128 elements from one matrix to the next.
+  // The matrices start 128 elements apart.
   const place = (kind: "input" | "output", matrices: Float64Array[]) => {
     return Array.from({ length: Math.ceil(5 / perBuffer) }, (_, buffer) => {
       const ofBuffer = matrices.slice(buffer * perBuffer, (buffer + 1) * perBuffer);
