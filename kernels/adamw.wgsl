@@ -4,7 +4,7 @@
 // Bindings: gradient (length) read; hyper (8) read: lr, beta1, beta2, epsilon, decay, correction1 = 1 - beta1^t,
 //   correction2 = 1 - beta2^t; clip read: factor at 0, see clip_factor.wgsl; parameter, exp_avg (m), exp_avg_sq (v)
 //   (length) read and write.
-// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: f32.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH per thread, 64 apart. Numerics: f32.
 // Limits: length % 4 == 0.
 struct Params { length: u32 }
 

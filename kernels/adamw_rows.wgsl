@@ -1,9 +1,10 @@
-// One step of AdamW for some rows of a table, the others do not change. For slot s < slot_rows[0], of row
-//   r = slot_rows[1 + s], with t = num_updates[r] + 1: g = clip gradient[s, :]; m += (1 - beta1) (g - m);
-//   v += (1 - beta2) (g^2 - v); p = p (1 - lr decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon);
-//   num_updates[r] = t. Nothing changes if clip == 0.
-// Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, where a row's t counts
-//   its own updates, so that its moments are corrected as if it were updated in every step.
+// One step of AdamW for some rows of a table; the others do not change. For each slot s < slot_rows[0] with
+//   row r = slot_rows[1 + s] and t = num_updates[r] + 1: g = clip gradient[s, :]; m += (1 - beta1) (g - m);
+//   v += (1 - beta2) (g^2 - v);
+//   p = p (1 - lr decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon); num_updates[r] = t.
+//   Nothing changes if clip == 0.
+// Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, except that t
+//   counts the row's updates, so its moments are corrected as if it were updated in every step.
 // Bindings: slot_rows (1 + S) read; gradient (S, width) read; hyper (8) read: as in adamw.wgsl, except for the corrections;
 //   clip read: factor at 0, see clip_factor.wgsl; parameter, exp_avg (m), exp_avg_sq (v) (R, width) and num_updates (R)
 //   read and write.

@@ -1,4 +1,5 @@
-// x[r, :] += sum over k < ROWS_PER_TOKEN of table[indexes[r ROWS_PER_TOKEN + k], :], of the indexes below table_rows
+// x[r, :] += sum over k < ROWS_PER_TOKEN of table[indexes[r ROWS_PER_TOKEN + k], :],
+//   for indexes below table_rows
 // Bindings: indexes (rows, ROWS_PER_TOKEN) read; table (table_rows, width) read; x (rows, width) read and write.
 // Grid: one workgroup of LANES lanes per row. Numerics: f32, k ascending.
 // Limits: width % 4 == 0.

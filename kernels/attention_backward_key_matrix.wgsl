@@ -1,9 +1,10 @@
-// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
-// segment_start[t] <= j <= t, by matrix units; p, ds and delta as in attention_backward_query_matrix.wgsl, which runs before.
+// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j
+// (segment_start[t] <= j <= t), by matrix units; p, ds and delta as in attention_backward_query_matrix.wgsl,
+// which runs before.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. Tiles are in attention_tiles_matrix.wgsl.
 // Bindings: q, k, v, d_out (B, T, H, D) f16 read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
 //   dk, dv (B, T, H, D) write.
-// Grid: x = ceil(T / (4 MATRIX)) key tiles, y = H, z = B; 4 LANES threads a tile.
+// Grid: x = ceil(T / (4 MATRIX)) key tiles, y = H, z = B; 4 LANES threads per tile.
 // Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; 2^14 p (at most 2^14, up to rounding) and
 //   2^4 ds are rounded to f16, the latter not finite beyond its range; queries ascending, no atomics.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
@@ -24,8 +25,8 @@ struct Params { sequence_length: u32, num_heads: u32 }
 // Weights are stored times 2 to this power.
 const EXTRA_WEIGHT = 14f;
 
-// What the tile's queries have in common for all keys: the shift of the exponent, and -delta times what remains to ds's
-// factor.
+// Terms of the tile's queries that are the same for all keys: the exponent's shift, and -delta times the rest
+// of ds's factor.
 var<workgroup> shifts: array<vec4f, OTHER / 4u>;
 var<workgroup> deltas: array<vec4f, OTHER / 4u>;
 
@@ -44,7 +45,7 @@ fn store(which: u32, at: u32, x: vec4f) {
   if (which == 0u) { dk[at] = x; } else { dv[at] = x; }
 }
 
-// Four queries' values from row `row` of a sequence on; past its end those of the last one.
+// Four queries' values from row `row` of a sequence on; past its end the last query's values.
 struct Queries { shift: vec4f, delta: vec4f }
 
 fn queries_of(row0: u32, row: u32, head: u32) -> Queries {
@@ -77,8 +78,8 @@ fn d_score(p: vec4f, product: vec4f, at: u32) -> vec4f {
 // A lane's key, and one past the last query that sees it.
 struct Key { at: u32, end: u32 }
 
-// Stores the weights of two matrices of queries, from t on, and the gradients of their scores; `pair` is their number in
-// the tile.
+// Stores the weights of two matrices of queries, from t on, and the gradients of their scores; `pair` is the
+// index of the pair in the tile.
 fn put_pair(products: Row, strip: u32, lane: Lane, key: Key, t: u32, is_edge: bool, pair: u32) {
   put_row(strip, products);
   workgroupBarrier();

@@ -1,10 +1,12 @@
-// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
-// segment_start[t] <= j <= t; p, ds and delta as in attention_backward_query_subgroup8.wgsl, which runs before.
+// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j
+// (segment_start[t] <= j <= t); p, ds and delta as in attention_backward_query_subgroup8.wgsl, which runs
+// before.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For adapters whose subgroups have exactly 8 lanes: each
 // lane owns whole keys; slots, rows and their products are in attention_slots_subgroup8.wgsl.
 // Bindings: q, k, v, d_out (B, T, H, D) read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
 //   dk, dv (B, T, H, D) write.
-// Grid: x = ceil(T * D / 1024) key tiles, y = H, z = B; one subgroup a tile; key n of lane l is 8 n + l of the tile.
+// Grid: x = ceil(T * D / 1024) key tiles, y = H, z = B; one subgroup per tile; key n of lane l is 8 n + l of
+//   the tile.
 // Numerics: f32, exponentials of base 2, queries ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
 // #include attention_slots_subgroup8.wgsl
@@ -29,10 +31,10 @@ fn load_query(slice: u32, at: u32, query: ptr<function, Row>, d_query: ptr<funct
   (*d_query).slice[slice] = d_out[at + slice * 8u];
 }
 
-// Values of a query.
+// A query's values.
 struct Query { t: u32, start: u32, log2_sum: f32, delta: f32 }
 
-// For the lane's key n: turns the score into a weight, and the gradient of the weight into that of the score, without
+// For the lane's key n: turns the score into a weight, and the weight's gradient into the score's, without
 // the factor 1 / sqrt(D).
 fn gradients(n: u32, key: u32, of_query: Query, s: ptr<function, Scores>, dp: ptr<function, Scores>) {
   if (n * SLICES >= 4u) { return; }
@@ -49,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let row0 = group.z * length;
   let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
   let stride = params.num_heads * (HEAD_DIM / 4u);
-  // The key of each slot; past the sequence's end the last one again, which is not stored.
+  // The key of each slot. Past the sequence's end the last key is repeated, and not stored.
   let wanted = first + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
   let keys = min(wanted, vec4u(length - 1u));
   let at = head0 + keys * stride;

@@ -1,10 +1,10 @@
-// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
-// segment_start[t] <= j <= t; p, ds and delta as in attention_backward_query_tiled.wgsl, which runs before.
+// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j
+// (segment_start[t] <= j <= t); p, ds and delta as in attention_backward_query_tiled.wgsl, which runs before.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; tiles are in
 // attention_tiles_tiled.wgsl.
 // Bindings: q, k, v, d_out (B, T, H, D) read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
 //   dk, dv (B, T, H, D) write.
-// Grid: x = ceil(T * D / 4096) key tiles, y = H, z = B; 64 threads a tile.
+// Grid: x = ceil(T * D / 4096) key tiles, y = H, z = B; 64 threads per tile.
 // Numerics: f32, exponentials of base 2, queries ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
 // #include attention_tiles_tiled.wgsl
@@ -34,7 +34,7 @@ fn other_rows(which: u32, at: vec4u) -> mat4x4f {
   return mat4x4f(d_out[at.x], d_out[at.y], d_out[at.z], d_out[at.w]);
 }
 
-// p of query t by four keys.
+// p of query t for four keys.
 fn weights(scores: vec4f, t: u32, row0: u32, head: u32, keys: vec4u) -> vec4f {
   let row = row0 + min(t, params.sequence_length - 1u);
   let start = segment_start[row];

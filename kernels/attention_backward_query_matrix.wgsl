@@ -1,10 +1,11 @@
 // dq[t] = sum_j ds[t, j] k[j] / sqrt(D) with ds[t, j] = p[t, j] (d_out[t] . v[j] - delta[t]), p[t, j] =
-// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
-// also written, for the keys' gradient. For each head, by matrix units; the forward pass is attention_forward_matrix.wgsl.
+// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] .
+// out[t], which is also written for the gradient of the keys. For each head, by matrix units; the forward
+// pass is attention_forward_matrix.wgsl.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. Tiles are in attention_tiles_matrix.wgsl.
 // Bindings: q, k, v, out, d_out (B, T, H, D) f16 read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
 //   delta (B, T, H) write; dq (B, T, H, D) write.
-// Grid: x = ceil(T / (4 MATRIX)) query tiles, y = H, z = B; 4 LANES threads a tile.
+// Grid: x = ceil(T / (4 MATRIX)) query tiles, y = H, z = B; 4 LANES threads per tile.
 // Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; 2^4 ds is rounded to f16, not finite
 //   beyond its range; keys ascending, no atomics.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
@@ -41,7 +42,7 @@ fn dot8(x: vec4u, y: vec4u) -> f32 {
 
 fn dot2(x: u32, y: u32) -> f32 { return dot(unpack2x16float(x), unpack2x16float(y)); }
 
-// What a lane's query t has in common for all keys.
+// Terms of a lane's query t that are the same for all keys.
 struct Query { t: u32, start: u32, shift: f32, delta: f32 }
 
 fn d_score(score: vec4f, product: vec4f, by: Query) -> vec4f {
@@ -49,7 +50,7 @@ fn d_score(score: vec4f, product: vec4f, by: Query) -> vec4f {
   return exp2(fma(score, scale, vec4f(by.shift))) * (product - by.delta);
 }
 
-// Adds what two matrices of keys, from `key` on, give.
+// Adds the contribution of two matrices of keys, from `key` on.
 fn add_pair(low: ptr<function, Row>, high: ptr<function, Row>, products: Row, strip: u32, lane: Lane, by: Query, key: u32,
   is_edge: bool, rows_at: u32) {
   put_row(strip, products);
@@ -67,7 +68,7 @@ fn add_pair(low: ptr<function, Row>, high: ptr<function, Row>, products: Row, st
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) thread: u32, @builtin(subgroup_id) subgroup: u32) {
-  // The longest rows first.
+  // Start with the longest rows.
   let first = (groups.x - 1u - group.x) * OWN;
   let row0 = group.z * params.sequence_length;
   let head = (row0 * params.num_heads + group.y) * HEAD8;

@@ -1,11 +1,13 @@
 // dq[t] = sum_j ds[t, j] k[j] / sqrt(D) with ds[t, j] = p[t, j] (d_out[t] . v[j] - delta[t]), p[t, j] =
-// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
-// also written, for the keys' gradient. For each head; the forward pass is attention_forward_subgroup8.wgsl.
+// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] .
+// out[t], which is also written for the gradient of the keys. For each head; the forward pass is
+// attention_forward_subgroup8.wgsl.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For adapters whose subgroups have exactly 8 lanes: each
 // lane owns whole queries; slots, rows and their products are in attention_slots_subgroup8.wgsl.
 // Bindings: q, k, v, out, d_out (B, T, H, D) read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
 //   delta (B, T, H) write; dq (B, T, H, D) write.
-// Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l of the tile.
+// Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup per tile; query n of lane l is 8 n + l
+//   of the tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
 // #include attention_slots_subgroup8.wgsl
@@ -45,7 +47,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let row0 = group.z * length;
   let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
   let stride = params.num_heads * (HEAD_DIM / 4u);
-  // The query of each slot; past the sequence's end the last one again, which is not stored.
+  // The query of each slot. Past the sequence's end the last query is repeated, and not stored.
   let wanted = first + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
   let t = min(wanted, vec4u(length - 1u));
   let starts = vec4u(segment_start[row0 + t.x], segment_start[row0 + t.y], segment_start[row0 + t.z],

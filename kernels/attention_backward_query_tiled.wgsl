@@ -1,11 +1,12 @@
 // dq[t] = sum_j ds[t, j] k[j] / sqrt(D) with ds[t, j] = p[t, j] (d_out[t] . v[j] - delta[t]), p[t, j] =
-// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
-// also written, for the keys' gradient. For each head; the forward pass is attention_forward_tiled.wgsl.
+// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] .
+// out[t], which is also written for the gradient of the keys. For each head; the forward pass is
+// attention_forward_tiled.wgsl.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; tiles are in
 // attention_tiles_tiled.wgsl.
 // Bindings: q, k, v, out, d_out (B, T, H, D) read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
 //   delta (B, T, H) write; dq (B, T, H, D) write.
-// Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
+// Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads per tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
 // #include attention_tiles_tiled.wgsl
@@ -35,7 +36,7 @@ fn other_rows(which: u32, at: vec4u) -> mat4x4f {
   return mat4x4f(v[at.x], v[at.y], v[at.z], v[at.w]);
 }
 
-// What the four queries t have in common for all keys.
+// Terms of the four queries t that are the same for all keys.
 struct Queries { t: vec4u, start: vec4u, log2_sum: vec4f, delta: vec4f }
 
 fn queries_of(t: vec4u, row0: u32, head: u32, row_delta: vec4f) -> Queries {
@@ -44,7 +45,7 @@ fn queries_of(t: vec4u, row0: u32, head: u32, row_delta: vec4f) -> Queries {
   return Queries(t, starts_of(row0 + t), log_sum * LOG2_E, row_delta);
 }
 
-// ds of a key by four queries, from their scores and from d_out . v.
+// ds of a key for four queries, from their scores and from d_out . v.
 fn d_score(score: vec4f, product: vec4f, key: u32, by: Queries) -> vec4f {
   let ds = exp2(log2_scale() * score - by.log2_sum) * (product - by.delta);
   return select(vec4f(0f), ds, (vec4u(key) >= by.start) & (vec4u(key) <= by.t));
@@ -55,7 +56,7 @@ fn d_scores(score: mat4x4f, product: mat4x4f, key: u32, by: Queries) -> mat4x4f 
     d_score(score[2], product[2], key + 2u, by), d_score(score[3], product[3], key + 3u, by));
 }
 
-// The part of d_out . out of a thread's queries in its dims.
+// The part of d_out . out for a thread's queries and dims.
 fn delta_parts(head: Head, low: vec4u, high: vec4u, tx: u32) -> Rows {
   var parts = Rows();
   for (var i = 0u; i < times(4u); i++) {

@@ -1,14 +1,16 @@
-// out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to the keys of
-// its prompt up to a key of its own (the prompt's keys are stored once) and to those of its own suffix so far.
-// Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
-// Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
-// rows; the prompt's keys are distributed among lanes (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl),
-// a row's own keys are not.
+// out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to
+// the keys of its prompt up to a row-specific end (the prompt's keys are stored once) and to the keys of its
+// suffix so far.
+// Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen:
+// High-Throughput LLM Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes
+// (lavapipe): each lane owns whole rows; the prompt's keys are distributed among lanes
+// (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl), the keys of a row's suffix are not.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
-//   appended; row_keys (1 + S, N) read: the end of the prompt's keys for each row, excluded, then the index of the row's
-//   own key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys of all its
-//   rows, first row, end of the rows), the ends excluded; out (N, H, D) write.
-// Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
+//   appended; row_keys (1 + S, N) read: the exclusive end of the prompt's keys for each row, then the index
+//   of the row's key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of
+//   the keys of all its rows, first row, end of the rows), with exclusive ends; out (N, H, D) write.
+// Grid: x = tiles, y = H; one subgroup per tile; row n of lane l is 8 n + l of the tile; a tile without rows
+//   is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and each row sees at least one of its keys; S >= num_steps.
 // #include attention_slots_subgroup8.wgsl
@@ -31,7 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   if (rows.z >= rows.w) { return; }
   let stride = params.num_heads * (HEAD_DIM / 4u);
   let head0 = group.y * (HEAD_DIM / 4u);
-  // The row of each slot; past the tile's end the last one again, which is not stored.
+  // The row of each slot. Past the tile's end the last row is repeated, and not stored.
   let wanted = rows.z + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
   let row = min(wanted, vec4u(rows.w - 1u));
   let ends = vec4u(row_keys[row.x], row_keys[row.y], row_keys[row.z], row_keys[row.w]);

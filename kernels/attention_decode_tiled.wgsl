@@ -1,15 +1,16 @@
-// out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to the keys of
-// its prompt up to a key of its own (the prompt's keys are stored once) and to those of its own suffix so far.
+// out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to
+// the keys of its prompt up to a row-specific end (the prompt's keys are stored once) and to the keys of its
+// suffix so far.
 // Source: as attention_forward_tiled.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For any adapter.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
-//   appended; row_keys (1 + S, N) read: the end of the prompt's keys for each row, excluded, then the index of the row's
-//   own key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys of all its
-//   rows, first row, end of the rows), the ends excluded; out (N, H, D) write.
-// Grid: x = tiles, y = H; 64 threads a tile; a tile without rows is skipped.
-//   A thread owns a slice of 32 dims of one row: thread i slice i % SLICES of row i / SLICES, where D = 32 SLICES. The
-//   prompt's keys and values are processed in tiles of 512 / D rows in workgroup memory, where the parts of dot products
-//   are also combined, a row's own keys one by one.
+//   appended; row_keys (1 + S, N) read: the exclusive end of the prompt's keys for each row, then the index
+//   of the row's key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of
+//   the keys of all its rows, first row, end of the rows), with exclusive ends; out (N, H, D) write.
+// Grid: x = tiles, y = H; 64 threads per tile; a tile without rows is skipped. A thread owns a slice of 32
+//   dims of one row: thread i slice i % SLICES of row i / SLICES, where D = 32 SLICES. The prompt's keys and
+//   values are processed in tiles of 512 / D rows in workgroup memory, where the parts of dot products are
+//   also combined; the keys of a row's suffix one by one.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 2048 / D rows and each row sees at least one of its keys; S >= num_steps.
 struct Params { num_rows: u32, num_heads: u32, num_steps: u32, tile_rows: u32 }
@@ -33,12 +34,12 @@ const TILE_PARTS = 128u;
 // Below every score, and finite, so that the difference of two is not NaN.
 const MASKED = -1e30f;
 
-// 32 dims of a row. It is never indexed by a variable: see Sums in products_tiled.wgsl.
+// 32 dims of a row. It is never indexed by a variable; see Sums in products_tiled.wgsl.
 struct Slice { low: mat4x4f, high: mat4x4f }
 
 // Dims 4 d to 4 d + 3 of a tile's row r at r D / 4 + d, the keys' first.
 var<workgroup> tile: array<vec4f, 256>;
-// For row r of the tile and thread i, at 64 r + i: the dot product of its slices with those of the key.
+// For row r of the tile and thread i, at 64 r + i: the dot product of its slice with the key's slice.
 var<workgroup> dots: array<f32, 1024>;
 
 fn dot_part(x: mat4x4f, y: mat4x4f) -> f32 {
@@ -83,7 +84,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let head0 = group.y * (HEAD_DIM / 4u);
   let slice = thread % SLICES * 8u;
   let wanted = rows.z + thread / SLICES;
-  // Past the tile's end the last row again, which is not stored.
+  // Past the tile's end the last row is repeated, and not stored.
   let row = min(wanted, rows.w - 1u);
   let end_key = row_keys[row];
   let at = head0 + row * stride + slice;

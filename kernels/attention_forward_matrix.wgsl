@@ -3,11 +3,12 @@
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1; Dao, FlashAttention-2, 2023 (a subgroup owns rows). Tiles
 // are in attention_tiles_matrix.wgsl.
 // Bindings: q, k, v (B, T, H, D) f16 read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
-// Grid: x = ceil(T / (4 MATRIX)) query tiles, y = H, z = B; 4 LANES threads a tile.
-// Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; weights are rounded to f16. The exponent's
-// reference is the running maximum, rounded up to a multiple of 8: the factor of the sums is an exact power of two, and they
-// stay in registers except in the few tiles where a reference changes. Weights are at most 2^7, so that those of 2^-21 of
-// the largest are normal f16. A segment's bits depend on where it lies in a sequence.
+// Grid: x = ceil(T / (4 MATRIX)) query tiles, y = H, z = B; 4 LANES threads per tile.
+// Numerics: products of f16 are exact in f32; sums in f32; exponentials of base 2; weights are rounded to
+// f16. The exponent's reference is the running maximum, rounded up to a multiple of 8: the factor of the sums
+// is an exact power of two, and the sums stay in registers except in the few tiles in which a reference
+// changes. Weights are at most 2^7, so weights down to 2^-21 of the largest are normal f16. The bits of a
+// segment's results depend on its position in the sequence.
 // Limits: D is 4 MATRIX or 8 MATRIX; segment_start must not decrease along t; B, H <= 65535.
 // #include attention_tiles_matrix.wgsl
 struct Params { sequence_length: u32, num_heads: u32 }
@@ -22,14 +23,14 @@ struct Params { sequence_length: u32, num_heads: u32 }
 
 // Words from one row of weights to the next. Weights replace the tile's keys, which are no longer read.
 const WEIGHT_ROW = OTHER / 8u + 1u;
-// LOWEST is finite and below every score; the score of a key that is not visible is far below it.
+// LOWEST is finite and below every score; the scores of masked keys are far below it.
 const LOWEST = -1e30f;
 const UNSEEN = -1e34f;
 const LN_2 = 0.6931471805599453f;
 // Weights are stored times 2 to this power.
 const EXTRA = 7f;
 
-// The last tile, counted from 1, in which a reference changed that is not the first of its row.
+// The last tile, counted from 1, in which a reference changed that is not its row's first.
 var<workgroup> changed: atomic<u32>;
 
 fn own_words(which: u32, at: vec4u) -> Words { return Words(q[at.x], q[at.y], q[at.z], q[at.w]); }
@@ -79,7 +80,7 @@ fn weights_left(at: u32) -> Left { return subgroupMatrixLoad<Left, row_major>(&t
 
 fn take_sum(at: u32) -> Sum { return subgroupMatrixLoad<Sum, row_major>(&tile, at, STRIP_ROW); }
 
-// The rows of sums times their lanes' factors.
+// Multiplies the rows of sums by their lanes' factors.
 fn scaled_row(row: Row, strip: u32, lane: Lane, factor: f32) -> Row {
   workgroupBarrier();
   put_row(strip, row);
@@ -109,7 +110,7 @@ fn weights(p: Part, scale: f32, reference: f32) -> Part {
     exp2(fma(p.x3, factor, shift)));
 }
 
-// Stores a part's weights of matrix 0 to word `at`, those of matrix 1 behind them.
+// Stores a part's weights of matrix 0 to word `at`, followed by those of matrix 1.
 fn put_weights(at: u32, lane: Lane, p: Part) {
   tile[at] = halves(p.x0, p.x1, lane);
   tile[at + MATRIX8] = halves(p.x2, p.x3, lane);
@@ -120,7 +121,7 @@ fn sum_of(p: Part) -> f32 { return dot((p.x0 + p.x1) + (p.x2 + p.x3), vec4f(1f))
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) thread: u32, @builtin(subgroup_id) subgroup: u32) {
-  // The longest rows first.
+  // Start with the longest rows.
   let first = (groups.x - 1u - group.x) * OWN;
   let row0 = group.z * params.sequence_length;
   let head = (row0 * params.num_heads + group.y) * HEAD8;

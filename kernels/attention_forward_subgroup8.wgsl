@@ -5,7 +5,7 @@
 // softmax needs no exchange between lanes; slots, rows and their products are in attention_slots_subgroup8.wgsl, the
 // softmax in attention_softmax_subgroup8.wgsl.
 // Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
-// Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l
+// Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup per tile; query n of lane l is 8 n + l
 //   of the tile.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
@@ -35,7 +35,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let row0 = group.z * length;
   let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
   let stride = params.num_heads * (HEAD_DIM / 4u);
-  // The query of each slot; past the sequence's end the last one again, which is not stored.
+  // The query of each slot. Past the sequence's end the last query is repeated, and not stored.
   let wanted = first + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
   let t = min(wanted, vec4u(length - 1u));
   let starts = vec4u(segment_start[row0 + t.x], segment_start[row0 + t.y], segment_start[row0 + t.z],

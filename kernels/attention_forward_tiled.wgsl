@@ -3,8 +3,9 @@
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1. For any adapter; tiles are in
 // attention_tiles_tiled.wgsl.
 // Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
-// Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
-// Numerics: f32, exponentials of base 2, keys ascending (so are the weights' sums), running maximum subtracted.
+// Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads per tile.
+// Numerics: f32, exponentials of base 2, keys ascending (also in the sums of weights), running maximum
+//   subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
 // #include attention_tiles_tiled.wgsl
 struct Params { sequence_length: u32, num_heads: u32, one: u32 }
@@ -18,7 +19,7 @@ struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 @group(0) @binding(6) var<uniform> params: Params;
 
 override OTHER_PARTS: u32 = HEAD_DIM / 4u;
-// Below every score, and finite, so that the difference of two is not NaN; twice that for keys that are not seen.
+// Below every score, and finite, so that the difference of two is not NaN; twice that for masked keys.
 const LOWEST = -1e30f;
 const LN_2 = 0.6931471805599453f;
 
@@ -29,7 +30,7 @@ fn other_rows(which: u32, at: vec4u) -> mat4x4f {
   return mat4x4f(v[at.x], v[at.y], v[at.z], v[at.w]);
 }
 
-// Scores of four keys, from `key` on, by the queries t; those of keys that a query does not see become the lowest.
+// Scores of four keys, from `key` on, for the queries t; scores of masked keys become the lowest.
 fn seen4(scores: mat4x4f, key: u32, start: vec4u, t: vec4u) -> mat4x4f {
   return mat4x4f(seen(scores[0], key, start, t), seen(scores[1], key + 1u, start, t),
     seen(scores[2], key + 2u, start, t), seen(scores[3], key + 3u, start, t));
@@ -43,8 +44,9 @@ fn largest_of(x: mat4x4f, y: mat4x4f) -> vec4f {
   return max(max(max(x[0], x[1]), max(x[2], x[3])), max(max(y[0], y[1]), max(y[2], y[3])));
 }
 
-// The next odd multiple of 16, so that mostly one value serves all tiles of a row, and its result does not depend on where
-// in a tile its segment starts: of another, the factors of the sums would be exact, but weights be rounded differently.
+// The next odd multiple of 16, so that usually one value serves all tiles of a row and the result does not
+// depend on where in a tile the segment starts: with another value the factors of the sums would still be
+// exact, but weights would be rounded differently.
 fn rounded_up(x: vec4f) -> vec4f { return ceil((x - 16f) / 32f) * 32f + 16f; }
 
 fn weights(scores: mat4x4f, largest: vec4f) -> mat4x4f {
@@ -58,7 +60,7 @@ fn add_weights(sum: Rows, at: u32) -> Rows {
     (((sum.high + tile[0][at ^ 1u]) + tile[1][at ^ 1u]) + tile[2][at ^ 1u]) + tile[3][at ^ 1u]);
 }
 
-// The columns times the elements of x.
+// Multiplies the columns by the elements of x.
 fn scaled(block: mat4x4f, x: vec4f) -> mat4x4f {
   return mat4x4f(block[0] * x.x, block[1] * x.y, block[2] * x.z, block[3] * x.w);
 }

@@ -1,14 +1,14 @@
-// The shared part of attention's backward kernels for matrix units. Scores and products
-// of gradients lie in the two halves of a strip, for two matrices of the tile's rows at a time.
+// The shared part of attention's backward kernels for matrix units. The two halves of a strip contain scores
+// and products of gradients, for two matrices of the tile's rows at a time.
 // #include attention_tiles_matrix.wgsl
 
-// Gradients of scores are stored as f16 times 2 to this power. Otherwise small ones would be below its normal range; a
-// larger power would leave less range to the loss scale.
+// Gradients of scores are stored as f16 times 2 to this power. Otherwise small gradients would be below its
+// normal range; a larger power would leave less range for the loss scale.
 const EXTRA = 4f;
-// The factor of the sums with them.
+// The factor that undoes it in sums.
 const DS_FACTOR = inverseSqrt(f32(HEAD_DIM)) * exp2(-EXTRA);
 
-// Adds the products of own rows and of two matrices of the tile's rows, of both tensors, in a matrix of dims.
+// Adds the products of own rows with two matrices of the tile's rows, for both tensors, over MATRIX dims.
 fn add_products(row: ptr<function, Row>, x: Left, y: Left, at: u32) {
   (*row).c0 = multiply(x, right_columns(at), (*row).c0);
   (*row).c1 = multiply(x, right_columns(at + NEXT_MATRIX), (*row).c1);
@@ -31,8 +31,8 @@ fn products_of(x: Lefts, y: Lefts, at: u32) -> Row {
   return row;
 }
 
-// A part's words, in the place of vec4 that its lane has read; not finite where a number is beyond f16's range, see
-// pack_half in registry.ts.
+// A part's words, which replace the vec4 that its lane has read; not finite if a number is beyond f16's range
+// (see pack_half in registry.ts).
 fn put_words(lane: Lane, pair: u32, p: Part) {
   let at = lane.part_at - 2u * lane.row_lane + pair * NEXT_PAIR + 1u + lane.row_lane;
   let beyond = vec4u(select(0u, 0x7c007c00u, largest_bits(p) > bitcast<u32>(65504f)));
@@ -47,7 +47,7 @@ fn largest_bits(p: Part) -> u32 {
 
 fn bits_of(x: vec4f) -> vec4u { return bitcast<vec4u>(x) & vec4u(0x7fffffffu); }
 
-// Matrix i of what put_words stored.
+// Matrix i of the words stored by put_words.
 fn words_left(strip: u32, pair: u32, i: u32) -> Left {
   return subgroupMatrixLoad<Left, row_major>(&tile, strip + pair * NEXT_PAIR + 1u + i * MATRIX4, STRIP_ROW);
 }

@@ -16,10 +16,10 @@ struct Slots { part: array<vec4f, 32> }
 // A row of the other side: lane l holds vec4 l of each slice.
 struct Row { slice: array<vec4f, 4> }
 
-// A number for each of the lane's rows.
+// One number per row of the lane.
 struct Scores { row: array<f32, 4> }
 
-// x of a lane.
+// A lane's x.
 fn spread(lane: u32, x: vec4f) -> vec4f {
   if (lane == 0u) { return subgroupBroadcast(x, 0u); }
   if (lane == 1u) { return subgroupBroadcast(x, 1u); }

@@ -1,13 +1,14 @@
-// The shared part of the attention kernels for matrix units, see matrix_types.wgsl. A workgroup of SUBGROUPS subgroups owns
-// OWN rows, queries or keys, each subgroup MATRIX of them, and goes through the other side in tiles of OTHER rows of two
-// tensors. WGSL gives no elements of matrices, so scores go through a strip of workgroup memory, of MATRIX rows a subgroup
-// and four matrices of columns. A part is what a lane computes of a row and two matrices: two words of 8 elements, word
-// `row_lane` of each matrix.
-// A kernel defines Params with sequence_length and num_heads; own_words(which, at) and other_words(which, at), the words of 8
-// f16 at each of four places of one of its two tensors; and store(which, at, x), which stores to vec4 `at` of a result.
-// No matrix is indexed by a variable, and steps are written out: with loops over arrays of matrices an H100 makes an eighth
-// of the speed.
-// Limits: HEAD_DIM is 4 MATRIX or 8 MATRIX; 37 KiB of workgroup memory where matrices are 16 x 16.
+// The shared part of the attention kernels for matrix units (see matrix_types.wgsl). A workgroup of SUBGROUPS
+// subgroups owns OWN rows, queries or keys, MATRIX of them per subgroup, and processes the other side in
+// tiles of OTHER rows of two tensors. WGSL gives no access to the elements of matrices, so scores go through
+// a strip of workgroup memory, with MATRIX rows per subgroup and four matrices of columns. A part is a lane's
+// share of a row of two matrices: two words of 8 elements, word `row_lane` of each matrix.
+// A kernel defines Params with sequence_length and num_heads; own_words(which, at) and other_words(which,
+// at), the words of 8 f16 at each of four indexes of one of its two tensors; and store(which, at, x), which
+// stores to vec4 `at` of a result.
+// No matrix is indexed by a variable, and steps are written out: with loops over arrays of matrices an H100
+// has an eighth of the speed.
+// Limits: HEAD_DIM is 4 MATRIX or 8 MATRIX; 37 KiB of workgroup memory if matrices are 16 x 16.
 override HEAD_DIM: u32 = 64u;
 override SUBGROUPS: u32 = 4u;
 
@@ -21,14 +22,14 @@ const MATRIX8 = MATRIX / 8u;
 const MATRIX4 = MATRIX / 4u;
 const HEAD8 = HEAD_DIM / 8u;
 const HEAD4 = HEAD_DIM / 4u;
-// Words from one row of a tile to the next, an odd number, so that the 8 rows that a matrix load reads together lie in
-// different banks; and vec4 from one row of a strip to the next, so that four rows do.
+// Words from one row of a tile to the next, an odd number, so that the 8 rows that a matrix load reads
+// together are in different banks; and vec4 from one row of a strip to the next, so that four rows are.
 const ROW = HEAD8 + 1u;
 const STRIP_ROW = MATRIX + 2u;
-// Where the second tensor's tile and the strips are.
+// Offsets of the second tensor's tile and of the strips.
 const SECOND = OTHER * ROW;
 const STRIPS = 2u * SECOND;
-// From one matrix of a tile's rows to the next; of a strip from one pair of matrices to the next.
+// Distance between matrices of a tile's rows, and between pairs of matrices of a strip.
 const NEXT_MATRIX = MATRIX * ROW;
 const NEXT_PAIR = 2u * MATRIX4;
 // Rows from one word of a thread to its next, and lanes of a row of a strip.
@@ -53,7 +54,7 @@ fn lane_of(thread: u32) -> Lane {
   return Lane(row, row_lane, row_lane % 2u, 1u - row_lane % 2u, STRIPS + row * STRIP_ROW + 2u * row_lane);
 }
 
-// Where a thread's words of the rows from `row` on are; past the sequence's end those of the last row.
+// Offsets of a thread's words of the rows from `row` on; past the sequence's end those of the last row.
 fn places(head: u32, row: u32, thread: u32) -> vec4u {
   let rows = row + thread / HEAD8 + vec4u(0u, NEXT_ROW, 2u * NEXT_ROW, 3u * NEXT_ROW);
   return head + min(rows, vec4u(params.sequence_length - 1u)) * (params.num_heads * HEAD8) + thread % HEAD8;
@@ -71,7 +72,7 @@ fn multiply(x: Left, y: Right, sum: Sum) -> Sum { return subgroupMatrixMultiplyA
 
 fn left(at: u32) -> Left { return subgroupMatrixLoad<Left, row_major>(&tile, at, ROW); }
 
-// The matrix whose columns are rows of a tile, and that whose rows are.
+// The matrix whose columns are rows of a tile, and the matrix whose rows are.
 fn right_columns(at: u32) -> Right { return subgroupMatrixLoad<Right, col_major>(&tile, at, ROW); }
 
 fn right_rows(at: u32) -> Right { return subgroupMatrixLoad<Right, row_major>(&tile, at, ROW); }
@@ -126,7 +127,7 @@ fn take_part(lane: Lane, pair: u32) -> Part {
     strip_vec4(at + MATRIX4 + lane.odd));
 }
 
-// A part where the other side's positions, from `position` on at the pair's first column, are from `begin` to `last`; else x.
+// A part in columns whose position is from `begin` to `last`, else x; the pair's first column has `position`.
 fn seen_part(p: Part, lane: Lane, position: u32, begin: u32, last: u32, x: f32) -> Part {
   let even = position + 8u * lane.row_lane + 4u * lane.even;
   let odd = position + 8u * lane.row_lane + 4u * lane.odd;
@@ -149,7 +150,7 @@ fn over_row_sum(x: f32) -> f32 {
   return x;
 }
 
-// A word of a part, whose vec4 a lane has in its order.
+// A word of a part, from vec4 in the order in which the lane read them.
 fn halves(x: vec4f, y: vec4f, lane: Lane) -> vec4u {
   let low = vec2u(pack2x16float(x.xy), pack2x16float(x.zw));
   let high = vec2u(pack2x16float(y.xy), pack2x16float(y.zw));

@@ -1,8 +1,11 @@
-// The shared part of the attention kernels for any adapter, except for attention_decode_tiled. A workgroup of 64 threads owns 4096 / D rows, queries or keys, and processes the other side in tiles of 4
-// OTHER_PARTS rows. A part is four rows or four dims. Thread (tx, ty) computes the scores of the own rows 8 ty .. 8 ty + 7
-// by the tile's parts tx (forward also tx + OTHER_PARTS / 2), and of the own rows' sums the dims of parts tx and tx + D / 8.
-// A kernel defines OTHER_PARTS, segment_start; own_rows(which, at) and other_rows(which, at): the vec4 at each of four
-// places of the two matrices of pair `which`, one a column; and store(which, at, x), which stores to vec4 `at` of a result.
+// The shared part of the attention kernels for any adapter, except for attention_decode_tiled. A workgroup of
+// 64 threads owns 4096 / D rows, queries or keys, and processes the other side in tiles of 4 OTHER_PARTS
+// rows. A part is four rows or four dims. Thread (tx, ty) computes the scores of the own rows 8 ty .. 8 ty +
+// 7 for the tile's parts tx (forward also tx + OTHER_PARTS / 2), and the dims of parts tx and tx + D / 8 of
+// the own rows' sums.
+// A kernel defines OTHER_PARTS, segment_start; own_rows(which, at) and other_rows(which, at): the vec4 at
+// each of four indexes of the two matrices of pair `which`, one per column; and store(which, at, x), which
+// stores to vec4 `at` of a result.
 // Limits: D is 32, 64 or 128; 16 KiB of workgroup memory.
 // #include products_tiled.wgsl
 override HEAD_DIM: u32 = 32u;
@@ -16,7 +19,7 @@ override OTHER_BLOCKS: u32 = 4u * OTHER_PARTS;
 override TILE_PARTS: u32 = FIRST_ROW_PART + HEAD_DIM;
 
 const THREADS = 64u;
-// In tiles of rows, behind the weights: 16 rows of the other side.
+// In tiles of rows, after the weights: 16 rows of the other side.
 const FIRST_ROW_PART = 128u;
 const LOG2_E = 1.4426950408889634f;
 
@@ -33,7 +36,7 @@ fn head_of(group: vec3u, length: u32, num_heads: u32) -> Head {
   return Head(group.z * length * stride + group.y * HEAD_PARTS, stride, length);
 }
 
-// Four consecutive rows; past the sequence's end the last one again.
+// Four consecutive rows; past the sequence's end the last row is repeated.
 fn four_rows(head: Head, row: u32) -> vec4u {
   return min(vec4u(row) + vec4u(0u, 1u, 2u, 3u), vec4u(head.length - 1u));
 }
@@ -42,7 +45,7 @@ fn starts_of(rows: vec4u) -> vec4u {
   return vec4u(segment_start[rows.x], segment_start[rows.y], segment_start[rows.z], segment_start[rows.w]);
 }
 
-// Stores a vec4 of each of four rows, from `row` on, that are before the sequence's end.
+// Stores a vec4 of each of four rows, from `row` on, except rows past the sequence's end.
 fn store_rows(which: u32, at: u32, stride: u32, x: mat4x4f, row: u32) {
   if (row < params.sequence_length) { store(which, at, x[0]); }
   if (row + 1u < params.sequence_length) { store(which, at + stride, x[1]); }
@@ -50,14 +53,14 @@ fn store_rows(which: u32, at: u32, stride: u32, x: mat4x4f, row: u32) {
   if (row + 3u < params.sequence_length) { store(which, at + 3u * stride, x[3]); }
 }
 
-// Where parts of the steps are: those of the own rows, then of the tile's.
+// Offsets of the parts of the steps: the own rows', then the tile's.
 fn own_place(group: u32, part: u32) -> u32 { return group * OWN_PARTS + swizzled(group, part); }
 
 fn other_place(group: u32, part: u32) -> u32 {
   return 4u * OWN_PARTS + group * OTHER_PARTS + swizzled(group, part) % OTHER_PARTS;
 }
 
-// Block i of 16 dims of rows from `first` on: dims 4 (i % 4) .. of rows 4 (i / 4) .., the former from part d on.
+// Block i of 16 dims of rows from `first` on: dims 4 (i % 4) .. (from part d on) of rows 4 (i / 4) ...
 fn block_at(head: Head, first: u32, d: u32, i: u32) -> vec4u {
   return head.first + four_rows(head, first + i / 4u * 4u) * head.stride + d + i % 4u;
 }
@@ -94,14 +97,14 @@ fn load_rows(which: u32, head: Head, row: u32, thread: u32) {
   }
 }
 
-// Stores weights of four rows of the tile, part `part` of those, for the own rows 8 ty ..
+// Stores weights of four rows of the tile, as part `part` of the weights, for the own rows 8 ty ..
 fn store_weights(part: u32, ty: u32, low: mat4x4f, high: mat4x4f) {
   let at = own_place(part, 2u * ty);
   store_steps(at, low);
   store_steps(at ^ 1u, high);
 }
 
-// Adds the products of 16 rows' weights, which begin at part `part` of those stored, and the rows loaded.
+// Adds the products of 16 rows' stored weights, from part `part` on, and the loaded rows.
 fn add_weighted(sums: ptr<function, Sums>, part: u32, tx: u32, ty: u32) {
   for (var i = 0u; i < times(4u); i++) {
     let x = own_place(part + i, 2u * ty);
@@ -128,7 +131,7 @@ fn over_threads(x: Rows, is_sum: bool, tx: u32, ty: u32) -> Rows {
   return all;
 }
 
-// Sums of 4 x 8: four rows of the tile by the own rows.
+// 4 x 8 sums: four rows of the tile by the own rows.
 struct HalfSums { s0: mat4x4f, s1: mat4x4f }
 
 fn add_half_step(sums: ptr<function, HalfSums>, s: u32, x: u32, y0: u32, y1: u32) {
@@ -137,7 +140,7 @@ fn add_half_step(sums: ptr<function, HalfSums>, s: u32, x: u32, y0: u32, y1: u32
   (*sums).s1 = outer((*sums).s1, u, tile[s][y1]);
 }
 
-// As add_steps().
+// Like add_steps().
 fn add_half_steps(sums: ptr<function, HalfSums>, x: u32, y0: u32, y1: u32) {
   if (UNROLLED) {
     add_half_step(sums, 0u, x, y0, y1);

@@ -1,8 +1,9 @@
-// The optimizer's treatment of this step, from the sum of squares of all gradients:
+// How the optimizer treats this step, from the sum of squares of all gradients:
 //   out[0] = min(1, max_norm / norm), or 0 if the norm is not finite: the step is then skipped;
 //   out[1] = norm = sqrt(sum_of_squares).
-// If SCALED, the gradients are loss_scale[0] times too large: norm and out[0] are divided by it. A skipped step halves
-// it, down to min_scale; growth_steps consecutive steps that are not skipped double it, up to max_scale.
+// If SCALED, the gradients are loss_scale[0] times too large, so norm and out[0] are divided by it. A skipped
+// step halves the scale, down to min_scale; growth_steps consecutive steps without a skip double it, up to
+// max_scale.
 // Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1; Micikevicius
 //   et al., Mixed Precision Training, ICLR 2018, section 3.2 (loss scaling).
 // Bindings: sum_of_squares (1) read; out (2) write; loss_scale (2) read and write if SCALED: the scale, a power

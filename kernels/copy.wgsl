@@ -1,6 +1,6 @@
 // y = x, between tensors of different storage formats, such as f16 copies of weights.
 // Bindings: x (length) read; y (length) write.
-// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: a copy.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH per thread, 64 apart. Numerics: a copy.
 // Limits: length % 4 == 0.
 struct Params { length: u32 }
 
@@ -9,7 +9,7 @@ struct Params { length: u32 }
 @group(0) @binding(2) var<uniform> params: Params;
 
 const BATCH = 8u;
-// Loads of a thread that are under way at once, at most BATCH.
+// Loads that a thread has in flight, at most BATCH.
 override LOADS: u32 = 1u;
 
 @compute @workgroup_size(64)

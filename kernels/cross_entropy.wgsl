@@ -1,11 +1,11 @@
-// losses[r] = -log softmax(z[r, :])[targets[r]] where loss_mask[r] != 0, else 0, with z = s tanh(logits / s) if SOFTCAP,
-// else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r], times loss_scale[0] if SCALED.
-// Columns from vocab_size on are padding: they are not read into the softmax and their gradient is 0. Probabilities are
-// not stored.
+// losses[r] = -log softmax(z[r, :])[targets[r]] where loss_mask[r] != 0, else 0, with z = s tanh(logits / s)
+// if SOFTCAP, else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r], times
+// loss_scale[0] if SCALED. Columns from vocab_size on are padding: the softmax ignores them and their
+// gradient is 0. Probabilities are not stored.
 // Where loss_mask[r] is 2 or 3, d_logits is multiplied by marked_weight; the written loss is not.
-// If TAUGHT, where loss_mask[r] is 2 or 3, the gradient is (1 - teacher_weight) times that of the data, including the
-//   term below, plus teacher_weight times that of the cross-entropy to q = softmax(z of teacher_logits[r, :]), whose s
-//   is teacher_softcap, 0 for none.
+// If TAUGHT, where loss_mask[r] is 2 or 3, the gradient is (1 - teacher_weight) times the data's gradient,
+//   including the term below, plus teacher_weight times the gradient of the cross-entropy to q = softmax(z of
+//   teacher_logits[r, :]), whose s is teacher_softcap, 0 for none.
 // Where loss_mask[r] is 2 or 3 and ordinal_2 or ordinal_3 is not 0, d_logits also has ordinal_i times the gradient of
 // sum_j q_j |j - target| / 255, q the softmax over the 256 columns from first_byte on: the Wasserstein-1 distance between
 // q and the target's point mass. The written loss is still the cross-entropy.
@@ -47,7 +47,7 @@ fn squash(x: vec4f) -> vec4f {
   return 1f - 2f / (exp2(x * (2f * LOG2_E / params.softcap)) + 1f);
 }
 
-// The scores of the teacher: its z in units of log 2, so that 2^score = e^z.
+// The teacher's scores: its z in units of log 2, so that 2^score = e^z.
 fn teacher_scores(at: u32) -> vec4f {
   let x = teacher_logits[at];
   let s = params.teacher_softcap;
@@ -55,7 +55,7 @@ fn teacher_scores(at: u32) -> vec4f {
   return (1f - 2f / (exp2(x * (2f * LOG2_E / s)) + 1f)) * (LOG2_E * s);
 }
 
-// log2 of the sum of 2^score of the teacher over the columns of the row that starts at base.
+// log2 of the sum of the teacher's 2^score over the columns of the row that starts at base.
 fn teacher_log2_sum_of(base: u32, lane: u32) -> f32 {
   var largest = PADDING;
   var sum = 0f;
@@ -71,7 +71,7 @@ fn teacher_log2_sum_of(base: u32, lane: u32) -> f32 {
   return top + log2(lane_sum(sum * exp2(largest - top), lane));
 }
 
-// |column - target| / 255 of the columns that are bytes.
+// |column - target| / 255 for columns of bytes.
 fn distance(columns: vec4u, target_column: u32) -> vec4f {
   return abs(vec4f(columns) - f32(target_column)) / 255f;
 }
@@ -120,7 +120,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (taught > 0f) { teacher_log2_sum = teacher_log2_sum_of(base, lane); }
   let ordinal = (1f - taught) *
     (select(0f, params.ordinal_2, kind == 2u) + select(0f, params.ordinal_3, kind == 3u));
-  // Terms of the probability p of all bytes and of the mean distance under it: ordinal / p and ordinal * mean / p.
+  // p: the probability of all bytes; mean: the mean distance given a byte. ordinal / p and ordinal * mean / p.
   var scale = 0f;
   var offset = 0f;
   if (ordinal > 0f) {

@@ -1,12 +1,13 @@
 // d_table[v, :] += sum over the rows r with tokens[r] == v of dx[r, :]
-// Bindings: token_rows (V + 1 + rows) read: the rows in the order of their tokens, those of token v at the indexes
-//   token_rows[v] .. token_rows[v + 1] - 1; dx (rows, width) read; d_table (V, width) read and write.
-// Grid: x = V, y = ceil(width / (4 COLUMNS LANES)): a workgroup of LANES lanes has one token and COLUMNS columns a lane.
+// Bindings: token_rows (V + 1 + rows) read: the rows sorted by token; those of token v are at token_rows[v]
+//   .. token_rows[v + 1] - 1; dx (rows, width) read; d_table (V, width) read and write.
+// Grid: x = V, y = ceil(width / (4 COLUMNS LANES)): a workgroup of LANES lanes has one token and COLUMNS
+//   columns per lane.
 // Numerics: f32, rows ascending; no atomics, so results are bit-identical in every run.
 // Limits: width % 4 == 0.
 struct Params { width: u32 }
 
-// vec4 columns of a lane, LANES apart, and the vec4 that it reads at once, those of LOADS / COLUMNS rows.
+// vec4 columns per lane, LANES apart, and how many vec4 it reads at once, from LOADS / COLUMNS rows.
 override COLUMNS: u32 = 1u;
 override LOADS: u32 = 1u;
 

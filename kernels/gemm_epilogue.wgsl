@@ -1,13 +1,14 @@
 // The epilogue of a matrix product p: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
-// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), or for ACTIVATION 0 the slope where f is d; with f relu(x)^2
-// (ACTIVATION 0), GELU by its tanh form (1), SiLU x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p,
-// Muon's polynomial of a Gram matrix d where p is its square; UPDATE c = y c - z p, Muon's update, with
-// (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled, whose bindings and
-// parameters it uses.
+// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), except that for ACTIVATION 0 d is the value of f; with f
+// relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I -
+// 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d, whose square is p; UPDATE c = y c - z p, Muon's
+// update, with (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled,
+// whose bindings and parameters it uses.
 // Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
 //   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU); Jordan et al., Muon: An optimizer for
 //   hidden layers in neural networks, 2024 (the polynomial).
-// Numerics: f32; the argument of exp is at most 0 and that of tanh within [-10, 10], so nothing overflows.
+// Numerics: f32; the argument of exp is at most 0 and the argument of tanh within [-10, 10], so nothing
+//   overflows.
 override ACTIVATION: u32 = 0;
 
 const SQRT_2_OVER_PI = 0.7978845608f;
@@ -26,7 +27,7 @@ fn activation(x: vec4f) -> vec4f {
   return x * select(power, vec4f(1f), x >= vec4f(0f)) / (1f + power);
 }
 
-// At the argument x, or of relu(x)^2 at its value.
+// The slope at the argument x; for relu(x)^2, x is the value instead.
 fn activation_slope(x: vec4f) -> vec4f {
   if (ACTIVATION == 0u) {
     return 2f * sqrt(max(x, vec4f(0f)));
@@ -78,7 +79,7 @@ fn num_sides(group: vec3u) -> u32 {
   return select(1u, 2u, params.symmetric == 1u && group.x < group.y);
 }
 
-// Rows row .. row + 3, or as side 1 their transpose, on the other side of the diagonal.
+// Rows row .. row + 3 or, for side 1, their transpose on the other side of the diagonal.
 fn store4(first: u32, side: u32, row: u32, column4: u32, s: mat4x4f) {
   var at = vec2u(row, column4);
   var x = s;

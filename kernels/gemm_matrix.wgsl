@@ -1,27 +1,30 @@
-// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not, by the matrix units of an
-// adapter's subgroups: f16 operands, f32 sums. Source of the built-ins: Chromium's experimental subgroup matrices, which
-// Dawn maps to VK_KHR_cooperative_matrix.
-// A workgroup is 2 x 4 subgroups, each with 4 x 2 matrices of sums: a tile of 8 MATRIX rows and columns, 128 where matrices
-//   are 16 x 16 (NVIDIA, 32 lanes), 64 where they are 8 x 8 (lavapipe, 8 lanes). TILE_K = 4 MATRIX steps of k at a time go
-//   through workgroup memory as words of 8 f16. A thread carries 4 words of each operand, which it fetches while the present
-//   ones are multiplied. A row of the tile has one word more, an odd number, so that the 8 rows that a matrix load reads
-//   together lie in different banks.
-// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read; both
-//   f16, or f32 if A_F32, B_F32, then rounded to f16 when they are fetched (NaN beyond f16's range); d, c, e as in
-//   gemm_tiled. With SPLIT both are f32: each times its scale is the sum of two f16, high and low. The three largest of
-//   their four products are added and divided by the scales, so 20 bits of an operand count instead of 11. In a batch,
-//   matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products
-//   of `terms` matrices of a and of b: step k is one of term k / params.k.
+// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not, on the matrix
+// units of an adapter's subgroups: f16 operands, f32 sums. Source of the built-ins: Chromium's experimental
+// subgroup matrices, which Dawn maps to VK_KHR_cooperative_matrix.
+// A workgroup is 2 x 4 subgroups, each with 4 x 2 matrices of sums: a tile of 8 MATRIX rows and columns, 128
+//   if matrices are 16 x 16 (NVIDIA, 32 lanes), 64 if they are 8 x 8 (lavapipe, 8 lanes). TILE_K = 4 MATRIX
+//   steps of k at a time go through workgroup memory as words of 8 f16. A thread loads 4 words of each
+//   operand and fetches the next ones while the current ones are multiplied. A row of the tile has one extra
+//   word, which makes an odd number, so that the 8 rows that a matrix load reads together are in different
+//   banks.
+// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if
+//   TRANSPOSE_B, read; both f16, or f32 if A_F32, B_F32, then rounded to f16 when fetched (NaN beyond f16's
+//   range); d, c, e as in gemm_tiled. With SPLIT both are f32: each is multiplied by its scale and
+//   represented as the sum of two f16, high and low. The three largest of their four products are added and
+//   divided by the scales, so operands have 20 bits of precision instead of 11. In a batch, matrix z of each
+//   starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
+//   `terms` matrices of a and of b; step k belongs to term k / params.k.
 // Epilogues: see gemm_epilogue.wgsl.
-// Grid: x = ceil(n / TILE), y = ceil(m / TILE), z = splits of the matrices of the batch, where split s of matrix i is
-//   z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; 8 LANES threads.
-// Numerics: products of f16 are exact in f32; sums in f32, k ascending by matrices, within one as the hardware does.
-//   Loads are clamped into the matrix, those beyond k are 0; values beyond m and n are not stored. If symmetric == 1,
-//   C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are skipped.
+// Grid: x = ceil(n / TILE), y = ceil(m / TILE), z = splits of the matrices of the batch: split s of matrix i
+//   is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; 8 LANES threads.
+// Numerics: products of f16 are exact in f32; sums in f32, k ascending by matrices, in the hardware's order
+//   within a matrix. Loads are clamped into the matrix; those beyond k are 0; values beyond m and n are not
+//   stored. If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it;
+//   those above are skipped.
 // Limits: split_k % STEPS == 0; k % STEPS == 0 with several terms; n % 4 == 0; rows of A and B in memory are multiples
 //   of 8 long; m == n if symmetric.
-// No matrix is indexed by a variable, and steps are written out: with loops over arrays of matrices an H100 makes an
-// eighth of the speed, with two stages of workgroup memory half (lib/tensor/RESULTS.md).
+// No matrix is indexed by a variable, and steps are written out: with loops over arrays of matrices an H100
+// has an eighth of the speed, with two stages of workgroup memory half (lib/tensor/RESULTS.md).
 // #include gemm_epilogue.wgsl
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32,
   split_k: u32, symmetric: u32, first_factors: u32, terms: u32, scale_a: f32, scale_b: f32 }
@@ -42,10 +45,10 @@ override SPLIT: bool = false;
 const TILE = 8u * MATRIX;
 const TILE4 = TILE / 4u;
 const TILE_K = 4u * MATRIX;
-// Steps of k at a time: with SPLIT the tile has the low parts after the high ones.
+// Steps of k at a time. With SPLIT the tile has the low parts after the high parts.
 const STEPS = select(TILE_K, TILE_K / 2u, SPLIT);
 const THREADS = 8u * LANES;
-// Words of 8 elements: of a matrix, of the steps of k, of a side of the tile.
+// Words of 8 elements in a matrix, in the steps of k, and in a side of the tile.
 const MATRIX8 = MATRIX / 8u;
 const TILE_K8 = TILE_K / 8u;
 const TILE8 = TILE / 8u;
@@ -62,7 +65,7 @@ const SIDE_A = select(MATRIX * ROW_A, MATRIX8, TRANSPOSE_A);
 const SIDE_B = select(MATRIX8, MATRIX * ROW_B, TRANSPOSE_B);
 const STEP_A = select(MATRIX8, MATRIX * ROW_A, TRANSPOSE_A);
 const STEP_B = select(MATRIX * ROW_B, MATRIX8, TRANSPOSE_B);
-// For the stores: a row of matrices of each subgroup, 2 x 4 blocks; 2 more vec4 a row for the banks.
+// For the stores: a row of matrices per subgroup, 2 x 4 blocks; 2 more vec4 per row against bank conflicts.
 const SIDE4 = MATRIX / 2u;
 const ROW_C = SIDE4 + 2u;
 
@@ -72,8 +75,8 @@ struct Words { w0: vec4u, w1: vec4u, w2: vec4u, w3: vec4u }
 struct Row { c0: Sum, c1: Sum }
 struct Sums { r0: Row, r1: Row, r2: Row, r3: Row }
 
-// 8 elements as f16, or with `is_low` their difference from that; all NaN if one is beyond f16's range, which is checked by
-// bits, since WGSL may assume that there is no NaN.
+// 8 elements as f16 or, with `is_low`, their rounding errors; all NaN if one is beyond f16's range, which is
+// tested on the bits, because WGSL may assume that there is no NaN.
 fn half_word(x: vec4f, y: vec4f, is_low: bool) -> vec4u {
   let word = vec4u(pack2x16float(x.xy), pack2x16float(x.zw), pack2x16float(y.xy), pack2x16float(y.zw));
   if (SPLIT && is_low) {
@@ -99,9 +102,9 @@ fn word_b(at: u32, is_low: bool) -> vec4u {
   return half_word(scale * bitcast<vec4f>(b[at]), scale * bitcast<vec4f>(b[at + 1u]), is_low);
 }
 
-// Where a thread's four words are in A or B, in vec4: at + 2 min(step's word, last) if k lies along rows, else row
-// `at` + k times the row's length, + word. Rows of A and columns of B past the matrix are those at its edge; they only reach
-// sums that are not stored.
+// Offsets of a thread's four words in A or B, in vec4: at + 2 min(step's word, last) if k runs along rows,
+// else row `at` + k times the row's length, + word. Rows of A and columns of B past the matrix repeat its
+// edge; they affect only sums that are not stored.
 struct Source { at: vec4u, word: u32, is_low: vec4<bool> }
 
 fn source(is_along_k: bool, word: u32, rows: vec4u, first: u32, count: u32) -> Source {
@@ -164,7 +167,7 @@ fn add_row(row: ptr<function, Row>, x: Left, y0: Right, y1: Right) {
   (*row).c1 = subgroupMatrixMultiplyAccumulate(x, y1, (*row).c1);
 }
 
-// Adds MATRIX steps of k, whose left matrices start at x and whose right ones at y.
+// Adds MATRIX steps of k, whose left matrices start at x and whose right matrices start at y.
 fn add_step(sums: ptr<function, Sums>, x: u32, y: u32) {
   let y0 = right(y);
   let y1 = right(y + SIDE_B);
@@ -179,7 +182,7 @@ fn put_row(at: u32, row: Row) {
   subgroupMatrixStore<row_major>(&tile, at + MATRIX / 4u, row.c1, ROW_C);
 }
 
-// The place in the tile of a row of sums of both halves, 2 MATRIX of them, and its vec4.
+// The index in the tile of a row of sums of both halves, 2 MATRIX sums, and its vec4.
 fn place_of(row: u32, column4: u32) -> u32 {
   let owner = row / MATRIX * 4u + column4 / SIDE4;
   return (owner * MATRIX + row % MATRIX) * ROW_C + column4 % SIDE4;
@@ -200,7 +203,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   var first_b = group.z / params.splits * params.stride_b;
   let k_begin = group.z % params.splits * params.split_k;
   let k_end = min(k_begin + params.split_k, params.k * params.terms);
-  // The steps of the present term that are fetched next.
+  // The steps of the current term that are fetched next.
   var term_k = k_begin;
   var next_a = words_a(source_a, first_a, term_k, k_end - k_begin);
   var next_b = words_b(source_b, first_b, term_k, k_end - k_begin);
@@ -231,7 +234,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       add_step(&sums, x + 3u * STEP_A, y + 3u * STEP_B);
     }
   }
-  // Rows of matrices, one of each subgroup at a time, through the tile, where all threads read and store vec4.
+  // Rows of matrices go through the tile, one per subgroup at a time, and all threads read and store vec4
+  // there.
   let first = group.z * params.stride_c;
   let row0 = group.y * TILE;
   let scale = select(1f, 1f / (params.scale_a * params.scale_b), SPLIT);
@@ -246,7 +250,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     workgroupBarrier();
     for (var side = 0u; side < num_sides(group); side++) {
       for (var i = thread; i < 2u * MATRIX * TILE4; i += THREADS) {
-        // As side 1 four rows of a column, which are four columns of a row on the other side of the diagonal.
+        // For side 1: four rows of a column, which are four columns of a row on the other side of the
+        // diagonal.
         let column = i % select(TILE4, TILE, side == 1u);
         let row = i / select(TILE4, TILE, side == 1u) * select(1u, 4u, side == 1u);
         let to = vec2u(row0 + (row / MATRIX * 4u + strip) * MATRIX + row % MATRIX, group.x * TILE4 + column);

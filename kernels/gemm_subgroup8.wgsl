@@ -1,20 +1,20 @@
-// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not.
-// For adapters whose subgroups have exactly 8 lanes (lavapipe on AVX2): a load costs 40 times as much as a vector fma,
-// and a subgroupBroadcast about as much as one, so each lane loads a 4 x 4 block of A and one of B per 4 steps of k,
-// and the blocks of A are distributed by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see
-// lib/tensor/ops/gemm.ts.
-// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
-//   (m, n) write, of ACTIVATE_KEEP. In a batch, matrix z of each starts z times its stride (in vec4) after the first.
-//   With several terms, C is the sum of the products of `terms` matrices of a and of b.
+// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not. For adapters
+// whose subgroups have exactly 8 lanes (lavapipe on AVX2): a load costs 40 times as much as a vector fma, and
+// a subgroupBroadcast about as much as an fma, so each lane loads a 4 x 4 block of A and one of B per 4 steps
+// of k, and the blocks of A are distributed by broadcast. lib/tensor/ops/gemm.ts has measurements.
+// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if
+//   TRANSPOSE_B, read; d (m, n) read by ADD, SLOPE, POLYNOMIAL, or (any, 4) by UPDATE; c (m, n) write, also
+//   read by ACCUMULATE; e (m, n) write by ACTIVATE_KEEP. In a batch, matrix z of each starts z times its
+//   stride (in vec4) after the first. With several terms, C is the sum of the products of `terms` matrices of
+//   a and of b.
 // Epilogues: see gemm_epilogue.wgsl.
-// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes
-//   a tile, lane l owns the columns 4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose
-//   column j is row 4 i + j.
-// Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
-//   duplicated values are not stored, or are multiplied by 0 if k is not a multiple of 4. (Without the clamps it is
-//   slower.) If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above
-//   are skipped.
+// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of
+//   8 lanes per tile; lane l owns the columns 4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3,
+//   a matrix whose column j is row 4 i + j.
+// Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into
+//   the matrix; duplicated values are not stored, or are multiplied by 0 if k is not a multiple of 4. (It is
+//   slower without the clamps.) If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on
+//   both sides of it; those above are skipped.
 // Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; m == n if symmetric.
 // #include gemm_epilogue.wgsl
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, symmetric: u32,
@@ -92,7 +92,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
   }
   if (column4 >= n4) { return; }
-  // A bound unknown to the compiler: unrolled stores take 4 s to compile instead of 0.5 s.
+  // A bound unknown to the compiler, because unrolled stores take 4 s to compile instead of 0.5 s.
   let blocks = min((params.m - row + 3u) / 4u, 8u);
   for (var side = 0u; side < num_sides(group); side++) {
     for (var i = 0u; i < blocks; i++) {

@@ -1,20 +1,20 @@
-// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not; for any adapter.
-// One tile of C per workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of
-// C. Source: see products_tiled.wgsl.
-// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
-//   (m, n) write, of ACTIVATE_KEEP. In a batch, matrix z of each starts z times its stride (in vec4) after the first.
-//   With several terms, C is the sum of the products of `terms` matrices of a and of b: step k is one of term
-//   k / params.k.
+// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not; for any
+// adapter. One tile of C per workgroup: 16 steps of k of A and B go through workgroup memory at a time; each
+// thread owns 8 x 8 elements of C. Source: see products_tiled.wgsl.
+// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if
+//   TRANSPOSE_B, read; d (m, n) read by ADD, SLOPE, POLYNOMIAL, or (any, 4) by UPDATE; c (m, n) write, also
+//   read by ACCUMULATE; e (m, n) write by ACTIVATE_KEEP. In a batch, matrix z of each starts z times its
+//   stride (in vec4) after the first. With several terms, C is the sum of the products of `terms` matrices of
+//   a and of b; step k belongs to term k / params.k.
 // Epilogues: see gemm_epilogue.wgsl.
-// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where
-//   split s of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c;
-//   (TILE / 8)^2 threads; thread (tx, ty) owns the rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and
-//   TILE / 2 + 4 tx ..: neighbours read neighbouring words.
-// Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; values
-//   beyond m and n are not stored. The next 16 steps of k are fetched while the present ones are multiplied.
-//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are
-//   skipped.
+// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the
+//   batch: split s of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z
+//   of c; (TILE / 8)^2 threads; thread (tx, ty) owns the rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx +
+//   3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
+// Numerics: f32, fma, k ascending. Loads are clamped into the matrix; those beyond k are multiplied by 0;
+//   values beyond m and n are not stored. The next 16 steps of k are fetched while the current ones are
+//   multiplied. If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it;
+//   those above are skipped.
 // Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if
 //   TRANSPOSE_A; not both transposed; TILE is 64 or 128; m == n if symmetric.
 // #include gemm_epilogue.wgsl
@@ -40,7 +40,7 @@ override THREADS: u32 = THREADS_X * THREADS_X;
 // Four groups of steps of TILE rows of op(A), then of TILE columns of op(B).
 override TILE_PARTS: u32 = 8u * TILE4;
 
-// Where four rows of a matrix are, from row `first` on, at part `at` of each; past the last row, that row again.
+// Offsets of four rows of a matrix, from row `first` on, at part `at` of each; the last row is repeated.
 fn rows4(first: u32, num_rows: u32, row_length4: u32, at: u32) -> vec4u {
   return at + min(vec4u(first) + vec4u(0u, 1u, 2u, 3u), vec4u(num_rows - 1u)) * row_length4;
 }
@@ -100,7 +100,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   var first_b = group.z / params.splits * params.stride_b;
   let k_begin = group.z % params.splits * params.split_k;
   let k_end = min(k_begin + params.split_k, params.k * params.terms);
-  // The steps of the present term that are fetched next.
+  // The steps of the current term that are fetched next.
   var term_k = k_begin;
   var next_a = load_a(first_a, row, term_k + block_a.y * 4u);
   var next_b = load_b(first_b, column, term_k + block_b.y * 4u);

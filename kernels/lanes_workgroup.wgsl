@@ -1,10 +1,10 @@
-// Prelude of the row kernels for adapters without subgroups: a workgroup of LANES lanes has one row, and sums are trees in
-// workgroup memory, a fixed order.
+// Prelude of the row kernels for adapters without subgroups: a workgroup of LANES lanes has one row, and sums
+// are trees in workgroup memory, with a fixed order.
 //   row_of(group, thread) = the row of a workgroup; a thread is a lane;
 //   lane_sum(x, lane) = sum of x over the workgroup's lanes, the same value in every lane; lane_max likewise;
 //   part_sum(x, lane, count) = sum of x over count lanes, a power of 2, from lane - lane % count on.
-// The registry puts LANES (a power of two) and GROUP_SIZE, here the same, before this text. Calls must be in uniform
-// control flow.
+// The registry puts LANES (a power of two) and GROUP_SIZE, which are equal here, before this source. Calls
+// must be in uniform control flow.
 var<workgroup> lane_scratch: array<f32, LANES>;
 
 fn row_of(group: u32, thread: u32) -> u32 {

@@ -1,5 +1,5 @@
-// Limits the distance of a table's rows from their anchors: for row r < params.rows, d = table[r, :] - anchors[r, :];
-//   where |d| > limits[r], table[r, :] = anchors[r, :] + d limits[r] / |d|.
+// Limits the distance of a table's rows from their anchors: for row r < params.rows, d = table[r, :] -
+//   anchors[r, :]; if |d| > limits[r], table[r, :] = anchors[r, :] + d limits[r] / |d|.
 // Bindings: anchors (rows, width) read; limits (rows) read; table (rows, width) read and write.
 // Grid: one workgroup of LANES lanes per row. Numerics: f32; sum of squares per lane, then over lanes.
 // Limits: width % 4 == 0.

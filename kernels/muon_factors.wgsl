@@ -1,8 +1,10 @@
-// factors[i] = (1 / norm^2, 1 - lr decay, lr shape_factor / norm, 0), or (1 / norm^2, 1, 0, 0) if clip == 0, for each matrix
-//   X_i, with its Frobenius norm from the Gram matrix: norm = max(sqrt(trace(X_i X_i^T)), epsilon).
+// factors[i] = (1 / norm^2, 1 - lr decay, lr shape_factor / norm, 0), or (1 / norm^2, 1, 0, 0) if clip == 0,
+//   for each matrix X_i, with its Frobenius norm computed from the Gram matrix: norm = max(sqrt(trace(X_i
+//   X_i^T)), epsilon).
 // Source: as muon_momentum.wgsl; epsilon 1e-7 as torch.optim.Muon; decoupled weight decay.
-// Bindings: gram read: matrix i (size, size) from gram[i stride] on; hyper read: mu, lr, decay, unused, and shape_factor of
-//   matrix i at 4 + first + i; clip read: factor at 0, see clip_factor.wgsl; factors write, from factors[first] on.
+// Bindings: gram read: matrix i (size, size) from gram[i stride] on; hyper read: mu, lr, decay, unused, then
+//   the shape_factor of matrix i at 4 + first + i; clip read: factor at 0, see clip_factor.wgsl; factors
+//   write, from factors[first] on.
 // Grid: one workgroup of LANES lanes per matrix. Numerics: f32; per lane, then over lanes.
 struct Params { size: u32, stride: u32, count: u32, first: u32 }
 

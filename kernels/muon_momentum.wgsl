@@ -1,8 +1,8 @@
 // g = clip gradient; momentum += (1 - mu) (g - momentum); x = g + mu (momentum - g): Nesterov's momentum in Muon's form.
 // Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024; the form of torch.optim.Muon.
 // Bindings: gradient (length) read; hyper read: mu at 0, see muon_factors.wgsl; clip read: factor at 0, see
-//   clip_factor.wgsl; momentum (length) read and write, unchanged where clip == 0; x (length) write.
-// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: f32.
+//   clip_factor.wgsl; momentum (length) read and write, unchanged if clip == 0; x (length) write.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH per thread, 64 apart. Numerics: f32.
 // Limits: length % 4 == 0.
 struct Params { length: u32 }
 
@@ -24,7 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let end = min(start + 64u * BATCH, params.length / 4u);
   for (var i = start; i < end; i += 64u) {
     if (factor == 0f) {
-      // The gradient may hold NaN; the update will be skipped, x only has to be finite.
+      // The gradient may contain NaN. The update will be skipped, so x only has to be finite.
       x[i] = momentum[i];
       continue;
     }

@@ -1,8 +1,9 @@
 // gram = gram / norm^2 for each matrix of a stack, so that no eigenvalue is above 1.
 // Source: as muon_momentum.wgsl.
-// Bindings: factors read: 1 / norm^2 of matrix i in the first component of factors[first + i], see muon_factors.wgsl; gram
-//   read and write: matrix i has the `stride` elements from i stride on.
-// Grid: workgroups of 64 threads over stride / 4 vec4, BATCH of them a thread, 64 apart, times z = matrices. Numerics: f32.
+// Bindings: factors read: 1 / norm^2 of matrix i in the first component of factors[first + i], see
+//   muon_factors.wgsl; gram read and write: matrix i is the `stride` elements from i stride on.
+// Grid: workgroups of 64 threads over stride / 4 vec4, BATCH per thread, 64 apart, times z = matrices.
+//   Numerics: f32.
 // Limits: stride % 4 == 0.
 struct Params { stride: u32, first: u32 }
 

@@ -1,19 +1,21 @@
-// Sums of outer products of tiles in workgroup memory, the inner part of the kernels for any adapter: 8 x 8 sums a
-// thread. It follows the text of gemm_tiled and of the attention kernels, which define TILE_PARTS and params.one.
+// Sums of outer products of tiles in workgroup memory, the inner part of the kernels for any adapter: 8 x 8
+// sums per thread. It is appended to gemm_tiled and the attention kernels, which define TILE_PARTS and
+// params.one.
 // Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
 //
-// Steps of a sum come in groups of four. Four rows or columns at one step are a part; tile[s][width g + swizzled(g, i)]
-// is part i of step s of group g. One index so serves four loads (the compiler checks each index of workgroup memory),
-// and where a thread stores four steps and its neighbours those of the next groups, they use different banks.
+// Steps of a sum come in groups of four. Four rows or columns at one step are a part; tile[s][width g +
+// swizzled(g, i)] is part i of step s of group g. This way one index serves four loads (the compiler checks
+// each index of workgroup memory), and a thread that stores four steps uses other banks than its neighbours,
+// which store those of the next groups.
 
-// For GPUs: NVIDIA's compiler does not unroll loops, and Mesa, which does, compiles unrolled ones for minutes.
+// For GPUs: NVIDIA's compiler does not unroll loops; Mesa's does, and then takes minutes to compile.
 override UNROLLED: bool = false;
 var<workgroup> tile: array<array<vec4f, TILE_PARTS>, 4>;
 
-// n, which Mesa does not know then, so that a loop of n iterations stays one. params.one is 1.
+// n, hidden from Mesa so that it does not unroll a loop of n iterations. params.one is 1.
 fn times(n: u32) -> u32 { return select(n * params.one, n, UNROLLED); }
 
-// A permutation of each eight parts.
+// A permutation of every eight parts.
 fn swizzled(group: u32, part: u32) -> u32 {
   return part ^ (((group << 1u) & 6u) | ((group >> 2u) & 1u));
 }
@@ -26,12 +28,13 @@ fn store_steps(at: u32, block: mat4x4f) {
   tile[3][at] = block[3];
 }
 
-// Sums of 8 x 8: the first and the last four rows, by the first and the last four columns. They are never indexed by a
-// variable, nor is another array or matrix of a function: NVIDIA's compiler would keep all of them in memory.
+// 8 x 8 sums: the first and the last four rows, by the first and the last four columns. Neither they nor any
+// other array or matrix of a function is ever indexed by a variable: NVIDIA's compiler would then keep all of
+// them in memory.
 struct Sums { s00: mat4x4f, s01: mat4x4f, s10: mat4x4f, s11: mat4x4f }
 
-// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa compiles each store for a tenth of a second or
-// more.
+// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa takes a tenth of a second or more to
+// compile each store.
 fn block_of_sums(sums: Sums, i: u32) -> mat4x4f {
   if (i == 0u) { return sums.s00; }
   if (i == 1u) { return sums.s01; }

@@ -3,7 +3,8 @@
 // Source: the derivative of qk_norm_rope_forward.wgsl; a rotation's transpose is its inverse.
 // Bindings: x, dy (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; scale (rows, H) read if NORM: s
 //   of the forward pass; previous read if SHIFT; dx (rows, H, D) write.
-// If SHIFT, the gradients of the shifted quarters came from the rows whose `previous` this one is: itself or the next.
+// If SHIFT, the gradients of the shifted quarters come from the rows whose `previous` is this row: itself or
+//   the next.
 // Grid, HEAD_LANES and NUM_KEPT: as in qk_norm_rope_forward.wgsl.
 // Numerics: f32. Limits: D = head_dim is a multiple of 8, or of 16 if SHIFT; rows of `previous`: num_rows.
 struct Params { num_heads_total: u32, num_heads: u32, head_dim: u32, sequence_length: u32, first_shifted: u32,
@@ -22,7 +23,7 @@ override NUM_KEPT: u32 = 1u;
 @group(0) @binding(5) var<storage, read> previous: array<u32>;
 @group(0) @binding(6) var<uniform> params: Params;
 
-// Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation turns into one another.
+// Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation mixes.
 struct Pair { first: vec4f, second: vec4f }
 
 fn x_pair(at: u32) -> Pair {
@@ -30,7 +31,7 @@ fn x_pair(at: u32) -> Pair {
   return Pair(x[at], x[at + params.head_dim / 8u]);
 }
 
-// The rows whose gradients a head's shifted quarters have: its own, the next.
+// The rows that contribute to the gradient of a head's shifted quarters: its own, the next.
 struct Users { own: bool, next: bool }
 
 fn users_of(head: u32) -> Users {

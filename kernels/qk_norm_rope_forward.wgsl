@@ -4,10 +4,10 @@
 //   Henry et al., Query-Key Normalization for Transformers, 2020, with rmsNorm.
 // Bindings: x (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; y (rows, H, D) write;
 //   scale (rows, H) write if NORM: s, for the backward pass; previous read if SHIFT, see below.
-// If SHIFT, the 2nd and the 4th quarter of each head from first_shifted on are those of the same head of row previous[r],
-//   which is r or r - 1, where row r = 0 has the head first_shifted: see shift_keys.wgsl.
-// Grid: workgroups of GROUP_SIZE / HEAD_LANES heads of rows over x and y: HEAD_LANES lanes share a head, each of them has
-//   every HEAD_LANES-th pair of vec4.
+// If SHIFT, the 2nd and the 4th quarter of each head from first_shifted on come from the same head of row
+//   previous[r], which is r or r - 1; row r = 0 has the head first_shifted. See shift_keys.wgsl.
+// Grid: workgroups of GROUP_SIZE / HEAD_LANES heads of rows over x and y: HEAD_LANES lanes share a head, and
+//   each has every HEAD_LANES-th pair of vec4.
 // Numerics: f32, sums of squares per lane, then over lanes; cosines and sines come from the host, since WGSL's are accurate
 //   only in [-pi, pi].
 // Limits: D = head_dim is a multiple of 8, or of 16 if SHIFT.
@@ -17,8 +17,8 @@ override NORM: bool = true;
 override SHIFT: bool = false;
 // A power of 2, at most LANES.
 override HEAD_LANES: u32 = 1u;
-// The pairs of a lane that stay in registers between the sum and the result, at most ceil(D / (8 HEAD_LANES)); those beyond
-// are read twice.
+// How many pairs a lane keeps in registers between the sum and the result, at most ceil(D / (8 HEAD_LANES));
+// the others are read twice.
 override NUM_KEPT: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -30,7 +30,7 @@ override NUM_KEPT: u32 = 1u;
 
 const EPSILON = 1.1920929e-7f;
 
-// Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation turns into one another.
+// Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation mixes.
 struct Pair { first: vec4f, second: vec4f }
 
 fn pair_at(at: u32) -> Pair {

@@ -1,12 +1,12 @@
 // partials[first + g] = the sum of x (or of x^2 if SQUARE) over the g-th of num_partials equal parts of x.
 // First of two passes: parts by workgroups, then their sum by a second dispatch of this kernel with one workgroup.
-// Bindings: x (length) read; partials write, num_partials from `first` on, added to if accumulate == 1.
+// Bindings: x (length) read; partials write: num_partials from `first` on, which accumulate == 1 adds to.
 // Grid: num_partials workgroups of LANES lanes, by gridOf. Numerics: f32; per lane, then over lanes: a fixed order.
 // Limits: x is allocated for a multiple of 4 elements (like every tensor); elements beyond length are ignored.
 struct Params { length: u32, first: u32, num_partials: u32, accumulate: u32 }
 
 override SQUARE: bool = false;
-// Loads of a lane that are under way at once.
+// Loads that a lane has in flight.
 override LOADS: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

@@ -6,7 +6,7 @@
 // Limits: width % 4 == 0; rows <= 65535 * 65535 through a two-dimensional grid.
 struct Params { rows: u32, width: u32, accumulate: u32 }
 
-// As in rms_norm_forward.wgsl, of x, dy and dx each.
+// As in rms_norm_forward.wgsl, for each of x, dy and dx.
 override NUM_KEPT: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

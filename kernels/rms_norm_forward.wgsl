@@ -5,8 +5,8 @@
 // Limits: width % 4 == 0; rows <= 65535 * 65535 through a two-dimensional grid.
 struct Params { rows: u32, width: u32 }
 
-// The vec4 of a row's lane that stay in registers between the sum and the result, at most ceil(width / (4 LANES)); those
-// beyond are read twice.
+// How many vec4 of a row a lane keeps in registers between the sum and the result, at most ceil(width / (4
+// LANES)); the others are read twice.
 override NUM_KEPT: u32 = 1u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

@@ -1,10 +1,10 @@
 // y = x, except for the 2nd and the 4th quarter of each head, which come from another token:
 // y[r, h, d] = earlier[previous[r], h, d] there.
-// Source: the "partial key offset" of modded-nanogpt (github.com/KellerJordan/modded-nanogpt, records of 2025): a key
-//   that contains a part of the token before it lets one block find the successor of a token (Olsson et al., In-context
-//   Learning and Induction Heads, 2022, "smeared keys").
+// Source: the "partial key offset" of modded-nanogpt (github.com/KellerJordan/modded-nanogpt, records of
+//   2025): a key that contains a part of the previous token lets one block find the successor of a token
+//   (Olsson et al., In-context Learning and Induction Heads, 2022, "smeared keys").
 // Bindings: x (rows, H, D) read; earlier (any, H, D) read, may be x; previous (rows) read; y (rows, H, D) write.
-// Grid: workgroups of 64 threads over the vec4, BATCH of them a thread, 64 apart. Numerics: a copy.
+// Grid: workgroups of 64 threads over the vec4, BATCH per thread, 64 apart. Numerics: a copy.
 // Limits: D % 16 == 0; previous[r] is a row of earlier.
 struct Params { num_vec4: u32, row_vec4: u32, quarter_vec4: u32 }
 

@@ -1,7 +1,7 @@
-// c = the sum of the splits of a matrix product, or c += it, for products whose steps of k are divided over workgroups.
-// Bindings: partials (batch, splits, length) read; c write, also read if accumulate == 1: matrix z of a batch has the
-//   `length` elements from c[z stride_c] on.
-// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart, times z = batch.
+// c = (or +=) the sum of the splits of a matrix product whose steps of k are divided among workgroups.
+// Bindings: partials (batch, splits, length) read; c write, also read if accumulate == 1: matrix z of a batch
+//   is the `length` elements from c[z stride_c] on.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH per thread, 64 apart, times z = batch.
 // Numerics: f32, splits ascending, so results are bit-identical in every run.
 // Limits: length % 4 == 0.
 struct Params { length: u32, splits: u32, stride_c: u32, accumulate: u32 }
@@ -11,7 +11,7 @@ struct Params { length: u32, splits: u32, stride_c: u32, accumulate: u32 }
 @group(0) @binding(2) var<uniform> params: Params;
 
 const BATCH = 8u;
-// Vec4 of a thread that are summed at once, at most BATCH.
+// Number of vec4 that a thread sums at once, at most BATCH.
 override LOADS: u32 = 1u;
 
 @compute @workgroup_size(64)
