@@ -472,8 +472,6 @@ export class EmbeddingCursor {
   }
 
   /**
-   * Reads a token.
-   *
    * @param rows Receives the token's `ModelShapes.rowsPerToken` rows from index `at` on, some {@link NO_ROW}.
    */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {

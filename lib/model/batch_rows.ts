@@ -94,7 +94,6 @@ function contextNumber(
   return hash;
 }
 
-/** What a model with address embeddings needs about a batch. */
 export interface BatchRows {
   /** See {@link rowsOfBatch}. */
   readonly ofTokens: Uint32Array<ArrayBuffer>;
@@ -161,7 +160,6 @@ export class RowSlots {
   }
 }
 
-/** One of the ranks that train together. */
 export interface Share {
   /** From 0. */
   readonly rank: number;

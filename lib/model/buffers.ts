@@ -60,7 +60,6 @@ export interface LayerTensors {
   activated: Tensor;
 }
 
-/** Activations after the last block. */
 export interface HeadTensors {
   /** (rows, C). */
   xLast: Tensor;
@@ -115,7 +114,6 @@ export interface ModelTensors {
   backward: BackwardTensors | undefined;
   /** (1): sum of the losses since gradients were zeroed. */
   lossSum: Tensor;
-  /** All tensors, each once. */
   all: Tensor[];
 }
 

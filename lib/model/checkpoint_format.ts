@@ -13,7 +13,6 @@ export const FORMAT_VERSION = 3;
 /** Metadata of all tensor files of a checkpoint. `pt` tells PyTorch's readers that tensors are row-major. */
 export const FORMAT_METADATA = { format: "pt", format_version: String(FORMAT_VERSION) } as const;
 
-/** Tensors and their shapes by name. */
 interface TensorContent {
   shapes: Map<string, number[]>;
   tensors: Map<string, TensorArray>;

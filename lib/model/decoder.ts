@@ -40,13 +40,11 @@ import { writeParameters } from "./parameters.ts";
 export const MAX_PROGRAMS = 128;
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
-/** A model that continues prompts. */
 export class Decoder {
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
   #numTiles = 0;
-  /** Address embeddings of tokens, if the model has any. */
   readonly #tokenRows: DecoderTokenRows | undefined;
 
   private constructor(
@@ -382,7 +380,6 @@ class DecodedRows {
     return this.#numRows;
   }
 
-  /** Number of tokens appended to every row. */
   get numSteps(): number {
     return this.#suffixRows.length;
   }
@@ -395,8 +392,6 @@ class DecodedRows {
   }
 
   /**
-   * Gives every prompt rows with nothing appended.
-   *
    * @param numChildren The number of rows of each prompt.
    * @param numDropped The number of a prompt's last tokens that its rows do not see; fewer than any prompt
    *   has.
@@ -507,7 +502,6 @@ class DecoderTokenRows {
     this.#tensor = tensor;
   }
 
-  /** Reads the keys and histories of a checkpoint. */
   load(weights: Tensors): void {
     this.#addressEmbeddings.load(weights);
   }
@@ -546,7 +540,6 @@ class DecoderTokenRows {
     });
   }
 
-  /** Continues rows. @param parents For each new row the row that it continues. */
   branch(parents: Uint32Array): void {
     this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
   }

@@ -21,7 +21,6 @@ export const NO_ROW = 0xffffffff;
 /** Rows to try for a key: at a load of four fifths, one key in a thousand finds no free row. */
 const MAX_PROBES = 64;
 
-/** The rows of one kind of key. */
 export class EmbeddingTable {
   /** The second hash of each row's key; 0 for a free row. */
   readonly #owners: Uint32Array;
@@ -99,13 +98,11 @@ export interface AddressState extends Hashes {
   isWhole: boolean;
 }
 
-/** A pair of complete addresses. */
 export interface PairState extends Hashes {
   /** The rows of the places of both endpoints and of the pair of places; `NO_ROW` for none. */
   readonly placeRows: readonly number[];
   readonly source: AddressState;
   readonly destination: AddressState;
-  /** The pair's row, or `NO_ROW`. */
   readonly row: number;
   /** Whether training hides all data of the pair in this context. */
   readonly isUnknown: boolean;
@@ -180,7 +177,6 @@ export interface PlacesConfig {
 
 /** The steps of a path before the prefixes. */
 export const NUM_PATH_STEPS = 5;
-/** The keys of a pair of places. */
 const NUM_PAIR_KEYS = 5;
 /** Maximum number of rows of places of a token before a byte of an RTT. */
 export const NUM_PLACE_ROWS = 2 * NUM_PATH_STEPS + NUM_PAIR_KEYS;

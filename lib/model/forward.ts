@@ -66,7 +66,6 @@ export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers">
 export interface Teacher extends SoftTargets {
   /** Starts the teacher's forward pass; returns at once. */
   forward(batch: ModelBatch): void;
-  /** Runs the pass again and times it. */
   profile(): Promise<ProfileRow[]>;
 }
 

@@ -234,7 +234,6 @@ export interface ModelShapes {
    * RTTs of pairs, the table of places, coordinates.
    */
   readonly entries: ReadonlyMap<string, number[]>;
-  /** Number of values of all parameters. */
   readonly numParameters: number;
 }
 
@@ -293,7 +292,6 @@ export const PAIR_HISTORY = "address_embed.history";
 /** Name of the table of places in a checkpoint; see `PlaceTable.encode`. */
 export const PLACE_TABLE = "places.table";
 
-/** Element type of a checkpoint's entry. */
 export function entryType(name: string): ArrayType {
   if (name === PLACE_TABLE) return "U8";
   return [EMBEDDING_KEYS, PAIR_HISTORY, COORDINATE_KEYS].includes(name) ? "U32" : "F32";

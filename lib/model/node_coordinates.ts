@@ -29,7 +29,6 @@ export interface CoordinatesConfig {
 }
 
 export const COORDINATE_KEYS = "coordinates.keys";
-/** Entry name of a part of `SavedCoordinates`. */
 export function nameOfCoordinates(part: string): string {
   return `coordinates.${part}`;
 }

@@ -100,7 +100,6 @@ export class PairHistory {
   }
 }
 
-/** Number of bytes after a role token. */
 const NUM_BYTES: Record<number, number> = {
   [TIMESTAMP_ABS]: 8,
   [TIMESTAMP_DELTA1]: 1,

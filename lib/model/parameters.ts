@@ -15,7 +15,6 @@ import { type TensorArray, tensorOf, type Tensors, zeros } from "../base/safeten
 import type { Gpu } from "../tensor/device.ts";
 import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 
-/** Standard deviation of the initial weights (GPT-2). */
 const INITIAL_DEVIATION = 0.02;
 
 /**

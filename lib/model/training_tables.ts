@@ -16,7 +16,6 @@ import { ADAPTATION } from "./tensor_bounds.ts";
 
 type Tables = Pick<SafetensorsContent, "tensors" | "metadata">;
 
-/** The tensors of a table, and the width of their rows. */
 const COLUMNS = [["v4", 1], ["v6", 4], ["seen", 4], ["pairs", 4]] as const;
 
 const seconds = z.number().min(MIN_TIME_US / 1e6).lt(END_TIME_US / 1e6).nullable();

@@ -40,13 +40,11 @@ import { AddressEmbeddings } from "./address_embeddings.ts";
 import { readParameterLike, writeParameters } from "./parameters.ts";
 
 interface BatchUse {
-  /** Whether shares of the address embeddings are hidden. */
   isTraining?: boolean;
   /** See {@link Transformer.accumulate}. */
   ofTokens?: Uint32Array<ArrayBuffer> | undefined;
 }
 
-/** A decoder-only Transformer on one device. */
 export class Transformer {
   readonly #gpu: Gpu;
   readonly #pass: Pass;
@@ -147,8 +145,6 @@ export class Transformer {
   }
 
   /**
-   * Sets all weights.
-   *
    * @param weights name -> values with the shapes of `ModelShapes.entries`.
    * @throws {UserError} If a weight is missing, unknown or of the wrong size.
    */
@@ -170,7 +166,6 @@ export class Transformer {
     return weights;
   }
 
-  /** Sets all gradients and the loss sum to 0. */
   zeroGradients(): void {
     this.#rowSlots.clear();
     const encoder = this.#gpu.device.createCommandEncoder({ label: "zero gradients" });
@@ -234,7 +229,6 @@ export class Transformer {
     return [...rows, ...await this.#training.profile()];
   }
 
-  /** Starts a forward pass; returns at once. */
   #forward(batch: ModelBatch, use: BatchUse = {}): void {
     this.#write(batch, 0, use);
     this.#evaluation.run();

@@ -44,7 +44,6 @@ export interface GpuOptions extends EngineOptions {
 
 /** Buffers between these sizes in bytes are kept for later reads. */
 const [LEAST_KEPT_BYTES, MOST_KEPT_BYTES] = [2 ** 16, 2 ** 24];
-/** Maximum number of bytes kept of each kind. */
 const KEPT_BYTES = 2 ** 26;
 
 /**

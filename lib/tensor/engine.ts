@@ -55,7 +55,6 @@ interface AdapterInfo extends Omit<GPUAdapterInfo, "subgroupMinSize" | "subgroup
   >;
 }
 
-/** Exports of the npm package `webgpu`. */
 interface Dawn {
   create(flags: string[]): GPU;
 }
@@ -92,7 +91,6 @@ export function useByDefault(engine: EngineChoice, onLog?: (line: string) => voi
   usual = { engine, onLog };
 }
 
-/** Dawn cannot be used here. */
 class DawnError extends UserError {
   constructor(readonly found: string, remedy: string, options?: ErrorOptions) {
     super(`Cannot use the engine dawn: ${found}; ${remedy}`, options);
@@ -202,7 +200,6 @@ function useDawn(adapter: GPUAdapter | null): ChosenAdapter {
   return { adapter, engine: "dawn" };
 }
 
-/** Whether the adapter runs on the CPU. */
 export function isSoftware({ info: { description, device, vendor } }: GPUAdapter): boolean {
   return SOFTWARE.test(`${description} ${device} ${vendor}`);
 }

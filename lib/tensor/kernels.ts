@@ -224,7 +224,6 @@ export const LANES_SUBGROUP: string = markedSource("lanes_subgroup", lanes_subgr
 export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_workgroup);
 export const MATRIX_TYPES: string = markedSource("matrix_types", matrix_types);
 
-/** Sources that kernels include. */
 const PARTS = {
   attention_gradients_matrix,
   attention_slots_subgroup8,

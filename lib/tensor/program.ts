@@ -11,7 +11,6 @@ import type { Kernel, KernelRegistry } from "./registry.ts";
 import { allocationSizeBytes, type Tensor, tensorSizeBytes } from "./tensor.ts";
 import { formatTable } from "../base/text.ts";
 
-/** A kernel with everything it needs. */
 interface Dispatch {
   readonly kernel: KernelName;
   /** Name in profiles (default: the kernel's name). */
@@ -21,7 +20,6 @@ interface Dispatch {
   readonly bindings: Record<string, Tensor>;
   /** A value for each field of `Params`, named as for `bindings`. */
   readonly params?: Record<string, number>;
-  /** Number of workgroups in x, y, z. */
   readonly grid: readonly [number, number?, number?];
   /** Useful floating-point operations, for profiles. */
   readonly flops?: number;
@@ -155,7 +153,6 @@ export class Program {
     }
   }
 
-  /** Encodes all or some dispatches as one pass. */
   encode(encoder: GPUCommandEncoder, { start = 0, end = this.#steps.length } = {}): void {
     const { bindGroups } = this.#build();
     const pass = encoder.beginComputePass({ label: this.label });

@@ -17,7 +17,6 @@ export interface Tensor {
   readonly offsetBytes: number;
 }
 
-/** Number of elements. */
 export function tensorLength(tensor: Pick<Tensor, "shape">): number {
   return tensor.shape.reduce((product, extent) => product * extent, 1);
 }

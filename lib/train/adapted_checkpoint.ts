@@ -63,7 +63,6 @@ interface AdaptedWeights {
   readonly adaptation?: MeasuredData | undefined;
 }
 
-/** Writes what differs from the base. */
 export function writeAdapted(folder: string, adapted: AdaptedWeights, from: AdaptedFrom): void {
   const { config, weights, adaptation } = adapted;
   const [rows, nodes] = [adapted.rows, adapted.nodes].map((numbers) => Uint32Array.from(numbers).sort());

@@ -194,7 +194,6 @@ export class TypicalRtts {
   }
 }
 
-/** Keeps every second RTT. */
 function thin(kept: KeptRtts): void {
   for (let i = 0; i < kept.count; i += 2) kept.rttsMs[i / 2] = kept.rttsMs[i];
   kept.count = Math.ceil(kept.count / 2);

@@ -42,7 +42,6 @@ import type { TrainingData } from "../data/addresses/known_addresses.ts";
 import { presentPool } from "../model/pool/forecasts.ts";
 import { poolShapes } from "../model/pool/pool.ts";
 
-/** Content to save. Writing adds the checksums. */
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
   /** Entries of `ModelShapes.entries`, by name. */
@@ -162,9 +161,7 @@ const count = z.int().min(0);
 const fileSchema = z.object({ sizeBytes: count, sha256: z.string() });
 
 const stateSchema = z.object({
-  /** Software version that wrote the checkpoint. */
   version: z.string(),
-  /** Optimizer steps done. */
   step: count,
   /** Seed of the initial weights and of the data's order and sampling. */
   seed: z.int(),
@@ -200,7 +197,6 @@ const stateSchema = z.object({
   if (wrong) context.addIssue({ code: "custom", path: wrong, message: "expected at most the steps in all" });
 });
 
-/** Content of `state.json`. */
 export interface CheckpointState extends Omit<z.infer<typeof stateSchema>, "config"> {
   config: RunConfig;
 }
@@ -210,14 +206,12 @@ export function engineOf({ engine = "deno" }: Pick<CheckpointState, "engine">): 
   return engine;
 }
 
-/** Base of an adapted checkpoint. */
 export interface AdaptedFrom {
   readonly base: string;
   /** SHA-256 of its model.safetensors. */
   readonly baseSha256: string;
 }
 
-/** A checkpoint as read for a query or an evaluation. */
 export interface LoadedCheckpoint {
   /** The folder it was read from. */
   directory: string;

@@ -104,7 +104,6 @@ interface TfRecord {
   endBytes: number;
 }
 
-/** Frames data as a record. */
 function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
   const record = new Uint8Array(HEADER_BYTES + data.length + FOOTER_BYTES);
   const view = new DataView(record.buffer);

@@ -95,7 +95,6 @@ export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()
   throw new ConfigError("train.batchSize", `${found}, ${free}; lower it, or train.evalSequences`);
 }
 
-/** Limits of an adapter. */
 export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
   /** Size of the largest buffer that it can bind. */
   bufferLimitBytes: number;
@@ -137,7 +136,6 @@ export function checkMemory(
   });
 }
 
-/** Refuses a configuration that exceeds a limit. */
 function refuse(
   run: RunPlan,
   sizeBytes: (run: RunPlan) => number,

@@ -17,7 +17,6 @@ const TAIL_BYTES = 1 << 16;
 
 /** The scalars of one step. Non-finite numbers are written as null. */
 export interface MetricsRecord {
-  /** Optimizer steps done, from 1. */
   step: number;
   /** `train/loss`, `eval/loss`, … */
   [name: string]: number | null;

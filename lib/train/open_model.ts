@@ -37,7 +37,6 @@ interface ModelOptions {
   seed: number;
   /** Undefined for a model without places. */
   places?: RunPlaces | undefined;
-  /** Read checkpoint of the teacher. */
   loadedTeacher: LoadedCheckpoint | undefined;
   onLog?: (line: string) => void;
 }

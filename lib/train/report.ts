@@ -23,9 +23,7 @@ export interface RunDescription {
   teacher?: string | undefined;
   seed: number;
   config: RunConfig;
-  /** The log, in order. */
   records: readonly MetricsRecord[];
-  /** The folder of the last checkpoint. */
   checkpoint: string | null;
   /** The WebGPU implementation used last. */
   engine: EngineName;
@@ -156,7 +154,6 @@ export function curveOf(
   });
 }
 
-/** The curves of a run over its steps. @param records The log, in order. */
 function figuresOf(records: readonly MetricsRecord[]): Block[] {
   const curve = (label: string, scalar: string, unit = 1): ChartCurve => ({
     label,

@@ -247,13 +247,11 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
 export interface RunPlan {
   readonly config: RunConfig;
   readonly shapes: ModelShapes;
-  /** How the model runs in training. */
   readonly extent: ModelExtent;
   /** How a teacher runs: forward only, on the run's micro-batches. It is stored in f32, as for queries. */
   readonly teacherExtent: ModelExtent;
   /** Positions per optimizer step, including padding. */
   readonly tokensPerStep: number;
-  /** Positions of the whole run, including padding. */
   readonly totalTokens: number;
   readonly microBatchesPerStep: number;
 }

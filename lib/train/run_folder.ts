@@ -150,7 +150,6 @@ export class RunFolder {
     return manifest;
   }
 
-  /** Writes the manifest of a finished run. */
   finish(manifest: Manifest, done: Pick<Manifest, "counts" | "outputs">): void {
     writeManifest(this.at("manifest"), { ...manifest, ...done, complete: true });
   }

@@ -15,9 +15,7 @@ import { lightFloorMs } from "../data/addresses/light_floor.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 
-/** Maximum size of the table in a checkpoint. */
 const MAX_TABLE_BYTES = 12 * 2 ** 20;
-/** Maximum number of pairs to examine. */
 const MAX_PAIRS = 2 ** 22;
 /** How many of an address's fastest pairs are compared with each other. */
 const MAX_COMPARED = 64;
@@ -37,7 +35,6 @@ export interface MisplacedAddress {
   readonly worst: { readonly other: string; readonly rttMs: number; readonly distanceKm: number };
 }
 
-/** What `--geo` says about the run's addresses. */
 export interface RunPlaces {
   /** See `PlaceTable.encode`. */
   readonly table: Uint8Array<ArrayBuffer>;
@@ -132,7 +129,6 @@ export function withPlaceTable(
   };
 }
 
-/** An address in the graph of pairs. */
 interface Node {
   readonly address: string;
   readonly position: NonNullable<LocatedPlace["position"]> | undefined;

@@ -27,7 +27,6 @@ export interface StartOptions {
   initFrom?: string | undefined;
 }
 
-/** The checkpoint or weights that a run starts from. */
 export interface RunStart {
   /** The checkpoint to continue from with all its state; undefined for a new run. */
   resumed: ResumableCheckpoint | undefined;

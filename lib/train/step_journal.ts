@@ -37,10 +37,8 @@ const LOSS_TAIL = 100;
 const MAX_PENDING_STEPS = 32;
 const MAX_PENDING_MS = 1000;
 
-/** Collects the numbers of steps and writes them. */
 export class StepJournal {
   readonly #gpu: Gpu;
-  /** One element each. */
   readonly #sources: readonly Tensor[];
   /** (steps, sources): the numbers of steps that are not settled. */
   readonly #numbers: Tensor;
@@ -84,7 +82,6 @@ export class StepJournal {
     this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
   }
 
-  /** State of settled steps, for a checkpoint. */
   get state(): JournalState {
     return { ...this.#state, losses: [...this.#state.losses] };
   }
@@ -104,7 +101,6 @@ export class StepJournal {
     return this.#numTokens > 0 ? this.#numPaddingTokens / this.#numTokens : null;
   }
 
-  /** Whether it is time to {@link settle}. */
   get isDue(): boolean {
     const numPending = this.#facts.length;
     return numPending === MAX_PENDING_STEPS ||

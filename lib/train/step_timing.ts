@@ -21,7 +21,6 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import { QUERY_ORDER, TokenWriter } from "../data/tokens/vocab_v2.ts";
 import type { RunPlan } from "./run_config.ts";
 
-/** How long steps took, and how the time of one is spent. */
 export interface StepTimes {
   /** Seconds from opening the device to the end of the first step, which is not timed. */
   startS: number;

@@ -90,7 +90,6 @@ interface Bucket {
   numBytes: number;
 }
 
-/** Sums a model's gradients over the ranks. */
 export class GradientExchange {
   readonly #gpu: Gpu;
   readonly #model: Transformer;
@@ -284,7 +283,6 @@ export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string
   return new Map([...state].filter(([name]) => !name.endsWith(STATE)));
 }
 
-/** A parameter that is exchanged as a whole. */
 interface Followed {
   /** Its value on all ranks after the last exchange. */
   readonly shared: Float32Array;

@@ -107,7 +107,7 @@ export interface TrainResult {
   sentBytes: number | null;
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
-  /** The path of the report. */
+  /** Path of the report. */
   report: string;
   /** The profile of a step, slowest kernels first; null if none was profiled. */
   profile: ProfileRow[] | null;
@@ -252,13 +252,10 @@ interface CheckedOptions extends TrainOptions {
    * sizes that the data need.
    */
   plan: RunPlan;
-  /** As in `CheckpointState`. */
   asked: string | undefined;
   /** Survey of the training rows if sizes follow from it; dropped once the model has its rows. */
   survey: DataSurvey | undefined;
-  /** The places that `geo` gives. */
   places: RunPlaces | undefined;
-  /** The model that `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
   /** Called after a step; returns the configuration with another number of steps, or undefined to keep it. */
@@ -340,7 +337,6 @@ async function placesOf(
   return await openRunPlaces(geo, rows.train, onLog);
 }
 
-/** A configuration whose model has places. */
 function withPlaces(config: RunConfig, { table }: RunPlaces, files: readonly string[]): RunConfig {
   const found = { tableSize: table.length / 3, sources: files.map((path) => basename(path)) };
   const places = { ...placesSchema.parse(config.model.places ?? {}), ...found };
@@ -393,7 +389,6 @@ async function fittedToTime(
   };
 }
 
-/** The outcome of the steps. */
 interface Trained {
   readonly result: TrainResult;
   readonly manifest: Manifest | undefined;

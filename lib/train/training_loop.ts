@@ -72,7 +72,6 @@ interface LoopParts {
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
-  /** For the checkpoints. */
   trainingData: TrainingData | undefined;
   journal: StepJournal;
   scalars: ScalarLog;
@@ -95,7 +94,6 @@ interface LoopParts {
   onProfile?: ((profile: StepProfile) => void) | undefined;
 }
 
-/** Runs steps until the run is done or must stop. */
 export class TrainingLoop {
   #parts: LoopParts;
   /** The step to profile, from 0: the first warm one, or the last. */
@@ -128,7 +126,6 @@ export class TrainingLoop {
     return this.#step;
   }
 
-  /** The step after which the loop is done. */
   get end(): number {
     return this.#parts.end;
   }
@@ -138,7 +135,6 @@ export class TrainingLoop {
     return this.#evalLoss;
   }
 
-  /** The folder of the last checkpoint. */
   get checkpoint(): string | null {
     return this.#checkpoint;
   }
@@ -291,7 +287,6 @@ export class TrainingLoop {
     journal.restartClock();
   }
 
-  /** Writes the checkpoint of all ranks. */
   async #write(
     run: Pick<RunFolder, "checkpointsDir" | "takePlace">,
     weights: Map<string, TensorArray>,
@@ -346,7 +341,6 @@ class StepBatches {
     return this.#position;
   }
 
-  /** Takes the batches of the next step. */
   async take(): Promise<Batch[]> {
     if (this.#next.length === 0) await this.prepare();
     const batches = this.#next;

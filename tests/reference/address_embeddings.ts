@@ -41,9 +41,7 @@ export function addRowsBackward(
   return dTable;
 }
 
-/** The tensors that {@link adamWRows} changes. */
 export interface AdamWRowsState extends AdamWState {
-  /** Number of updates of each row. */
   numUpdates: Float64Array;
 }
 

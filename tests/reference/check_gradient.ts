@@ -25,11 +25,7 @@ export interface GradientCheck {
   tolerance?: number;
 }
 
-/**
- * Asserts that a backward function is the derivative of its forward function.
- *
- * @throws {AssertionError} With name and index of the first element that differs.
- */
+/** @throws {AssertionError} With name and index of the first element that differs. */
 export function checkGradient(check: GradientCheck): void {
   const { inputs, forward, backward, maxElements = 40, step = 1e-5, tolerance = 1e-6 } = check;
   const random = new RandomStream(0, "check gradient");

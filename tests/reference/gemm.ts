@@ -1,7 +1,6 @@
 /** Matrix products in float64. @module */
 import type { GemmKind } from "../../lib/tensor/ops/gemm.ts";
 
-/** The sizes of op(A) (m, k) and op(B) (k, n). */
 export interface GemmShape {
   kind: GemmKind;
   m: number;
@@ -9,7 +8,6 @@ export interface GemmShape {
   k: number;
 }
 
-/** op(A) op(B), (m, n). */
 export function gemm({ kind, m, n, k }: GemmShape, a: Float64Array, b: Float64Array): Float64Array {
   const c = new Float64Array(m * n);
   for (let i = 0; i < m; i++) {

@@ -8,7 +8,6 @@ import { adamW, clipGradients, muon } from "./updates.ts";
 import { adamWRows } from "./address_embeddings.ts";
 import type { Weights } from "./model.ts";
 
-/** Updates float64 weights. */
 export class ReferenceOptimizer {
   /** Checkpoint name (`wte.weight.exp_avg`) -> values. */
   readonly state: Weights = new Map();

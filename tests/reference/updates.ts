@@ -3,7 +3,6 @@ import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import type { MuonStep } from "../../lib/tensor/ops/muon.ts";
 import { gemm } from "./gemm.ts";
 
-/** The tensors that AdamW changes. */
 export interface AdamWState {
   parameter: Float64Array;
   expAvg: Float64Array;

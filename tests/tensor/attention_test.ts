@@ -358,7 +358,6 @@ async function decoded(
   return await bench.read(...outs);
 }
 
-/** Adds a problem's dispatch; returns its output. */
 function addProblem(
   bench: KernelBench,
   program: Program,

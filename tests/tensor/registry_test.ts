@@ -132,7 +132,6 @@ for (const subgroups of [true, false]) {
   });
 }
 
-/** Whether a device has what a kernel needs. */
 function runsOn({ info }: Gpu, name: KernelName): boolean {
   const { usesSubgroups, usesMatrices } = parseKernel(name, KERNEL_SOURCES[name]);
   return !(usesSubgroups && info.subgroupSize === undefined) && !(usesMatrices && !info.matrix);

@@ -35,7 +35,6 @@ export function testOnEachLayout(name: string, body: (bench: KernelBench) => Pro
   }
 }
 
-/** Runs a test on a device with subgroups, and on one without. */
 export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
   testOnDevice(`${name} (with subgroups)`, body);
   testOnDevice(`${name} (without subgroups)`, body, { subgroups: false });
@@ -107,7 +106,6 @@ export class KernelBench {
     return this.#place(label, { shape, dtype }, stored(start, dtype), false);
   }
 
-  /** Runs one program of the dispatches that `add` appends. */
   async run(add: (program: Program) => void): Promise<void> {
     const program = new Program(this.registry, "test");
     add(program);
@@ -140,7 +138,6 @@ export class KernelBench {
     });
   }
 
-  /** Frees all tensors before the next of many cases. */
   clear(): void {
     for (const { tensor } of this.#tensors.splice(0)) tensor.buffer.destroy();
   }
@@ -192,7 +189,6 @@ export function randomIn(dtype: DType, label: string, length: number): Float64Ar
   return dtype === "f16" ? toHalf(values) : values;
 }
 
-/** The tolerance of a result that is stored in a dtype. */
 export function storedIn(dtype: DType, tolerance: Tolerance): Tolerance {
   return dtype === "f16" ? addTolerances(tolerance, HALF_STORAGE) : tolerance;
 }
@@ -210,7 +206,6 @@ export function largestNorm(x: Float64Array, width: number): number {
   return largest;
 }
 
-/** Random integers in [0, below). */
 export function randomIntegers(label: string, length: number, below: number): Uint32Array {
   const random = new RandomStream(0, label);
   return Uint32Array.from({ length }, () => random.below(below));
@@ -254,7 +249,6 @@ export function assertClose(
   );
 }
 
-/** Asserts that two results are the same to the last bit. */
 export function assertSameBits(a: TensorArray, b: TensorArray, what: string): void {
   const [bitsA, bitsB] = [a, b].map((array) =>
     array instanceof Float32Array ? new Uint32Array(array.buffer, array.byteOffset, array.length) : array

@@ -10,7 +10,6 @@ import { loadConfig } from "../../lib/train/run_config.ts";
 import { train } from "../../lib/train/trainer.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
-/** Resident memory after a number of steps. */
 export interface MemoryAtStep {
   step: number;
   rssBytes: number;

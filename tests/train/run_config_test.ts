@@ -153,7 +153,6 @@ const VALUES: Record<string, string> = {
 /** For keys whose value is an object, one of its keys and a value. */
 const PARTS: Record<string, [string, string]> = { "model.places": ["model.places.dropShare", "0.25"] };
 
-/** Settings of a configuration for vocabulary v1. */
 const WITHOUT_V2 = [
   ...["model.prefixVectors=null", "model.pairVectors=null", "model.coordinates=null"],
   ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],

@@ -5,7 +5,6 @@ export const SMALL_RUN = fromFileUrl(new URL("./small_run.json", import.meta.url
 
 // Settings that make training fast enough for a test.
 
-/** Settings of the configuration by key path. */
 export type Settings = Record<string, number | string | null>;
 
 export const SMALL: Settings = {

@@ -82,7 +82,6 @@ export class TrainingRuns {
     return ["train", "--data", this.data, "--run", run, ...steps, ...pool, ...sets, ...more];
   }
 
-  /** Trains to the end. */
   async train(run: string, settings: Settings = {}, ...more: string[]): Promise<ProcessResult> {
     return await runStageProcess(this.arguments(run, settings, ...more));
   }

@@ -119,7 +119,6 @@ export function addAttentionBackward(
 
 export type AttentionVariant = "matrix" | VectorVariant;
 
-/** Variants that need no matrix units. */
 type VectorVariant = keyof typeof DIMS_PER_GROUP;
 
 /** Chooses the kernels for an adapter, a head width, and the tensors that are read. */
@@ -201,7 +200,6 @@ export interface DecodeShape {
 
 /** Rows that continue one prompt. */
 export interface DecodeTile {
-  /** The prompt's first key. */
   readonly firstKey: number;
   /** One past the last key visible to any of the rows. */
   readonly endKey: number;

@@ -13,7 +13,6 @@ import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./common.ts";
 
-/** Layout and cap of logits. */
 export interface LogitsShape {
   /** V, the columns in use; the others are padding. */
   readonly vocabSize: number;

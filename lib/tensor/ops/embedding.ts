@@ -27,7 +27,6 @@ export function addEmbedding(
   program.add({ kernel, bindings: { tokens, table, x }, params: { rows, width }, grid: gridOf(rows) });
 }
 
-/** Number of elements of {@link tokenRows}. */
 export function numTokenRows(rows: number, vocabSize: number): number {
   return vocabSize + 1 + rows;
 }

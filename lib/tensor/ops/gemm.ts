@@ -66,7 +66,6 @@ export const ENOUGH_TILES = 256;
 /** The number of the epilogue C = AB in the kernels. */
 const STORE = 0;
 
-/** What the choice of a product's kernel depends on. */
 export interface GemmShape {
   readonly kind: GemmKind;
   readonly m: number;
@@ -122,7 +121,6 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
-/** Parameters of {@link splitsOf}. */
 export interface SplitRule {
   /** How many workgroups fill a GPU. */
   readonly enoughWorkgroups: number;

@@ -105,7 +105,6 @@ export function muonHyper(
   return Float32Array.of(momentum, learningRate, weightDecay, 0, ...shapeFactors);
 }
 
-/** The length of {@link muonHyper}. */
 export function numMuonHyper(numMatrices: number): number {
   return 4 + numMatrices;
 }
@@ -126,10 +125,8 @@ function muonScratchShapes(parameters: readonly Tensor[]) {
   };
 }
 
-/** The tensors of {@link muonScratchShapes}. */
 export type MuonScratch = Readonly<Record<keyof ReturnType<typeof muonScratchShapes>, Tensor>>;
 
-/** Allocates the scratch memory of {@link addMuon}. */
 export function makeMuonScratch(
   parameters: readonly Tensor[],
   make: (label: string, shape: readonly number[]) => Tensor,

@@ -16,7 +16,6 @@ export type SumFormat = "f16" | "i8";
 const BLOCK = 1024;
 const LARGEST = { f16: 2 ** 15, i8: 127 } as const;
 
-/** How an array is divided among ranks. */
 interface Layout {
   /** Number of values in a rank's part. */
   partLength: number;
@@ -96,7 +95,6 @@ export class CompressedSum {
     return { partLength, partBytes: partLength / BLOCK * 4 + partLength * (this.#format === "f16" ? 2 : 1) };
   }
 
-  /** Views of a part's scales and codes. */
   #codesIn(bytes: Uint8Array<ArrayBuffer>, rank: number, { partLength, partBytes }: Layout): Codes {
     const at = rank * partBytes;
     const numBlocks = partLength / BLOCK;
@@ -141,7 +139,6 @@ export class CompressedSum {
   }
 }
 
-/** A part as it is sent. */
 interface Codes {
   /** One per block; NaN if the block has a non-finite value. */
   scales: Float32Array;

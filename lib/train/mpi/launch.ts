@@ -5,7 +5,6 @@
  */
 import { UserError } from "../../base/errors.ts";
 
-/** How this process was launched. */
 export interface Launch {
   /** Number of processes started together, 2 or more. */
   numRanks: number;

@@ -52,7 +52,6 @@ interface StepFactors {
   readonly weightDecay: number;
 }
 
-/** Updates a group of parameters. */
 export interface UpdateRule {
   /** State between steps, by its names in checkpoints (lib/train/optim/README.md). */
   readonly state: Map<string, Tensor>;

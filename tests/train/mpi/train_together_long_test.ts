@@ -188,7 +188,6 @@ Deno.test({ name: "ranks that cannot train together are refused in one line", ig
   }
 });
 
-/** Trains with different arguments for each rank. */
 async function trainEach(argumentsOfRanks: readonly string[][]): Promise<ProcessResult> {
   const { launcher: [command, ...words] = [], flags = [], env = {} } = first.options(1);
   const main = new URL("../../../tasks/main.ts", import.meta.url).pathname;
