@@ -237,7 +237,9 @@ function operandTensors(
   ]);
 }
 
-/** The blocks' activations. In training each block has its own (with recomputation only its x). */
+/**
+ * The blocks' activations. In training each block has its own, with recomputation only its x; else all share.
+ */
 function allLayerTensors(shapes: ModelShapes, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;

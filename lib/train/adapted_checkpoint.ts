@@ -126,7 +126,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
 export interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
-  /** Of all tensors. */
+  /** SHA-256 of all tensors. */
   readonly sha256: string;
   /** Number of rows, and of nodes, that differ from the base. */
   readonly numRows: number;

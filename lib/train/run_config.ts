@@ -82,7 +82,7 @@ export interface TrainConfig {
   evalSequences: number;
   /** Steps between checkpoints. */
   checkpointEverySteps: number;
-  /** Number of last checkpoints to keep, in addition to the one with the best validation loss. */
+  /** How many of the latest checkpoints to keep, in addition to the one with the best validation loss. */
   keepCheckpoints: number;
   /** Consecutive steps with a non-finite loss or gradient after which the run stops. */
   maxSkippedSteps: number;
