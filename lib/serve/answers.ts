@@ -142,7 +142,7 @@ async function* answersOf(
   for await (const answer of answers) yield lines.explained(answer);
   if (lines.isWhole) return;
   const line = lines.numLines + 1;
-  const error = `Cannot answer line ${line} and those after it: the server stops; ask again later`;
+  const error = `Cannot answer line ${line} and those after it: the server is stopping; ask again later`;
   yield { line, error };
 }
 
@@ -161,7 +161,7 @@ export function describeError(error: unknown): string {
 }
 
 export function stoppingError(): ApiError {
-  return new ApiError(503, "Cannot answer: the server stops; ask again later");
+  return new ApiError(503, "Cannot answer: the server is stopping; ask again later");
 }
 
 export class TimeLimit implements Disposable {
@@ -172,7 +172,7 @@ export class TimeLimit implements Disposable {
   /** Starts the time limit. @param client Aborted when the client disconnects. */
   constructor(seconds: number, client: AbortSignal) {
     this.#seconds = seconds;
-    const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client is gone"));
+    const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client disconnected"));
     client.addEventListener("abort", leave);
     if (client.aborted) leave();
     this.restart();
@@ -220,8 +220,8 @@ export async function readJson(
   requireType(request, JSON_TYPES);
   const tooLong = new ApiError(
     413,
-    `Cannot read the request: its body has more than ${maxBytes} bytes, the most that is accepted; ask for less at ` +
-      "once, or raise --max-body-bytes of the server",
+    `Cannot read the request: its body exceeds the limit of ${maxBytes} bytes; ask for less at once, ` +
+      "or raise --max-body-bytes on the server",
   );
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLong;
   const parts: Uint8Array[] = [];
@@ -300,7 +300,7 @@ async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<U
     yield* body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal, preventCancel: true });
   } catch (cause) {
     signal.throwIfAborted();
-    throw new ApiError(400, "Cannot read the request: its body breaks off", { cause });
+    throw new ApiError(400, "Cannot read the request: its body is incomplete; send all of it", { cause });
   }
 }
 
@@ -310,7 +310,7 @@ function requireType(request: Request, wanted: readonly string[]): string {
     throw new ApiError(
       415,
       `Cannot read the request: its content encoding is ${shortened(encoding)}, expected none; ` +
-        "send the body as it is",
+        "send the body uncompressed",
     );
   }
   const found = request.headers.get("content-type");

@@ -184,7 +184,7 @@ function addDescriptions(app: Hono, options: AppOptions): void {
   app.get("/openapi.json", (c) => answerGet(c.req.raw, options, () => Promise.resolve(description)));
   app.get("/healthz", (c) => {
     const fault = options.models.current.fault();
-    if (fault !== undefined) throw new ApiError(503, `Cannot answer: ${fault}; start the server again`);
+    if (fault !== undefined) throw new ApiError(503, `Cannot answer: ${fault}; restart the server`);
     return c.text("ok\n");
   });
   app.get(
@@ -241,7 +241,7 @@ class HostNames {
   require(url: string): void {
     const hostname = URL.parse(url)?.hostname;
     if (hostname === undefined) {
-      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL; expected a path`);
+      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is not a URL; send a path`);
     }
     if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
     throw new ApiError(
@@ -258,6 +258,8 @@ function requireOrigin(origin: string | undefined, url: string, allowOrigins: re
   if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;
   throw new ApiError(
     403,
-    `Cannot answer a page of ${shortened(origin)}: expected one of this server; start it with --allow-origin`,
+    `Cannot answer a page from ${
+      shortened(origin)
+    }: it is not from this server; start it with --allow-origin`,
   );
 }

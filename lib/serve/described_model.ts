@@ -139,8 +139,8 @@ export function readEvaluation(
   const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
   if (evaluation !== undefined) return evaluation;
   if (named === undefined) return null;
-  const wanted = `expected one of ${checkpoint.directory}; run eval on that one`;
-  throw new FormatError(`it is of another model, ${wanted}`, { path: named });
+  const fault = `it is the report of another model; run eval on ${checkpoint.directory}`;
+  throw new FormatError(fault, { path: named });
 }
 
 /** Null if the report has no section on RTTs, undefined if it is of another model. */
@@ -170,8 +170,7 @@ function readReport(path: string): z.infer<typeof reportSchema> {
   try {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {
-    const message =
-      "it is not a report of an evaluation, expected the report.json of an eval; run eval again";
+    const message = "it is not an evaluation report, expected the report.json of an eval; run eval again";
     throw new FormatError(message, { path, cause });
   }
 }

@@ -33,11 +33,11 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
   const numShared = numFree - NUM_FOR_FILES;
   const maxSpare = Math.min(MAX_SPARE, Math.floor(SHARES.spare * numShared));
   const maxBacklog = Math.min(MAX_BACKLOG, Math.floor(SHARES.backlog * numShared));
-  const found = `this process may open ${numFree} more files`;
+  const found = `this process can open only ${numFree} more files`;
   if (maxSpare < 1) {
     const least = NUM_FOR_FILES + 1 / SHARES.spare;
     throw new UserError(
-      `Cannot listen: ${found}, expected at least ${least}; raise the limit with ulimit -n`,
+      `Cannot listen: ${found} and needs at least ${least}; raise the limit with ulimit -n`,
     );
   }
   const maxConnections = Math.min(wanted, numShared - maxSpare - maxBacklog);
@@ -45,8 +45,8 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
   const maxClientConnections = Math.ceil(Math.min(1, wantedOfClient / wanted) * maxConnections);
   if (maxConnections < wanted) {
     log(
-      `Cannot take ${wanted} connections: ${found}; taking ${maxConnections}, ${maxClientConnections} of one client; ` +
-        "raise the limit with ulimit -n",
+      `Cannot accept ${wanted} connections: ${found}; accepting ${maxConnections}, ` +
+        `at most ${maxClientConnections} per client; raise the limit with ulimit -n`,
     );
   }
   return { ...limits, maxConnections, maxClientConnections, maxSpare, maxBacklog };

@@ -37,7 +37,7 @@ import { type WatchedState, watchLines } from "./watched.ts";
 import { ABOUT, toolsOf } from "./openapi.ts";
 
 const INSTRUCTIONS =
-  `${ABOUT} Ask \`model\` first: it says which addresses, places and times the model knows. ` +
+  `${ABOUT} Ask \`model\` first: it reports which addresses, places and times the model knows. ` +
   "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places, which `places` finds.";
 /** Tools access only the model. */
 const ANNOTATIONS = { readOnlyHint: true, openWorldHint: false };

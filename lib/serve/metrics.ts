@@ -105,7 +105,7 @@ export class ServerMetrics {
     "Seconds from a request's head to the end of its answer.",
     LATENCY_BOUNDS_S,
   );
-  readonly #batches = new Histogram("ping_llm_batch_queries", "Queries in a batch of the GPU.", BATCH_BOUNDS);
+  readonly #batches = new Histogram("ping_llm_batch_queries", "Queries per GPU batch.", BATCH_BOUNDS);
   #numInFlight = 0;
 
   /** Counts a request. @returns A function to call when it ends, with its route and status. */
@@ -131,12 +131,12 @@ export class ServerMetrics {
       this.#seconds,
       this.#batches,
       gauge("ping_llm_requests_in_flight", "Requests being answered.", this.#numInFlight),
-      gauge("ping_llm_queue_length", "Questions that wait.", service.queueLength),
+      gauge("ping_llm_queue_length", "Waiting questions.", service.queueLength),
       gauge("ping_llm_model_step", "Optimizer steps of the served model.", step),
-      total("ping_llm_model_swaps_total", "Newer models served.", numSwaps),
+      total("ping_llm_model_swaps_total", "Switches to a newer model.", numSwaps),
       total(
         "ping_llm_model_load_failures_total",
-        "Attempts to load a newer model that failed.",
+        "Failed attempts to load a newer model.",
         numFailedLoads,
       ),
       gauge("process_resident_memory_bytes", "Resident memory.", rss),

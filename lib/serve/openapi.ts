@@ -95,7 +95,7 @@ function asked(kind: Question): [path: string, methods: Record<string, Operation
   };
   const batch = {
     operationId: `post${capital(name)}Batch`,
-    summary: "one answer or error for each line, in order, while lines come",
+    summary: "one answer or error for each line, in order, sent as lines arrive",
     query: defaultsSchema(question),
     body: { ...body, type: LINES_TYPE },
     answer: { type: LINES_TYPE, schemas: [...answer.schemas, "LineError"] },
@@ -123,7 +123,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/api/v2/measurements/{id}/status-check": {
     get: {
       operationId: "getStatusCheck",
-      summary: "the alarms of a watched measurement by probe, as RIPE Atlas' status checks have them",
+      summary: "the alarms of a watched measurement by probe, in the format of RIPE Atlas' status checks",
       path: { id: "the msm_id of watched measurements, or their dst" },
       query: statusCheckQuestionSchema,
       answer: { type: JSON_TYPE, schemas: ["StatusCheck"] },
@@ -149,7 +149,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/metrics": {
     get: {
       operationId: "getMetrics",
-      summary: "counts and times, as Prometheus reads them",
+      summary: "counters and times in Prometheus' text format",
       answer: { type: "text/plain", schemas: [] },
       problems: [],
     },
@@ -229,9 +229,9 @@ const FORM_TEXTS: Record<QueryForm, string> = {
   text: "",
   number: "",
   boolean: "",
-  list: "; with commas between them",
-  texts: "; with commas between them",
-  range: "; as in 20..25, or one",
+  list: "; separated by commas",
+  texts: "; separated by commas",
+  range: "; written as 20..25 or as a single number",
 };
 
 /** The fields of a question that fit in a URL query. */

@@ -46,7 +46,7 @@ export async function readPage(action: string): Promise<Map<string, Uint8Array<A
   const bundle = await loadBundle();
   if (typeof bundle === "string") {
     throw new UserError(
-      `Cannot ${action}: the bundle of the page is ${bundle}, expected one of the present sources; run deno task bundle`,
+      `Cannot ${action}: the page's bundle is ${bundle}; run deno task bundle`,
     );
   }
   const encoder = new TextEncoder();

@@ -116,7 +116,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
       const next = await load();
       if (next.tag === models.current.tag) next.close();
       else {
-        log(`step ${next.step} is served in place of step ${models.current.step}`);
+        log(`now serving step ${next.step} instead of step ${models.current.step}`);
         models.replace(next);
       }
       seen = state;
@@ -125,7 +125,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
       // The files may be complete at the next check.
       models.numFailedLoads++;
       const fault = error instanceof UserError ? error.message : String(error);
-      if (fault !== lastFault) log(`${fault}; step ${models.current.step} is still served`);
+      if (fault !== lastFault) log(`${fault}; still serving step ${models.current.step}`);
       lastFault = fault;
     }
   }

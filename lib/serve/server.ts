@@ -114,7 +114,7 @@ export class HttpServer {
 
 const LISTEN_FAULTS: Record<string, string> = {
   EADDRINUSE: "another program listens there; choose another --port",
-  EADDRNOTAVAIL: "it is no address of this machine; choose another --host",
+  EADDRNOTAVAIL: "it is not an address of this machine; choose another --host",
   EACCES: "the system does not allow it; choose a --port of at least 1024",
 };
 
@@ -182,12 +182,12 @@ class Connections {
   #faultOf(client: string): ApiError | undefined {
     const { maxConnections, maxClientConnections } = this.#limits;
     if ((this.#numOfClient.get(client) ?? 0) >= maxClientConnections) {
-      const found = `${client} has ${maxClientConnections} connections`;
-      return new ApiError(429, `Cannot answer: ${found}, expected fewer; close some and ask again`);
+      const found = `${client} already has ${maxClientConnections} connections`;
+      return new ApiError(429, `Cannot answer: ${found}; close some and ask again`);
     }
     if (this.#numOpen < maxConnections) return undefined;
-    const found = `${maxConnections} connections are open`;
-    return new ApiError(503, `Cannot answer: ${found}, expected fewer; ask again later`);
+    const found = `${maxConnections} connections are already open`;
+    return new ApiError(503, `Cannot answer: ${found}; ask again later`);
   }
 }
 
@@ -270,7 +270,7 @@ class AcceptWatch implements Disposable {
     const nowMs = performance.now();
     if (nowMs - this.#loggedMs >= LOG_EVERY_MS) {
       this.log(
-        "Cannot take connections: found no free file, expected one for each; idle connections are closed, " +
+        "Cannot accept connections: no file descriptor is free, idle connections are closed; " +
           "raise the limit with ulimit -n",
       );
       this.#loggedMs = nowMs;

@@ -72,14 +72,18 @@ export function watchMetrics(
     },
   });
   return [
-    counter("measurements", "Measurements that were watched.", watch.numMeasurements),
+    counter("measurements", "Watched measurements.", watch.numMeasurements),
     counter("unusable", "Lines that could not be used.", numUnusable),
-    counter("late", "Measurements that came after a later one of their pair.", watch.numLate),
-    counter("in_future", "Measurements with a time after now.", watch.numInFuture),
-    counter("wrong_clock", "Measurements whose times others of their pair contradict.", watch.numWrongClock),
-    counter("dropped_pairs", "Pairs that were forgotten because of too many.", watch.numDropped),
+    counter("late", "Measurements that arrived after a later one of the same pair.", watch.numLate),
+    counter("in_future", "Measurements with a time in the future.", watch.numInFuture),
+    counter(
+      "wrong_clock",
+      "Measurements whose time contradicts others of the same pair.",
+      watch.numWrongClock,
+    ),
+    counter("dropped_pairs", "Pairs dropped because there were too many.", watch.numDropped),
     counter("alarms", "Alarms that have begun.", watch.alarms.numAlarms),
-    reading("pairs", "Pairs that are remembered.", watch.numPairs),
+    reading("pairs", "Remembered pairs.", watch.numPairs),
     reading("open_alarms", "Alarms that have not ended.", watch.alarms.numOpen),
     ofPairs("alarm", "Whether a pair has an open alarm.", ({ alarm }) => [[{}, alarm ? 1 : 0]]),
     ofPairs(
@@ -92,17 +96,21 @@ export function watchMetrics(
     ]),
     ofPairs(
       "rtt_ms",
-      "The newest RTT of a pair; absent: no reply.",
+      "The newest RTT of a pair; absent if there was no reply.",
       (pair) => [[{}, rttMsOf(newestOf(pair))]],
     ),
     ...(expectations
       ? [
-        ofPairs("expected_rtt_ms", "What the model expected of the newest RTT of a pair.", (pair) =>
-          EXPECTED_QUANTILES.flatMap((quantile, i) => {
-            const expected = expectations.of(pair);
-            return expected ? [[{ q: quantile }, expected.quantilesMs[i]] as const] : [];
-          })),
-        ofPairs("p_value", "How probable a reply at least as far from the expected ones is.", (pair) => {
+        ofPairs(
+          "expected_rtt_ms",
+          "Quantiles that the model expected for the newest RTT of a pair.",
+          (pair) =>
+            EXPECTED_QUANTILES.flatMap((quantile, i) => {
+              const expected = expectations.of(pair);
+              return expected ? [[{ q: quantile }, expected.quantilesMs[i]] as const] : [];
+            }),
+        ),
+        ofPairs("p_value", "Probability of a reply at least as far from the expected ones.", (pair) => {
           const pValue = expectations.of(pair)?.pValue;
           return pValue === undefined ? [] : [[{}, pValue]];
         }),
@@ -110,10 +118,10 @@ export function watchMetrics(
       : []),
     ...(webhook
       ? [
-        counter("webhook_sent", "Events that the webhook has taken.", webhook.numSent),
-        counter("webhook_failed_tries", "Tries to post an event that failed.", webhook.numFailedTries),
+        counter("webhook_sent", "Events accepted by the webhook.", webhook.numSent),
+        counter("webhook_failed_tries", "Failed attempts to post an event.", webhook.numFailedTries),
         counter("webhook_lost", "Events that the webhook refused or that were dropped.", webhook.numLost),
-        reading("webhook_waiting", "Events that the webhook has not taken yet.", webhook.numWaiting),
+        reading("webhook_waiting", "Events not yet accepted by the webhook.", webhook.numWaiting),
       ]
       : []),
   ];
@@ -195,7 +203,7 @@ export async function* watchLines(
     try {
       const { numInFuture } = watch;
       events = watch.add(watchedMeasurement(read()));
-      if (watch.numInFuture > numInFuture) throw new UserError("found a time after now, expected none");
+      if (watch.numInFuture > numInFuture) throw new UserError("time must not be in the future");
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       yield { line, error: error.message };
@@ -211,7 +219,7 @@ function watchedMeasurement(value: unknown): TimedMeasurement {
   const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchQuestion.line, value);
   const measurement = parseMeasurement(asked);
   const timeS = exactTimeOf(asked.time);
-  if (timeS === null) throw new UserError("found no time, expected one");
+  if (timeS === null) throw new UserError("time must be given");
   return {
     ...measurement,
     timeS,

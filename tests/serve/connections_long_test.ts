@@ -55,7 +55,8 @@ for (const [maxFiles, waves] of [[64, { waves: 20, size: 150 }], [1024, { waves:
       const after = await residentBytes(server);
       assert(after - before < MOST_GROWTH_BYTES, `${before} bytes before, ${after} after`);
       const lines = server.errors.trimEnd();
-      const lowered = /^Cannot take 256 connections: .*(?:\nCannot take connections: found no free file.*)*$/;
+      const lowered =
+        /^Cannot accept 256 connections: .*(?:\nCannot accept connections: no file descriptor is free.*)*$/;
       assertMatch(lines, maxFiles === 64 ? lowered : /^$/);
     }));
 }
@@ -76,5 +77,5 @@ Deno.test("watch is well after many connections where it may open few files", as
   const { code, stderr } = await output;
   const text = new TextDecoder().decode(stderr);
   assertEquals(code, 75, text);
-  assertMatch(text, /^Cannot take 64 connections: this process may open \d+ more files/m);
+  assertMatch(text, /^Cannot accept 64 connections: this process can open only \d+ more files/m);
 });

@@ -65,7 +65,7 @@ Deno.test("a server takes fewer connections where its process may open few files
   }
   assertMatch(
     server.errors,
-    /^Cannot take 64 connections: this process may open \d+ more files; taking \d+, \d+ of one client; .*\n/,
+    /^Cannot accept 64 connections: this process can open only \d+ more files; accepting \d+, at most \d+ per client; .*\n/,
   );
 });
 
@@ -74,18 +74,21 @@ Deno.test("a server refuses to listen where its process may open too few files",
   assertEquals(await server.line(), undefined);
   assertMatch(
     server.errors,
-    /^Cannot listen: this process may open \d+ more files, expected at least 20; .*\n$/,
+    /^Cannot listen: this process can open only \d+ more files and needs at least 20; .*\n$/,
   );
 });
 
-Deno.test("a server that has found no free file listens again", async () => {
+Deno.test("a server that has run out of file descriptors listens again", async () => {
   await using server = new SmallServer(64);
   await server.line();
   await server.tell("take");
   const waiting = await connectMany(server.port, 1, ASK);
-  await until("the line of it", () => server.errors.includes("Cannot take connections: found no free file"));
+  await until(
+    "the line of it",
+    () => server.errors.includes("Cannot accept connections: no file descriptor is free"),
+  );
   await server.tell("free");
   await until("an answer", () => server.isHealthy());
   for (const connection of waiting) connection.close();
-  assertEquals(server.errors.match(/^Cannot take connections/gm)?.length, 1, server.errors);
+  assertEquals(server.errors.match(/^Cannot accept connections/gm)?.length, 1, server.errors);
 });

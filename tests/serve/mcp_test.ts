@@ -201,7 +201,7 @@ Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard i
       const call = (name: string) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } });
       const large = await server.post("/mcp", { ...call("rtt"), _: "x".repeat(2 ** 20) });
       assertEquals(large.status, 413);
-      assertMatch((await large.json()).detail, /more than 1048576 bytes/);
+      assertMatch((await large.json()).detail, /the limit of 1048576 bytes/);
       const typed = await server.post("/mcp", call("rtt"), { headers: { "content-type": "text/plain" } });
       assertEquals([typed.status, (await typed.json()).title], [415, "Unsupported Media Type"]);
       const got = await server.fetch("/mcp");

@@ -105,8 +105,8 @@ Deno.test("serve answers every route", (test) =>
       ];
       const faults = await server.postLines("/v1/watch", [...measured(0, 50), ...others]);
       assertEquals(faults.map(({ line }) => line), [51, 52, 53, 54]);
-      assertStringIncludes(String(faults[3].error), "found a time after now");
-      assertStringIncludes(String(faults[1].error), "found no time, expected one");
+      assertStringIncludes(String(faults[3].error), "time must not be in the future");
+      assertStringIncludes(String(faults[1].error), "time must be given");
       const [begin, ...more] = await server.postLines("/v1/watch", measured(50, 91));
       assertEquals(more, []);
       const { line, event, cause, expected_ms, per_day, size_ms } = watch.answer.extend({ line: z.int() })
@@ -233,7 +233,7 @@ Deno.test("serve answers every route", (test) =>
         [server.fetch("/v1/rtt:batch?quantiles=x", lines), 400, /quantiles/],
         [server.post("/v1/rtt", PAIR, { headers: {} }), 415, /content-type: application\/json/],
         [server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/],
-        [server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/],
+        [server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /the limit of 1048576 bytes/],
         [server.fetch("/v2"), 404, /no such path/],
         [server.post("/v1/rtt:all", PAIR), 404, /no such path/],
       ];
@@ -314,10 +314,10 @@ Deno.test("serve answers every route", (test) =>
       }
       const report = join(folder, "report.json");
       Deno.writeTextFileSync(report, "{}");
-      assertStringIncludes((await serve("--report", report)).stderr, "it is not a report of an evaluation");
+      assertStringIncludes((await serve("--report", report)).stderr, "it is not an evaluation report");
       const run = { modelSha256: "0", numMeasurements: 1, split: "test" };
       Deno.writeTextFileSync(report, JSON.stringify({ run }));
-      assertStringIncludes((await serve("--report", report)).stderr, "it is of another model");
+      assertStringIncludes((await serve("--report", report)).stderr, "it is the report of another model");
     });
   }, { scale: 12 }));
 

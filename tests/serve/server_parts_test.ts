@@ -82,7 +82,7 @@ Deno.test("readEvaluation() reads the report of this model, the model first, and
     assertEquals(readEvaluation(report, checkpoint), null);
     write("0".repeat(64), { rtt: { numTraining: 5, model: { overall }, baselines } });
     assertEquals(readEvaluation(undefined, checkpoint), null);
-    assertThrows(() => readEvaluation(report, checkpoint), FormatError, "it is of another model");
+    assertThrows(() => readEvaluation(report, checkpoint), FormatError, "it is the report of another model");
     return Promise.resolve();
   }));
 

@@ -71,7 +71,7 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     const { code, stderr } = await server.end();
     assertEquals(code, 75);
     const numLogged = (text: string) => stderr.split("\n").filter((line) => line.includes(text)).length;
-    assertEquals([numLogged("in place of"), numLogged(`Cannot read ${damaged}`)], [4, 1], stderr);
+    assertEquals([numLogged("instead of"), numLogged(`Cannot read ${damaged}`)], [4, 1], stderr);
   }));
 
 Deno.test("serve --watch goes on where the newer model cannot be loaded, and says so once", () =>
@@ -94,7 +94,7 @@ Deno.test("serve --watch goes on where the newer model cannot be loaded, and say
     server.kill("SIGTERM");
     const { code, stderr } = await server.end();
     assertEquals(
-      [code, stderr.match(/it is of another model.*; step 3 is still served/g)?.length],
+      [code, stderr.match(/it is the report of another model.*; still serving step 3/g)?.length],
       [75, 1],
       stderr,
     );

@@ -28,7 +28,7 @@ export type ProblemStatus = keyof typeof PROBLEM_TITLES;
 /** Names of the errors of an `AbortSignal`: aborted by its owner or by a time limit. */
 const ABORTS = ["AbortError", "TimeoutError"];
 
-const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
+const ENDED = "Cannot answer: the request was cancelled before the answer was ready; ask again";
 
 /** A request that cannot be answered. The message is for people. */
 export class ApiError extends Error {
@@ -55,7 +55,7 @@ function apiErrorOf(error: unknown): ApiError {
   if (error instanceof DOMException && ABORTS.includes(error.name)) {
     return new ApiError(503, ENDED);
   }
-  return new ApiError(500, "Cannot answer: an error of the server, not of the request; its log says more");
+  return new ApiError(500, "Cannot answer: an error in the server, not in the request; see the server's log");
 }
 
 /**

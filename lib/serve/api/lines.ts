@@ -80,7 +80,7 @@ export async function* measurementLines(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const isEnd = error instanceof NoMeasurementsError;
-    const advice = isEnd ? "; src and dst in the URL stand for ends that a text does not say" : "";
+    const advice = isEnd ? "; give src and dst in the URL if the text does not contain them" : "";
     throw new UserError(withoutOptions(error.message) + advice, { cause: error });
   }
   yield* found;
@@ -133,7 +133,7 @@ function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Gene
     return;
   }
   const fault = "skipped" in finding
-    ? `found ${finding.skipped}, which says nothing about a path, expected a ping result`
+    ? `found ${finding.skipped}, which does not measure a path, expected a ping result`
     : messageOf(finding);
   yield {
     line,
@@ -154,7 +154,7 @@ export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Jso
 
 function jsonOf(text: string): unknown {
   const value = parseLenientJson(text);
-  if (value === undefined) throw new UserError("found no JSON, expected a JSON object");
+  if (value === undefined) throw new UserError("the line must be a JSON object");
   return value;
 }
 

@@ -43,7 +43,7 @@ interface Waiting {
 }
 
 function queueFull(maxQueue: number): ApiError {
-  return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
+  return new ApiError(429, `Cannot answer: ${maxQueue} requests are already waiting; ask again in a second`);
 }
 
 /** Waits for a promise. An abort removes the caller from its queue and throws the signal's reason. */

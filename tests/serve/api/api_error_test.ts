@@ -18,7 +18,7 @@ import { FormatError, InterruptedError, UsageError, UserError } from "../../../l
 import { streamOf, withService } from "./tiny_service.ts";
 
 const QUESTION = { src: "192.0.2.1", dst: "198.51.100.7" };
-const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
+const ENDED = "Cannot answer: the request was cancelled before the answer was ready; ask again";
 
 function problemFrom(read: () => unknown): Problem {
   try {

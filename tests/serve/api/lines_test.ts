@@ -253,7 +253,7 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
   const own = { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: 5 };
   const lines = [own, ["atlas_result", ping], ping, { ...ping, type: "dns" }, { ...ping, sent: 0 }];
   const row = { src: "193.0.0.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 5 };
-  const says = (what: string) => `found ${what}, which says nothing about a path, expected a ping result`;
+  const says = (what: string) => `found ${what}, which does not measure a path, expected a ping result`;
   assertEquals(await measuredIn(lines.map((line) => JSON.stringify(line)).join("\n")), [
     [1, own],
     [2, { ...row, msm_id: 1, prb_id: 2 }],
@@ -265,7 +265,7 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
   const nan = '{"src":"192.0.2.1","dst":"198.51.100.7","time":3,"rtt":NaN,"note":"NaN"}';
   assertEquals(await measuredIn(`${nan}\n{"rtt":nan}`), [
     [1, { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: null, note: "NaN" }],
-    [2, "found no JSON, expected a JSON object"],
+    [2, "the line must be a JSON object"],
   ]);
   const { src: src_addr, dst: dst_addr, time: timestamp, rtt } = own;
   assertEquals(await measuredIn(JSON.stringify({ src_addr, dst_addr, timestamp, rtt })), [[1, own]]);
@@ -290,6 +290,6 @@ Deno.test("measurementLines() takes texts of other formats, with the ends that t
   assertEquals(
     message,
     "Cannot read the body at its header: found the columns hello, world, expected src, dst, rtt; " +
-      "src and dst in the URL stand for ends that a text does not say",
+      "give src and dst in the URL if the text does not contain them",
   );
 });

@@ -78,7 +78,7 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
       [
         "0.25,0.5",
         "0.9",
-        "found no JSON, expected a JSON object",
+        "the line must be a JSON object",
         "0.25,0.5",
         'found no dst, expected an IPv4 or IPv6 address, such as "198.51.100.7"',
         "found an array, expected a JSON object",

@@ -136,7 +136,7 @@ Deno.test("RttBatcher refuses a caller beyond its queue, and takes one when ther
       type: "about:blank",
       title: "Too Many Requests",
       status: 429,
-      detail: "Cannot answer: 2 requests wait already; ask again in a second",
+      detail: "Cannot answer: 2 requests are already waiting; ask again in a second",
     });
     // A caller that already waits may ask more.
     asked.push(batcher.ask(queryOf(6), keep, { lane }));
