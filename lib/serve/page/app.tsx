@@ -38,7 +38,7 @@ function CopyLink({ state }: { state: PageState }) {
 }
 
 function describeData(data: ModelAnswer["data"]): string {
-  if (!data) return "This checkpoint does not say which data the model was trained on.";
+  if (!data) return "This checkpoint does not record which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;
   const days = [start, end].flatMap((time) => time === null ? [] : [time.slice(0, 10)]);
   const text = [
@@ -46,7 +46,7 @@ function describeData(data: ModelAnswer["data"]): string {
     `between ${formatCount(sources)} sources and ${formatCount(destinations)} destinations`,
     ...(days.length > 0 ? [`made ${[...new Set(days)].join(" to ")}`] : []),
   ].join(" ");
-  const later = adaptation ? ` Adapted to ${formatCount(adaptation.measurements)} measurements more.` : "";
+  const later = adaptation ? ` Adapted to ${formatCount(adaptation.measurements)} more measurements.` : "";
   return `Trained on ${text}.${origin === "" ? "" : ` Origin: ${origin}.`}${later}`;
 }
 
@@ -88,14 +88,14 @@ function StatusArea({ opened }: { opened: OpenedApi }) {
 
 function contentOf(status: Exclude<ModelStatus, { state: "remote" }>) {
   if (status.state === "failed") return <p>{status.message}</p>;
-  if (status.state === "starting") return <p>The model is here; the GPU is made ready…</p>;
+  if (status.state === "starting") return <p>Model loaded; preparing the GPU…</p>;
   if (status.state === "ready") {
     const { cachedBytes, deleteCached } = status;
     if (cachedBytes === 0) return <p>The model runs in this browser.</p>;
     return (
       <p>
-        The model runs in this browser, which keeps {formatBytes(cachedBytes)} of it.{" "}
-        <button type="button" class="quiet" onClick={() => deleteCached()}>Delete the kept model</button>
+        The model runs in this browser, which has cached {formatBytes(cachedBytes)} of it.{" "}
+        <button type="button" class="quiet" onClick={() => deleteCached()}>Delete the cached model</button>
       </p>
     );
   }

@@ -152,8 +152,8 @@ function Examples({ part }: { part: PartProps }) {
   return (
     <>
       <p class="hint">
-        An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser. Below,
-        one example is worked out.
+        An address or a prefix, IPv4 or IPv6. Your recent questions will be kept here, in this browser. An
+        example is shown below.
       </p>
       <Pairs part={part} title="For example:" pairs={pairs} />
     </>

@@ -6,8 +6,8 @@ import { formatMs } from "./texts.ts";
 
 const MEANINGS: Record<BasisKind, string> = {
   measured: "The pair was measured.",
-  estimate: "Both ends were measured, the pair never.",
-  guess: "An end was never measured: the answer rests on the network or place around it.",
+  estimate: "Both addresses were measured, but never as a pair.",
+  guess: "At least one address was never measured: the answer is based on its network or place.",
 };
 
 export function BasisBadge({ kind }: { kind: BasisKind }) {

@@ -61,12 +61,12 @@ export function ComparePart(part: PartProps) {
     <>
       <Question part={part} verb="Compare">
         <div class="row">
-          <LinesField part={part} faults={faults} name="sources" label="Sources, one a line" rows={5} />
+          <LinesField part={part} faults={faults} name="sources" label="Sources, one per line" rows={5} />
           <LinesField
             part={part}
             faults={faults}
             name="destinations"
-            label="Destinations, one a line"
+            label="Destinations, one per line"
             rows={5}
           />
           <TimeField part={part} faults={faults} />
@@ -75,7 +75,7 @@ export function ComparePart(part: PartProps) {
       <AnswerState
         answer={answer}
         doing={`Asking for ${numCells} medians`}
-        summary={(answers) => `${answers.length} medians are there.`}
+        summary={(answers) => `${answers.length} medians computed.`}
       >
         {(answers: (AnswerOf<"rtt"> | LineError)[]) =>
           answers.length === numCells
@@ -185,9 +185,10 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
     <>
       <p class="hint" id="matrix-hint">
         Median RTT and share of pings without a reply: the stronger the blue, the longer; orange where 10 % or
-        more are lost. <BasisBadge kind="measured" /> pairs were measured, <BasisBadge kind="estimate" />{" "}
-        pairs were not but both ends were, of a <BasisBadge kind="guess" />{" "}
-        an end was not. Enter or a click shows the distribution, arrow keys move.
+        more are lost. <BasisBadge kind="measured" />: the pair was measured;{" "}
+        <BasisBadge kind="estimate" />: both addresses were, but never as a pair;{" "}
+        <BasisBadge kind="guess" />: at least one address never was. Enter or a click shows the distribution,
+        arrow keys move.
       </p>
       <div class="scroll">
         <table

@@ -46,7 +46,7 @@ const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 async function readJson<T>(path: string, signal: AbortSignal): Promise<T> {
   const response = await fetch(path, { signal });
   if (!response.ok) {
-    throw new Error(`Cannot read ${path}: the server says ${response.status}; load the page again`);
+    throw new Error(`Cannot read ${path}: the server answered ${response.status}; load the page again`);
   }
   return await response.json() as T;
 }

@@ -27,7 +27,7 @@ function questionOf(fields: Fields, nowMs: number): { question: QuestionOf<"dest
   const low = rttOf(fields.low);
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
   if (!(low >= 0)) faults.low = "Expected an RTT in ms, such as 20";
-  if (!(high >= low)) faults.high = "Expected an RTT in ms, at least the other one, or nothing";
+  if (!(high >= low)) faults.high = "Expected an RTT in ms, at least as large as the first, or nothing";
   return { question: { src: fields.src?.trim() ?? "", rtt: [low, high], time, top: TOP }, faults };
 }
 
@@ -116,8 +116,8 @@ function Fitting({ answer }: { answer: AnswerOf<"destinations"> }) {
       </h2>
       <p>
         {formatTime(time)}. Probabilities are shares among {answer.candidates}{" "}
-        destinations: those that this source is known to measure, and likely ones. Before the RTT was known,
-        they had {formatPercent(prior_mass)} together; others cannot be listed.
+        destinations: those that this source is known to measure, and likely ones. Their total probability
+        before the RTT was known was {formatPercent(prior_mass)}; others cannot be listed.
       </p>
       <ScrolledTable
         name="Destinations"

@@ -101,7 +101,7 @@ export function MapPart(part: PartProps) {
             name="src"
             label="From"
             placeholder="192.0.2.1"
-            hint="An address, a prefix, a city as Berlin, DE, a country, AS3320 or AS3320@DE. Host names are not resolved, since that would ask others: give the address."
+            hint="An address, a prefix, a city such as Berlin, DE, a country, AS3320 or AS3320@DE. Host names are not resolved, because that would query other servers: enter the address."
           />
           <SearchField
             part={part}
@@ -109,7 +109,7 @@ export function MapPart(part: PartProps) {
             name="dst"
             label="Find on the map"
             placeholder="198.51.100.7"
-            hint="A destination to mark, with its RTT: the same, or a name."
+            hint="A destination to mark with its RTT: any of these, or a name."
             onTaken={(dst) => part.submit({ dst })}
           />
           <TimeField part={part} faults={faults} />
@@ -274,10 +274,10 @@ function Map({ map, layer, part, labels, dot }: {
         <figcaption id="map-hint">
           {layerTitle(layer, src)}. {dot ? "The ring is the source, the dot the destination. " : ""}
           <span class="for-mouse">
-            The wheel zooms, dragging moves. Arrow keys go from country to country, Enter or a click keeps a
+            Scroll to zoom, drag to move. Arrow keys go from country to country, Enter or a click selects a
             place.
           </span>
-          <span class="for-touch">Two fingers zoom and move the map, a tap keeps a place.</span>
+          <span class="for-touch">Two fingers zoom and move the map, a tap selects a place.</span>
         </figcaption>
         <div
           class={isGuess(map) ? "world guess" : "world"}

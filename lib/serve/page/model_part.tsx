@@ -15,7 +15,7 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
     <AnswerState
       answer={answer}
       doing="Reading the model"
-      summary={({ step }) => `The model of step ${step}.`}
+      summary={({ step }) => `The model at step ${step}.`}
     >
       {(model) => (
         <>
@@ -95,7 +95,7 @@ function TrainingCurve({ curve }: { curve: CurvePoints }) {
         <>
           <figure>
             <figcaption>
-              Nats per token by step: <span class="key line">training</span>,{" "}
+              Bits per token by step: <span class="key line">training</span>,{" "}
               <span class="key points">validation (with points)</span>.
             </figcaption>
             <Chart label={`Training curve. ${label}`} heightPx={CURVE_HEIGHT_PX} plan={plan} />
@@ -105,7 +105,7 @@ function TrainingCurve({ curve }: { curve: CurvePoints }) {
             <ScrolledTable
               name="Validation losses"
               class="numbers"
-              columns={["Step", "Nats per token"]}
+              columns={["Step", "Bits per token"]}
               rows={evaluated.map(({ step, eval_loss }) => [String(step), (eval_loss ?? NaN).toFixed(4)])}
             />
           </details>
@@ -150,10 +150,10 @@ function Evaluation({ evaluation }: { evaluation: ModelAnswer["evaluation"] }) {
   return (
     <section aria-labelledby="evaluation">
       <h2 id="evaluation">Evaluation</h2>
-      {evaluation === null ? <p>The run has no evaluation; deno task eval makes one.</p> : (
+      {evaluation === null ? <p>The run has no evaluation; run deno task eval.</p> : (
         <>
           <p>
-            Errors of predicting {formatCount(evaluation.num_measurements)} measurements of the{" "}
+            Errors in predicting {formatCount(evaluation.num_measurements)} measurements of the{" "}
             {evaluation.split} split; smaller is better. CRPS judges the whole distribution.
           </p>
           <ScrolledTable

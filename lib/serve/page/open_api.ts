@@ -89,7 +89,7 @@ async function ask(
   }
   if (response.ok) return text;
   throw new Error(
-    detailOf(text) ?? `Cannot answer: the server says ${response.status} ${response.statusText}`,
+    detailOf(text) ?? `Cannot answer: the server answered ${response.status} ${response.statusText}`,
   );
 }
 

@@ -43,7 +43,7 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
   const pasted: Pasted = { format, needsSource: false, pings: [], faults: [] };
   for (const { finding, line } of found) {
     if ("skipped" in finding) {
-      pasted.faults.push({ line, message: `it says nothing about a path: ${finding.skipped}` });
+      pasted.faults.push({ line, message: `it does not measure a path: ${finding.skipped}` });
     } else if ("reason" in finding) {
       pasted.needsSource ||= finding.reason === "nullValue" && finding.detail.startsWith("src");
       pasted.faults.push({ line, message: messageOf(finding) });

@@ -54,12 +54,12 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   // If no time is chosen, ask about the time of the pings instead of the present.
   const time = fields.time ? asked : last?.time ?? asked;
   const dst = fields.dst?.trim() || last?.dst || "";
-  if (src === "") faults.src = "Found no source, expected one: the pings do not say it";
+  if (src === "") faults.src = "Enter a source: the pings do not contain one";
   else if (faultOfPrefix(src)) faults.src = `Cannot read ${src}: ${faultOfPrefix(src)}`;
   if (dst !== "" && faultOfPrefix(dst)) faults.dst = `Cannot read ${dst}: ${faultOfPrefix(dst)}`;
-  if (!fields.pings?.trim()) faults.pings = "Found nothing, expected pings";
+  if (!fields.pings?.trim()) faults.pings = "Paste at least one ping";
   else if (pings.length === 0 && !pasted.needsSource) {
-    faults.pings = `Found no ping in it: ${pasted.faults[0]?.message ?? "no line says one"}`;
+    faults.pings = `Found no pings: ${pasted.faults[0]?.message ?? "no line contains one"}`;
   } else if (pings.length > MAX_PINGS) {
     faults.pings = `Found ${pings.length} pings, expected at most ${MAX_PINGS}`;
   }
@@ -107,11 +107,11 @@ export function PingsPart(part: PartProps) {
           placeholder={PLACEHOLDER}
           rows={8}
         />
-        <AddressFields part={part} faults={allFaults} dstPlaceholder="that of the pings" addressesOnly />
+        <AddressFields part={part} faults={allFaults} dstPlaceholder="taken from the pings" addressesOnly />
         <p class="hint">
-          Output of ping does not say its source: give your public address. Source and time of JSON and CSV
-          are their own. The destination is that of the pings unless another is given. Pings without a time
-          count as sent each second up to the time that is chosen.
+          The output of ping does not contain its source: enter your public address. For JSON and CSV, source
+          and time are taken from the data. The destination is taken from the pings unless you enter another.
+          Pings without a time count as sent one per second, the last at the chosen time.
         </p>
       </Question>
       {isAsked ? <PasteReport pasted={pasted} /> : null}
@@ -232,7 +232,7 @@ export function sumUp(rows: readonly JudgedPing[]): string {
   const more = odd.length > NUM_NAMED ? `; and ${odd.length - NUM_NAMED} more` : "";
   const chance = Number((n * UNUSUAL).toPrecision(2));
   return `${odd.length} of ${n} ${odd.length === 1 ? "is" : "are"} unusual: ${named}${more}. ` +
-    `Chance alone gives about ${chance}.`;
+    `Chance alone would give about ${chance}.`;
 }
 
 const HEIGHT_PX = 220;
@@ -391,8 +391,8 @@ function ScoredPings(
         {numErrors === 0 ? "" : ` ${numErrors} could not be scored.`}
       </p>
       <p class="hint">
-        The p-value is the probability of a result at least as surprising, given the pings before. For lost
-        replies one after the other it is the probability that all of them are lost.
+        The p-value is the probability of a result at least as surprising, given the earlier pings. For
+        consecutive lost replies it is the probability that all of them are lost.
       </p>
       <PingsChart rows={rows} />
       <div class="tools">

@@ -80,7 +80,7 @@ export function timeWarning(
   const laterS = isAny ? nowMs / 1000 : timeS;
   if (!isFarAfter(period, laterS)) return undefined;
   const end = `The data end on ${inputTime(period.endS).slice(0, 10)}`;
-  if (isAny) return `${end}: answers are for a random moment of them.`;
+  if (isAny) return `${end}: answers are for a random moment in the data's period.`;
   return `${end}, ${formatAge(laterS - period.endS)} before this time: paths may have changed.`;
 }
 

@@ -236,14 +236,14 @@ async function requireAdapter(): Promise<GPUAdapter> {
   const adapter = await navigator.gpu?.requestAdapter();
   if (adapter) return adapter;
   const found = !globalThis.isSecureContext
-    ? "the page came neither by https nor from this machine, where browsers give pages no GPU"
+    ? "browsers offer WebGPU only to pages loaded over https or from this machine"
     : navigator.gpu
-    ? "this browser gives no GPU to pages"
+    ? "this browser supports WebGPU, but offers no GPU"
     : "this browser has no WebGPU";
   const wanted = globalThis.isSecureContext
     ? "open the page in a current Chrome, Edge, Firefox or Safari on a machine with a GPU"
-    : "open it with https";
-  throw new UserError(`Cannot run the model here: ${found}, expected WebGPU; ${wanted}`);
+    : "open the page over https";
+  throw new UserError(`Cannot run the model here: ${found}; ${wanted}`);
 }
 
 /** @throws {UserError} If a tensor of the model is larger than the GPU's largest buffer. */
@@ -253,8 +253,8 @@ function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void 
   const limitBytes = bufferLimitBytes(adapter);
   if (largestBytes <= limitBytes) return;
   throw new UserError(
-    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ` +
-      `${mib(limitBytes)} on this GPU; ` +
+    `Cannot run the model here: its largest tensor takes ${mib(largestBytes)}, but this GPU allows at most ` +
+      `${mib(limitBytes)}; ` +
       "open the page on a larger machine, or ask for a smaller model",
   );
 }

@@ -48,8 +48,8 @@ export function npmPackage(
 
 const README = `# ping-llm-model
 
-A generative model of the Internet's round-trip times. It runs by WebGPU: in browsers, in Deno, and in Node ${OLDEST_NODE} or later
-with the package \`webgpu\` beside it. Types and bounds of all questions are in \`index.d.ts\`.
+A generative model of the Internet's round-trip times. It runs on WebGPU: in browsers, in Deno, and in Node ${OLDEST_NODE} or later
+with the package \`webgpu\` installed. Types and bounds of all questions are in \`index.d.ts\`.
 
 \`\`\`js
 import { openModel } from "ping-llm-model";
@@ -106,7 +106,7 @@ async function requireWebGpu() {
   if (version === undefined || navigator.gpu) return;
   const dawn = await import(WEBGPU).catch(importFromProgram).catch(({ code, message }) => {
     const found = code === "MODULE_NOT_FOUND" ? "no package webgpu" : message.split("\\n")[0];
-    throw failure(\`found \${found}, expected the WebGPU of Chromium for Node; run npm install webgpu\`);
+    throw failure(\`found \${found}, expected Chromium's WebGPU for Node; run npm install webgpu\`);
   });
   Object.assign(globalThis, dawn.globals);
   Object.defineProperty(navigator, "gpu", { value: dawn.create([]), configurable: true });
@@ -138,9 +138,9 @@ function declarations(): string {
       `Promise<${typeOf(answer, "")}>;`;
   });
   return [
-    "/** A model of RTTs. Questions that cannot be answered throw an error of one line. */",
+    "/** A model of RTTs. Questions that cannot be answered throw a one-line error. */",
     ...["export interface PingModel {", ...asked, "  /** Frees the GPU. */", "  close(): void;", "}"],
-    "/** Opens the model of this package, or that of an exported site. @param site The address of its site.json. */",
+    "/** Opens the model of this package, or of an exported site. @param site The URL of its site.json. */",
     "export declare function openModel(site?: string | URL): Promise<PingModel>;",
     ...types,
   ].join("\n") + "\n";

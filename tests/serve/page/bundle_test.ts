@@ -28,8 +28,7 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
   };
   const refuse = async (state: string) => {
     for (const [action, args] of Object.entries(asking)) {
-      const message = `Cannot ${action}: the bundle of the page is ${state}, expected one of the present ` +
-        "sources; run deno task bundle\n";
+      const message = `Cannot ${action}: the page's bundle is ${state}; run deno task bundle\n`;
       await refused(main(...args), 1, message);
     }
   };

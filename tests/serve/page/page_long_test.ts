@@ -127,7 +127,7 @@ pageTest(
       model: [
         /^(?!.*SHA-256.*Training).*Parameters.*SHA-256/s,
         /Validation losses as a table/,
-        /deno task eval makes one/,
+        /run deno task eval/,
         /openapi\.json/,
       ],
     };
@@ -150,7 +150,9 @@ pageTest(
       async () => {
         const { page, complaints } = await open("");
         const text = await shownText(page);
-        for (const each of [/Example: \S+ → \S+/, /Median/, /does not say which data|Trained on|Synthetic/]) {
+        for (
+          const each of [/Example: \S+ → \S+/, /Median/, /does not record which data|Trained on|Synthetic/]
+        ) {
           assertMatch(text, each);
         }
         assertEquals(new URL(page.url()).hash, "", "the example is no question of the reader");
@@ -226,9 +228,9 @@ pageTest(
       await page.getByRole("button", { name: "Copy link" }).click();
       await page.getByText("too long for a link").waitFor();
       await page.getByRole("button", { name: "Check these pings" }).click();
-      await page.getByText("Found no source").waitFor();
+      await page.getByText("Enter a source").waitFor();
       await page.reload();
-      await page.getByText("Found no source").waitFor();
+      await page.getByText("Enter a source").waitFor();
       assertEquals(await page.getByLabel("Your pings").inputValue(), text);
     });
   },
@@ -702,7 +704,7 @@ Deno.test({
         await page.goto(`${server.url}#map?src=${SRC}&time=${TIME}`);
         await settled(page);
         await page.getByText("Two fingers zoom and move the map").waitFor();
-        assertEquals(await page.getByText("The wheel zooms").isVisible(), false);
+        assertEquals(await page.getByText("Scroll to zoom").isVisible(), false);
         await page.getByRole("button", { name: "Whole world" }).click();
         const box = page.locator(".world");
         await box.scrollIntoViewIfNeeded();

@@ -90,7 +90,7 @@ Deno.test("sumUp() names the unusual pings with their lines and what was expecte
   const odd: JudgedPing = { ...row(8, 298, 1e-6), expected: { lowMs: 131, highMs: 135 } };
   assertEquals(
     sumUp([...usual, odd]),
-    "1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms. Chance alone gives about 0.12.",
+    "1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms. Chance alone would give about 0.12.",
   );
   assert(sumUp([odd, row(9, null, 1e-9)]).startsWith("2 of 2 are unusual: line 9, no reply; line 8, 298 ms"));
   assertEquals(sumUp(usual), "None of 11 is unusual.");
@@ -223,7 +223,7 @@ Deno.test("questions begin with any time, and a warning, where the data are olde
     [timeWarning(period, lateMs / 1000, lateMs), timeWarning(period, null, lateMs)],
     [
       "The data end on 2019-06-02, 244 days before this time: paths may have changed.",
-      "The data end on 2019-06-02: answers are for a random moment of them.",
+      "The data end on 2019-06-02: answers are for a random moment in the data's period.",
     ],
   );
   const adapted = { ...data, adaptation: { start: end, end: "2020-01-31T00:00:00Z", ...counts } };

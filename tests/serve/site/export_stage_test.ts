@@ -119,7 +119,7 @@ Deno.test("export takes the calibration and the evaluation of the model, and ref
     write("ab".repeat(32));
     const args = ["--checkpoint", at("run"), "--output", at("other")];
     await refused([...args, "--calibration", report], 1, report, "run eval on that one");
-    await refused([...args, "--report", report], 1, report, "it is of another model");
+    await refused([...args, "--report", report], 1, report, "it is the report of another model");
   }, MODEL));
 
 Deno.test("export refuses what is no model, what float16 cannot hold, and to write over its checkpoint", () =>

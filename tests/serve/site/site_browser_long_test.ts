@@ -173,10 +173,10 @@ Deno.test({
         const page = await other.browser.newPage();
         const said = await statusOf(page, server.at("/"), /^Cannot/);
         assertStringIncludes(said, "Cannot run the model here: ");
-        assertStringIncludes(said, "expected WebGPU; open the page in a current Chrome");
+        assertStringIncludes(said, "offers no GPU; open the page in a current Chrome");
         const insecure = await statusOf(page, server.at("/").replace("127.0.0.1", "site.test"), /^Cannot/);
-        assertStringIncludes(insecure, "came neither by https nor from this machine");
-        assertStringIncludes(insecure, "open it with https");
+        assertStringIncludes(insecure, "only to pages loaded over https or from this machine");
+        assertStringIncludes(insecure, "open the page over https");
         assertEquals(server.requests.includes(WEIGHTS), false);
       });
 
@@ -193,7 +193,7 @@ Deno.test({
             server.requests = [];
             assertStringIncludes(
               await statusOf(page, server.at("/"), /runs in this browser/),
-              `keeps ${size}`,
+              `has cached ${size}`,
             );
             return page;
           };
@@ -239,7 +239,7 @@ Deno.test({
         const large = await statusOf(page, server.at("/"), /^Cannot/);
         assertStringIncludes(
           large,
-          "Cannot run the model here: its largest tensor has 2,049 MiB, expected at most ",
+          "Cannot run the model here: its largest tensor takes 2,049 MiB, but this GPU allows at most ",
         );
         Deno.writeTextFileSync(description, "{}");
         assertStringIncludes(await statusOf(page, server.at("/"), /^Cannot/), "run deno task export again");
