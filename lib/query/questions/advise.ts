@@ -34,11 +34,12 @@ const pairs = (most: number) =>
 const candidates = (most: number) =>
   pairs(most).describe("candidates to measure: destinations of the source, or objects with src and dst");
 const targets = (most: number) =>
-  pairs(most).optional().describe("the pairs whose RTTs are wanted, likewise (all candidates)");
+  pairs(most).optional().describe("the pairs whose RTTs are wanted, in the same form (all candidates)");
 
 export const advise = question({
   name: "advise",
-  summary: "the measurements that would make a model that is adapted to them surest of others",
+  summary:
+    "which measurements would most reduce the uncertainty about the others, once the model is adapted to them",
   question: fields({
     src: src.optional(),
     candidates: candidates(MAX_PAIRS),
@@ -63,7 +64,7 @@ export const advise = question({
       basis: basisKindSchema,
       median_ms: z.number().describe("median RTT before any adaptation"),
       reduction_ms: z.number()
-        .describe("how much the spread of the wanted RTTs falls if the previous ones are measured too"),
+        .describe("how much the measurement reduces the spread of the wanted RTTs, given the previous ones"),
       spread_before_ms: z.number()
         .describe("geometric mean of the interquartile ranges of the wanted RTTs before the measurement"),
       spread_after_ms: z.number().describe("the same after the measurement"),

@@ -30,13 +30,13 @@ const top = (most: number) =>
 
 export const destinations = question({
   name: "destinations",
-  summary: "the most probable destinations for a source and an RTT, by Bayes' rule over what rtt answers",
+  summary: "the most probable destinations for a source and an RTT, by Bayes' rule from the answers of rtt",
   question: fields({
     src,
     within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)")
       .meta({ examples: ["198.51.100.0/24"] }),
     rtt: z.tuple([z.number().min(0), z.number().min(0)])
-      .refine(([low, high]) => low <= high, { error: "expected the lesser first" })
+      .refine(([low, high]) => low <= high, { error: "expected the smaller one first" })
       .describe("the smallest and largest RTT in ms, to the precision of RTT codes (0.05 %)").meta({
         examples: [[20, 25]],
       }),
@@ -48,11 +48,11 @@ export const destinations = question({
       .meta({ examples: [24] }),
     candidates: z.int().min(1).max(1024).optional()
       .describe(
-        "number of likely destinations to rank besides those that the source is known to measure (256)",
+        "number of likely destinations to rank in addition to those that the source is known to measure (256)",
       )
       .meta({ examples: [256] }),
     max_expansions: z.int().min(1).max(2 ** 16).optional()
-      .describe("end the search for likely ones after this many prefixes, each of which takes 2.5 kB (512)")
+      .describe("stop the search for likely destinations after this many prefixes of 2.5 kB each (512)")
       .meta({ examples: [512] }),
     draws: draws(1024, 8),
     seed,
@@ -68,15 +68,15 @@ export const destinations = question({
     destinations: z.array(z.object({
       prefix: z.string(),
       name: z.string().optional().describe("the name of the prefix, if any"),
-      place: z.string().optional().describe("where the address is, if the model knows"),
+      place: z.string().optional().describe("where the address is, if known"),
       probability: z.number(),
       basis: basisKindSchema,
       measured: seenSchema.nullable().describe(
-        "measurements by the source in the training data; null for prefixes, or if the model has no record of these",
+        "measurements by the source in the training data; null for prefixes, or if the model does not record them",
       ),
     })).describe("most probable first"),
     unlisted_probability: z.number().describe("the probability of candidates that are not listed"),
-    candidates: z.int().describe("how many destinations were ranked"),
+    candidates: z.int().describe("number of destinations ranked"),
     prior_mass: z.number()
       .describe("the prior probability of all candidates; other destinations cannot be listed"),
     notes,
@@ -128,7 +128,7 @@ export const destinations = question({
     const notes = [...onSource];
     if (trainingData?.known.isTruncated || trainingData?.adaptation?.known.isTruncated) {
       notes.push(
-        "the model lists only the most measured addresses and pairs: others count as never measured",
+        "the model records only the most measured addresses and pairs: others count as never measured",
       );
     }
     return {
@@ -157,10 +157,8 @@ export const destinations = question({
     const head = ["destination", "probability", "basis", ...(isKnown ? ["by this source"] : [])];
     return [
       formatTable([head, ...rows], { left: [0, 2, 3] }),
-      `probabilities among ${candidates} destinations, which had ${
-        percent(prior_mass)
-      } together before the RTT was ` +
-      "known; others cannot be listed",
+      `probabilities among ${candidates} destinations, whose total probability before the RTT was known was ` +
+      `${percent(prior_mass)}; others cannot be listed`,
       timeLine(time),
     ].join("\n");
   },

@@ -29,20 +29,20 @@ const placeSchema = z.object({
   name: z.string()
     .describe("the country in English, or the cell's city with the most networks, if one is known"),
   latitude: z.number()
-    .describe("degrees north; of the middle of the cell, or of where most of the country's networks are"),
+    .describe("degrees north: the middle of the cell, or where most of the country's networks are"),
   longitude: z.number().describe("degrees east"),
   cell_degrees: z.number().nullable().describe("the size of the cell; null for a whole country"),
   median_ms: z.number(),
   low_ms: z.number().describe("5 % of the replies are faster"),
   high_ms: z.number().describe("5 % of the replies are slower"),
   p_failed: z.number().describe("P(no reply)"),
-  known_addresses: z.int().describe("how many of the measured addresses are in the place"),
+  known_addresses: z.int().describe("number of measured addresses in the place"),
   basis: basisKindSchema,
 }) satisfies z.ZodType<MapRtt>;
 
 export const map = question({
   name: "map",
-  summary: "the RTTs from a source to countries or cells, a part of a map of the world",
+  summary: "RTTs from a source to countries or cells, as part of a world map",
   question: fields({
     src,
     time,
@@ -51,7 +51,7 @@ export const map = question({
       .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
     first: z.int().min(0).optional().describe("the index of the first place to report (0)")
       .meta({ examples: [0] }),
-    count: z.int().min(1).max(MAX_PLACES).optional().describe("how many places to report (256)")
+    count: z.int().min(1).max(MAX_PLACES).optional().describe("number of places to report (256)")
       .meta({ examples: [256] }),
   }),
   answer: z.object({
@@ -61,8 +61,8 @@ export const map = question({
     level: z.enum(MAP_LEVELS),
     first: z.int(),
     position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
-      .describe("where the source is; null if the model does not know"),
-    total: z.int().describe("how many places the whole map has; places with the most networks come first"),
+      .describe("where the source is; null if unknown"),
+    total: z.int().describe("number of places on the whole map; those with the most networks come first"),
     places: z.array(placeSchema),
     step,
   }),

@@ -31,10 +31,12 @@ const nodes = (most: number) =>
 const perDestination = z.array(z.number().nullable());
 const sources = (most: number) => nodes(most).describe("addresses, prefixes or places");
 const destinations = (most: number) =>
-  nodes(most).optional().describe("only RTTs from the nodes to these, likewise (the nodes)");
+  nodes(most).optional().describe(
+    "report only RTTs from the nodes to these addresses, prefixes or places (the nodes)",
+  );
 const samples = (most: number) =>
   z.int().min(0).max(most).optional()
-    .describe("RTTs to draw for each pair, determined by the pair and the seed only (0)").meta({
+    .describe("number of RTTs to draw for each pair; they depend only on the pair and the seed (0)").meta({
       examples: [8],
     });
 
@@ -51,7 +53,7 @@ const row = z.object({
 
 export const matrix = question({
   name: "matrix",
-  summary: "the RTTs between all of some nodes, or from them to others",
+  summary: "RTTs between all pairs of nodes, or from the nodes to other destinations",
   question: fields({
     nodes: sources(MAX_NODES),
     destinations: destinations(MAX_NODES),

@@ -40,7 +40,7 @@ const top = (most: number) =>
 
 export const nearest = question({
   name: "nearest",
-  summary: "the nearest of some candidates to a source, by their RTT distributions",
+  summary: "which candidates are nearest to a source, by their RTT distributions",
   question: fields({
     src,
     candidates: candidates(MAX_CANDIDATES),
@@ -74,7 +74,7 @@ export const nearest = question({
       basis: basisSchema,
       notes,
     })).describe("nearest first"),
-    candidates: z.int().describe("how many distinct candidates were compared"),
+    candidates: z.int().describe("number of distinct candidates compared"),
     p_no_reply: z.number().describe("P(no candidate replies)"),
     min_ms: z.number().describe("mean of the shortest RTT when all candidates reply"),
     step,

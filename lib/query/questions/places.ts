@@ -9,9 +9,9 @@ import type { PingModel } from "../ping_model.ts";
 import { fields, question } from "./question.ts";
 
 const place = z.object({
-  text: z.string().describe("the text to give as src or dst"),
+  text: z.string().describe("the text to use as src or dst"),
   name: z.string().optional().describe("the name of an address or prefix, if any"),
-  place: z.string().optional().describe("where the address is, if the model knows"),
+  place: z.string().optional().describe("where the address is, if known"),
   position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
     .describe("where it is, or its city with the most networks; null if unknown or an AS"),
 });
@@ -20,12 +20,12 @@ type FoundPlace = z.infer<typeof place>;
 /** Does not run the model, so it never waits for it. */
 export const places = question({
   name: "places",
-  summary: "meanings of a text while it is typed: addresses, names, cities, regions, countries, ASes",
+  summary: "what a text may mean as it is typed: addresses, names, cities, regions, countries, ASes",
   question: fields({
     q: z.string().min(1).max(120)
       .describe("the beginning of an address, a name, a city, region, country or AS, or something similar")
       .meta({ examples: ["Berlin"] }),
-    count: z.int().min(1).max(50).optional().describe("how many to list (8)").meta({ examples: [8] }),
+    count: z.int().min(1).max(50).optional().describe("number of places to list (8)").meta({ examples: [8] }),
   }),
   answer: z.object({ q: z.string(), places: z.array(place).describe("best match first") }),
   async ask({ model }, { q, count = 8 }) {

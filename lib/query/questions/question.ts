@@ -93,7 +93,7 @@ const MAX_MEASUREMENTS = 1024;
 /** The schema of a question with all its measurements at once. @param item Schema of each (`line`). */
 export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = line): z.ZodObject {
   return fields({
-    measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in order of time"),
+    measurements: z.array(item).min(1).max(MAX_MEASUREMENTS).describe("in time order"),
     ...options.shape,
   });
 }
@@ -119,10 +119,10 @@ const destinationExample = { examples: ["198.51.100.7"] };
 
 export const end = address;
 export const src = address.describe(
-  "source: an address; a prefix, from which the model draws addresses; or a place or network, a mixture over its prefixes: " +
-    "`Berlin, DE`; `Bavaria, DE`; `DE`; `AS3320`; `AS3320@DE`; `52.5,13.4` for the cell of 5 degrees",
+  "source: an address; a prefix, from which the model draws addresses; or a place or network, answered as a mixture over its prefixes: " +
+    "`Berlin, DE`; `Bavaria, DE`; `DE`; `AS3320`; `AS3320@DE`; `52.5,13.4` for its 5-degree cell",
 );
-export const dst = address.describe("destination: likewise, of the same IP version").meta(destinationExample);
+export const dst = address.describe("destination: same forms, same IP version").meta(destinationExample);
 
 /** Returns what is wrong with a time; an empty text is valid. */
 function faultOfTime(time: unknown): string | undefined {
@@ -133,7 +133,7 @@ function faultOfTime(time: unknown): string | undefined {
 export const time = z.union([z.string(), z.number()])
   .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
   .describe(
-    "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (any time: a random moment of the data)",
+    "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (any time: a random moment in the data's period)",
   )
   .meta({ examples: ["2026-11-01T12:00Z"] });
 
@@ -151,8 +151,8 @@ export type ApiMeasurement = z.input<typeof measurementSchema>;
 
 /** Endpoints of measurements that do not contain theirs. */
 export const constantEnds = {
-  src: measuredAddress.optional().describe("source of measurements that do not contain theirs"),
-  dst: measuredAddress.optional().describe("destination of measurements that do not contain theirs"),
+  src: measuredAddress.optional().describe("source of measurements that do not contain one"),
+  dst: measuredAddress.optional().describe("destination of measurements that do not contain one"),
 };
 
 export const context = z.array(measurementSchema).optional().describe(
@@ -177,14 +177,14 @@ export const endNames = {
   dst_name: z.string().optional().describe("name of the destination, if any"),
 };
 export const answeredTime = z.number().nullable().describe(
-  "Unix seconds; null: any time, which is a random moment of the data",
+  "Unix seconds; null: any time, which is a random moment in the data's period",
 );
 /** The line with the time in an answer's text. */
 export function timeLine(time: number | null): string {
   return `time: ${momentOf(time, { of: [], pairS: null }).text}`;
 }
 export const notes = z.array(z.string()).optional().describe("notes for people");
-export const step = z.int().describe("the training steps of the model");
+export const step = z.int().describe("number of the model's training steps");
 
 interface AskedSource {
   /** The source, or the prefix that contains it. */

@@ -61,17 +61,17 @@ const answer = z.object({
   dst: z.string(),
   ...endNames,
   time: answeredTime,
-  context_measurements: z.int().describe("how many context measurements were used"),
+  context_measurements: z.int().describe("number of context measurements used"),
   p_failed: z.number().describe("P(no reply)"),
   median_ms: z.number().describe("median of the replies"),
   mean_ms: z.number().describe(
-    "mean of the replies up to 60 s, the longest wait of ping tools, to four digits",
+    "mean of the replies up to 60 s, the longest that ping tools wait, to four digits",
   ),
   likeliest: z.object({ rtt_ms: z.number(), probability: z.number() })
-    .describe("the RTT with the most replies near it, and P(within the hundredth around it)"),
+    .describe("the RTT with the most replies near it, and P(within 1 % around it)"),
   quantiles_ms: quantilesMs.describe("RTT by quantile"),
   floor_ms: z.number().nullable().describe(
-    "the time of light in fibre between the places, a lower bound of RTTs; null if a place is unknown or wrong",
+    "the round-trip time of light in fibre between the places, a lower bound on RTTs; null if a place is unknown or wrong",
   ),
   is_corrected: z.literal(true).optional()
     .describe("present if an evaluation's calibration corrected the quantiles"),
@@ -83,7 +83,7 @@ const answer = z.object({
     low_ms: z.number().describe("start of the interval of RTTs that the model does not distinguish"),
     high_ms: z.number().nullable().describe("end of the interval (exclusive); null if there is none"),
     bits: z.number().nullable().describe(
-      "-log2 P(a reply with an RTT in the interval); null where that is 0",
+      "-log2 P(a reply with an RTT in the interval); null if the probability is 0",
     ),
   })).optional().describe("the requested RTTs"),
   cdf: z.array(z.object({ rtt_ms: z.number(), cdf: z.number() })).optional()

@@ -26,23 +26,23 @@ export const sample = question({
   summary: "whole measurements drawn from the model",
   question: fields({
     src: src.optional().describe("source: an address, prefix, place or network (drawn)"),
-    dst: dst.optional().describe("destination: likewise (drawn)"),
+    dst: dst.optional().describe("destination: same forms (drawn)"),
     time: time.describe(
       "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (drawn, or none)",
     ),
     context,
     count: count(1_000_000),
     temperature: z.number().min(1e-6).optional()
-      .describe("divisor of log-probabilities; below 1 likelier measurements are drawn (1)").meta({
+      .describe("divisor of log-probabilities; values below 1 favour likelier measurements (1)").meta({
         examples: [0.5],
       }),
-    top_k: z.int().min(1).optional().describe("draw each token from the most probable N (all)")
+    top_k: z.int().min(1).optional().describe("draw each token from the N most probable (all)")
       .meta({ examples: [10] }),
     seed,
   }),
   served: { count: count(1000) },
   answer: z.object({
-    context_measurements: z.int().describe("how many context measurements were used"),
+    context_measurements: z.int().describe("number of context measurements used"),
     measurements: z.array(z.object({
       src: z.string(),
       dst: z.string(),

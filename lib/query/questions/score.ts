@@ -16,7 +16,7 @@ export const score = {
   line: measurementSchema,
   options: fields({
     context: z.int().min(0).max(1000).optional()
-      .describe("the most earlier lines of the same source that are the context of a line (20)").meta({
+      .describe("maximum number of earlier lines of the same source to use as context of a line (20)").meta({
         examples: [20],
       }),
     seed: seed.describe("seed of p-values (0)"),
@@ -31,7 +31,7 @@ export const score = {
     log_likelihood: z.number().describe("nats"),
     p_value: z.number().describe("P(a result at least as surprising)"),
     loss_run_p_value: z.number()
-      .describe("P(every reply of the pair since the last one is lost), for at most ten; 1 for a reply"),
+      .describe("P(every ping of the pair since its last reply is lost), for at most ten; 1 for a reply"),
   }),
 } satisfies LineQuestion;
 export type ScoreAnswer = z.infer<typeof score.answer>;
