@@ -54,7 +54,11 @@ Deno.test("the published package works elsewhere as the checkout does", (test) =
         "put -A after deno run",
       );
       await refused(run("demo", "--output", join(folder, "demo"), "--quiet"), 2, "use --synthetic");
-      await refused(run("compile", "--output", join(folder, "one")), 1, "expected a checkout");
+      await refused(
+        run("compile", "--output", join(folder, "one")),
+        1,
+        "run deno task compile in a checkout",
+      );
     });
 
     await test.step("deno install makes the command ping-llm of it", async () => {

@@ -39,10 +39,17 @@ export function toAdaptedVersion1(folder: string, baseSha256: string): void {
 
 export function toSiteVersion1(folder: string): void {
   const path = join(folder, "site.json");
-  const { formatVersion, weights: [{ path: name }], ...site } = JSON.parse(Deno.readTextFileSync(path));
+  const { formatVersion, weights, trainingData, ...site } = JSON.parse(Deno.readTextFileSync(path));
   if (formatVersion !== 3) throw new Error(`version ${formatVersion}`);
-  const weights = [{ path: name, ...rewrite(join(folder, name)) }];
-  Deno.writeTextFileSync(path, JSON.stringify({ ...site, weights }));
+  const former = ({ path: name }: { path: string }) => ({ path: name, ...rewrite(join(folder, name)) });
+  Deno.writeTextFileSync(
+    path,
+    JSON.stringify({
+      ...site,
+      weights: weights.map(former),
+      ...trainingData && { trainingData: former(trainingData) },
+    }),
+  );
 }
 
 function rewrite(path: string, more: Record<string, string> = {}): SafetensorsFile {
