@@ -69,7 +69,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   if (!splitBy && !options.history) {
     const modes = SPLIT_MODES.join(" | ");
     throw new UserError(
-      `Cannot choose the history of ${dataDir}: no manifest says how it was split, expected ${modes}; choose ` +
+      `Cannot choose the history of ${dataDir}: no manifest says how it was split (${modes}); choose ` +
         "--history train (as for pairs) or --history all",
     );
   }
@@ -121,7 +121,7 @@ function requireSameSources(dataDir: string, trainDir: string): void {
   if (ofData === ofTrain || ofData === undefined || ofTrain === undefined) return;
   throw new UserError(
     `Cannot use ${trainDir} as the training of ${dataDir}: one is grouped by ${ofTrain}, the other by ${ofData}, ` +
-      "expected the same; make one anew with probe-rows --group-by",
+      "expected the same; recreate one with probe-rows --group-by",
   );
 }
 

@@ -79,7 +79,7 @@ export async function surveyMeasurements(
     }
     if (!batch.prbId || batch.prbId.includes(NaN)) hasProbes = false;
     numRows += batch.numRows;
-    onProgress?.("looking at the measurements", numRows, total);
+    onProgress?.("scanning the measurements", numRows, total);
     await pacer.yieldToEventLoop();
   }
   return {

@@ -123,7 +123,7 @@ Deno.test("eval --all-splits adapts to addresses never seen where they are held 
   const page = Deno.readTextFileSync(join(output, "report.html"));
   const [tables] = page.split("<p><a href=");
   assertEquals([...tables.matchAll(/<tr>/g)].length, 2 + numRows + 3 * splits.length);
-  assertStringIncludes(page, "Addresses never seen, after K measurements of their own");
+  assertStringIncludes(page, "Unseen addresses, after K measurements of each");
 });
 
 Deno.test({
@@ -198,7 +198,7 @@ Deno.test("eval --all-splits of few sources says of which split nothing could be
   assertStringIncludes(stdout, "sources never seen in training: none");
   assertStringIncludes(
     Deno.readTextFileSync(join(of, "report.html")),
-    "Nothing could be predicted of sources",
+    "No predictions for sources",
   );
 });
 
@@ -230,7 +230,7 @@ Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembe
   const { stderr } = await succeed(...args);
   const { run: { step } } = readReport(timed);
   assert(step >= 10 && step <= 12, `${step} steps`);
-  assertMatch(stderr, /measuring how fast/);
+  assertMatch(stderr, /measuring the training speed/);
   const again = await runStageProcess(args);
-  assertEquals([again.code, /measuring how fast/.test(again.stderr)], [0, false], again.stderr);
+  assertEquals([again.code, /measuring the training speed/.test(again.stderr)], [0, false], again.stderr);
 });

@@ -100,7 +100,7 @@ Deno.test("query rtt --calibration answers with the corrected distribution of ev
   );
   const [code, line] = await refusal(...question, "--calibration", join(rows, "manifest.json"));
   assertEquals(code, 1);
-  assertStringIncludes(line, "it holds no calibration, expected the report.json of an eval");
+  assertStringIncludes(line, "it contains no calibration, expected the report.json of an eval");
 });
 
 Deno.test({

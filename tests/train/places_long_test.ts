@@ -115,9 +115,9 @@ Deno.test("eval compares with methods that know the checkpoint's places, or thos
   const html = Deno.readTextFileSync(own.page);
   for (
     const words of [
-      "Where predictions are off",
-      "Whether places line up with geography",
-      "against methods that know places",
+      "Errors by place",
+      "Do place embeddings match geography?",
+      "against baselines that know places",
     ]
   ) {
     assertStringIncludes(html, words);

@@ -69,7 +69,7 @@ Deno.test("eval of vocabulary v1 tells the bits and that it tells no more", asyn
     ...["--split", "val", "--history", "all", "--max-measurements", "30"],
   ];
   const { stdout, stderr } = await succeed(...args);
-  assertStringIncludes(stdout + stderr, "a model of vocabulary v1 is asked for nothing else");
+  assertStringIncludes(stdout + stderr, "models with vocabulary v1 are evaluated on nothing else");
   const report = JSON.parse(Deno.readTextFileSync(folder.at("eval/report.json")));
   assertEquals(Object.keys(report), ["bits", "run"]);
   assert(report.bits.withTimes.fieldBits.result > 1);

@@ -10,7 +10,7 @@ import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
 import { comparedCell, countText, insideCell, METRIC_NAMES, percentText } from "./quantities.ts";
 
-export const ADAPTED_HEADING = "Addresses never seen, after K measurements of their own";
+export const ADAPTED_HEADING = "Unseen addresses, after K measurements of each";
 const ADAPTED_METRICS: readonly ComparedMetric[] = ["medianAbsoluteMs", "p90Relative", "nmae", "crpsMs"];
 /** Baselines in the figure: those with the smallest median errors after the most measurements. */
 const NUM_DRAWN = 3;
@@ -29,8 +29,8 @@ export function adaptPart(section: AdaptSection): Block[] {
 
 /** Why nothing could be predicted. */
 export function noneText({ counts, numUnseen }: AdaptSection): string {
-  return `Of ${countText(numUnseen)} addresses never seen none has more than ${Math.max(...counts)} ` +
-    "replies to or from known ones, so none could be predicted after as many.";
+  return `None of the ${countText(numUnseen)} unseen addresses has more than ${Math.max(...counts)} ` +
+    "replies to or from known ones, so none could be predicted after that many.";
 }
 
 export function adaptedTable(parts: readonly { name: string; section: AdaptSection }[]): string {
@@ -58,21 +58,19 @@ function introduction(section: AdaptSection): string {
   const tuned = numTuningMeasurements === 0
     ? "a share of the training rows"
     : `${countText(numTuningMeasurements)} measurements of ${countText(numTuningAddresses)} addresses ` +
-      "never seen of the validation split, after as many of their own";
+      "unseen in the validation split, after as many of each";
   const numWithoutRow = Math.max(...section.byCount.map(({ fit }) => fit.numWithoutRow));
   const without = numWithoutRow === 0
     ? ""
-    : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
-  return `The training does not have ${
-    countText(numUnseen)
-  } addresses with replies to or from known ones. Of ` +
-    `these ${countText(numUsable)} have enough, and ${
+    : ` Addresses for which the model's table had no free row: ${countText(numWithoutRow)}.`;
+  return `Training has not seen ${countText(numUnseen)} addresses with replies to or from known ones; ` +
+    `${countText(numUsable)} of these have enough, of which ${
       countText(numAddresses)
     } were drawn. The model is adapted ` +
-    "to K of these replies of each address: only the address embeddings are fitted. Then it predicts other " +
-    "replies, without context, the same for every K. Each cell has the model's number with its 95 % interval, " +
-    "and below it that of the best baseline, coloured where a difference is shown. Baselines are trained again " +
-    `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals hold ` +
+    "to K of each address's replies, fitting only the address embeddings. Then it predicts other " +
+    "replies, without context, the same for every K. Each cell shows the model's number with its 95 % interval, " +
+    "with the best baseline's below it, coloured if the difference is significant. Baselines are trained again " +
+    `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals contain ` +
     `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
@@ -92,14 +90,14 @@ function errorFigure({ counts, byCount }: AdaptSection): Block {
   return {
     name: "error-by-given",
     caption:
-      "Median absolute error of new addresses by the number of given measurements of each, beside the baselines " +
-      "that are the best after the most.",
+      "Median absolute error of new addresses by the number of given measurements of each, with the baselines " +
+      "that are best after the most measurements.",
     chart: lineChart({
       curves: [
         curveOf("model", 0, byCount.map(({ model }) => model)),
         ...best.slice(0, NUM_DRAWN).map(({ name }, i) => curveOf(name, i + 1, ofBaseline(name))),
       ],
-      x: { title: "measurements of each address", scale: "ordinal" },
+      x: { title: "measurements per address", scale: "ordinal" },
       y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms` },
     }),
   };

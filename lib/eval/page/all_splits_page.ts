@@ -27,7 +27,7 @@ const HELD_OUT: Record<SplitMode, string> = {
   destination: "destinations never seen in training",
   pair: "pairs never measured",
   node: "addresses never seen in training",
-  time: "the end of the time",
+  time: "the end of the period",
   row: "single measurements",
 };
 
@@ -52,18 +52,18 @@ export async function allSplitsPage(
     element(
       "p",
       `One model of ${countText(run.numParameters)} parameters, step ${countText(run.step)}, trained on ` +
-        `${countText(run.numTraining)} measurements of ${run.measurements.join(" ")} and asked about what ` +
-        `each split holds out (${modes}). A split divides the training measurements of the split before, so ` +
-        "the model and the baselines have learned from no held-out measurement. Sources are told apart by " +
+        `${countText(run.numTraining)} measurements of ${run.measurements.join(" ")} and evaluated on what ` +
+        `each split holds out (${modes}). Each split divides the training measurements of the previous one, so ` +
+        "neither the model nor the baselines have learned from a held-out measurement. Sources are identified by " +
         `${run.groupBy}.`,
     ),
-    element("h2", "The model beside the best baseline of each measure"),
+    element("h2", "The model and the best baseline by each metric"),
     element(
       "p",
-      "Each cell has the model's number with its 95 % interval, and below it that of the best baseline. It is " +
-        "coloured where a difference is shown. " +
-        "Baselines know the whole history that is allowed, whatever the context of the model. For 90 % " +
-        "intervals there is also the share corrected by the validation split, and that of the baseline " +
+      "Each cell shows the model's number with its 95 % interval, and the best baseline's below it. It is " +
+        "coloured if the difference is significant. " +
+        "Baselines know the whole allowed history, regardless of the model's context. For 90 % " +
+        "intervals it also shows the share after correction with the validation split, and that of the baseline " +
         "nearest to 90 %.",
     ),
     tableOf(headings, splits.flatMap(({ mode }, i) => rowsOf(HELD_OUT[mode], details[i])), "numbers"),
@@ -72,7 +72,7 @@ export async function allSplitsPage(
     ...empty.map(({ mode, heldOutPercent }) =>
       element(
         "p",
-        `Nothing could be predicted of ${HELD_OUT[mode]}: there are too few to hold out ${heldOutPercent} %.`,
+        `No predictions for ${HELD_OUT[mode]}: there are too few to hold out ${heldOutPercent} %.`,
       )
     ),
   ];
@@ -132,7 +132,7 @@ function adaptedPart(splits: readonly SplitResult[], details: readonly EvalRepor
     element(
       "p",
       "The model is adapted to K measurements of each address and predicts others, without context; the " +
-        "baselines are trained with the same K. The pages of the splits have more.",
+        "baselines are trained with the same K. The pages of the splits have more details.",
     ),
     adaptedTable(parts),
   ];
@@ -148,9 +148,9 @@ function splitPart(split: SplitResult, detail: EvalReport): Block[] {
         `${countText(detail.run.numMeasurements)} were predicted, and ${
           countText(counts.val)
         } for validation; ` +
-        `${countText(counts.train)} were left.`,
+        `${countText(counts.train)} remained for training.`,
     ),
-    `<p><a href="${escapeHtml(`${folder}/report.html`)}">All of this split</a></p>`,
+    `<p><a href="${escapeHtml(`${folder}/report.html`)}">Full report on this split</a></p>`,
     ...summaryPart(detail),
   ];
 }

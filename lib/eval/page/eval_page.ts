@@ -50,12 +50,12 @@ const MIN_SHARE = 0.1;
 function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
   const types = withTimes.byTokenType.filter(({ tokenType }) => !tokenType.includes("Ipv6"));
   return [
-    element("h2", "How many bits a measurement takes"),
+    element("h2", "Bits per measurement"),
     element(
       "p",
-      `-log2 of the probability of each token given all before, in ${countText(withTimes.numContexts)} ` +
-        "contexts of held-out measurements that are drawn as those of the training. It is the training's loss: among " +
-        "all tokens, while other probabilities are among what can stand in a place.",
+      `-log2 of the probability of each token given all before it, in ${countText(withTimes.numContexts)} ` +
+        "contexts of held-out measurements drawn as in training. This is the training loss, over " +
+        "all tokens; other probabilities are only over the tokens that are valid in a position.",
     ),
     tableOf(["contexts", "bits per measurement", "per token", ...FIELDS, "measurements"], [
       totalsRow("with times", withTimes),
@@ -80,7 +80,7 @@ function typeFigure(types: readonly TokenTypeBits[]): Block {
   }));
   return {
     name: "bits-by-token-type",
-    caption: "Mean bits of each type of token but those of IPv6 addresses; contexts with times.",
+    caption: "Mean bits of each type of token except those of IPv6 addresses; contexts with times.",
     chart: rowChart({ rows, title: "bits per token", width: 220 }),
   };
 }
@@ -96,7 +96,7 @@ function positionFigure({ byPosition }: ContextBits): Block {
   return {
     name: "bits-by-position",
     caption:
-      "Mean bits of a measurement and of its parts, by how many measurements are before it. They fall where " +
+      "Mean bits of a measurement and of its parts, by the number of earlier measurements in its context. They fall as " +
       "the model learns from its context.",
     chart: lineChart({
       curves: lines.map(([label, valueOf], i) => ({
@@ -104,7 +104,7 @@ function positionFigure({ byPosition }: ContextBits): Block {
         points: shown.map((at) => ({ x: at.position, y: valueOf(at) })),
         rank: rankOf(i),
       })),
-      x: { title: "measurements before it in the context" },
+      x: { title: "earlier measurements in the context" },
       y: { title: "bits per measurement" },
       width: 640,
       height: 300,
@@ -114,7 +114,7 @@ function positionFigure({ byPosition }: ContextBits): Block {
 
 function destinationPart({ numCases, scores }: DestinationSection): Block[] {
   return [
-    element("h2", "Which destination fits"),
+    element("h2", "Guessing destinations"),
     element(
       "p",
       `The destinations of ${countText(numCases)} measurements, guessed from source, RTT, time and the ` +
@@ -137,7 +137,7 @@ function exactCell(method: MethodScores, count: "top1Exact" | "top5Exact"): Tabl
 }
 
 /** The larger share is better. */
-const SHOWN = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
+const SHOWN = { better: "the model is worse", worse: "the model is better", none: "not significant" };
 
 function guessTable(scores: DestinationScores): Block[] {
   const { methods } = scores;
@@ -148,7 +148,7 @@ function guessTable(scores: DestinationScores): Block[] {
     exactCell(method, "top5Exact"),
     ...lengths.map((bits) => percentText(method.top1Prefix[bits])),
   ]);
-  const headings = ["", "address, first guess", "of five", ...lengths.map((bits) => `/${bits}, first guess`)];
+  const headings = ["", "address, first guess", "in five", ...lengths.map((bits) => `/${bits}, first guess`)];
   return [element("h3", titleOf(scores)), tableOf(headings, rows, "compared")];
 }
 
@@ -167,7 +167,7 @@ function failurePart(section: FailureSection): Block[] {
   const figure = {
     name: "failure-reliability",
     caption:
-      "Groups of equal size by predicted probability. On the dashed line as many fail as predicted. Vertical " +
+      "Groups of equal size by predicted probability. On the dashed line, the share of failures is as predicted. Vertical " +
       `lines: 95 % intervals.${leftOut}`,
     chart: reliabilityChart(points, {
       xTitle: "predicted probability of no reply",
@@ -177,11 +177,11 @@ function failurePart(section: FailureSection): Block[] {
   };
   const table = tableOf(["", "Brier score"], failureRows(section), "compared");
   return [
-    element("h2", "Whether it foresees that no reply comes"),
+    element("h2", "Predicting missing replies"),
     element(
       "p",
       `${countText(section.numFailed)} of ${countText(section.numMeasurements)} measurements had no reply. ` +
-        "The Brier score is the mean squared difference of the predicted probability and the outcome (1: no " +
+        "The Brier score is the mean squared difference between the predicted probability and the outcome (1: no " +
         "reply, 0: reply). 0 is perfect.",
     ),
     { beside: points.length === 0 ? [table] : [table, figure] },
@@ -209,16 +209,16 @@ function failureRows(section: FailureSection): TableCell[][] {
 function truthPart(section: TruthSection): Block[] {
   const { byContext, byIpVersion, coverage, calibrated } = section;
   const groups: [name: string, scores: CalibratedScores & Partial<TruthScores>][] = [["all", section]];
-  if (calibrated) groups.push(["all, corrected by the validation split", calibrated]);
+  if (calibrated) groups.push(["all, corrected with the validation split", calibrated]);
   for (const scores of byContext) groups.push([`${scores.context} context measurements`, scores]);
   for (const scores of byIpVersion) groups.push([`IPv${scores.ipVersion}`, scores]);
-  const headings = ["", "entropy, bits", "excess, bits", "excess of whether a reply comes"];
+  const headings = ["", "entropy, bits", "excess, bits", "excess for reply or not"];
   return [
-    element("h2", "How far it is from the truth"),
+    element("h2", "Distance from the truth"),
     element(
       "p",
       "The true distributions of this synthetic Internet are known. No model can reach a mean of -log2 P(RTT " +
-        "code) below their conditional entropy. The excess over it is left to learn. Intervals: the true " +
+        "code) below their conditional entropy. The excess over it remains to be learned. Intervals: the true " +
         "probability inside the predicted intervals. Median: the median error of the predicted median " +
         "against the true one.",
     ),
@@ -293,7 +293,7 @@ function runPart(run: EvalRun): Block[] {
     ...(run.engine && { "engine": run.engine }),
     "software": `ping-llm ${run.version}`,
   };
-  return [element("h2", "What was run"), tableOf(["", ""], Object.entries(facts))];
+  return [element("h2", "About this run"), tableOf(["", ""], Object.entries(facts))];
 }
 
 const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
@@ -307,32 +307,32 @@ function placePart(
     "predictions",
   ];
   return [
-    element("h2", "Where predictions are off"),
+    element("h2", "Errors by place"),
     element(
       "p",
-      `By great-circle distance, country and AS of both ends, of the largest groups. ${
+      `By great-circle distance, country and AS of both endpoints, for the largest groups. ${
         countText(numPlaced)
       } of ` +
         `${
           countText(numMeasurements)
         } predictions are between addresses with a position. Below the numbers: the best ` +
-        "method without a model, and the interval of the difference to it. Coloured where a difference is shown.",
+        "baseline, and the interval of the difference to it. Coloured if the difference is significant.",
     ),
     ...PLACE_GROUPINGS.flatMap((by) => {
       const rows = groups.filter((group) => group.by === by).map(placeRow);
       return rows.length === 0 ? [] : [tableOf([capital(by), ...headings], rows, "numbers")];
     }),
     ...floors.length === 0 ? [] : [
-      element("h3", "What the time of light brings"),
+      element("h3", "Effect of the speed of light"),
       element(
         "p",
-        "Answers have no mass below what light in fibre needs between the places of the two addresses. The same " +
-          "predictions with these floors and without, of measurements that have one. An RTT below its floor shows that " +
+        "Answers have no probability below the time that light in fibre needs between the places of the two addresses. The same " +
+          "predictions with and without these floors, for measurements that have one. An RTT below its floor shows that " +
           "the database has a wrong place.",
       ),
       tableOf(
         [
-          ["", "with a floor", "RTTs below it", "mass below"],
+          ["", "with a floor", "RTTs below it", "probability below"],
           METRICS.map((metric) => METRIC_NAMES[metric]),
           ["in 90 % intervals"],
         ].flat(),
@@ -341,12 +341,12 @@ function placePart(
       ),
     ],
     ...alignments.length === 0 ? [] : [
-      element("h3", "Whether places line up with geography"),
+      element("h3", "Do place embeddings match geography?"),
       element(
         "p",
         "Spearman's rank correlation, over pairs of places of the training data, of the great-circle distance and of one " +
-          "minus the cosine of their embeddings, or of the RTT that their coordinates estimate: 1 where places are the " +
-          "more alike the nearer they are, 0 where nothing is known of it. Intervals are from resamples of the places.",
+          "minus the cosine of their embeddings, or of the RTT that their coordinates estimate: 1 if nearer places are " +
+          "always more alike, 0 if there is no relation. Intervals are from resamples of the places.",
       ),
       tableOf(
         ["", "correlation", "places"],
@@ -364,7 +364,7 @@ function placePart(
 function floorRow(effect: FloorEffect): TableCell[] {
   const { of, numMeasurements, numBelow, massBelow, comparisons, coverage, coverageWithout } = effect;
   return [
-    of === "all" ? "all" : "with more than 1 % of the mass below",
+    of === "all" ? "all" : "with more than 1 % of the probability below",
     countText(numMeasurements),
     `${countText(numBelow)} (${percentText(numBelow / numMeasurements)})`,
     percentText(massBelow),
@@ -400,7 +400,7 @@ function rankingPart(
 ): Block[] {
   const window = windowS === null ? "at all" : `within ${windowS === 3600 ? "an hour" : "a day"}`;
   return [
-    element("h2", "Whether it finds the nearest destination"),
+    element("h2", "Finding the nearest destination"),
     element(
       "p",
       `${countText(numChoices)} choices of ${countText(numSources)} sources among ${
@@ -408,10 +408,10 @@ function rankingPart(
       } ` +
         `destinations on average that they measured ${window}, each predicted before it was measured, by the model with at ` +
         `most ${numContext} context measurements. The regret is how much longer the RTT of the first choice is than the ` +
-        "shortest one. Where a method predicts the same of several, it chooses among them at random. Coloured where the " +
-        "model by the median shows a difference.",
+        "shortest one. If a method predicts the same for several, it chooses among them at random. Coloured if the " +
+        "difference to the model, ranking by median, is significant.",
     ),
-    tableOf(["", "mean regret", "right first choices"], methods.map(choiceRow), "compared"),
+    tableOf(["", "mean regret", "correct first choices"], methods.map(choiceRow), "compared"),
   ];
 }
 

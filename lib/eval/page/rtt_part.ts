@@ -83,22 +83,24 @@ function introduction(section: RttSection): string {
   const { by, numClusters, numResamples, confidence } = section.resampling;
   const turns = section.isEveryContext
     ? "each predicted with every number of context measurements"
-    : "the numbers of context measurements taking turns";
+    : "with the numbers of context measurements in rotation";
   const others = section.baselines.length === 0
     ? ""
     : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and ` +
-      `${countText(section.numObserved)} others later. They know the whole history that is allowed, ` +
-      "whatever the context of the model. Their settings, below their names, were chosen on the validation " +
-      "split, or without one on a share of the training rows. Their errors there make distributions of their " +
-      "numbers.";
+      `${countText(section.numObserved)} later ones. They know the whole allowed history, ` +
+      "regardless of the model's context. Their settings, below their names, were chosen on the validation " +
+      "split, or if there is none on a share of the training rows. Their errors there turn their numbers into " +
+      "distributions.";
   const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
   return `${countText(section.model.overall.numMeasurements)} predictions of measurements with a reply, ` +
     `${turns}. The first row has the error of the predicted median, the second row that of the likeliest RTT ` +
     "(the median within the likeliest interval that is 1 % wide). Relative errors are shares of the measured " +
-    "RTT. NMAE is the sum of the errors over the sum of the measured RTTs. CRPS scores the whole " +
+    "RTT. NMAE is the sum of the errors divided by the sum of the measured RTTs. CRPS scores the whole " +
     `distribution; for a single number it is the absolute error.${others} In brackets: ` +
     `${percentText(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +
-    `${countText(numClusters)} ${by}s of the measurements.${few} A difference is shown where its interval, ` +
+    `${
+      countText(numClusters)
+    } ${by}s of the measurements.${few} A difference is significant if its interval, ` +
     "from the same resamples, does not contain 0.";
 }
 
@@ -131,7 +133,7 @@ function cdfFigure(methods: readonly Method[]): Block {
   return {
     name: "error-cdf",
     caption:
-      "The share of predictions with at most this error. A curve further up and to the left is better. Beside " +
+      "The share of predictions with at most this error. Curves further up and to the left are better. Next to " +
       "the names: the median error.",
     chart: lineChart({
       curves: methods.map(({ name, errorCdf, overall }) => ({
@@ -183,9 +185,8 @@ function contextFigure(
   const isWide = Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > MAX_LINEAR_SPREAD;
   return {
     name: figureName,
-    caption:
-      `${capital(METRIC_NAMES[metric])} by the number of earlier measurements that the model was given, ` +
-      "beside the best baselines. These always know the whole history; they vary since the measurements do.",
+    caption: `${capital(METRIC_NAMES[metric])} by the number of earlier measurements given to the model, ` +
+      "with the best baselines. These always know the whole history; they vary because the measurements do.",
     chart: lineChart({
       curves,
       x: { title: "measurements in the model's context", scale: "ordinal" },
@@ -201,14 +202,14 @@ function contextFigure(
 function comparisonTable({ comparisons, placeComparisons = [] }: RttSection): Block[] {
   const metrics = SHOWN_METRICS.filter((shown) => comparisons.some(({ metric }) => metric === shown));
   const rows = new Map([...Map.groupBy(comparisons, ({ numContext }) => String(numContext ?? "all"))]);
-  if (placeComparisons.length > 0) rows.set("all, against methods that know places", placeComparisons);
+  if (placeComparisons.length > 0) rows.set("all, against baselines that know places", placeComparisons);
   const cells = [...rows].map(([name, row]): TableCell[] => [
     name,
     ...metrics.map((metric) => comparisonCell(row.find((comparison) => comparison.metric === metric))),
   ]);
   return [
-    element("h3", "The model against the best baseline of each measure"),
-    element("p", "Coloured where a difference is shown."),
+    element("h3", "The model against the best baseline by each metric"),
+    element("p", "Coloured if the difference is significant."),
     tableOf(["context", ...metrics.map((metric) => METRIC_NAMES[metric])], cells, "numbers"),
   ];
 }
@@ -293,7 +294,7 @@ export function pitChart(shares: readonly number[], count: number): Chart {
   return histogramChart({
     bins: shares.map((value, i) => ({ low: i * fair, high: (i + 1) * fair, value })),
     x: {
-      title: "place in the prediction (0 lowest, 1 highest)",
+      title: "quantile in the prediction (0 lowest, 1 highest)",
       scale: "linear",
       format: "~r",
       domain: [0, 1],
@@ -319,9 +320,9 @@ export function calibrationPart(
     ...(byContext.length > 1 ? byContext : []).map((each) => ({ ...each, name: String(each.numContext) })),
   ];
   return [
-    element("h2", "Whether its intervals are right"),
+    element("h2", "Calibration of the intervals"),
     { beside: [coverageFigure(overall), pitFigure(overall)] },
-    element("h3", "Share of measurements inside, by context measurements"),
+    element("h3", "Share of measurements inside, by number of context measurements"),
     coverageTable(groups),
     ...(corrected ? correctedTable(groups, corrected) : []),
     ...baselineTable(baselines),
@@ -335,8 +336,8 @@ function coverageFigure({ coverage, numMeasurements: count }: RttSection["model"
   return {
     name: "coverage",
     caption:
-      "Central intervals of the predicted distributions. On the dashed line they contain as many measurements " +
-      "as they should; below it they are too narrow. Vertical lines: 95 % intervals.",
+      "Central intervals of the predicted distributions. On the dashed line they contain the right share of " +
+      "measurements; below it they are too narrow. Vertical lines: 95 % intervals.",
     chart: reliabilityChart(points, {
       xTitle: "share that should lie inside",
       yTitle: "share inside",
@@ -349,8 +350,8 @@ function pitFigure({ pit, numMeasurements }: RttSection["model"]["overall"]): Bl
   return {
     name: "pit",
     caption:
-      "Where measurements fall in their predicted distributions. Flat is right. A U shape means too narrow " +
-      "distributions, a hill too wide ones, a slope a bias. Of flat columns 95 % lie between the dotted lines.",
+      "Where measurements fall in their predicted distributions. Flat is correct. A U shape means too narrow " +
+      "distributions, a hill too wide ones, a slope a bias. If flat, 95 % of the columns end between the dotted lines.",
     chart: pitChart(pit, numMeasurements),
   };
 }
@@ -362,7 +363,7 @@ function correctedTable(
   return [
     element(
       "h3",
-      `The same, corrected by ${countText(numMeasurements)} measurements of the validation split`,
+      `The same, corrected with ${countText(numMeasurements)} measurements of the validation split`,
     ),
     coverageTable([
       { ...all, coverage },
@@ -380,7 +381,7 @@ function baselineTable(baselines: RttSection["baselines"]): Block[] {
   const covered = baselines.flatMap(({ name, coverage }) => coverage ? [{ name, coverage }] : []);
   return covered.length === 0
     ? []
-    : [element("h3", "The same of the baselines' distributions"), coverageTable(covered)];
+    : [element("h3", "The same for the baselines' distributions"), coverageTable(covered)];
 }
 
 /** Coverage of intervals, and the number of predictions if known. */

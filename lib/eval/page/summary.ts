@@ -47,7 +47,7 @@ const TEXT_OF: Record<EvalAnswer["unit"], (value: number) => string> = {
   "squared error": scoreText,
 };
 
-const HEADINGS = ["question", "model", "best simple method", "who wins", "sure"];
+const HEADINGS = ["question", "model", "best baseline", "winner", "significant"];
 
 export function summaryLines(report: EvalReport): string[] {
   const answers = answersOf(report);
@@ -89,10 +89,10 @@ function cellsOf(answer: EvalAnswer): [model: string, best: string, winner: stri
   ];
 }
 
-function winnerOf({ model, best, unit }: EvalAnswer): "model" | "simple method" | "neither" {
+function winnerOf({ model, best, unit }: EvalAnswer): "model" | "baseline" | "neither" {
   const textOf = TEXT_OF[unit];
   if (textOf(model) === textOf(best)) return "neither";
-  return model > best === (unit === "share") ? "model" : "simple method";
+  return model > best === (unit === "share") ? "model" : "baseline";
 }
 
 function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalAnswer[]): string[] {
@@ -110,7 +110,7 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
   } else if (bits) {
     const perMeasurement = fixedText(bits.withTimes.bitsPerMeasurement);
     sentences.push(
-      `A measurement takes ${perMeasurement} bits; a model of vocabulary v1 is asked for nothing else.`,
+      `A measurement takes ${perMeasurement} bits; models with vocabulary v1 are evaluated on nothing else.`,
     );
   }
   if (adapted && adapted.byCount.length === 0) sentences.push(noneText(adapted));
@@ -123,13 +123,13 @@ function winsText(answers: readonly EvalAnswer[]): string {
   const wins = (who: ReturnType<typeof winnerOf>) => {
     const won = answers.filter((answer) => winnerOf(answer) === who);
     const numSure = won.filter(({ verdict }) => verdict !== "none").length;
-    return won.length === 0 ? "none" : `${won.length} (${numSure || "none"} for sure)`;
+    return won.length === 0 ? "none" : `${won.length} (${numSure || "none"} significantly)`;
   };
   const mayBeChance = answers.some(({ verdict }) => verdict === "none")
     ? "; the other differences may be chance"
     : "";
-  return `Of ${answers.length} questions the model wins ${wins("model")}, the best simple method ` +
-    `${wins("simple method")}${mayBeChance}.`;
+  return `Of ${answers.length} questions, the model wins ${wins("model")} and the best baseline ` +
+    `${wins("baseline")}${mayBeChance}.`;
 }
 
 /** The compared questions, the most important first. */
@@ -147,14 +147,13 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
     const comparison = last.comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
     answers.push(ofComparison(comparison, adapted.numMeasurements, {
       question: "typical error of new addresses",
-      meaning:
-        `the same, of addresses that training never saw, after ${last.numGiven} results of their own each`,
+      meaning: `the same for addresses that training never saw, after ${last.numGiven} results of each`,
     }));
   }
   answers.push(ofComparison(overall("crpsMs"), numPredicted, {
     question: "error of the whole distribution",
     meaning:
-      "CRPS: mean distance of the predicted distribution from the measured RTT; of a single predicted " +
+      "CRPS: mean distance of the predicted distribution from the measured RTT; for a single predicted " +
       "number it is the absolute error",
   }));
   if (failures && failures.brier !== null && failures.trainingShareBrier !== null && failures.numFailed > 0) {
@@ -172,9 +171,8 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
       .toSorted((a, b) => b.rightShare - a.rightShare);
     answers.push(
       best && compared(model.rightShare, best.rightShare, best.modelMinusThis?.rightShare, {
-        question: "nearest destination chosen right",
-        meaning:
-          "share of choices that are right, among destinations that a source measured at about the same time",
+        question: "nearest destination found",
+        meaning: "share of correct choices among destinations that a source measured at about the same time",
         unit: "share",
         bestMethod: best.method,
         numCases: ranking.numChoices,
@@ -187,9 +185,8 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
     const [best] = others.toSorted((a, b) => b.top1Exact - a.top1Exact);
     answers.push(
       best && compared(model.top1Exact, best.top1Exact, best.modelMinusThis?.top1Exact, {
-        question: "destination guessed by its RTT",
-        meaning:
-          "share of first guesses that are right, by source, time and RTT, and the source's newest results",
+        question: "destination guessed from its RTT",
+        meaning: "share of correct first guesses from source, time, RTT and the source's newest results",
         unit: "share",
         bestMethod: best.method,
         numCases: guesses.numCases,

@@ -100,7 +100,7 @@ export function requireAdaptable(
 ): void {
   if (!canAdapt(config)) {
     throw new UsageError(
-      "Cannot use --adapt: the model has no address embeddings, expected one with them; leave it out, or train one " +
+      "Cannot use --adapt: the model has no address embeddings; leave it out, or train one " +
         "with --set 'model.prefixVectors={\"rows\":65536}'",
     );
   }
@@ -138,7 +138,7 @@ export async function evaluateAdapted(
   });
   for (const numGiven of counts) {
     const onProgress = (phase: string, done: number, total: number) =>
-      options.onProgress?.(`${phase} after ${numGiven} measurements of each address`, done, total);
+      options.onProgress?.(`${phase} after ${numGiven} measurements per address`, done, total);
     const hooks = { onProgress, signal };
     const { forecasts, fit } = await forecastAdapted({ ...asked, unseen }, numGiven, hooks);
     const baselines = options.baselines();
@@ -169,7 +169,7 @@ async function drawAll(
   const total = training.numRows + sources.reduce((sum, { numRows }) => sum + 3 * numRows, 0);
   let done = 0;
   const hooks = {
-    onRow: () => onProgress?.("looking for addresses never seen", ++done, total),
+    onRow: () => onProgress?.("looking for unseen addresses", ++done, total),
     signal,
   };
   const addresses = await unseenAddresses(sources, training, hooks);

@@ -133,11 +133,11 @@ Deno.test("summaryLines() has three sentences and a table of who wins, and the p
   assertEquals(summaryLines(report), [
     "The median error of 40 predicted RTTs is 2.00 ms; nine of ten are within 8 % of the measured RTT.",
     "The 90 % intervals contain 100.0 % of the measured RTTs.",
-    "Of 3 questions the model wins 1 (1 for sure), the best simple method 2 (2 for sure).",
-    "question                           model  best simple method      who wins       sure",
-    "typical error of an RTT          2.00 ms  4.00 ms pair last seen  model          yes",
-    "error of the whole distribution  5.00 ms  4.00 ms pair last seen  simple method  yes",
-    "squared error of P(no reply)        0.17  0.16 share in training  simple method  yes",
+    "Of 3 questions, the model wins 1 (1 significantly) and the best baseline 2 (2 significantly).",
+    "question                           model  best baseline           winner    significant",
+    "typical error of an RTT          2.00 ms  4.00 ms pair last seen  model     yes",
+    "error of the whole distribution  5.00 ms  4.00 ms pair last seen  baseline  yes",
+    "squared error of P(no reply)        0.17  0.16 share in training  baseline  yes",
   ]);
   assertEquals(summaryLines({ run: RUN }), []);
   const [top, rest] = (await evalPage(report)).split("<nav>");
@@ -145,7 +145,7 @@ Deno.test("summaryLines() has three sentences and a table of who wins, and the p
   assertMatch(top, /Error of the whole distribution<\/span><br><small>CRPS: mean distance of the predicted/);
   const headings = [...rest.matchAll(/<h2 id="(.*?)">/g)].map(([, id]) => id);
   assertEquals([...rest.matchAll(/<a href="#(.*?)">/g)].map(([, id]) => id), headings);
-  assertEquals(headings.slice(0, 2), ["how-far-predictions-are-off", "whether-its-intervals-are-right"]);
+  assertEquals(headings.slice(0, 2), ["how-far-predictions-are-off", "calibration-of-the-intervals"]);
 });
 
 Deno.test("the page says what corrected intervals contain, where there is a correction", async () => {
@@ -159,7 +159,7 @@ Deno.test("the page says what corrected intervals contain, where there is a corr
     byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
   };
   const page = await evalPage({ ...report, calibration });
-  assertMatch(page, /corrected by 80 measurements of the validation split[^]*>75\.0 %</);
+  assertMatch(page, /corrected with 80 measurements of the validation split[^]*>75\.0 %</);
   assertNotMatch(await evalPage(report), /corrected by/);
 });
 
@@ -168,7 +168,7 @@ Deno.test("nothing is called better or worse where no difference is shown", asyn
     reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
   assertMatch(
     summaryLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6))[5],
-    /^error of the whole distribution +3\.15 ms +3\.00 ms .* simple method +no \([\d,]+ cases would be\)$/,
+    /^error of the whole distribution +3\.15 ms +3\.00 ms .* baseline +no \([\d,]+ cases would be\)$/,
   );
   const same = await ofPairs(() => 1);
   assertMatch(summaryLines(same)[5], / neither +no$/);
@@ -198,10 +198,10 @@ Deno.test("summaryLines() says how often first guesses of destinations are right
       run: RUN,
       destinations: { numCases: 200, numMeasurements: 400, scores: [scoresOf(modelShare, difference)] },
     }).at(-1) ?? "";
-  const question = /^destination guessed by its RTT +/.source;
+  const question = /^destination guessed from its RTT +/.source;
   const rival = / +54\.0 % nearest median RTT +/.source;
   assertMatch(rowOf(0.64, [0.05, 0.15]), new RegExp(`${question}64\\.0 %${rival}model +yes$`));
-  assertMatch(rowOf(0.3, [-0.3, -0.2]), new RegExp(`${question}30\\.0 %${rival}simple method +yes$`));
+  assertMatch(rowOf(0.3, [-0.3, -0.2]), new RegExp(`${question}30\\.0 %${rival}baseline +yes$`));
   assertMatch(
     rowOf(0.56, [-0.03, 0.07]),
     new RegExp(`${question}56\\.0 %${rival}model +no \\(2,600 cases would be\\)$`),
@@ -215,7 +215,7 @@ Deno.test("the page compares with methods that know places", async () => {
     .map((each) => ({ ...each, bestBaseline: "country median", baseline: 9, ratio: each.model / 9 }));
   assertMatch(
     await evalPage({ run: RUN, rtt: { ...rtt, placeComparisons } }),
-    /<td>all, against methods that know places<\/td><td><span class="wins">2\.00 ms \(−78 %\)/,
+    /<td>all, against baselines that know places<\/td><td><span class="wins">2\.00 ms \(−78 %\)/,
   );
 });
 
@@ -278,7 +278,7 @@ Deno.test("the page says how well the nearest destination is chosen, and where e
   };
   assertMatch(
     summaryLines({ run: RUN, ranking }).at(-1) ?? "",
-    /^nearest destination chosen right +50\.0 % +60\.0 % Vivaldi +simple method +yes$/,
+    /^nearest destination found +50\.0 % +60\.0 % Vivaldi +baseline +yes$/,
   );
   const page = await evalPage({ run: RUN, ranking, places });
   assertStringIncludes(page, "50 choices of 9 sources among 4.0 destinations");
@@ -287,7 +287,7 @@ Deno.test("the page says how well the nearest destination is chosen, and where e
   assertMatch(page, /<td>DE<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span>/);
   assertMatch(
     page,
-    /<td>with more than 1 % of the mass below<\/td><td>20<\/td><td>1 \(5\.0 %\)<\/td><td>12\.5 %/,
+    /<td>with more than 1 % of the probability below<\/td><td>20<\/td><td>1 \(5\.0 %\)<\/td><td>12\.5 %/,
   );
   assertMatch(page, /<span class="wins">2\.00 ms<\/span><br><small>without 4\.00 ms \[/);
   assertMatch(page, /87\.5 %<\/span><br><small>without 75\.0 %/);
@@ -295,7 +295,7 @@ Deno.test("the page says how well the nearest destination is chosen, and where e
     page,
     /<td>embeddings of countries<\/td><td><span class="same">0\.25<\/span><br><small>\[−0\.10, 0\.50\]/,
   );
-  assertNotMatch(await evalPage({ run: RUN }), /Where predictions are off|nearest destination/);
+  assertNotMatch(await evalPage({ run: RUN }), /Errors by place|nearest destination/);
 });
 
 Deno.test("summaryLines() judges P(no reply) only where replies were missing", async () => {
@@ -304,7 +304,7 @@ Deno.test("summaryLines() judges P(no reply) only where replies were missing", a
       .find((line) => line.startsWith("squared error of P(no reply)"));
   assertEquals(await rowOf(1e-5, 0, 0), undefined);
   assertMatch(await rowOf(0.3, 1, 0.2) ?? "", / 0\.223 +0\.24 share in training +model +yes$/);
-  assertMatch(await rowOf(0.2, 1, 0.3) ?? "", / 0\.24 +0\.223 share in training +simple method +yes$/);
+  assertMatch(await rowOf(0.2, 1, 0.3) ?? "", / 0\.24 +0\.223 share in training +baseline +yes$/);
   assertMatch(await rowOf(0.2, 1, 0.2) ?? "", / 0\.24 +0\.24 share in training +neither +no$/);
 });
 
@@ -339,23 +339,23 @@ Deno.test("the page and its summary have addresses never seen, by K, where the m
   const report = await adaptedReport();
   assertMatch(
     summaryLines(report).at(-1) ?? "",
-    /^typical error of new addresses +8\.00 ms +4\.00 ms pair last seen +simple method +yes$/,
+    /^typical error of new addresses +8\.00 ms +4\.00 ms pair last seen +baseline +yes$/,
   );
   const page = await evalPage(report);
-  assertStringIncludes(page, ">Addresses never seen, after K measurements of their own</h2>");
+  assertStringIncludes(page, ">Unseen addresses, after K measurements of each</h2>");
   assertMatch(
     page,
     /<td>2<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span><br><small>pair last seen: 4\.00 ms/,
   );
   assertMatch(page, /<td>5<\/td><td><span class="loses">8\.00 ms/);
-  assertStringIncludes(page, "found no free row in the model's table: 1.");
+  assertStringIncludes(page, "for which the model's table had no free row: 1.");
   assertStringIncludes(page, '<figure id="error-by-given"');
   assertNotMatch(await evalPage({ run: RUN }), /never seen/);
 });
 
 Deno.test("the page and its summary say where no address never seen has enough replies", async () => {
   const report = await adaptedReport([]);
-  const told = "Of 12 addresses never seen none has more than 5 replies";
+  const told = "None of the 12 unseen addresses has more than 5 replies";
   assertStringIncludes(summaryLines(report)[0], told);
   assertStringIncludes(await evalPage(report), told);
 });
@@ -363,7 +363,7 @@ Deno.test("the page and its summary say where no address never seen has enough r
 Deno.test("evalPage() leaves out the sections that are not there, and escapes names", async () => {
   const bare = await evalPage({ run: RUN });
   assertStringIncludes(bare, "<h1>Evaluation of runs/&lt;first&gt;</h1>");
-  assertStringIncludes(bare, "What was run");
+  assertStringIncludes(bare, "About this run");
   assertNotMatch(bare, /<figure|<svg/);
   const page = await evalPage(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
   const names = [...page.matchAll(/<figure id="([^"]+)"/g)].map(([, name]) => name);
