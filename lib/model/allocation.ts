@@ -58,13 +58,13 @@ export async function allocateTensors<T>(
   const limitBytes = bufferLimitBytes(gpu.device);
   const large = sizesOf(build).find(({ sizeBytes }) => sizeBytes > limitBytes);
   if (large) {
-    throw tooLarge(`${large.label} takes ${mib(large.sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);
+    throw tooLarge(`${large.label} takes ${mib(large.sizeBytes)}`, `${mib(limitBytes)} per buffer`, options);
   }
   gpu.device.pushErrorScope("out-of-memory");
   const tensors = build((label, shape, dtype) => gpu.tensor(label, shape, dtype));
   if (await gpu.device.popErrorScope()) {
     const found = `${options.what} takes ${mib(plannedSizeBytes(build))}`;
-    throw tooLarge(found, "what the GPU has free", options);
+    throw tooLarge(found, "the GPU's free memory", options);
   }
   return tensors;
 }

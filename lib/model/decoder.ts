@@ -338,7 +338,7 @@ export class Decoder {
     const { sequenceLength } = this.config;
     if (position < sequenceLength) return;
     throw new UserError(
-      `Cannot decode: position ${position} was asked for, expected at most ${
+      `Cannot decode: position ${position} was requested, expected at most ${
         sequenceLength - 1
       }; shorten the prompt or use a model with longer sequences`,
     );
@@ -347,7 +347,7 @@ export class Decoder {
   #requireRoom(what: string, found: number, limit: number): void {
     if (found <= limit) return;
     throw new RangeError(
-      `Cannot decode: ${found} ${what} were asked for, expected at most ${limit}; create a larger decoder`,
+      `Cannot decode: ${found} ${what} were requested, expected at most ${limit}; create a larger decoder`,
     );
   }
 }

@@ -56,7 +56,7 @@ export function requireNoOverflow(logProbabilities: Float32Array, scales: readon
     ? `a hidden state of scale ${scale}`
     : `a log-probability of ${logProbabilities[index]}`;
   throw new UserError(
-    `Cannot use the model: found ${found}, as when weights are too large for float32, expected finite numbers; use ` +
+    `Cannot use the model: found ${found}, expected finite numbers (the weights may be too large for float32); use ` +
       "an earlier checkpoint or another run",
   );
 }

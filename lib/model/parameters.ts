@@ -156,7 +156,7 @@ export function writeParameters(
   { parameters, weights }: { parameters: Map<string, Tensor>; weights: Tensors },
 ): void {
   for (const name of weights.keys()) {
-    if (!entries.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
+    if (!entries.has(name)) throw wrongWeights(`a weight ${name}`, "no weight of that name");
   }
   for (const [name, [rows, columns]] of entries) {
     const values = weights.get(name);

@@ -102,7 +102,7 @@ export class Rows {
   /** Requires one row for each row of another tensor. */
   *asManyAs(others: Rows): Generator<string> {
     if (this.count === others.count) return;
-    yield `tensor ${this.name} has ${this.count} rows, expected ${others.count}, those of ${others.name}`;
+    yield `tensor ${this.name} has ${this.count} rows, expected ${others.count}, as many as ${others.name}`;
   }
 
   /** Requires counts that add up to the number of rows of another tensor. */
@@ -112,6 +112,6 @@ export class Rows {
       for (let column = first; column < this.width; column++) sum += this.at(row, column);
     }
     if (sum === others.count) return;
-    yield `the counts of tensor ${this.name} add up to ${sum}, expected ${others.count}, the rows of ${others.name}`;
+    yield `the counts of tensor ${this.name} add up to ${sum}, expected ${others.count}, the number of rows of ${others.name}`;
   }
 }

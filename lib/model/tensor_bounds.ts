@@ -165,7 +165,7 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
 function* faultsOfFits(values: TensorArray): Generator<string> {
   const fits = new Rows(nameOfCoordinates("fits"), values, FIT.length);
   if (values.every((value) => value === 0)) return;
-  const ordered = "least, typical and greatest logarithm in this order";
+  const ordered = "minimum, typical and maximum logarithm in this order";
   yield* fits.where(0, ordered, (i) => fits.at(i, 0) < fits.at(i, 1) || fits.at(i, 0) > fits.at(i, 2));
   yield* fits.where(5, "a number above 0", (i) => fits.at(i, 5) <= 0);
 }
@@ -189,7 +189,7 @@ function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Gener
   }
   const shares = [...age.values].slice(1).reduce((sum, share) => sum + share, 0);
   if (Math.abs(shares - 1) > MOST_ROUNDING) yield `the shares of ${age.name} add up to ${shares}, expected 1`;
-  if (all.count === 0) yield `tensor ${all.name} is empty, expected at least an RTT code`;
+  if (all.count === 0) yield `tensor ${all.name} is empty, expected at least one RTT code`;
   const [first, end] = range.values;
   for (const each of [rtts, usual, all]) {
     const isOutside = (row: number) => {
@@ -211,7 +211,7 @@ function* faultsOfTries(ends: Rows, pairs: Rows): Generator<string> {
   for (const each of [ends, pairs]) {
     yield* each.ascending();
     for (let column = first; column < each.width; column += 2) {
-      const wanted = "at most the measurements beside it";
+      const wanted = "at most the number of measurements before it";
       yield* each.where(column + 1, wanted, (row) => each.at(row, column + 1) > each.at(row, column));
     }
   }
@@ -220,14 +220,14 @@ function* faultsOfTries(ends: Rows, pairs: Rows): Generator<string> {
       ends.column(column).reduce((a, b) => a + b, 0)
     );
     if (Math.abs(asSources - asDestinations) <= MOST_ROUNDING * asSources) continue;
-    yield `the counts of tensor ${ends.name} add up to ${asSources} of sources and ${asDestinations} of ` +
+    yield `the counts of tensor ${ends.name} add up to ${asSources} for sources and ${asDestinations} for ` +
       "destinations, expected equal sums";
   }
   const total = ends.column(first).reduce((a, b) => a + b, 0);
   const most = (1 + MOST_ROUNDING) * total;
   yield* pairs.where(
     first,
-    `at most ${total}, the measurements of all`,
+    `at most ${total}, the number of all measurements`,
     (row) => pairs.at(row, first) > most,
   );
 }

@@ -92,7 +92,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
   const { columns: { v4, v6, seen, pairs }, numAddresses, isTruncated } = known;
   const { startS, endS, measurements } = summary;
   if ((startS === null) !== (endS === null) || (startS ?? 0) > (endS ?? 0)) {
-    yield `its ${prefix}summary is of ${startS} to ${endS} s, expected a start before the end`;
+    yield `its ${prefix}summary covers ${startS} to ${endS} s, expected a start before the end`;
   }
   for (const [name, words, width] of [["v4", v4, 1], ["v6", v6, 4], ["pairs", pairs, 4]] as const) {
     const compared = name === "pairs" ? 2 : width;
@@ -114,7 +114,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
     for (const role of [0, 1]) {
       const end = pairs[at + role];
       if (end >= numAddresses) {
-        yield faultAt(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the addresses`);
+        yield faultAt(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the number of addresses`);
       }
       ofEnds[role][end] += pairs[at + 2];
     }

@@ -145,7 +145,7 @@ export class Gpu {
       : await requestDevice(adapter, requiredLimits, []);
     if (!device) {
       throw new UserError(
-        "Cannot use WebGPU: the adapter gives no device; close other GPU programs and retry" +
+        "Cannot use WebGPU: the adapter provides no device; close other GPU programs and retry" +
           (engine === "dawn" ? ", or use --engine deno" : ""),
       );
     }

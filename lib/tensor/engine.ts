@@ -136,7 +136,7 @@ async function matrixAdapter(
   dtype: DType,
   toggles: readonly DawnToggle[] | undefined,
 ): Promise<GPUAdapter | string> {
-  const noGpu = "the adapter is a software one";
+  const noGpu = "the adapter is a software adapter";
   if (dtype !== "f16") return `the model is stored in ${dtype}`;
   if (other && isSoftware(other)) return noGpu;
   try {
@@ -180,7 +180,7 @@ function loadDawn(): Dawn {
   if (!require || !path) {
     throw new DawnError(
       `the package ${name} of Dawn is not installed`,
-      "run sh setup.sh --dawn, or make the one file with compile --dawn",
+      "run sh setup.sh --dawn, or build the single-file program with compile --dawn",
     );
   }
   // Loading asks for the permission in a terminal.

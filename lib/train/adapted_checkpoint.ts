@@ -173,7 +173,7 @@ function faultOfBase(base: string): string | undefined {
   if (resolve("/", base) !== base || base.includes("\0")) return "the path is not as adapt writes it";
   try {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
-    return hasState(base) ? undefined : "it holds no checkpoint";
+    return hasState(base) ? undefined : "it contains no checkpoint";
   } catch (error) {
     // A stage may read the base that the manifest names, provided it is a checkpoint.
     if (isMissing(error) || isClosed(error)) return "it is not there or may not be read";
@@ -228,7 +228,7 @@ function updateOf(
 const ADVICE = "run adapt again";
 
 function damaged(path: string): FormatError {
-  return new FormatError(`its embeddings do not fit the model of its base, it was damaged; ${ADVICE}`, {
+  return new FormatError(`its embeddings do not fit the model of its base (the file is damaged); ${ADVICE}`, {
     path,
   });
 }

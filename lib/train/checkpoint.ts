@@ -58,7 +58,7 @@ export function saveCheckpoint(
   const fault = faultOfTensors(content.weights, WEIGHT_LIMIT) ?? faultOfTensors(content.optimizer);
   if (fault) {
     throw new UserError(
-      `Cannot go on training: after step ${content.state.step} ${fault}; earlier checkpoints are kept; lower the ` +
+      `Cannot continue training: after step ${content.state.step} ${fault}; earlier checkpoints are kept; lower the ` +
         "learning rates (--set optim.groups…) and start another run",
     );
   }
@@ -101,7 +101,7 @@ export function loadCheckpoint(path: string, options: ReadOptions = {}): LoadedC
 export function loadResumable(path: string, options: ReadOptions = {}): ResumableCheckpoint {
   if (isAdapted(path)) {
     throw new UserError(
-      `Cannot resume from ${path}: it holds changed embeddings only, expected a checkpoint of a run; use --init-from`,
+      `Cannot resume from ${path}: it contains only changed embeddings, expected a checkpoint of a run; use --init-from`,
     );
   }
   return orReplacing(path, () => loadFrom(path, readResumable, options));
@@ -205,7 +205,7 @@ export function refuseSetAside(run: string): void {
   const found = ["replaced", "moving"].map((name) => join(run, WORK, name)).find(exists);
   if (found === undefined) return;
   throw new UserError(
-    `Cannot use ${run}: an earlier version of train did not finish starting over; move what is in ${found} back to ` +
+    `Cannot use ${run}: an earlier version of train did not finish starting over; move the contents of ${found} back to ` +
       `${run}, or delete that folder`,
   );
 }

@@ -194,7 +194,9 @@ const stateSchema = z.object({
     : numSkippedInRow > numSkippedSteps
     ? ["numSkippedInRow"]
     : undefined;
-  if (wrong) context.addIssue({ code: "custom", path: wrong, message: "expected at most the steps in all" });
+  if (wrong) {
+    context.addIssue({ code: "custom", path: wrong, message: "expected at most the total number of steps" });
+  }
 });
 
 export interface CheckpointState extends Omit<z.infer<typeof stateSchema>, "config"> {
@@ -317,11 +319,11 @@ export function readPool(folder: string, modelSha256: string): Tensors | undefin
   const { tensors, metadata } = content;
   checkFormatVersion(metadata.format_version, path);
   const refuse = (fault: string) =>
-    new FormatError(`${fault}; delete it, the model answers without it`, { path });
+    new FormatError(`${fault}; delete it (the model also answers without it)`, { path });
   if (metadata.sha256 !== sha256OfTensors(tensors)) {
     throw refuse("its checksum does not match, it was damaged or cut short");
   }
-  if (metadata.model_sha256 !== modelSha256) throw refuse("it is of another checkpoint");
+  if (metadata.model_sha256 !== modelSha256) throw refuse("it belongs to another checkpoint");
   const pool = presentPool(presentTensors(content, metadata.format_version, path).tensors);
   const fault = faultOfNumbers(pool);
   if (fault !== undefined) throw refuse(fault);

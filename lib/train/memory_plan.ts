@@ -88,11 +88,11 @@ export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()
   if (availableBytes === undefined || totalBytes <= availableBytes) return;
   const free = `${gib(availableBytes)} are free on this machine`;
   if (checkpointBytes > availableBytes) {
-    const found = `its weights and their optimizer state take ${gib(checkpointBytes)} to be saved`;
-    throw new ConfigError("model", `${found}, ${free}; choose a smaller model`);
+    const found = `saving its weights and optimizer state takes ${gib(checkpointBytes)}`;
+    throw new ConfigError("model", `${found}, but ${free}; choose a smaller model`);
   }
   const found = `the batches of two steps and of the validation set take ${gib(batchesBytes)}`;
-  throw new ConfigError("train.batchSize", `${found}, ${free}; lower it, or train.evalSequences`);
+  throw new ConfigError("train.batchSize", `${found}, but ${free}; lower it, or train.evalSequences`);
 }
 
 export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
@@ -125,7 +125,7 @@ export function checkMemory(
   refuse(run, largestBytes, {
     limitBytes: bufferLimitBytes,
     found: "the largest tensor takes",
-    wanted: "are the most that a buffer of this adapter holds",
+    wanted: "is the size limit of this adapter's buffers",
   });
   if (!isSoftware || availableBytes === undefined) return;
   const allBytes = (run: RunPlan) => planMemory(run, teacher).totalBytes + planHostMemory(run).totalBytes;
@@ -151,7 +151,7 @@ function refuse(
   );
   throw new ConfigError(
     fitting > 0 ? "train.microBatchSize" : "model",
-    `${found} ${gib(takenBytes)}, ${gib(limitBytes)} ${wanted}; ${smallerBatchAdvice(fitting)}` +
+    `${found} ${gib(takenBytes)}, but ${gib(limitBytes)} ${wanted}; ${smallerBatchAdvice(fitting)}` +
       (train.checkpointActivations ? "" : ", or set train.checkpointActivations"),
   );
 }

@@ -78,7 +78,7 @@ export async function openModel(
   const teacherShapes = loaded && modelShapes(loaded.config.model);
   onLog(describeMemoryPlan(planMemory(plan, teacherShapes)));
   checkMemory(plan, adapter, { teacher: teacherShapes });
-  onLog("compiling the kernels (some seconds when the driver has not seen them before)");
+  onLog("compiling the kernels (takes some seconds the first time)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
   const teacher = loaded && await Transformer.create(registry, loaded.config.model, plan.teacherExtent);

@@ -190,7 +190,7 @@ export async function checkSameWeights(
   const [numOthers] = await ranks.sumOf(Number(isOther));
   if (numOthers === 0) return;
   const message =
-    `Cannot go on training: after step ${step} the weights of ${numOthers} of ${ranks.size} ranks differ from ` +
+    `Cannot continue training: after step ${step} the weights of ${numOthers} of ${ranks.size} ranks differ from ` +
     "those of the first; earlier checkpoints are kept; train on GPUs of one kind with one driver";
   throw new AgreedError(ranks.rank === 0 ? message : "", 1);
 }

@@ -46,7 +46,7 @@ export async function writeRunReport(path: string, run: RunDescription): Promise
   const { records } = run;
   const html = await pageOf(`Training of ${run.runDir}`, [
     tableOf(["", ""], factsOf(run)),
-    ...(records.length > 0 ? figuresOf(records) : [element("p", "No step was logged.")]),
+    ...(records.length > 0 ? figuresOf(records) : [element("p", "No steps were logged.")]),
     element("h2", "Steps"),
     tableOf(["step", ...COLUMNS.map(([heading]) => heading)], shownSteps(records).map(rowOf), "numbers"),
     element("h2", "Configuration"),

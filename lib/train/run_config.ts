@@ -178,7 +178,7 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
  */
 function presetOf(name: string): Json {
   const renamed = RENAMED.get(name);
-  if (renamed) printLog(`note: --config ${name} is called ${renamed} now`);
+  if (renamed) printLog(`note: --config ${name} is now called ${renamed}`);
   const preset = PRESETS.get(renamed ?? name);
   if (preset) return extended(preset);
   const hint = didYouMean(name, [...PRESETS.keys()]);
@@ -446,7 +446,7 @@ function renameKey<T>(
   if (Object.hasOwn(value, names.present)) {
     throw new ConfigError(
       names.former,
-      `found it beside ${names.present}, its present name; leave one of them out`,
+      `found it together with ${names.present}, its current name; leave one of them out`,
     );
   }
   return { ...others, [names.present]: inner } as T;

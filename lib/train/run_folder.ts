@@ -197,6 +197,6 @@ function checkOwn(path: string): void {
   }
   if (readManifest(join(path, RUN_FILES.manifest))?.stage === STAGE) return;
   throw new UserError(
-    `Cannot train in ${path}: it holds other files, expected an empty folder or an earlier run; choose another --run`,
+    `Cannot train in ${path}: it contains other files, expected an empty folder or an earlier run; choose another --run`,
   );
 }

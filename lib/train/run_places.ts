@@ -101,9 +101,7 @@ export async function withGeo(
   if (paths.length === 0) return checkpoint;
   if (!checkpoint.config.model.places) {
     throw new UserError(
-      `Cannot use --geo ${
-        paths[0]
-      }: found a model without places in ${checkpoint.directory}, expected one that was ` +
+      `Cannot use --geo ${paths[0]}: the model in ${checkpoint.directory} has no places; use one that was ` +
         "trained with --geo",
     );
   }

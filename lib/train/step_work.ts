@@ -344,7 +344,9 @@ class LocalSteps implements StepWork {
     if (own) {
       steps.#restore(own);
     } else {
-      onLog(`no optimizer states of ${ranks.size} ranks in ${resumed.directory}: all start from the first's`);
+      onLog(
+        `no optimizer states of ${ranks.size} ranks in ${resumed.directory}: all start from rank 0's`,
+      );
     }
     return steps;
   }

@@ -213,7 +213,7 @@ async function isWorthMore(
     `step ${end}: validation CRPS ${
       kinds.map(([kind, error]) => `${kind} ${error.toPrecision(3)} ms`).join(", ")
     }` +
-      (isBetter ? "" : ": no kind is better than before"),
+      (isBetter ? "" : ": no kind improved"),
   );
   return isBetter;
 }
@@ -227,7 +227,7 @@ function choose(
   if (choice.ends.length === 0) return undefined;
   const step = choice.choose();
   makeLatest(join(run.checkpointsDir, stepName(step)));
-  if (choice.ends.length > 1) onLog(`validation chooses the checkpoint after step ${step}`);
+  if (choice.ends.length > 1) onLog(`best checkpoint by validation: after step ${step}`);
   return loadForResume(run.checkpointsDir);
 }
 
@@ -360,7 +360,7 @@ async function fittedToTime(
   const run = planRun(config);
   checkHostMemory(run);
   const beginMs = performance.now();
-  onLog("measuring how fast this machine trains");
+  onLog("measuring the training speed of this machine");
   const measured = await stepsThatFill(run, maxTimeS);
   const { steps: needed, firstSteps } = config.train;
   const time = formatSeconds(maxTimeS);
@@ -423,7 +423,7 @@ async function trainFrom(
   const earlier = resumed && engineOf(resumed.state);
   if (earlier && earlier !== engine) {
     onLog(
-      `the checkpoint was trained with the engine ${earlier}, going on with ${engine}: the last bits differ`,
+      `the checkpoint was trained with the engine ${earlier}, continuing with ${engine}: results differ in the last bits`,
     );
   }
   const survey = () => options.survey ?? DataSurvey.of(rows.train);
@@ -535,7 +535,7 @@ async function report(
 }
 
 function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConfig): string[] {
-  if (initial) return [`starting with the weights of ${initial.directory}; all else is new`];
+  if (initial) return [`starting with the weights of ${initial.directory}; everything else is new`];
   if (!resumed) return [];
   const from = isOwn ? "" : ` from ${resumed.directory}`;
   return [`resuming after step ${resumed.state.step} of ${train.steps}${from}`];

@@ -252,7 +252,7 @@ export class TrainingLoop {
       ? `the last good checkpoint is ${this.#checkpoint}`
       : "there is no checkpoint yet";
     const error = new UserError(
-      `Cannot go on training: loss or gradient was not finite in ${numSkippedInRow} steps in a row, up to step ` +
+      `Cannot continue training: the loss or gradient was not finite in ${numSkippedInRow} steps in a row, up to step ` +
         `${this.#step}; ${kept}; lower the learning rates (--set optim.groups…)` +
         `${train.dtype === "f16" ? " or store in f32 (--set train.dtype=f32)" : ""} and start another run`,
     );

@@ -234,24 +234,24 @@ testOnDevice(
     await assertRejects(
       () => decoder.prefill([randomTokens("long", 97)]),
       UserError,
-      "Cannot decode: position 96 was asked for, expected at most 95; shorten the prompt",
+      "Cannot decode: position 96 was requested, expected at most 95; shorten the prompt",
     );
     await decoder.prefill([randomTokens("full", 95)]);
     await assertRejects(() => decoder.step([1]), Error, "call fork() before");
     decoder.fork([1]);
     await decoder.step([1]);
-    await assertRejects(() => decoder.step([1]), UserError, "position 96 was asked for, expected at most 95");
-    assertThrows(() => decoder.fork([97]), RangeError, "97 rows were asked for, expected at most 96");
+    await assertRejects(() => decoder.step([1]), UserError, "position 96 was requested, expected at most 95");
+    assertThrows(() => decoder.fork([97]), RangeError, "97 rows were requested, expected at most 96");
     const prompts = [90, 90, 90].map((length) => randomTokens("many", length));
     await assertRejects(
       () => decoder.prefill(prompts),
       RangeError,
-      "270 prompt tokens were asked for, expected at most 256",
+      "270 prompt tokens were requested, expected at most 256",
     );
     await decoder.prefill([randomTokens("short", 5)]);
     decoder.fork([2]);
     for (let step = 0; step < 3; step++) await decoder.step([1, 2]);
-    await assertRejects(() => decoder.step([1, 2]), RangeError, "4 steps were asked for, expected at most 3");
+    await assertRejects(() => decoder.step([1, 2]), RangeError, "4 steps were requested, expected at most 3");
     await assertRejects(() => decoder.step([1]), Error, "1 tokens for 2 rows");
   },
 );

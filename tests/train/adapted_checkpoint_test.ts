@@ -99,7 +99,7 @@ Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or ano
     Deno.renameSync(checkpoint, away);
     const gone = assertThrows(() => loadCheckpoint(at("adapted")), UserError);
     assertStringIncludes(gone.message, `its base is ${Deno.realPathSync(at("run"))}`);
-    assertStringIncludes(gone.message, "it is not there");
+    assertStringIncludes(gone.message, "it does not exist");
     writeRowCheckpoint(at("other"), 4);
     Deno.renameSync(at("other/checkpoints/step-00000004"), checkpoint);
     const other = assertThrows(() => loadCheckpoint(at("adapted")), UserError);
@@ -122,18 +122,18 @@ Deno.test("loadCheckpoint() refuses a base that is forged: a path or link that a
     forged(real);
     loadCheckpoint(at("adapted"));
     const expected = {
-      [`${real}/../step-00000003`]: "not as adapt writes it",
-      [`${real}/`]: "not as adapt writes it",
-      "run/checkpoints/step-00000003": "not as adapt writes it",
-      "": "not as adapt writes it",
+      [`${real}/../step-00000003`]: "not in the form that adapt writes",
+      [`${real}/`]: "not in the form that adapt writes",
+      "run/checkpoints/step-00000003": "not in the form that adapt writes",
+      "": "not in the form that adapt writes",
       [link]: "a link",
       [folder]: "no checkpoint",
       [file]: "no checkpoint",
       "/": "no checkpoint",
       [at("adapted")]: "no checkpoint",
       [at("run")]: "no checkpoint",
-      [`${folder}/x`]: "it is not there",
-      "/a\0b": "not as adapt writes it",
+      [`${folder}/x`]: "it does not exist",
+      "/a\0b": "not in the form that adapt writes",
     };
     for (const [base, fault] of Object.entries(expected)) {
       forged(base);

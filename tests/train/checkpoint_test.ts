@@ -402,8 +402,8 @@ Deno.test("a pool that is damaged or of another checkpoint is refused in one lin
   withCheckpoint((_, run) => {
     const { directory } = loadCheckpoint(run);
     writePool(directory, poolOfMesh(), "0".repeat(64));
-    const remedy = "delete it, the model answers without it";
-    assertThrows(() => loadCheckpoint(directory), FormatError, `it is of another checkpoint; ${remedy}`);
+    const remedy = "delete it (the model also answers without it)";
+    assertThrows(() => loadCheckpoint(directory), FormatError, `it belongs to another checkpoint; ${remedy}`);
     const path = join(directory, POOL_FILE);
     const bytes = Deno.readFileSync(path);
     bytes[bytes.length - 3] ^= 1;

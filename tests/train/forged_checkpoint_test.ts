@@ -55,7 +55,7 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ],
     ["coordinates.nodes", 3, 0.5, "is 0.5, expected a whole number from -33 to 31"],
     ["coordinates.nodes", 32, -1, "element 32 of tensor coordinates.nodes is -1, expected a number from 0"],
-    ["coordinates.fits", 1, 60, "expected least, typical and greatest logarithm in this order"],
+    ["coordinates.fits", 1, 60, "expected minimum, typical and maximum logarithm in this order"],
     ["coordinates.fits", 5, 0, "element 5 of tensor coordinates.fits is 0, expected a number above 0"],
     ["places.table", 0, 255, "the table of places is damaged"],
     ["places.table", "all", 9, "the table of places is damaged"],
@@ -75,7 +75,12 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ["pairs", 101, 99, "element 101 of tensor pairs is 99, expected below 12"],
     ["pairs", "all", 0, "of tensor pairs is 0, expected rows in ascending order"],
     ["summary startS", 0, 0.5, "its summary: startS: found 0.5, expected at least 631152000"],
-    ["summary endS", 0, 1e9, "its summary is of 1700000000 to 1000000000 s, expected a start before the end"],
+    [
+      "summary endS",
+      0,
+      1e9,
+      "its summary covers 1700000000 to 1000000000 s, expected a start before the end",
+    ],
     [
       "summary measurements",
       0,
@@ -109,8 +114,8 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ["step", 0, -1, "step: found -1, expected at least 0"],
     ["position.block", 0, -1, "position.block: found -1, expected at least 0"],
     ["position.blockRows", 0, 0, "position.blockRows: found 0, expected at least 1"],
-    ["numSkippedSteps", 0, 4, "numSkippedSteps: found 4, expected at most the steps"],
-    ["numSkippedInRow", 0, 1, "numSkippedInRow: found 1, expected at most the steps"],
+    ["numSkippedSteps", 0, 4, "numSkippedSteps: found 4, expected at most the total number of steps"],
+    ["numSkippedInRow", 0, 1, "numSkippedInRow: found 1, expected at most the total number of steps"],
     ["files.model.sizeBytes", 0, 0.5, "files.model.sizeBytes: found 0.5, expected an integer"],
   ],
 };

@@ -76,7 +76,7 @@ Deno.test("writeRunReport() stays small for long runs and takes runs without ste
   const long = await reportOf(recordsOf(30_000));
   assert(long.length < 400_000, `${long.length} bytes`);
   assert(rowsOf(long).filter((row) => row.length === 7).length <= 28);
-  assertStringIncludes(await reportOf([]), "No step was logged");
+  assertStringIncludes(await reportOf([]), "No steps were logged");
   const unevaluated = await reportOf(recordsOf(3));
   assertMatch(unevaluated, /<td>validation loss<\/td><td>none<\/td>/);
   assertNotMatch(unevaluated, />validation<\/text>/);

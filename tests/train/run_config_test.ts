@@ -80,7 +80,7 @@ Deno.test("former names of presets are taken, with one line that names the new o
     } finally {
       console.error = error;
     }
-    assertEquals(lines, [`note: --config ${former} is called ${name} now`]);
+    assertEquals(lines, [`note: --config ${former} is now called ${name}`]);
   }
 });
 
@@ -106,10 +106,18 @@ Deno.test("former names of keys are taken: in files, in those that extend a pres
     assertEquals(load(former), demo);
     assertEquals(load({ extends: "demo", fit: { passes: 7 }, data: { staleRecallShare: 0.5 } }), wanted);
     assertEquals(load({ extends: "demo", fit: null }).autosize, null);
-    const twice = assertThrows(() => load({ ...former, autosize: null }), ConfigError, "beside autosize");
+    const twice = assertThrows(
+      () => load({ ...former, autosize: null }),
+      ConfigError,
+      "together with autosize",
+    );
     assertEquals([twice.keyPath, twice.message.split("\n").length], ["fit", 1]);
     const both = { ...former, data: { ...former.data, staleHistoryShare: 0 } };
-    assertThrows(() => load(both), ConfigError, "data.staleRecallShare: found it beside staleHistoryShare");
+    assertThrows(
+      () => load(both),
+      ConfigError,
+      "data.staleRecallShare: found it together with staleHistoryShare",
+    );
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

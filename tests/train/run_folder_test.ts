@@ -125,7 +125,11 @@ Deno.test("RunFolder.open() and readers refuse a run that an earlier version set
       Deno.mkdirSync(dirname(path), { recursive: true });
       Deno.writeTextFileSync(path, "old");
       for (const use of [RunFolder.open, loadCheckpoint]) {
-        assertThrows(() => use(folder), UserError, `move what is in ${join(folder, ".work", name)} back`);
+        assertThrows(
+          () => use(folder),
+          UserError,
+          `move the contents of ${join(folder, ".work", name)} back`,
+        );
       }
       assertEquals(contentOf(folder), { [relative(folder, path)]: "old" });
     });
@@ -146,10 +150,10 @@ Deno.test("RunFolder.open() refuses a folder of other files and leaves a user's 
   inFolder((folder) => {
     const path = join(folder, "notes.txt");
     Deno.writeTextFileSync(path, "mine");
-    assertThrows(() => RunFolder.open(folder), UserError, "it holds other files");
+    assertThrows(() => RunFolder.open(folder), UserError, "it contains other files");
     assert(exists(path));
     writeManifest(join(folder, "manifest.json"), newManifest({ stage: "shard", inputs: [], options: {} }));
-    assertThrows(() => RunFolder.open(folder), UserError, "it holds other files");
+    assertThrows(() => RunFolder.open(folder), UserError, "it contains other files");
     writeManifest(join(folder, "manifest.json"), newManifest({ stage: "train", inputs: [], options: {} }));
     Deno.writeTextFileSync(join(folder, "thesis.001.tmp"), "mine");
     RunFolder.open(folder)[Symbol.dispose]();

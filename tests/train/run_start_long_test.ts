@@ -94,7 +94,7 @@ Deno.test("train --init-from starts a new run with the weights, and with nothing
   const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...more));
   assertStringIncludes(
     stderr,
-    `starting with the weights of ${checkpointOf(reference, 30)}; all else is new\n`,
+    `starting with the weights of ${checkpointOf(reference, 30)}; everything else is new\n`,
   );
   const [first] = metricsOf(run);
   assertEquals([first.step, first["train/lr"]], [1, metricsOf(reference)[0]["train/lr"]]);

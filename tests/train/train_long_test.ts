@@ -223,7 +223,7 @@ Deno.test("train stops after steps in a row that are not finite, with the last g
   assertEquals(code, 1, stderr);
   assertMatch(
     stderr,
-    /^error: Cannot go on training: .* not finite in \d+ steps in a row, .* checkpoint is .*$/m,
+    /^error: Cannot continue training: .* not finite in \d+ steps in a row, .* checkpoint is .*$/m,
   );
   const metrics = metricsOf(run);
   assertEquals(metrics.at(-1)?.["train/loss"], null);
@@ -239,7 +239,7 @@ Deno.test("train stops rather than save weights that no model can be made of", a
   assertEquals(code, 1, stderr);
   assertMatch(
     stderr,
-    /^error: Cannot go on training: after step \d+ element \d+ of tensor .*q_proj.* lower the .*$/m,
+    /^error: Cannot continue training: after step \d+ element \d+ of tensor .*q_proj.* lower the .*$/m,
   );
   const kept = listCheckpoints(join(run, "checkpoints")).map(({ step }) => step);
   assertEquals(kept, [4, 5]);
@@ -273,7 +273,7 @@ Deno.test("train refuses data and folders that it cannot use, in one line", asyn
   Deno.mkdirSync(occupied);
   Deno.writeTextFileSync(join(occupied, "notes.txt"), "mine");
   const cases: [string[], number, string][] = [
-    [runs.arguments(occupied), 1, "it holds other files"],
+    [runs.arguments(occupied), 1, "it contains other files"],
     [["train", "--data", join(folder, "none"), "--run", join(folder, "x")], 1, "no such file"],
     [["train", "--data", occupied, "--run", join(folder, "x")], 1, "expected probe rows"],
     [["train", "--data", runs.data], 2, "--run DIR is missing"],

@@ -84,7 +84,7 @@ export function faultOfWeights(tensors: Tensors): string | undefined {
   for (const [name, { length }] of tensors) {
     if (!name.startsWith(WEIGHTS)) continue;
     const expected = PLACES.get(name)?.length;
-    if (expected === undefined) return `${name} has weights of a forecast that this version does not know`;
+    if (expected === undefined) return `${name} contains weights of a forecast unknown to this version`;
     if (length !== expected) return `${name} has ${length} weights, expected ${expected}`;
   }
   return undefined;
@@ -98,7 +98,7 @@ export function faultOfWeights(tensors: Tensors): string | undefined {
 export function weightsOf(tensors: Tensors): Float64Array {
   const fault = faultOfWeights(tensors);
   if (fault !== undefined) {
-    const remedy = "delete pool.safetensors and run train again with the same options, which fits it again";
+    const remedy = "delete pool.safetensors and run train again with the same options to fit a new one";
     throw new FormatError(`${fault}; update ping-llm, or ${remedy}`, { path: "pool.safetensors" });
   }
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);

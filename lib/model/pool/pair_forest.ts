@@ -156,14 +156,14 @@ function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Gener
   yield* of("excessHashes").asManyAs(excesses);
   yield* excesses.where(
     0,
-    `at most ${MOST_LOG} times its count`,
+    `at most ${MOST_LOG} times its row's count`,
     (row) => Math.abs(excesses.at(row, 0)) > MOST_LOG * excesses.at(row, 1),
   );
   if (of("regression").count !== 1) {
-    yield `tensor ${of("regression").name} has more or less than a row, expected 1`;
+    yield `tensor ${of("regression").name} has ${of("regression").count} rows, expected 1`;
   }
   if ((roots.count === 0) !== (nodes.count === 0)) {
-    yield `tensor ${roots.name} has ${roots.count} rows and ${nodes.name} ${nodes.count}, expected both or none`;
+    yield `tensor ${roots.name} has ${roots.count} rows and ${nodes.name} ${nodes.count}, expected both or neither to be 0`;
   }
   yield* roots.where(
     0,
@@ -195,10 +195,14 @@ function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Gener
 /** Pairs must refer to a source and a destination; rows of destinations follow those of sources. */
 function* faultsOfKriging(ends: Rows, pairs: Rows): Generator<string> {
   const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
-  yield* pairs.where(0, `below ${ends.count}, the number of ends`, (row) => pairs.at(row, 0) >= ends.count);
+  yield* pairs.where(
+    0,
+    `below ${ends.count}, the number of endpoints`,
+    (row) => pairs.at(row, 0) >= ends.count,
+  );
   yield* pairs.where(
     1,
-    `from ${numSources} to ${ends.count - 1}, an end after the sources`,
+    `from ${numSources} to ${ends.count - 1}, a row after those of the sources`,
     (row) => pairs.at(row, 1) < numSources || pairs.at(row, 1) >= ends.count,
   );
 }

@@ -55,6 +55,6 @@ function numberIn(env: (name: string) => string | undefined, name: string): numb
   const text = env(name) ?? "nothing";
   if (/^\d{1,7}$/.test(text)) return Number(text);
   throw new UserError(
-    `Cannot tell the ranks: ${name} is ${text}, expected a number; start with mpirun or srun, or unset ${name}`,
+    `Cannot determine the ranks: ${name} is ${text}, expected a number; start with mpirun or srun, or unset ${name}`,
   );
 }

@@ -137,7 +137,7 @@ export class Optimizer {
   loadState(values: Map<string, Float32Array>): void {
     for (const name of values.keys()) {
       if (name !== LOSS_SCALE_STATE && !this.state.has(name)) {
-        throw wrongState(`an entry ${name}`, "none of that name");
+        throw wrongState(`an entry ${name}`, "no entry of that name");
       }
     }
     const shapes = this.stateShapes;

@@ -71,7 +71,7 @@ Deno.test("a pool that was fitted without a forecast is read, and answers as if 
 
 Deno.test("a pool with a forecast that is not known, or other numbers of weights, is refused with what to do", () =>
   withTinyModel(({ config, weights }) => {
-    const unknown = "has weights of a forecast that this version does not know";
+    const unknown = "contains weights of a forecast unknown to this version";
     const cases: [name: string, length: number, fault: string][] = [
       ["pool.weights.oracle", NUM_KINDS, unknown],
       ["pool.weights", 38 * NUM_KINDS, unknown],

@@ -156,7 +156,7 @@ Deno.test({
   });
   assertEquals(code, 1, stderr);
   assertEquals(
-    stderr.match(/^error: Cannot go on training: .* was not finite in \d+ steps in a row/gm)?.length,
+    stderr.match(/^error: Cannot continue training: .* was not finite in \d+ steps in a row/gm)?.length,
     1,
     stderr,
   );
@@ -304,7 +304,7 @@ Deno.test({
     const { stderr } = await succeeded(trainTogether(path, { numRanks, more }));
     assertEquals(metricsOf(path).length, STEPS);
     assertEquals(
-      /no optimizer states of \d ranks in .*: all start from the first's/.test(stderr),
+      /no optimizer states of \d ranks in .*: all start from rank 0's/.test(stderr),
       path !== run,
     );
   }
