@@ -68,7 +68,7 @@ export function encodeMeasurement(
     throw new UserError(
       `Cannot ask for an RTT from IPv${source.length === 4 ? 4 : 6} to IPv${
         destination.length === 4 ? 4 : 6
-      }: expected two addresses of one version`,
+      }: expected two addresses of the same version`,
     );
   }
   const out = new Uint16Array(sequenceLength + 1);
@@ -90,7 +90,7 @@ export function requireEarlier(context: readonly TokenMeasurement[], timeS: numb
   for (const { timeS: next } of [...context, { timeS }]) {
     if (timeS !== null && next !== null && next > timeS) {
       throw new UserError(
-        `Cannot ask about Unix time ${timeS}: found a measurement of ${next} in its context, expected none after it`,
+        `Cannot ask about Unix time ${timeS}: its context has a measurement at ${next}, expected none later`,
       );
     }
     if (previousS !== null && next !== null && next - previousS > MAX_GAP_S) {

@@ -64,7 +64,7 @@ export function jsonObjectOf(text: string, wanted: string): Record<string, unkno
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new UserError(`found no JSON object, ${wanted}`);
+  throw new UserError(`the line is not a JSON object, ${wanted}`);
 }
 
 /** Collects the bytes of one line. */
@@ -94,7 +94,7 @@ class LineBytes {
       fault,
     });
     if (length > this.maxBytes) {
-      return faulty(`found ${length} bytes, expected at most ${this.maxBytes} a line`);
+      return faulty(`found ${length} bytes, expected at most ${this.maxBytes} per line`);
     }
     const bytes = new Uint8Array(length);
     let at = 0;

@@ -120,7 +120,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
 Deno.test("query rtt refuses what it cannot answer in one line", async () => {
   const checkpoint = ["--checkpoint", join(demo, "train")];
   const cases: [string[], number, string][] = [
-    [["--src", "1.2.3.4", "--dst", "2001:db8::1", ...checkpoint], 1, "two addresses of one version"],
+    [["--src", "1.2.3.4", "--dst", "2001:db8::1", ...checkpoint], 1, "two addresses of the same version"],
     [["--src", "1.2.3", "--dst", "1.2.3.4", ...checkpoint], 2, "--src 1.2.3"],
     [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--time", "noon", ...checkpoint], 2, "--time noon"],
     [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--quantiles", "2", ...checkpoint], 2, "expected at most 1"],

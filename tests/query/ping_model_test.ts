@@ -172,7 +172,7 @@ Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP
     assertThrows(
       () => encodeQuery({ ...query, destination: addressBytes("::1") }, TINY_CONFIG.sequenceLength),
       UserError,
-      "one version",
+      "same version",
     );
     await assertRejects(
       () => model.rttDistribution({ ...query, destination: addressBytes("::1") }),

@@ -16,7 +16,7 @@ Deno.test("query rtt --queries answers every line but a bad one, and ends with e
     assertStringIncludes(stderr, `error: Cannot answer 1 of 3 lines of ${queries}: line 3: `);
     const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines.map(({ line }) => line), [2, 3, 4]);
-    assertStringIncludes(lines[1].error, "one version");
+    assertStringIncludes(lines[1].error, "same version");
     const pair = ["--src", "192.0.2.1", "--dst", "192.0.2.3", "--quantiles", "0.5", "--json"];
     const alone = await runStageProcess(["query", "rtt", "--checkpoint", checkpoint, ...pair]);
     assertEquals(lines[2].quantiles_ms, JSON.parse(alone.stdout).quantiles_ms);

@@ -22,7 +22,7 @@ Deno.test("query rtt between prefixes gives a mixture with its errors, a picture
     assert(drawn.source_probability > 0 && drawn.destination_probability > 0);
     assert(drawn.standard_errors.p_failed > 0 && drawn.standard_errors.quantiles_ms["0.5"] > 0);
     assert(at[0].cdf < at[1].cdf && quantiles_ms["0.5"] > 0 && p_failed > 0);
-    assertEquals(notes[0], "10.2.3.4/16 has bits after the prefix: taken as 10.2.0.0/16");
+    assertEquals(notes[0], "10.2.3.4/16 has bits set after the prefix: read as 10.2.0.0/16");
     // An untrained model gives every exponent its share, up to 51 days, which no ping reports.
     assertEquals(notes.length, 1);
     assert(mean_ms > 0 && mean_ms <= 60_000, `${mean_ms} ms`);

@@ -253,7 +253,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       );
       assertMatch(
         faults[2].message,
-        /^Cannot read line 7 of standard input: found 1048577 bytes, expected at most 1048576 a line$/,
+        /^Cannot read line 7 of standard input: found 1048577 bytes, expected at most 1048576 per line$/,
       );
       assertEquals(answers.length, 6 + odd.length);
     });

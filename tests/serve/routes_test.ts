@@ -45,7 +45,7 @@ Deno.test("serve answers every route", (test) =>
       assertEquals(answers.map(({ line }) => line), [1, 2, 3, 5, 6, 7, 8]);
       const isAnswer = [true, false, false, false, true, false, true];
       assertEquals(answers.map(({ error }) => error === undefined), isAnswer);
-      assertStringIncludes(String(answers[5].error), "expected at most 1048576 a line");
+      assertStringIncludes(String(answers[5].error), "expected at most 1048576 per line");
       assertEquals(Object.keys(answers[0].quantiles_ms as object), ["0.5"]);
       const bytes = new Uint8Array([...new TextEncoder().encode(JSON.stringify(PAIR) + "\n"), 0xff, 0x0a]);
       const response = await server.fetch("/v1/rtt:batch", { method: "POST", headers: LINES, body: bytes });

@@ -126,7 +126,7 @@ function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Flo
 export function requireRows({ config, weights }: RowModel): void {
   if (modelShapes(config).numAddressEmbeddings > 0 && weights.has(EMBEDDING_KEYS)) return;
   throw new UserError(
-    "Cannot adapt the model: it has no address embeddings, expected one with them; train one with " +
+    "Cannot adapt the model: it has no address embeddings; train one with " +
       "--set 'model.prefixVectors={\"rows\":65536}'",
   );
 }

@@ -76,8 +76,8 @@ function sequencesOf(
     const length = measurementLength(measurement, null);
     if (length > sequenceLength) {
       throw new UserError(
-        `Cannot adapt: a measurement takes ${length} tokens, the model's sequence of ${sequenceLength} or fewer were ` +
-          "wanted; use a model with longer sequences",
+        `Cannot adapt: a measurement takes ${length} tokens, more than the model's sequence of ` +
+          `${sequenceLength}; use a model with longer sequences`,
       );
     }
     if (length > room) {

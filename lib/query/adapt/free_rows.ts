@@ -173,9 +173,7 @@ export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) =>
   const rows = loadedEmbeddings(model);
   return (addresses) =>
     addresses.filter((address) => rows.rowOfAddress(address) === NO_ROW).map((address) =>
-      `${
-        formatAddress(address)
-      } has no embedding in the model: the answer does not rest on measurements of it`
+      `${formatAddress(address)} has no embedding in the model: the answer is not based on its measurements`
     );
 }
 

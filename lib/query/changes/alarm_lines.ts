@@ -11,34 +11,36 @@ const number = z.number().optional();
 /** The JSON line of an event. The sizes are absent if all packets are lost. */
 export const alarmLineSchema = z.object({
   event: z.enum(["begin", "change", "end"]),
-  cause: z.enum(["outage", "shift"]).describe("no replies, or another level of RTTs or losses"),
-  alarm: z.int().describe("number of the alarm, from 1 in the order in which they began"),
-  time: z.string().describe("when it changed: ISO 8601, UTC"),
+  cause: z.enum(["outage", "shift"]).describe("no replies, or a change in the level of RTTs or losses"),
+  alarm: z.int().describe("number of the alarm, counting from 1 in the order in which they began"),
+  time: z.string().describe("when the change happened: ISO 8601, UTC"),
   since: z.string().describe("when the alarm began: ISO 8601, UTC"),
   src: z.string(),
   src_name: z.string().optional(),
   dst: z.string(),
   dst_name: z.string().optional(),
-  text: z.string().describe("the size for people, or why it ended"),
+  text: z.string().describe("the size in words, or why the alarm ended"),
   usual_ms: number.describe("median RTT before the alarm, ms"),
   usual_spread_ms: number.describe("interquartile range before the alarm, ms"),
   usual_loss_rate: number.describe("share of lost measurements before the alarm"),
   rtt_ms: number.describe("median RTT since the newest change, ms"),
   loss_rate: number.describe("share of lost measurements since the newest change"),
   size_ms: number.describe("rtt_ms - usual_ms"),
-  size_spreads: number.describe("the size in usual spreads"),
-  evidence: number.describe("how much less likely the measurements since are without the change, nats"),
+  size_spreads: number.describe("the size as a multiple of the usual spread"),
+  evidence: number.describe(
+    "how much less likely the measurements since then would be without the change, nats",
+  ),
   per_day: number.describe(
-    "how often a day, over all pairs, a change of this cause has at least this evidence",
+    "how often per day, over all pairs, a change with this cause has at least this evidence",
   ),
   group: z.int().describe("number of the first alarm of its group"),
   shared: z.string().optional().describe(
-    "the property that all alarms of the group share: an end's address, AS or country",
+    "the property that all alarms of the group share: an endpoint's address, AS or country",
   ),
   open_in_group: z.int().describe("alarms of the group that have not ended"),
-  reason: z.enum(["usual", "new usual", "dropped"]).optional().describe("why it ended"),
+  reason: z.enum(["usual", "new usual", "dropped"]).optional().describe("why the alarm ended"),
   expected_ms: z.record(z.string(), z.number()).optional()
-    .describe("the RTT that the model expected when it began, by quantile in percent, ms"),
+    .describe("the RTT that the model expected when the alarm began, by quantile in percent, ms"),
 });
 export type AlarmLine = z.infer<typeof alarmLineSchema>;
 

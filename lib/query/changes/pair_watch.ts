@@ -200,7 +200,7 @@ export class PairWatch {
     if (measurement.timeS > nowS + AHEAD_S) {
       this.numInFuture++;
       this.#tellTime(
-        `${src} ${dst}: found the time ${formatTime(measurement.timeS)}, expected none after now`,
+        `${src} ${dst}: the time ${formatTime(measurement.timeS)} is in the future`,
       );
       return [];
     }
@@ -300,9 +300,9 @@ export class PairWatch {
           this.numDecided -= count;
         }
         this.#tellTime(
-          `${src} ${dst}: found ${formatCount(count)} from ${
+          `${src} ${dst}: measurements (${formatCount(count)}) from ${
             formatTime(timeS)
-          } on, far after those that followed: ` +
+          } on are much later than those that followed: ` +
             "a wrong clock, or lines out of order",
         );
       },

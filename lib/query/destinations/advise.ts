@@ -137,7 +137,7 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
   const fit = coordinates?.fitted;
   if (coordinates && fit) return { embeddings, coordinates, fit };
   throw new UserError(
-    "the model has no coordinates, expected one with them; train one with --config demo or campaign",
+    "the model has no coordinates; train one with --config demo or campaign",
   );
 }
 

@@ -53,7 +53,7 @@ export function codeRangeOf(
 ): readonly [low: number, high: number] {
   if (!(lowMs >= 0 && lowMs <= highMs && highMs < Infinity)) {
     throw new UserError(
-      `Cannot ask for destinations at an RTT of ${lowMs}..${highMs} ms: expected 0 or more, the lesser first`,
+      `Cannot ask for destinations at an RTT of ${lowMs}..${highMs} ms: expected two numbers of at least 0, the lower first`,
     );
   }
   return [encodeRttCode(lowMs), encodeRttCode(highMs)];
@@ -267,7 +267,7 @@ function rank(
 ): RankedDestinations {
   if (candidates.length === 0) {
     throw new UserError(
-      "Cannot rank destinations: found none within the place that was asked for; use a larger place, or more " +
+      "Cannot rank destinations: no candidate is within the requested place; use a larger place, or more " +
         "candidates or expansions",
     );
   }

@@ -78,7 +78,7 @@ export async function nearestOf(
     candidates.set(formatPrefix(answer.query.destination), answer);
     onProgress(candidates.size);
   }
-  if (candidates.size === 0) throw new UserError(`found no candidates, expected 1 to ${maxCandidates}`);
+  if (candidates.size === 0) throw new UserError(`no candidates were given, expected 1 to ${maxCandidates}`);
   const list = [...candidates.values()];
   const { pNearest, regretsMs, pNoReply: p_no_reply, minMs: min_ms } = raceOf(list);
   const ranked = list.map((each, i) => ({ ...each, p_nearest: pNearest[i], regret_ms: regretsMs[i] }));
@@ -132,7 +132,9 @@ async function* distinct(
       if (seen.has(key)) continue;
       seen.add(key);
     }
-    if (seen.size > most) throw new UserError(`found more than ${most} candidates, expected 1 to ${most}`);
+    if (seen.size > most) {
+      throw new UserError(`more than ${most} candidates were given, expected 1 to ${most}`);
+    }
     yield query;
   }
 }

@@ -99,7 +99,7 @@ export class ArrivingMeasurements {
   async *#placed(): AsyncGenerator<Placed> {
     const { paths, options: { isFollowing, signal, reading, log } } = this;
     if (paths.includes(STANDARD_INPUT)) {
-      if (paths.length > 1) throw new UserError("Cannot read - and files: expected only one of them");
+      if (paths.length > 1) throw new UserError("Cannot read both - and files: expected one or the other");
       const path = "standard input";
       const { chunks } = await openInput(STANDARD_INPUT, { raw: chunksUntil(signal, Deno.stdin.readable) });
       const found = readStream(chunks, path, reading);
@@ -123,7 +123,7 @@ export class ArrivingMeasurements {
   }
 
   #reject(path: string, line: number | undefined): void {
-    const detail = "found no time, expected one; give it with --start TIME and --interval SECONDS";
+    const detail = "the time is missing; give it with --start TIME and --interval SECONDS";
     this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, detail);
     this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${detail}`);
   }
@@ -239,7 +239,7 @@ class FollowedFiles implements Disposable {
       this.#missing.delete(path);
       const parquet = found.find((each) => each.endsWith(".parquet") && isParquet(each));
       if (parquet === undefined) return found;
-      throw new UserError(`Cannot follow ${parquet}: found Parquet, expected text; leave --follow out`);
+      throw new UserError(`Cannot follow ${parquet}: it is Parquet, expected text; leave out --follow`);
     } catch (error) {
       if (!(error instanceof UserError && isMissing(error.cause))) throw error;
       if (!this.#missing.has(path)) this.options.log(`${error.message}; waiting for it`);

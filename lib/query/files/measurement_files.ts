@@ -148,7 +148,7 @@ export async function readMeasurementFiles(
     throw new UserError(
       `Cannot use ${
         shortened(paths.join(", "))
-      }: found no measurement, only ${found}; name other fields with --columns`,
+      }: found no measurements, only ${found}; name other fields with --columns`,
     );
   }
   return { measurements: trim(), numRead, rejected: files.rejects.counts, skipped: files.skipped };

@@ -325,6 +325,6 @@ function checkUnchanged(files: readonly InputFingerprint[], hasSameRows: boolean
   if (!changed && hasSameRows) return;
   const { path } = changed ?? files[0];
   throw new UserError(
-    `Cannot score ${path}: it changed while it was read, expected an unchanging file; run again when it is complete`,
+    `Cannot score ${path}: it changed while it was being read; run again when it is complete`,
   );
 }

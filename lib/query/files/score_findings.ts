@@ -190,8 +190,8 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
         {
           name: "p-values",
           caption:
-            "p-values of the rows. A right model has as many in every bin: the line. More at the left: " +
-            "results that the model finds too improbable.",
+            "p-values of the rows. For a correct model, every bin reaches the dashed line. Higher bins at the left " +
+            "are results that the model considers too improbable.",
           chart: histogramChart({
             bins: binsOf(pValueCounts, 1 / NUM_BINS),
             x: { title: "p-value" },
@@ -201,7 +201,7 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
         },
         {
           name: "log-likelihoods",
-          caption: `-ln P of the results. The last bin has all above ${NUM_NATS - 1} nats.`,
+          caption: `-ln P of the results. The last bin contains everything above ${NUM_NATS - 1} nats.`,
           chart: histogramChart({
             bins: binsOf(natsCounts, 1),
             x: { title: "-ln P(result), nats" },
@@ -252,7 +252,7 @@ function tablesOf({ mostSurprising, lossRuns, sources, numSources }: ScoreFindin
     },
     {
       heading: `Sources with the most surprising rows: ${sources.length} of ${formatCount(numSources)}`,
-      columns: ["source", "rows", `below ${SURPRISING_P_VALUE}`, "share", "bits a result"],
+      columns: ["source", "rows", `below ${SURPRISING_P_VALUE}`, "share", "bits per result"],
       rows: sources.map(sourceCells),
       left: [0],
       isOfSources: true,
@@ -264,7 +264,7 @@ function shareSentence({ rows, surprising }: ScoreFindings): string {
   return `${shareText({ rows, surprising })} of ${formatCount(rows)} rows (${
     formatCount(surprising)
   }) have a ` +
-    `p-value below ${SURPRISING_P_VALUE}; where the model is right, ${100 * SURPRISING_P_VALUE} % have one.`;
+    `p-value below ${SURPRISING_P_VALUE}; if the model is correct, ${100 * SURPRISING_P_VALUE} % do.`;
 }
 
 /** For example "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */

@@ -185,7 +185,7 @@ export function sampleContextThatFits(
   const { context, source, destination } = query;
   if (source && destination && prefixOf(source).bytes.length !== prefixOf(destination).bytes.length) {
     throw new UserError(
-      "Cannot sample between addresses of different versions: expected two addresses of one version",
+      "Cannot sample between addresses of different versions: expected two addresses of the same version",
     );
   }
   const { bytes } = prefixOf(source ?? destination ?? new Uint8Array(16));

@@ -106,11 +106,11 @@ export class QuantileCalibration {
         { path },
       );
     }
-    const found = `it is of the model ${checkpoint} (step ${step}, SHA-256 ${
+    const found = `it is for the model ${checkpoint} (step ${step}, SHA-256 ${
       this.#model.sha256.slice(0, 12)
     }…)`;
     throw new FormatError(
-      `${found}, expected one of ${directory} (step ${state.step}, ${
+      `${found}, expected one for ${directory} (step ${state.step}, ${
         sha256.slice(0, 12)
       }…); run eval on that one`,
       { path },
@@ -170,7 +170,7 @@ function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {
     const isUnnamed = cause instanceof z.ZodError && cause.issues.every(({ path: [key] }) => key === "run");
-    const found = isUnnamed ? "it does not say of which model it is" : "it holds no calibration";
+    const found = isUnnamed ? "it does not name its model" : "it contains no calibration";
     const wanted = "expected the report.json of an eval whose data has a validation split";
     throw new FormatError(`${found}, ${wanted}; run eval${isUnnamed ? " again with --overwrite" : ""}`, {
       path,

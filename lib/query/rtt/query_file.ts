@@ -17,7 +17,7 @@ import { type ParsedQuestion, parseQuestion, shown } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
-const WANTED = "expected one with src, dst and perhaps time and context";
+const WANTED = "expected one with src, dst and optionally time and context";
 
 /** A query read from a line. */
 export interface FileQuery extends ParsedQuestion {
@@ -135,7 +135,7 @@ function withShared(values: Values, shared: SharedEnds): Values {
   for (const name of ["src", "time"] as const) {
     const value = values[name] ?? "";
     if (value === "" || value === shared[name]) continue;
-    throw new UserError(`found ${name} ${shown(value)}, expected ${shared[name] ?? "none"} as for all lines`);
+    throw new UserError(`found ${name} ${shown(value)}, expected ${shared[name] ?? "none"} as on all lines`);
   }
   return { ...values, ...shared };
 }
@@ -154,7 +154,7 @@ function headerOf(text: string, path: string, isList: boolean): string[] {
   const isWhole = (isList || columns.includes("src")) && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
   const wanted = isList
-    ? "an address or prefix a line, JSON lines or a CSV header dst"
+    ? "one address or prefix per line, JSON lines or a CSV header dst"
     : "JSON lines or a CSV header src,dst[,time]";
   throw new FormatError(
     `found ${JSON.stringify(shortened(text))}, expected ${wanted}`,

@@ -102,7 +102,7 @@ export class RttMaps {
   constructor(readonly model: PingModel) {
     if (!model.places) {
       throw new UserError(
-        "Cannot draw a map: the model does not know where addresses are, expected one trained with --geo",
+        "Cannot draw a map: the model does not know where addresses are; use one trained with --geo",
       );
     }
     this.#index = model.places;
@@ -137,7 +137,7 @@ export class RttMaps {
     const areas = getOrMake(this.#areas, `${level} ${length}`, () => this.#findAreas(level, length));
     if (areas.length > 0) return areas;
     const version = length === 4 ? 4 : 6;
-    throw new UserError(`Cannot draw a map: the model knows no place of an IPv${version} address`);
+    throw new UserError(`Cannot draw a map: the model does not know the place of any IPv${version} address`);
   }
 
   #findAreas(level: MapLevel, length: 4 | 16): MapArea[] {

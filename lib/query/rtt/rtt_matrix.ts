@@ -205,9 +205,9 @@ export async function matrixNodes(
   for await (const line of lines) {
     const at = `${counted} ${line.line}`;
     if ("error" in line) throw new UserError(`${at}: ${line.error}`);
-    if (nodes.has(keyOf(line))) throw new UserError(`${at}: found ${line.dst} twice, expected it once`);
+    if (nodes.has(keyOf(line))) throw new UserError(`${at}: ${line.dst} is given twice, expected once`);
     nodes.set(keyOf(line), { ...line, name: names.ofPrefix(line.destination) });
   }
-  if (nodes.size === 0) throw new UserError("found no nodes, expected at least one");
+  if (nodes.size === 0) throw new UserError("no nodes were given, expected at least one");
   return [...nodes.values()];
 }

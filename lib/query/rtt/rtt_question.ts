@@ -156,13 +156,13 @@ function endOf(
     if (faultOfPrefix(text) !== undefined && !isMeantAsPrefix(text)) {
       if (places) return places.find(text);
       const advice = /^(AS\d|\p{Lu})|,/u.test(text)
-        ? "; the model has no places to ask for by name: train one with --geo"
+        ? "; the model does not know places by name: train one with --geo"
         : "";
       throw new UserError(`Cannot read ${JSON.stringify(text)}: ${faultOfPrefix(text)}${advice}`);
     }
     const prefix = parsePrefix(text);
     if (hasHostBits(text)) {
-      notes.push(`${text} has bits after the prefix: taken as ${formatPrefix(prefix)}`);
+      notes.push(`${text} has bits set after the prefix: read as ${formatPrefix(prefix)}`);
     }
     return prefix;
   });
@@ -221,13 +221,13 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
 /** Reads a {@link QuestionMeasurement} or a file's equivalent. @throws {UserError} If it is invalid. */
 export function parseMeasurement(value: unknown): TokenMeasurement {
   if (typeof value !== "object" || value === null) {
-    throw new UserError("found no JSON object, expected one with src, dst, time and rtt");
+    throw new UserError(`found ${shown(value)}, expected an object with src, dst, time and rtt`);
   }
   const { src, dst, time, rtt } = fieldsOf(value as Values, MEASUREMENT_FIELDS);
   const source = addressOf("src", src);
   const destination = addressOf("dst", dst);
   if (source.length !== destination.length) {
-    throw new UserError("found addresses of different IP versions, expected two of one version");
+    throw new UserError("found addresses of different IP versions, expected two of the same version");
   }
   return { source, destination, rttCode: rttCodeOf(rtt), timeS: timeOf(time) };
 }
@@ -248,9 +248,9 @@ export function shown(value: unknown): string {
 function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasurement[] {
   const timesS = measurements.map(({ timeS }) => timeS).filter((timeS) => timeS !== null);
   if (timesS.length > 0 && timesS.length < measurements.length) {
-    throw new UserError("found context with a time in some measurements only, expected it in all or none");
+    throw new UserError("only some context measurements have a time, expected all or none");
   }
   if (timesS.every((timeS, i) => i === 0 || timeS >= timesS[i - 1])) return measurements;
-  notes.push("the context is not in order of time: it was sorted");
+  notes.push("the context was not in order of time: it was sorted");
   return measurements.toSorted((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
 }

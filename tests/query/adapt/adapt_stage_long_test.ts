@@ -185,7 +185,11 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refuse(command(at, "run", ...input), 2, "Cannot write to");
     const line = await refuse(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
     assertMatch(line, /expected at most 5 %; correct or remove them\n$/);
-    await refuse(command(at, "out", "--input", at("other.jsonl")), 1, "found no measurement, only 1 results");
+    await refuse(
+      command(at, "out", "--input", at("other.jsonl")),
+      1,
+      "found no measurements, only 1 results",
+    );
     await refuse(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
@@ -199,6 +203,6 @@ Deno.test("query rtt says which asked addresses have no embedding, and only thos
       return (notes as string[]).filter((note) => note.includes("has no embedding"));
     };
     assertEquals(await notesOf("adapted", NEW_ADDRESS), []);
-    const note = "10.1.2.3 has no embedding in the model: the answer does not rest on measurements of it";
+    const note = "10.1.2.3 has no embedding in the model: the answer is not based on its measurements";
     assertEquals(await notesOf("adapted", "10.1.2.3"), [note]);
   }));

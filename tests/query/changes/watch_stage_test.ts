@@ -133,7 +133,7 @@ Deno.test("watch fails at the end where much of its input is out of order or has
     assertEquals(few.code, 0, few.stderr);
     const { measurements, late: numLate, inFuture, wrongClock, alarms } = JSON.parse(few.stdout);
     assertEquals([measurements, numLate, inFuture, wrongClock, alarms], [135, 0, 3, 2, 1]);
-    assertStringIncludes(few.stderr, "10.0.0.1 192.0.2.1: found 2 from 2020-01-01T00:00:00Z on");
+    assertStringIncludes(few.stderr, "10.0.0.1 192.0.2.1: measurements (2) from 2020-01-01T00:00:00Z on");
     assertStringIncludes(
       few.stderr,
       "135 measurements, 0 unusable, 0 late, 3 in the future, 2 with a wrong clock",

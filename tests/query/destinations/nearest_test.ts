@@ -134,7 +134,7 @@ Deno.test("nearestOf() refuses too many candidates, none, and one of another IP 
         UserError,
         message,
       );
-    await refused(DESTINATIONS, "found more than 2 candidates, expected 1 to 2");
-    await refused([], "found no candidates");
+    await refused(DESTINATIONS, "more than 2 candidates were given, expected 1 to 2");
+    await refused([], "no candidates were given");
     await refused(["198.51.100.7", "2001:db8::1"], "line 2: ");
   }));

@@ -148,5 +148,5 @@ Deno.test("measurementBits() in one order gives that order, without the time of 
     assertEquals(bits[0].spreadBits, 0);
     const measurement = { ...MEASUREMENTS[0], destination: MEASUREMENTS[2].destination };
     const mixed = { measurement, context: [] };
-    await assertRejects(() => measurementBits(model, [mixed]), UserError, "one version");
+    await assertRejects(() => measurementBits(model, [mixed]), UserError, "same version");
   }));

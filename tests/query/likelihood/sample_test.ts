@@ -83,7 +83,7 @@ Deno.test("sampleMeasurements() keeps what is given, after context and without",
           const query = { ...given, timeS, context };
           if (timeS !== null && timeS < (context.at(-1)?.timeS ?? 0)) {
             const refused = () => draw(model, query, { count: 3, seed: 2 });
-            await assertRejects(refused, UserError, "expected none after it");
+            await assertRejects(refused, UserError, "expected none later");
             continue;
           }
           const samples = await draw(model, query, { count: 3, seed: 2 });

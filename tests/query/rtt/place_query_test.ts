@@ -86,7 +86,7 @@ Deno.test("what is no place is refused in one line, which lists what it may be",
   const messageOf = (src: string, places?: PlaceIndex) =>
     assertThrows(() => parseEnds(src, "8.8.8.8", places), UserError).message;
   assertStringIncludes(messageOf("Tehrna, IR", INDEX), "similar: Tehran, IR");
-  assertStringIncludes(messageOf("Berlin, DE"), "the model has no places to ask for by name");
+  assertStringIncludes(messageOf("Berlin, DE"), "the model does not know places by name");
   assertStringIncludes(messageOf("10.0.0.0/33", INDEX), "found length 33");
   assertThrows(() => parseWithin("Atlantis", INDEX), UserError, "within: ");
 });
@@ -225,7 +225,7 @@ Deno.test("destinations of a place have the mean weights of its sources, and tho
           isWithin: () => false,
         }),
       UserError,
-      "none within",
+      "no candidate is within",
     );
   }));
 
@@ -275,7 +275,7 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
 Deno.test("--geo needs a model that was trained with places", () =>
   withCheckpoint(async (_, checkpoint) => {
     const loaded = loadModel(checkpoint, { geo: [FILES[0]] });
-    await assertRejects(() => loaded, UserError, "expected one that was trained with --geo");
+    await assertRejects(() => loaded, UserError, "use one that was trained with --geo");
   }));
 
 Deno.test("--geo at a question overrides what the checkpoint knows", () =>

@@ -210,7 +210,7 @@ Deno.test("rttBetweenPrefixes() tells its progress and refuses mixed versions an
     await assertRejects(
       () => rttBetweenPrefixes(model, queryOf("10.0.0.0/8", "2001:db8::/32")),
       UserError,
-      "one version",
+      "same version",
     );
     await assertRejects(() => rttBetweenPrefixes(model, query, { numDraws: 1 }), RangeError, "at least 2");
   }, 3));

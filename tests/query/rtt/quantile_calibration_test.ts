@@ -108,10 +108,10 @@ Deno.test("readCalibration() reads the one of a report, and refuses files withou
   const changed = (index: number, share: number | null) => ({ shares: shares.with(index, share as number) });
   const endless = JSON.stringify({ run: RUN, calibration: changed(5, 12345) }).replace("12345", "1e999");
   const cases: [unknown, string][] = [
-    ["{}", "it holds no calibration"],
-    ["no JSON", "it holds no calibration"],
-    [changed(5, null), "it holds no calibration"],
-    [endless, "it holds no calibration"],
+    ["{}", "it contains no calibration"],
+    ["no JSON", "it contains no calibration"],
+    [changed(5, null), "it contains no calibration"],
+    [endless, "it contains no calibration"],
     [changed(24, 0.5), "its calibration is damaged"],
     [changed(5, shares[4]), "its calibration is damaged"],
     [changed(5, -0.1), "its calibration is damaged"],
@@ -124,7 +124,7 @@ Deno.test("readCalibration() reads the one of a report, and refuses files withou
     assert(error.message.includes(path), error.message);
   }
   write({ shares }, { checkpoint: "a", step: 3 });
-  assertThrows(() => readCalibration(path), FormatError, "it does not say of which model it is");
+  assertThrows(() => readCalibration(path), FormatError, "it does not name its model");
 });
 
 /** The model identified in a report. */

@@ -66,8 +66,8 @@ Deno.test("readQueries() reads destinations of one source alike, as plain lines,
     "dst,src,time\n10.0.0.1,192.0.2.2,\n10.0.0.1,,1\n,,\n",
     shared,
   );
-  assertEquals(gist(other), [2, 'found src "192.0.2.2", expected 192.0.2.1 as for all lines']);
-  assertEquals(gist(later), [3, 'found time "1", expected 1700000000 as for all lines']);
+  assertEquals(gist(other), [2, 'found src "192.0.2.2", expected 192.0.2.1 as on all lines']);
+  assertEquals(gist(later), [3, 'found time "1", expected 1700000000 as on all lines']);
   assertEquals(gist(none), [4, "found no dst, expected an IPv4 or IPv6 address or prefix"]);
   await assertRejects(() => read("nowhere\n10.0.0.1\n", shared), FormatError, "header dst");
 });
@@ -109,11 +109,11 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
     "",
     'src: Cannot read "192.0.2": expected an IPv4 or IPv6 address or prefix',
     "found no dst",
-    "found no JSON object",
+    "the line is not a JSON object",
     "found tiem",
     'found time "noon"',
     "found time -3",
-    "found no JSON object",
+    "the line is not a JSON object",
     "",
     'src: Cannot read "192.0.2.1/33": found length 33',
     "context[0]: found no dst",
@@ -131,7 +131,7 @@ Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () =
   assert(!("error" in first) && !("error" in second));
   assertEquals([first.source, first.destination].map(formatPrefix), ["10.2.0.0/16", "10.0.0.0/9"]);
   assertEquals([first.src, first.dst], ["10.2.0.0/16", "10.3.4.5/9"]);
-  assertEquals(first.notes, ["10.3.4.5/9 has bits after the prefix: taken as 10.0.0.0/9"]);
+  assertEquals(first.notes, ["10.3.4.5/9 has bits set after the prefix: read as 10.0.0.0/9"]);
   assertEquals(first.context?.map(({ timeS }) => timeS), [1_700_000_000]);
   assertEquals([second.context, second.notes], [[], []]);
   const [csv] = await read("src,dst\n10.2.0.0/16,10.3.4.5\n");
@@ -162,9 +162,9 @@ Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as 
   const bad: [Uint8Array, string][] = [
     [
       text('{"src":"', MAX_LINE_BYTES + 1),
-      `found ${MAX_LINE_BYTES + 1} bytes, expected at most ${MAX_LINE_BYTES} a line`,
+      `found ${MAX_LINE_BYTES + 1} bytes, expected at most ${MAX_LINE_BYTES} per line`,
     ],
-    [text('{"src":', 1e6), "found no JSON object"],
+    [text('{"src":', 1e6), "the line is not a JSON object"],
     [
       new TextEncoder().encode(`{"src":${"[".repeat(1e6)}${"]".repeat(1e6)},"dst":"::1"}`),
       "found src an array",
@@ -195,7 +195,9 @@ Deno.test("readLines() gives lines of any length up to the limit, and the number
       lines.map(({ text, fault }) => fault ?? text.length),
       lengths.map((length, i) => {
         const lengthBytes = length + (i % 2 ? 0 : 1);
-        return lengthBytes > 200_001 ? `found ${lengthBytes} bytes, expected at most 200001 a line` : length;
+        return lengthBytes > 200_001
+          ? `found ${lengthBytes} bytes, expected at most 200001 per line`
+          : length;
       }),
     );
   } finally {
@@ -224,7 +226,7 @@ Deno.test("answerQueries() answers in order as each by itself, and hands on what
     for (const [i, answer] of answers.entries()) {
       if (i === 3 || i === 126) {
         assert("error" in answer && answer.line === i + 2);
-        assert(answer.error.includes(i === 3 ? "one version" : "nowhere"), answer.error);
+        assert(answer.error.includes(i === 3 ? "same version" : "nowhere"), answer.error);
         continue;
       }
       assert(!("error" in answer));
@@ -306,7 +308,7 @@ Deno.test("answerQueries() leaves out what is after a query in the context of al
       [1, [3, 3, 0], [2, 2, 1], [0, 0, 3], [3, 3, 0]],
     );
     assert("error" in answers[0]);
-    assertStringIncludes(answers[0].error, "found a measurement of 1700000003 in its context");
+    assertStringIncludes(answers[0].error, "its context has a measurement at 1700000003");
     const alone = await model.rttDistribution({ ...pair, time: 1_700_000_002, context: own.slice(0, 2) });
     assert(!("error" in answers[2]));
     assertEquals(answers[2].answer.mixture.distribution.quantileMs(0.7), alone.quantileMs(0.7));

@@ -59,7 +59,7 @@ Deno.test("query map refuses other files, unknown sources and models without pla
           2,
           "expected a name that ends with .svg, .geojson, .json or .csv",
         ],
-        [["--src", SRC, "--output", at("m.svg")], 1, "expected one trained with --geo"],
+        [["--src", SRC, "--output", at("m.svg")], 1, "use one trained with --geo"],
       ] as const
     ) {
       const found = await runStageProcess(["query", "map", "--checkpoint", at("run"), ...options]);

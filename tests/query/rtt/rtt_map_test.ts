@@ -84,7 +84,7 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
     assertThrows(
       () => maps.areas("cell", maps.source("2001:db8::/32")),
       UserError,
-      "no place of an IPv6 address",
+      "does not know the place of any IPv6 address",
     );
     assertThrows(() => maps.source("Atlantis"), UserError, "does not have");
     // Host names are never resolved.
@@ -125,7 +125,7 @@ Deno.test("a place of a map is an estimate where it has measured addresses and t
 
 Deno.test("a model without places has no map", () =>
   withTinyModel((model) => {
-    assertThrows(() => new RttMaps(model), UserError, "expected one trained with --geo");
+    assertThrows(() => new RttMaps(model), UserError, "use one trained with --geo");
     return Promise.resolve();
   }));
 

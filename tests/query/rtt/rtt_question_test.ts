@@ -25,7 +25,7 @@ Deno.test("parseQuestion() reads a context, sorts it by time and says so", () =>
     20.008,
   ]);
   assertEquals(formatAddress(context[1].source), "2001:db8::1");
-  assertEquals(notes, ["the context is not in order of time: it was sorted"]);
+  assertEquals(notes, ["the context was not in order of time: it was sorted"]);
   const untimed = parseQuestion({ ...PAIR, context: [{ ...PAIR, rtt: 3 }, { ...PAIR, rtt: 1 }] });
   assertEquals([untimed.context?.map(({ timeS }) => timeS), untimed.notes], [[null, null], []]);
   assertEquals(parseQuestion(PAIR).context, null);
@@ -35,7 +35,7 @@ Deno.test("parseQuestion() names what is wrong with a context", () => {
   const measurement = { ...PAIR, time: START_S, rtt: 5 };
   const cases: [unknown, string][] = [
     ["recent", "expected an array of measurements"],
-    [[3], "context[0]: found no JSON object"],
+    [[3], "context[0]: found 3, expected an object"],
     [[measurement, { ...measurement, rtt: -1 }], "context[1]: found rtt -1"],
     [[{ ...measurement, rtt: 0 }], "found rtt 0, expected ms above 0"],
     [[{ ...measurement, rtt: "5" }], 'found rtt "5"'],
@@ -43,7 +43,7 @@ Deno.test("parseQuestion() names what is wrong with a context", () => {
     [[{ ...measurement, src: "10.0.0.0/8" }], 'found src "10.0.0.0/8"'],
     [[{ ...measurement, dst: "::1" }], "of different IP versions"],
     [[{ ...measurement, tme: 3 }], "found tme, expected only src, dst, time, rtt"],
-    [[measurement, { ...PAIR, rtt: 5 }], "expected it in all or none"],
+    [[measurement, { ...PAIR, rtt: 5 }], "expected all or none"],
     [[{ ...measurement, time: "noon" }], 'context[0]: found time "noon"'],
     [
       [{ ...measurement, time: 1.7e12 }],
@@ -80,7 +80,7 @@ Deno.test("a question whose context is after its time, or 2^32 s before it, is r
   withTinyModel(async (model) => {
     const context = [{ ...PAIR, time: START_S, rtt: 12 }];
     const late = { ...PAIR, time: START_S - 1, context };
-    const refused = "in its context, expected none after it";
+    const refused = "expected none later";
     await assertRejects(() => model.rttDistribution(late), UserError, refused);
     await assertRejects(
       () => rttBetweenPrefixes(model, { ...late, dst: "198.51.100.0/24" }),

@@ -83,8 +83,8 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
         'found no dst, expected an IPv4 or IPv6 address, such as "198.51.100.7"',
         "found an array, expected a JSON object",
         "found context[0].rtt -1, expected at least 0, such as 12.5",
-        "context[0]: found addresses of different IP versions, expected two of one version",
-        "Cannot ask about Unix time 1700000010: found a measurement of 1800000000 in its context, expected none after it",
+        "context[0]: found addresses of different IP versions, expected two of the same version",
+        "Cannot ask about Unix time 1700000010: its context has a measurement at 1800000000, expected none later",
         "0.25,0.5",
       ],
     );
@@ -315,7 +315,7 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   const ended = AbortSignal.abort(new Error("gone"));
   await assertRejects(() => service.map(asked, ended), Error, "gone");
   await withService(async (service) => {
-    await assertRejects(() => service.map(asked), Error, "expected one trained with --geo");
+    await assertRejects(() => service.map(asked), Error, "use one trained with --geo");
   });
 });
 

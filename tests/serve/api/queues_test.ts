@@ -196,7 +196,7 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
       outcome.status === "rejected" ? String(outcome.reason) : "";
     assertEquals(outcomes.map(reasonOf), [
       "",
-      "UserError: Cannot ask for an RTT from IPv6 to IPv4: expected two addresses of one version",
+      "UserError: Cannot ask for an RTT from IPv6 to IPv4: expected two addresses of the same version",
       "RangeError: unusable",
       "",
     ]);

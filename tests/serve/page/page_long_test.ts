@@ -303,7 +303,10 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
 
   await t.step("what the server refuses is said in its words", async () => {
     const { page } = await open(`#ask?src=${SRC}&dst=2001:db8::1`);
-    assertMatch(await page.getByRole("alert").first().innerText(), /expected two addresses of one version/);
+    assertMatch(
+      await page.getByRole("alert").first().innerText(),
+      /expected two addresses of the same version/,
+    );
     await page.route("**/v1/rtt", (route) => route.abort());
     await page.getByLabel("Destination").fill(DST);
     await page.keyboard.press("Enter");
