@@ -328,7 +328,7 @@ function requireSame(kernel: Kernel, what: string, wanted: string[], given: stri
 }
 
 /** Explains the numbers of {@link describeProfile} to the user. */
-export const PROFILE_NOTES = "each dispatch is a pass of its own; GB/s counts each bound tensor once";
+export const PROFILE_NOTES = "each dispatch is its own pass; GB/s counts each bound tensor once";
 
 /** Adds up the rows with the same label of several profiles; the slowest label comes first. */
 export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): ProfileRow[] {

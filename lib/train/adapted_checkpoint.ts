@@ -170,13 +170,15 @@ export function readUpdate(folder: string): UpdateFile {
 /** What is wrong with the path of a base; undefined if a checkpoint is there. */
 function faultOfBase(base: string): string | undefined {
   // `adapt` writes real paths, so any other path was forged.
-  if (resolve("/", base) !== base || base.includes("\0")) return "the path is not as adapt writes it";
+  if (resolve("/", base) !== base || base.includes("\0")) {
+    return "the path is not in the form that adapt writes";
+  }
   try {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
     return hasState(base) ? undefined : "it contains no checkpoint";
   } catch (error) {
     // A stage may read the base that the manifest names, provided it is a checkpoint.
-    if (isMissing(error) || isClosed(error)) return "it is not there or may not be read";
+    if (isMissing(error) || isClosed(error)) return "it does not exist or cannot be read";
     throw explainFileError(error, `read ${base}`);
   }
 }
