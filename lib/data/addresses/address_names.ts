@@ -34,7 +34,7 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
 /** Why a name cannot be shown; undefined if it can. */
 export function faultOfName(name: string): string | undefined {
-  if (name === "") return "found no name";
+  if (name === "") return "the name is missing";
   if (name.length > MAX_NAME_LENGTH) return `found a name of ${name.length} characters`;
   return UNSAFE.test(name) ? "found a name with control characters" : undefined;
 }
@@ -120,7 +120,7 @@ export class AddressNames {
       if (nameFault !== undefined) return nameFault;
     }
     if (Math.max(this.#names.size, this.#addresses.size) >= MAX_NAMES) {
-      return `found more than ${MAX_NAMES} names`;
+      return `there are more than ${MAX_NAMES} names`;
     }
     const prefix = parsePrefix(text);
     const lengths = this.#lengths.get(prefix.bytes.length) ?? [];

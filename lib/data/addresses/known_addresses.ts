@@ -413,7 +413,7 @@ export interface MeasuredData {
 
 /** The data of a model. */
 export interface TrainingData extends MeasuredData {
-  /** The measurements that the model was adapted to afterwards, if any. */
+  /** The measurements that the model was later adapted to, if any. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
@@ -574,7 +574,7 @@ export function basisOf(
   const kind = basisKindOf(data, source, destination);
   if (!data) {
     const text =
-      "No table of the training data is at hand: whether these addresses were measured is not known.";
+      "The model has no table of its training data: whether these addresses were measured is unknown.";
     const never = together(NEVER);
     return { kind, text: [text, ...misplaced].join(" "), src: never, dst: never, pair: never, places };
   }
@@ -605,7 +605,7 @@ export function basisOf(
       ? `Destination ${timesOf(dst)}, source ${never(source)}: ${answerFrom(source)}`
       : isPair
       ? `Neither address is in the training data: ${answerFrom(source, destination)}`
-      : `Neither end is a single measured address: ${answerFrom(source, destination)}`,
+      : `Neither endpoint is a single measured address: ${answerFrom(source, destination)}`,
   ];
   if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "measured") {
     sentences.push("Only the most measured addresses and pairs are listed.");
@@ -649,17 +649,17 @@ export type { SeenJson };
 export const seenSchema = z.object({
   measurements: z.int(),
   in_adaptation: z.int().describe("how many of them the model was adapted to"),
-  last_seen: z.string().nullable().describe("ISO 8601; null if never, or without a known time"),
+  last_seen: z.string().nullable().describe("ISO 8601; null if never measured or at unknown times"),
 });
 
 export const basisKindSchema = z.enum(["measured", "estimate", "guess"]).describe(
-  "measured: the pair was measured; estimate: both ends were, this pair was not; guess: an end never was, and the answer " +
-    "rests on the network or place around it",
+  "measured: the pair was measured; estimate: both addresses were, but not as a pair; guess: at least one was not, so the " +
+    "answer is based on the network or place around it",
 );
 
 export const basisSchema = z.object({
   kind: basisKindSchema,
-  text: z.string().describe("the same for people"),
+  text: z.string().describe("a summary in words"),
   src: seenSchema,
   dst: seenSchema,
   pair: seenSchema,
@@ -667,19 +667,19 @@ export const basisSchema = z.object({
     rtt_ms: z.number(),
     time: z.string().nullable().describe("ISO 8601; null if unknown"),
   })).optional().describe(
-    "measured RTTs of the pair that the model remembers, the newest first; absent without any",
+    "measured RTTs of the pair that the model remembers, newest first; absent if there are none",
   ),
   moment: z.object({
     kind: z.enum(["any", "asked"]),
     age_s: z.number().nullable().describe(
-      "seconds from the pair's last measurement, or else that of the data, to the asked time; null if that is not later",
+      "seconds from the pair's last measurement, or else the newest in the data, to the asked time; null if not later",
     ),
-    text: z.string().describe("the same for people"),
+    text: z.string().describe("a summary in words"),
   }).optional().describe(
-    "the moment that the answer is for: any time, which is a random moment of the data, or the asked time",
+    "the moment that the answer applies to: any time (a random moment of the data), or the asked time",
   ),
   places: z.object({ src: z.string().nullable(), dst: z.string().nullable() }).optional()
-    .describe("city or region, country and AS of each; null if unknown, absent without any"),
+    .describe("city or region, country and AS of each; null if unknown, absent if both are"),
 });
 
 /** JSON form of {@link Basis}. */
@@ -708,10 +708,10 @@ const countsSchema = z.object({
 export type CountsJson = z.infer<typeof countsSchema>;
 
 export const dataSchema = z.object({
-  origin: z.string().describe("the origin of the measurements, such as names of files; empty if unknown"),
-  is_synthetic: z.boolean().nullable().describe("whether of a synthetic Internet; null if unknown"),
+  origin: z.string().describe("the origin of the measurements, such as file names; empty if unknown"),
+  is_synthetic: z.boolean().nullable().describe("whether they are of a synthetic Internet; null if unknown"),
   ...countsSchema.shape,
-  adaptation: countsSchema.nullable().describe("measurements that the model was adapted to afterwards"),
+  adaptation: countsSchema.nullable().describe("measurements that the model was later adapted to"),
 });
 
 export function basisJson({ kind, text, src, dst, pair, rtts = [], moment, places }: Basis): BasisJson {

@@ -141,7 +141,7 @@ export class PlaceIndex {
     if (found.prefixes.length === 0) {
       const version = length === 4 ? 4 : 6;
       throw new UserError(
-        `found ${name}, which has no IPv${version} prefixes in the table of places; expected a place that has`,
+        `${name} has no IPv${version} prefixes in the table of places; choose another place`,
       );
     }
     if (found.isWhole) return { ...found.prefixes[0].prefix, isWholePlace: true };
@@ -234,10 +234,10 @@ export class PlaceIndex {
     }
     const near = this.search(text, MAX_CANDIDATES);
     const expected =
-      `; expected a city as "Berlin, DE", a region, a country, an AS as AS3320 or AS3320@DE, or an address ` +
+      `; expected a city such as "Berlin, DE", a region, a country, an AS such as AS3320 or AS3320@DE, or an address ` +
       "or prefix";
     throw new UserError(
-      `found the place ${JSON.stringify(text)}, which the table of places does not have` +
+      `the table of places does not contain ${JSON.stringify(text)}` +
         ((/\.[a-z]/i.test(text) && adviceOnName(text)) || expected) +
         (near.length > 0 ? `; similar: ${near.join("; ")}` : ""),
     );
@@ -300,7 +300,7 @@ export class PlaceIndex {
   #network(asNumber: number, at: string | undefined): NamedPlace {
     if (!this.#asNumbers.has(asNumber)) {
       throw new UserError(
-        `found AS${asNumber}, which the table of places does not have; expected an AS that announced prefixes when ` +
+        `the table of places does not contain AS${asNumber}; expected an AS that announced prefixes when ` +
           "its files were made",
       );
     }
@@ -552,7 +552,7 @@ function ambiguous(text: string, candidates: readonly string[]): UserError {
   const shown = candidates.slice(0, MAX_CANDIDATES);
   const more = candidates.length - shown.length;
   return new UserError(
-    `found the place ${JSON.stringify(text)}, which is ambiguous; expected one of: ${shown.join("; ")}` +
+    `the place ${JSON.stringify(text)} is ambiguous; choose one of: ${shown.join("; ")}` +
       (more > 0 ? `; and ${more} more` : ""),
   );
 }

@@ -795,7 +795,7 @@ class ByteReader {
   /** Reads the number of entries, each of which takes at least a byte. */
   count(): number {
     const count = this.number();
-    if (count > this.bytes.length - this.#at) this.fail("it has fewer entries than it says");
+    if (count > this.bytes.length - this.#at) this.fail("it has fewer entries than it states");
     return count;
   }
 

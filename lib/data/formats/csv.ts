@@ -117,15 +117,15 @@ export class CsvScanner {
       const match = this.#field.exec(text);
       if (!match) {
         return QUOTED.test(text)
-          ? { line, fault: "text behind a closing quote" }
-          : unfinished("a quote that does not close");
+          ? { line, fault: "text after a closing quote" }
+          : unfinished("a quote that is never closed");
       }
       at = this.#field.lastIndex;
       const [, quoted, endOfQuoted, plain, endOfPlain] = match;
       if (quoted?.includes("\n")) numLines += quoted.split("\n").length - 1;
       fields.push(quoted === undefined ? plain.trim() : quoted.trimEnd().replaceAll(`""`, `"`));
       const end = endOfQuoted ?? endOfPlain;
-      if (end === "" && !isWhole) return unfinished("no end");
+      if (end === "" && !isWhole) return unfinished("no end of record");
       if (end === this.#separator) continue;
       this.#at += at;
       this.#line += numLines;

@@ -252,7 +252,7 @@ export function readRtt(
 /** Why a number is not an RTT. @param detail The field's name and value. */
 export function wrongRtt(rttMs: number, detail: string): Rejection {
   if (rttMs !== 0) return { reason: "invalidRtt", detail };
-  return { reason: "zeroRtt", detail: `${detail} is not an RTT; add --no-reply 0 if it stands for no reply` };
+  return { reason: "zeroRtt", detail: `${detail} is not an RTT; add --no-reply 0 if it means no reply` };
 }
 
 /** `1,034.5`, `1.034,5`, `1'034.5`, `1 034,5`: groups of three digits and a different decimal mark. */
@@ -370,7 +370,7 @@ function addressOf(text: string, addresses: ReadingOptions["addresses"]): Addres
 
 function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
   if (text === "") return { reason: "nullValue", detail: `${name}; give it with --${name} ADDRESS` };
-  const advice = "give the addresses of names with --names FILES";
+  const advice = "give the address of this name with --names FILES";
   return { reason: "unparseableAddress", detail: `${name} ${shortened(text)}; ${advice}` };
 }
 

@@ -105,7 +105,7 @@ class FpingReader extends LineReader {
       this.#summary(time, target, isInterval, Number(numSent), Number(numReceived), meanRtt);
     } else if ((found = ALIVE.exec(text))) this.#alive(place, found[1], found[2] === "alive", found[3] ?? "");
     else {
-      const detail = `no line of fping that is known: ${shortened(text)}`;
+      const detail = `unknown line: ${shortened(text)}`;
       this.take({ reason: "unknownLine", detail }, line);
     }
   }

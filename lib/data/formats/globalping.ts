@@ -71,8 +71,8 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
       const isV6 = destination?.length === 16;
       if (!destination) yield { reason: "nullValue", detail: "resolvedAddress" };
       else if (options.source !== NETWORK_SOURCE) {
-        const advice = `with --source ${NETWORK_SOURCE} each network and city is a source`;
-        const detail = `Globalping does not tell the address of its probes; ${advice}`;
+        const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
+        const detail = `Globalping does not publish the addresses of its probes; ${advice}`;
         yield { reason: "unknownSource", detail };
       } else {
         const from = placeholderAddress(probe, isV6);

@@ -326,7 +326,7 @@ export class JsonObjectScanner {
     if (!isLines) {
       const found = JSON.stringify(decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(
-        `it is not JSON (found ${found}), expected JSON; check the file`,
+        `it is not JSON (found ${found}); check the file`,
         this.#where(offsetBytes),
       );
     }

@@ -112,7 +112,7 @@ class PingReader extends LineReader {
     } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
     else if (OTHER.test(text)) this.#maybeBegin(text);
     else {
-      const detail = `no line of ping that is known: ${shortened(whole)}`;
+      const detail = `unknown line: ${shortened(whole)}`;
       this.take({ reason: "unknownLine", detail }, line);
     }
   }
@@ -176,7 +176,7 @@ class PingReader extends LineReader {
   #echo(text: string, place: EchoPosition, rtt: number | Rejection): void {
     const destination = this.#run.destination ?? this.options.dst;
     if (destination === undefined) {
-      const detail = "no address in it, and none in a line before it";
+      const detail = "no address in this line or in one before it";
       this.take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, place.line);
       return;
     }

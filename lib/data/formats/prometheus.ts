@@ -68,7 +68,7 @@ export const prometheus: Format = {
       if (object.status === "error") {
         const found = `${errorType}: ${shortened(String(error), 200)}`;
         throw new UserError(
-          `Cannot read the answer of Prometheus: it is the error ${found}, expected series; correct the query`,
+          `Cannot read the answer of Prometheus: it is the error ${found}; correct the query`,
         );
       }
       const { resultType, result } = objectOf(data);

@@ -148,7 +148,7 @@ function unknownFormat(head: string, path: string): NoMeasurementsError {
   const names = FORMATS.map(({ name }) => name).join(", ");
   return new NoMeasurementsError(
     `${looks}, expected measurements as ${names} or parquet; choose one with --format NAME if it is one of these, ` +
-      "else convert it to CSV",
+      "otherwise convert it to CSV",
     { path },
   );
 }

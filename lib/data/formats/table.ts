@@ -80,16 +80,16 @@ export function parseColumns(text: string): Columns {
   const columns = new Map<string, string>();
   const wrong = (fault: string) =>
     new UsageError(
-      `Cannot use --columns ${shortened(text)}: ${fault}, expected KEY=NAME of src, dst, one of ` +
-        `${TIME_KEYS.join(" ")} (and date, if times are without it), one of ` +
-        `${RTT_KEYS.join(" ")} and perhaps ${INTEGER_KEYS.join(" ")}; separate them by commas`,
+      `Cannot use --columns ${shortened(text)}: ${fault}, expected KEY=NAME for src, dst, one of ` +
+        `${TIME_KEYS.join(" ")} (and date, if times lack it), one of ` +
+        `${RTT_KEYS.join(" ")} and optionally ${INTEGER_KEYS.join(" ")}; separate them with commas`,
     );
   for (const part of text.split(new RegExp(`,(?=(?:${KEYS.join("|")}|[^,=]*)=)`))) {
     const [key, ...name] = part.split("=");
-    if (!KEYS.includes(key)) throw wrong(`found the key ${shortened(key) || "''"}`);
+    if (!KEYS.includes(key)) throw wrong(`unknown key ${shortened(key) || "''"}`);
     if (columns.has(key)) throw wrong(`found ${key} twice`);
     columns.set(key, name.join("=").replace(/^"(.*)"$/, "$1"));
-    if (columns.get(key) === "") throw wrong(`found no name for ${key}`);
+    if (columns.get(key) === "") throw wrong(`missing name for ${key}`);
   }
   for (const keys of [TIME_KEYS, RTT_KEYS]) {
     const given = keys.filter((key) => columns.has(key));
@@ -135,7 +135,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     // If no column has that name, a number selects a column, from 1.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
-    fault ??= `expected one ${shortened(asked)} for ${key}; correct --columns or the header`;
+    fault ??= `expected exactly one called ${shortened(asked)} for ${key}; correct --columns or the header`;
     return -1;
   };
   const findOne = (keys: readonly string[]): { key: string; field: number } => {
@@ -161,13 +161,13 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   ];
   if (!fault && missing.length > 0 && names.some((name) => decimal(name) >= 0)) {
     fault =
-      "which look like values, expected the names of columns; without a header name them by number, such as " +
+      "which look like values, expected column names; if there is no header, refer to columns by number, such as " +
       "--columns src=1,dst=2,time=3,rtt=4";
   } else if (!fault && missing.length > 0) {
     const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
     const constant = missing.find((key) => key !== "rtt");
     fault = `expected ${missing.join(", ")}; name them, such as --columns ${example}` +
-      (constant ? `, or give all rows one with --${constant} ADDRESS` : "");
+      (constant ? `, or set one for all rows with --${constant} ADDRESS` : "");
   }
   if (fault !== undefined) return { fault };
   const [timeUnit, rttUnitMs] = [TIME_UNITS[time.key], RTT_UNITS_MS[rtt.key]];
@@ -338,7 +338,10 @@ class TableReader implements TextReader {
     if (text !== undefined) return;
     if (!this.#layout) this.#begin(true);
     if (this.#numRows === 0) {
-      throw new NoMeasurementsError("found no row below the header, expected some; check the file", this);
+      throw new NoMeasurementsError(
+        "it has no rows below its header, expected at least one; check the file",
+        this,
+      );
     }
   }
 
@@ -383,9 +386,9 @@ class TableReader implements TextReader {
   #headerError(lastFault: string | undefined): NoMeasurementsError {
     const error = (fault: string) => new NoMeasurementsError(fault, { path: this.path, place: "its header" });
     const [header] = this.#first;
-    if (!header) return error("it is empty, expected a header with the names of columns; check the file");
+    if (!header) return error("it is empty, expected a header with column names; check the file");
     if (header.fault !== undefined) {
-      return error(`found ${header.fault}, expected the names of columns; check the file`);
+      return error(`found ${header.fault}, expected column names; check the file`);
     }
     const layout = layoutOf(header.fields, this.options);
     const fault = "fault" in layout ? layout.fault : lastFault;
@@ -411,7 +414,7 @@ class TableReader implements TextReader {
     for (const { field } of this.#separator === "," ? rtts : []) {
       if (!fields[field].includes(",") || !UNCLEAR_NUMBER.test(fields[field])) continue;
       const number = `${names[field]} ${fields[field]}`;
-      const detail = `${number}: its comma may be of decimals or of thousands, expected a point`;
+      const detail = `${number}: its comma may separate decimals or thousands, expected a point`;
       return this.take({ reason: "invalidRtt", detail }, record.line);
     }
     takeFindings(fields, this.#layout as Layout, this.options, this.#takeHere, this.#numRows - 1);

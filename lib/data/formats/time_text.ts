@@ -51,7 +51,7 @@ export function parseTimeUs(
   if (Number.isNaN(timeUs)) {
     const [, before, zone] = /^(.*\d) ?([A-Z]{3,5})$/.exec(text) ?? [];
     if (zone && isMeasured(isoMicroseconds(before))) {
-      return { fault: `the zone ${zone} is not sure, expected UTC or an offset such as +01:00` };
+      return { fault: `the zone ${zone} is ambiguous, expected UTC or an offset such as +01:00` };
     }
     const what = ISO_TIME.test(text) ? "there is no such date or time" : "it is not a time";
     return { fault: `${what}, expected a time as ISO 8601 or Unix ${unit}` };

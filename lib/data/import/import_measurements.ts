@@ -443,8 +443,8 @@ function noPings(paths: readonly string[], skipped: Record<string, number>): Use
   const found = listOfCounts(skipped);
   const isOther = Object.keys(skipped).every((kind) => kind === NOT_A_RESULT) && found !== "";
   return new UserError(
-    `Cannot import ${paths[0]}${others}: found no measurement ` +
-      `(${shortened(found || "no object and no row", 200)}), expected measurements; ` +
+    `Cannot import ${paths[0]}${others}: found no measurements ` +
+      `(${shortened(found || "neither objects nor rows", 200)}); ` +
       `check --input${isOther ? ", or name the fields with --columns" : ""}`,
   );
 }

@@ -137,7 +137,7 @@ export class BatchLoader implements Disposable {
     while (this.#position.sequence >= this.#current.numSequences) {
       if (this.#current.numSequences === 0 && ++numEmptyBlocks > this.#maker.numBlocks) {
         throw new UserError(
-          `Cannot read ${this.#maker.source.path}: its rows have no measurements; make the probe rows again`,
+          `Cannot read ${this.#maker.source.path}: none of its rows has measurements; run probe-rows again`,
         );
       }
       this.#position = this.#blockAfter(this.#position);

@@ -85,7 +85,7 @@ export class BlockMaker {
   constructor(readonly source: ProbeRowSource, options: LoaderOptions) {
     if (source.numRows === 0) {
       throw new UserError(
-        `Cannot read ${source.path}: no probe rows in it, expected at least one; check the split`,
+        `Cannot read ${source.path}: it contains no probe rows; check the split`,
       );
     }
     this.#seed = options.seed;

@@ -53,7 +53,7 @@ export interface PreparedRow {
  */
 export function prepareRow(row: ProbeRow, where: { path: string; index: number }): PreparedRow {
   const fail = (message: string) =>
-    new FormatError(`${message}; make the probe rows again`, {
+    new FormatError(`${message}; run probe-rows again`, {
       path: where.path,
       place: `row ${where.index}`,
     });

@@ -56,7 +56,7 @@ export function listMeasurementFiles(
     onOther: (path) => others.push(path),
   });
   const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
-  if (others.length > 0) log(`leaving out ${others[0]}${more}: not files of measurements by their names`);
+  if (others.length > 0) log(`leaving out ${others[0]}${more}: not measurement files by their names`);
   const read = listed.length > 1 ? withoutOthers(listed, files, { log, reading }) : listed;
   return files.length < paths.length ? [STANDARD_INPUT, ...read] : read;
 }

@@ -88,7 +88,7 @@ export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefine
     range.map((timeUs) => formatTime(timeUs / 1e6))
   );
   return `98 % of the rows are from ${mostFirst} to ${mostLast}, others are from ${first} to ${last}: ` +
-    "check the clocks of these";
+    "check the clocks of those";
 }
 
 /** @param isNeeded Whether to read a row group with times in the given range. */

@@ -84,7 +84,7 @@ export class SyntheticTruth {
     const host = this.#hosts.get(address);
     if (!host) {
       throw new RangeError(
-        `Cannot tell the truth of ${address}: it is not a host of this synthetic Internet`,
+        `Cannot compute the truth for ${address}: it is not a host of this synthetic Internet`,
       );
     }
     return host;

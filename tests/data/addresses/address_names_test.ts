@@ -141,10 +141,10 @@ Deno.test("a line that names nothing is told in one line, with its file and numb
       ["dns.google,8.8.8.8", '"dns.google"'],
       ["8.8.8.8", "1 value;"],
       ["8.8.8.8,dns,google", "3 values;"],
-      ["8.8.8.8,", "no name"],
+      ["8.8.8.8,", "the name is missing"],
       ["8.8.8.8,a\u001b[2Jb", "a name with control characters"],
       [`8.8.8.8,${"x".repeat(256)}`, "a name of 256 characters"],
-      [`8.8.8.8,"x`, "a quote that does not close"],
+      [`8.8.8.8,"x`, "a quote that is never closed"],
     ]
   ) {
     const error = assertThrows(() => namesOf(`address,name\n9.9.9.9,first\n\n${line}\n`), FormatError, found);

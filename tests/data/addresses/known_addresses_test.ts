@@ -136,7 +136,7 @@ Deno.test("basisOf() says that a synthetic Internet is not the real one, and wha
   assert(!basis("8.8.8.8", "1.1.1.1").text.includes("synthetic"));
   assertEquals(
     basisOf(undefined, parsePrefix("8.8.8.8"), parsePrefix("1.1.1.1")).text,
-    "No table of the training data is at hand: whether these addresses were measured is not known.",
+    "The model has no table of its training data: whether these addresses were measured is unknown.",
   );
 });
 

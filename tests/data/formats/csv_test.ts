@@ -44,14 +44,14 @@ Deno.test("CsvScanner reads the same whatever pieces the text comes in", () => {
 });
 
 Deno.test("CsvScanner goes on with the next line after one that cannot be read", () => {
-  assertEquals(scan(`1,2\n"3"x,4\n5,6\n`), [["1", "2"], "text behind a closing quote", ["5", "6"]]);
+  assertEquals(scan(`1,2\n"3"x,4\n5,6\n`), [["1", "2"], "text after a closing quote", ["5", "6"]]);
   assertEquals(scan(`1,2\n3,"4\n5,6\n7,8`), [
-    ...[["1", "2"], "a quote that does not close", ["5", "6"], ["7", "8"]],
+    ...[["1", "2"], "a quote that is never closed", ["5", "6"], ["7", "8"]],
   ]);
   const rows = Array.from({ length: 20_000 }, (_, i) => `${i},${i}\n`).join("");
   const found = scan(`1,"2\n${rows}`, 10_000);
   assertEquals(found.length, 20_001);
-  assertEquals(found[0], `a quote that does not close within ${MAX_RECORD_CHARACTERS} characters`);
+  assertEquals(found[0], `a quote that is never closed within ${MAX_RECORD_CHARACTERS} characters`);
 });
 
 Deno.test("CsvScanner steps over a line that is too long without keeping it", () => {
@@ -60,7 +60,7 @@ Deno.test("CsvScanner steps over a line that is too long without keeping it", ()
   let numFaults = 0;
   for (let i = 0; i < 2000; i++) {
     scanner.push(chunk, ({ fault }) => {
-      assertEquals(fault, `no end within ${MAX_RECORD_CHARACTERS} characters`);
+      assertEquals(fault, `no end of record within ${MAX_RECORD_CHARACTERS} characters`);
       numFaults++;
     });
   }
@@ -68,6 +68,6 @@ Deno.test("CsvScanner steps over a line that is too long without keeping it", ()
   scanner.push("\n1,2\n", (record) => assertEquals(record, { line: 2, fields: ["1", "2"] }));
   const longest = "x".repeat(MAX_RECORD_CHARACTERS - 3);
   assertEquals(scan(`${longest},1\n2,3\n`), [[longest, "1"], ["2", "3"]]);
-  const tooLong = `no end within ${MAX_RECORD_CHARACTERS} characters`;
+  const tooLong = `no end of record within ${MAX_RECORD_CHARACTERS} characters`;
   assertEquals(scan(`x${longest},1\n2,3\n`), [tooLong, ["2", "3"]]);
 });

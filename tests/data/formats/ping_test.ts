@@ -144,7 +144,7 @@ ${second}no answer yet for icmp_seq=2
   assertEquals(rowsOf(timeOfDay), [[HOST, null, 12.3], [HOST, null, LOST]]);
   const [{ finding }] = foundIn(`Jan 01 00:00:00 PING ${HOST}\nPING ${HOST}\n`);
   assert("detail" in finding);
-  assertEquals(finding.detail, `no line of ping that is known: Jan 01 00:00:00 PING ${HOST}`);
+  assertEquals(finding.detail, `unknown line: Jan 01 00:00:00 PING ${HOST}`);
 });
 
 Deno.test("ping of macOS", () => {

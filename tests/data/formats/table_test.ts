@@ -157,7 +157,7 @@ Deno.test("a table: names of columns in other cases and with units, hosts with p
   const cased = `src,dst,MS,ms\n${SRC},${DST},1,2\n`;
   assertEquals(rttsOf(found(cased, { columns: parseColumns("rtt=ms") })), [2]);
   const unclear = { columns: parseColumns("rtt=Ms") };
-  assertThrows(() => found(cased, unclear), FormatError, "expected one Ms for rtt");
+  assertThrows(() => found(cased, unclear), FormatError, "expected exactly one called Ms for rtt");
   for (const host of [`${DST}:443`, `https://${DST}/a`, `https://web.example:8443/`]) {
     const addresses = new Map([["web.example", DST]]);
     assertEquals(rowsOf(found(`src,dst,rtt\n${SRC},${host},5\n`, { addresses })), [[DST, null, 5]], host);
@@ -208,7 +208,7 @@ Deno.test("a table: each row that cannot be used is rejected with its reason and
   const details = detailsOf(text);
   assertStringIncludes(details[1], "time soon: it is not a time");
   assertEquals(details[2], "dst; give it with --dst ADDRESS");
-  assertEquals(details[8], "rtt 0 is not an RTT; add --no-reply 0 if it stands for no reply");
+  assertEquals(details[8], "rtt 0 is not an RTT; add --no-reply 0 if it means no reply");
 });
 
 Deno.test("a table whose header lacks a column ends with what it found and what to do", () => {
@@ -222,21 +222,21 @@ Deno.test("a table whose header lacks a column ends with what it found and what 
     [
       `t,a,b,rtt${row}`,
       {},
-      "expected src, dst; name them, such as --columns src=SRC,dst=DST, or give all rows one",
+      "expected src, dst; name them, such as --columns src=SRC,dst=DST, or set one for all rows with",
     ],
-    [`time,src,dst,rtt${row}`, { columns: parseColumns("src=a") }, "expected one a for src"],
+    [`time,src,dst,rtt${row}`, { columns: parseColumns("src=a") }, "expected exactly one called a for src"],
     [
       `${START_S},${SRC},${DST},5${row}`,
       {},
-      "which look like values, expected the names of columns; without a header name them by number, such as " +
+      "which look like values, expected column names; if there is no header, refer to columns by number, such as " +
       "--columns src=1,dst=2,time=3,rtt=4",
     ],
-    [`r,src,dst,r${row}`, { columns: parseColumns("rtt=r") }, "expected one r for rtt"],
+    [`r,src,dst,r${row}`, { columns: parseColumns("rtt=r") }, "expected exactly one called r for rtt"],
   ];
   for (const [text, options, message] of cases) {
     assertThrows(() => found(text, options), FormatError, message);
   }
-  assertThrows(() => found("time,src,dst,rtt\n"), UserError, "found no row below the header");
+  assertThrows(() => found("time,src,dst,rtt\n"), UserError, "it has no rows below its header");
 });
 
 Deno.test("JSON objects with named fields, one a line or in lists", () => {
@@ -291,12 +291,12 @@ Deno.test("parseColumns() takes a name for each key and says what is wrong", () 
     { rtt: "a=b", src: "x y", dst: "d,e", time_us: "t", size: "s" },
   );
   const faults = {
-    "": "found the key ''",
+    "": "unknown key ''",
     "rtt=c,time=d,time_ms=e": "found time and time_ms",
     "rtt=c,rtt_s=d": "found rtt and rtt_s",
     "src=a,src=b": "found src twice",
-    "src=": "found no name for src",
-    "from=a": "found the key from",
+    "src=": "missing name for src",
+    "from=a": "unknown key from",
   };
   for (const [text, fault] of Object.entries(faults)) {
     assertThrows(() => parseColumns(text), UsageError, fault);

@@ -35,7 +35,7 @@ Deno.test("parseTimeUs() says which unit a number of another unit is in", () => 
     ["1700000000123", "seconds", "look like milliseconds, expected Unix seconds, such as 1700000000"],
     ["yesterday", "microseconds", "it is not a time, expected a time as ISO 8601 or Unix microseconds"],
     ["1700000000.", "seconds", "it is not a time"],
-    ["2023-11-14 22:13:20 CET", "seconds", "zone CET is not sure, expected UTC or an offset such as +01:00"],
+    ["2023-11-14 22:13:20 CET", "seconds", "zone CET is ambiguous, expected UTC or an offset such as +01:00"],
     ["Tue Nov 14 22:13:20 2023", "seconds", "it is not a time"],
     ["31.02.2023 22:13:20", "seconds", "it is not a time"],
     ["11/14/2023 22:13:20", "seconds", "it is not a time"],

@@ -214,8 +214,8 @@ Deno.test("importMeasurements() refuses inputs without any ping result, says wha
   withFolder(async (folder) => {
     const path = `${folder}/in.json`;
     const cases: [string, string][] = [
-      ["", "no object and no row"],
-      ["[]", "no object and no row"],
+      ["", "neither objects nor rows"],
+      ["[]", "neither objects nor rows"],
       [JSON.stringify([ping({ type: "dns" }), { a: 1 }]), "dns 1, not a result 1"],
       ['{"columns": ["src", "rtt"], "data": [["192.0.2.1", 5]]}', "not a result 1"],
     ];
@@ -225,9 +225,9 @@ Deno.test("importMeasurements() refuses inputs without any ping result, says wha
       const advice = found === "not a result 1" ? ", or name the fields with --columns" : "";
       assertEquals(
         message,
-        `Cannot import ${path}: found no measurement (${found}), expected measurements; check --input${advice}`,
+        `Cannot import ${path}: found no measurements (${found}); check --input${advice}`,
       );
-      const several = `Cannot import ${path} and 1 more: found no measurement`;
+      const several = `Cannot import ${path} and 1 more: found no measurements`;
       await assertRejects(() => importInto(folder, [path, path]), UserError, several);
       assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["in.json"]);
     }

@@ -223,7 +223,7 @@ Deno.test("a loader works on a source smaller than one sequence, and on rows wit
   assert(measurementsOf(await take(BatchLoader.open(tiny, OPTIONS), 2)).length >= 6);
   const empty = new MemoryRowSource([syntheticRow(1, 1, 0)]);
   const loader = BatchLoader.open(empty, OPTIONS);
-  await assertRejects(() => loader.next(), UserError, "its rows have no measurements");
+  await assertRejects(() => loader.next(), UserError, "none of its rows has measurements");
   assertThrows(() => BatchLoader.open(new MemoryRowSource([]), OPTIONS), UserError, "no probe rows");
 });
 

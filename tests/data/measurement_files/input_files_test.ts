@@ -36,8 +36,8 @@ Deno.test("of a mixed folder the measurements are read, and the others told", ()
   });
   assertEquals(names, ["a.csv", "b.txt", "c.log.gz", "d.json", "empty.log"]);
   assertEquals(lines, [
-    "leaving out README.md: not files of measurements by their names",
-    "leaving out header.csv: found no row below the header",
+    "leaving out README.md: not measurement files by their names",
+    "leaving out header.csv: it has no rows below its header",
     "leaving out notes.txt: found the columns hello, world",
     "leaving out page.csv.gz: it looks like HTML (a login or error page?)",
   ]);
@@ -51,7 +51,7 @@ Deno.test("rotated logs are read", () => {
     "ping.log.old": TABLE,
   });
   assertEquals(names, rotated);
-  assertEquals(lines, ["leaving out ping.log.old: not files of measurements by their names"]);
+  assertEquals(lines, ["leaving out ping.log.old: not measurement files by their names"]);
 });
 
 Deno.test("what is named is read, whatever is in it, and so is a folder of nothing else", async () => {

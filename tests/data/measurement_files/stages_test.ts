@@ -51,14 +51,14 @@ Deno.test("import fails with one line for every bad input", () =>
     const pipe = `${folder}/pipe.json`;
     assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
     const cases: [string[], number, string][] = [
-      [["--input", `${folder}/none.jsonl`], 1, "found no measurement (no object and no row)"],
+      [["--input", `${folder}/none.jsonl`], 1, "found no measurements (neither objects nor rows)"],
       [["--input", pipe], 1, "it is a named pipe, expected a file"],
       [["--input", `${folder}/none.json`], 1, "no such file"],
       [["--input", `${folder}/empty`], 1, "expected a file of measurements"],
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
       [["--input", `${folder}/page.json`], 1, "it looks like HTML"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],
-      [["--input", `${folder}/cut.json`, "--columns", "srce=a"], 2, "found the key srce"],
+      [["--input", `${folder}/cut.json`, "--columns", "srce=a"], 2, "unknown key srce"],
       [["--inptu", "x"], 2, "did you mean input?"],
       [[], 2, "--input PATH is missing"],
     ];

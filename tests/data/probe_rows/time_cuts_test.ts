@@ -79,7 +79,7 @@ Deno.test("single wrong clocks take no split and are told, irregular times are d
   assertEquals(
     noteOnFarTimes(await cutsOfFiles([[...times, BigInt(Date.UTC(1995, 0, 1) * 1000)]])),
     "98 % of the rows are from 2025-06-16T10:06:40.123Z to 2025-09-06T02:06:40.123Z, others are from " +
-      "1995-01-01T00:00:00Z to 2025-09-06T22:06:40.123Z: check the clocks of these",
+      "1995-01-01T00:00:00Z to 2025-09-06T22:06:40.123Z: check the clocks of those",
   );
 });
 

@@ -97,7 +97,7 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
       `300 of 300 rows were rejected (timeOutOfRange 300, first ${parquet} row 0 ` +
         `(event_time 1480000000000 s, which looks like milliseconds: name the column with --columns time_ms=NAME))`,
     );
-    await failed(watchText("src,dst,time,rtt\n"), "found no row below the header");
+    await failed(watchText("src,dst,time,rtt\n"), "it has no rows below its header");
     await failed(watchText(""), "Cannot watch -: found nothing, expected measurements");
     // All alarms are reported before the error.
     const badLine = `{"src":"10.0.0.1","dst":"nowhere","time":${START_S},"rtt":1}\n`;

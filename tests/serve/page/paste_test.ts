@@ -22,7 +22,7 @@ Deno.test("parsePaste() gives output of ping a source, and a time each second up
     [OTHER, END_S, 20, 6],
   ]);
   assertEquals(pings.every(({ src }) => src === SOURCE), true);
-  assertEquals(faults, [{ line: 4, message: "no line of ping that is known: what is this" }]);
+  assertEquals(faults, [{ line: 4, message: "unknown line: what is this" }]);
   assertEquals(parsePaste(RUNS, { ...OPTIONS, endTimeS: null }).pings[0].time, null);
   assertEquals(parsePaste(RUNS, { ...OPTIONS, source: "" }).needsSource, true);
 });

@@ -135,7 +135,7 @@ interface PlaceRanges {
 }
 
 const RANGES =
-  "expected ranges of addresses as ip-location-db has them: first, last, and a country, or an AS, or " +
+  "expected address ranges in the form of ip-location-db: first, last, and a country, or an AS, or " +
   "country, state, county, city, postcode, latitude, longitude";
 
 /**

@@ -211,7 +211,7 @@ class Work {
   async #rttEncoding({ rttEncoding: name, rttClip }: V1Options, numRows: number): Promise<RttEncoding> {
     if ("ms" in rttClip) return chosenRttEncoding({ name, clipMs: rttClip.ms });
     if (name !== "clipped") return chosenRttEncoding({ name, clipMs: Infinity });
-    const onRows = this.#counter("finding the clip of RTTs", numRows);
+    const onRows = this.#counter("finding where to clip RTTs", numRows);
     return clippedRtt(await rttQuantileUs(this.inputs.files, rttClip.quantile, onRows));
   }
 
@@ -368,7 +368,7 @@ function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding)
 /** If the reader rejected rows of a batch, row indexes are unknown, and the error names the whole batch. */
 function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, detail }: Fault): void {
   const isExact = batch.numRowsRead === batch.numRows;
-  const place = isExact ? "" : `, in the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
+  const place = isExact ? "" : `, in one of the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
   rejects.add(reason, batch.path, batch.firstRow + (isExact ? row : 0), detail + place);
 }
 
