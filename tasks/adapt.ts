@@ -58,7 +58,7 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
   }
   if (geo.length > 0 && !merge) {
     throw new UsageError(
-      `Cannot use --geo ${geo[0]}: the changed embeddings do not hold where addresses are; add --merge`,
+      `Cannot use --geo ${geo[0]}: changed embeddings alone do not contain places; add --merge`,
     );
   }
   if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");

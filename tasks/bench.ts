@@ -232,7 +232,7 @@ async function surveyOf(
   const notes = [
     ...(isSmall ? ["Small sizes only show that the survey works; they do not justify settings."] : []),
     `${rows.checks.filter((row) => !isRight(row)).length} of ${rows.checks.length} checks are wrong.`,
-    `The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`,
+    `The fastest matrix product reaches ${peak.toPrecision(3)} GFLOP/s.`,
     ...rows.training.map((row) => describeTraining(preset, row, peak)),
     `${steps.length - unmeasured.length} of ${steps.length} steps were measured.`,
     ...unmeasured.slice(0, MAX_SHOWN).map(({ name, reason }) => `Not measured: ${name}: ${reason}`),

@@ -70,7 +70,7 @@ async function validate(
   const marked = all.filter(({ marks }) => marks !== undefined);
   if (marked.length < folds) {
     throw new UserError(
-      `Cannot cross-validate: found ${marked.length} series with marks, expected one for each of ${folds} folds; ` +
+      `Cannot cross-validate: found ${marked.length} labelled series, expected one for each of ${folds} folds; ` +
         "give more or lower --folds",
     );
   }

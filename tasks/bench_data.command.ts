@@ -10,7 +10,7 @@ const dataOptions = {
   destinations: option.integer("destinations", { default: 200, min: 2, max: 100_000 }),
   folder: option.path(
     uses.workFolder,
-    "parent folder of the temporary files, some 150 bytes per row, removed at the end",
+    "parent folder of the temporary files, about 150 bytes per row, removed at the end",
   ),
   memoryLimitGb,
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
@@ -27,7 +27,7 @@ export const benchPreprocessCommand = command({
     }),
     ...dataOptions,
     importRows: option.integer(
-      "largest number of results to import (default: a tenth of the rows); a result has some 500 bytes",
+      "largest number of results to import (default: a tenth of the rows); a result has about 500 bytes",
       { min: 1 },
     ),
     repeats: option.integer("runs of each stage, whose median is reported", { default: 1, min: 1, max: 100 }),
@@ -43,12 +43,12 @@ export const benchLoaderCommand = command({
   options: {
     rows: option.integer("measurements to make and load", { default: 1_000_000, min: 1000, max: 2 ** 40 }),
     ...dataOptions,
-    sequenceLength: option.integer("tokens of a sequence", {
+    sequenceLength: option.integer("tokens per sequence", {
       default: 1024,
       min: 47 satisfies typeof MAX_MEASUREMENT_TOKENS,
       max: 65_535,
     }),
-    batchSize: option.integer("sequences of a batch", { default: 32, min: 1, max: 65_536 }),
+    batchSize: option.integer("sequences per batch", { default: 32, min: 1, max: 65_536 }),
     loaderWorkers: option.text("threads of the loader, one number or several; 0 for none", {
       default: "0,1,2,4",
       value: "N,N",

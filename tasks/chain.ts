@@ -64,7 +64,7 @@ export function openChain<Options extends object>(
     state.replaces = true;
   } else if (namesIn(folder).length > 0) {
     throw new UserError(
-      `Cannot use ${output}: it holds other files, expected an empty folder; choose another --output`,
+      `Cannot use ${output}: it contains other files, expected an empty folder; choose another --output`,
     );
   }
   saveChain(folder, state);

@@ -36,19 +36,19 @@ export const demoCommand = command({
     ),
     fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
     start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
-    stop: option.text("with --fetch: time after the last one, likewise", { value: "TIME" }),
+    stop: option.text("with --fetch: end time (exclusive), in the same form", { value: "TIME" }),
     url: atlasApi.url,
     keyFile: atlasApi.keyFile,
     synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
     steps: option.integer(
       `largest number of training steps (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with ` +
-        "--input as many as its epochs take)",
+        "--input enough for its epochs)",
       { min: 1, max: DEMO_STEPS.most },
     ),
     minutes: option.number("longest training time, in minutes", { default: 3, min: 0.05, max: 100_000 }),
     geo: option.paths(
       uses.inputs,
-      "files with the places of addresses, as for train; the campaign and --fetch have places of their own",
+      "files with the places of addresses, as for train; the campaign and --fetch have their own places",
     ),
     overwrite: option.switch("replace what an earlier demo wrote, and train again"),
   },

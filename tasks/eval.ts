@@ -319,7 +319,9 @@ async function makeSplits(
     const counts = { train: train.rows, val: val.rows, test: test.rows };
     if (counts.train === 0) {
       throw new UserError(
-        `Cannot train: splitting by ${split.mode} left none of ${counts.val + counts.test} measurements, ` +
+        `Cannot train: splitting by ${split.mode} left none of ${
+          counts.val + counts.test
+        } measurements for training, ` +
           "expected at least one; hold out less with --splits, or give more measurements",
       );
     }

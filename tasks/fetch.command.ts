@@ -28,9 +28,12 @@ export const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
 export const SPAN_TIME = "ISO 8601 (UTC unless it has a zone) or Unix seconds";
 const spanOptions = {
   start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
-  stop: option.text("time after the last one, likewise (default: the server's current time at each run)", {
-    value: "TIME",
-  }),
+  stop: option.text(
+    "end time (exclusive), in the same form (default: the server's current time at each run)",
+    {
+      value: "TIME",
+    },
+  ),
 };
 const window = option.text("time span of a file and of a request, such as 1d, 6h", {
   default: "1d",

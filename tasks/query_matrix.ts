@@ -53,7 +53,7 @@ async function writeFile(options: Options & { output: string }, stage: StageCont
   }
   if (options.destinations !== undefined && ending === "gml") {
     throw new UsageError(
-      "Cannot use --destinations: a graph is of --nodes alone; write another format, or leave it out",
+      "Cannot use --destinations: a graph contains only --nodes; write another format, or leave it out",
     );
   }
   const timeS = timeOf(options.time);

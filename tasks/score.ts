@@ -170,7 +170,7 @@ async function resultOf(
     outputs,
   };
   const made = madeText(output, { isDone, seconds });
-  const head = `${made}: ${rows} rows, ${describeRejected(rejected)}, ${meanBits.toFixed(2)} bits a result`;
+  const head = `${made}: ${rows} rows, ${describeRejected(rejected)}, ${meanBits.toFixed(2)} bits per result`;
   const text = `${head}\n\n${describeFindings(findings)}`;
   return { text, json };
 }

@@ -101,7 +101,9 @@ function splitModes(text: string): SplitMode[] {
   const isMode = (mode: string): mode is SplitMode => (SPLIT_MODES as readonly string[]).includes(mode);
   if (modes.every(isMode) && new Set(modes).size === modes.length) return modes;
   throw new UsageError(
-    `Cannot use --split-by ${text}: expected different ones of ${SPLIT_MODES.join(", ")}, such as probe,time`,
+    `Cannot use --split-by ${text}: expected distinct values from ${
+      SPLIT_MODES.join(", ")
+    }, such as probe,time`,
   );
 }
 

@@ -18,7 +18,7 @@ const SPLIT_MODE_HELP: Record<SplitMode, string> = {
   row: "each (msm_id, event_time); without msm_id each (src_addr, dst_addr, event_time)",
   pair: "all measurements between two addresses together, in both directions",
   destination: "all measurements to an address together",
-  node: "by addresses: a measurement is test if either end is, else val if either is, else train",
+  node: "by addresses: a measurement is test if either endpoint is, else val if either is, else train",
 };
 
 function splitBy(help: string) {

@@ -38,7 +38,7 @@ export const watchCommand = command({
     output: option.path(
       uses.outputFile(),
       "write the alarms to this file at the end, instead of to standard output; with --follow append them as they come, " +
-        "after a restart behind those that are already there",
+        "after those already there on a restart",
       { value: "F.jsonl" },
     ),
     text: option.switch(
@@ -57,7 +57,7 @@ export const watchCommand = command({
       { value: "ADDRESS:PORT" },
     ),
     metricPairs: option.integer(
-      "how many pairs have metrics of their own: those with the largest open alarms first",
+      "how many pairs have their own metrics: those with the largest open alarms first",
       { default: 100, min: 0 },
     ),
     rtt: option.choice<RttChoice>(

@@ -252,9 +252,7 @@ function requireUsed(
     );
   }
   if (numUsed > 0) return;
-  const found = totalOf(skipped) > 0
-    ? `nothing else than ${describeRejected(skipped, "skipped")}`
-    : "nothing";
+  const found = totalOf(skipped) > 0 ? `nothing but ${describeRejected(skipped, "skipped")}` : "nothing";
   throw new UserError(
     `Cannot watch ${
       shortened(paths.join(", "))

@@ -176,20 +176,20 @@ function describe(load: Load, cluster: Omit<Cluster, "sigma">, random: RandomStr
   const millions = (load.tasks * (load.before + load.after) / 1e6).toFixed(1);
   const [minutes, computes, failed, waited] = [seconds / 60, load.computeS / 60, 100 * lost, 100 * tail]
     .map((value) => value.toFixed(1));
-  return `${millions} M operations, ${minutes} min (a task computes for ${computes}), ${failed} % lost by ` +
+  return `${millions} M operations, ${minutes} min (a task computes for ${computes}), ${failed} % lost to ` +
     `failures, ${waited} % waiting for the last twentieth`;
 }
 
 const arraySimulation = defineStage(
   command({
     name: "array simulation",
-    summary: "measures what tasks of shard and probe-rows ask of a file system, and simulates large arrays",
+    summary: "measure the file-system load of shard and probe-rows tasks, and simulate large job arrays",
     example: "--rows 35e9 --slots 1000 --limit 20000",
     options: {
       rows: option.number("rows of the simulated input", { default: 35e9, min: 1 }),
-      slots: option.integer("tasks at a time", { default: 1000, min: 1 }),
-      limit: option.number("operations per second of the file system", { default: 20_000, min: 1 }),
-      failures: option.number("of a node, per hour", { default: 0.01, min: 0 }),
+      slots: option.integer("tasks that run at the same time", { default: 1000, min: 1 }),
+      limit: option.number("operations per second that the file system can do", { default: 20_000, min: 1 }),
+      failures: option.number("failures of a node per hour", { default: 0.01, min: 0 }),
     },
   }),
   async ({ rows, ...cluster }, { log }) => {
@@ -205,7 +205,11 @@ const arraySimulation = defineStage(
       const { seconds } = simulate(load, { slots: 2, limit: 1, failures: 0, sigma: 0 }, random);
       const growth = [...weights[i]].map((weight) => weight.toFixed(1)).join(", ");
       const told = `${toldOf(CHECKED)[i].toFixed(0)} and ${seconds.toFixed(1)} s`;
-      log(`${STAGES[i]}: ${growth}; of ${CHECKED} ${told}, found ${operations} and ${arrayS.toFixed(1)} s`);
+      log(
+        `${STAGES[i]}: ${growth}; for ${CHECKED} predicted ${told}, measured ${operations} and ${
+          arrayS.toFixed(1)
+        } s`,
+      );
     }
     const lines = LARGE.flatMap((plan) => {
       // The files that a task reads, and the manifests of all tasks.
