@@ -173,7 +173,7 @@ export function helpOf(
   const { name, summary } = command;
   const purpose = wrapped(`${name}: ${summary}`, width);
   if ("kinds" in command) {
-    return [...purpose, "", ...listOf(command.kinds, width), "", `${name} KIND --help says more of each.`]
+    return [...purpose, "", ...listOf(command.kinds, width), "", `${name} KIND --help describes each.`]
       .join("\n");
   }
   const { details, reads, writes, example, options, positionals, isRaw } = command;

@@ -141,7 +141,7 @@ function within(value: number, { min, max }: Bounds = {}, limit = Infinity): num
 export const commonOptions = {
   seed: option.integer("seed of all random numbers", { default: 0, min: 0, max: 2 ** 32 - 1 }),
   workers: option.integer(
-    "the most worker threads; results do not depend on it, and some stages use none",
+    "largest number of worker threads; results do not depend on it, and some stages use none",
     { default: navigator.hardwareConcurrency, min: 1, max: 1024 },
   ),
   json: option.switch("print one JSON object on standard output, everything else on standard error"),
@@ -205,7 +205,7 @@ export function splitArguments(args: readonly string[], options: Options): Argum
     const { arity, value } = options[name];
     const isMany = arity === "many";
     if (!isMany && texts[name].length > 0) {
-      throw new UsageError(`Cannot use --${text}: it is given twice; give it once`);
+      throw new UsageError(`Cannot use --${text}: it is given more than once; leave the others out`);
     }
     if (given !== undefined) {
       texts[name].push(given);

@@ -178,7 +178,7 @@ function explainStartError(thrown: unknown, name: string): unknown {
   const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];
   if (!variable) return error;
   return new UserError(
-    `Cannot run ${name}: the environment has ${variable}, expected none; ` +
+    `Cannot run ${name}: the environment sets ${variable}; ` +
       `put \`env -u ${variable}\` before the command`,
     { cause: error },
   );

@@ -115,13 +115,13 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
       const place = realPath(output);
       if (SYSTEM.test(place)) {
         throw new UsageError(
-          `Cannot write to ${output}: it is in a folder of devices, expected another path; for standard output leave ` +
-            "out the option if it may be left out, or name a file",
+          `Cannot write to ${output}: it is in a device folder, expected another path; for standard output leave ` +
+            "out the option if it is optional, or name a file",
         );
       }
       if (places.has(place)) {
         throw new UsageError(
-          `Cannot write to ${output}: two options name it, expected a path for each; choose another one`,
+          `Cannot write to ${output}: two options name it; choose a different path for one`,
         );
       }
       places.add(place);

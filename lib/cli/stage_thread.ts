@@ -82,8 +82,8 @@ export function runStageThread(
       post({ kind: "stop", signal: error.signal });
       whenStuck(signs, () => {
         printLog(
-          `error: Cannot end in order after ${error.signal}: the stage showed no work for ${LONGEST_STUCK_S} s, ` +
-            "expected it to save and end; it was cut off, run the same command again to continue",
+          `error: Cannot end cleanly after ${error.signal}: the stage made no progress for ${LONGEST_STUCK_S} s ` +
+            "and was cut off; run the same command again to continue",
         );
         endNow(error);
       });
@@ -202,7 +202,7 @@ export class SignalListener {
     this.#first = name;
     if (!this.#stop) endProcess({ exitCode: error.exitCode, text: error.message });
     const second = name === "SIGINT" ? "a second signal" : "SIGINT";
-    printLog(`\n${name}: finishing what is in flight; ${second} ends at once`);
+    printLog(`\n${name}: finishing work in progress; ${second} stops at once`);
     this.#stop(error);
   }
 }

@@ -71,7 +71,7 @@ export class Webhook implements Disposable {
   send(event: object): void {
     if (this.#waiting.length >= this.#options.maxQueue) {
       this.#waiting.shift();
-      if (++this.numLost === 1) this.#log("too many alarms wait for it; the oldest is dropped");
+      if (++this.numLost === 1) this.#log("too many alarms are waiting; the oldest is dropped");
     }
     this.#waiting.push({ id: crypto.randomUUID(), body: JSON.stringify(event) });
     this.#posting ??= this.#postAll();
@@ -115,7 +115,7 @@ export class Webhook implements Disposable {
       const result = await this.#try(id, body);
       if (result === "sent") {
         this.numSent++;
-        if (this.#isFailing) this.#log("it takes alarms again");
+        if (this.#isFailing) this.#log("it accepts alarms again");
         this.#isFailing = false;
         return true;
       }
@@ -123,7 +123,7 @@ export class Webhook implements Disposable {
       this.numFailedTries++;
       if ("refused" in result) {
         this.numLost++;
-        this.#log(`${result.refused}; an alarm is given up`);
+        this.#log(`${result.refused}; the alarm is dropped`);
         return true;
       }
       if (!this.#isFailing) this.#log(`${result.failed}; trying again`);
@@ -162,9 +162,9 @@ export class Webhook implements Disposable {
       }
       return { failed: found, retryAfterS: waitAskedS(response.headers) };
     } catch (error) {
-      if (timeout.signal.aborted) return { failed: `found no answer within ${timeoutMs / 1000} s` };
-      if (error instanceof Deno.errors.NotCapable) return { refused: "found no permission to connect" };
-      return { failed: "found no connection" };
+      if (timeout.signal.aborted) return { failed: `no answer within ${timeoutMs / 1000} s` };
+      if (error instanceof Deno.errors.NotCapable) return { refused: "no permission to connect" };
+      return { failed: "the connection failed" };
     } finally {
       clearTimeout(timer);
     }
@@ -188,6 +188,6 @@ export function webhookUrl(text: string): URL {
     return url;
   }
   throw new UsageError(
-    "Cannot use --webhook: found no URL of HTTP without user and password, expected one such as https://example.org/alarms",
+    "Cannot use --webhook: it must be an HTTP URL without user and password, such as https://example.org/alarms",
   );
 }

@@ -81,7 +81,7 @@ export class Mmdb {
     this.#path = path;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const start = metadataStart(bytes);
-    if (start === undefined) throw this.#invalid(0, "it has no metadata of a MaxMind DB");
+    if (start === undefined) throw this.#invalid(0, "it has no MaxMind DB metadata");
     this.#dataStart = start;
     const metadata = this.#decode(start).value;
     const numbers = ["node_count", "record_size", "ip_version"].map((name) => (metadata as MmdbMap)[name]);

@@ -30,7 +30,7 @@ for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75
     const stopped = await runSignalled("in the stage", name);
     assertEquals(
       stopped.stderr,
-      `\n${name}: finishing what is in flight; ${name === "SIGINT" ? "a second signal" : "SIGINT"} ends ` +
+      `\n${name}: finishing work in progress; ${name === "SIGINT" ? "a second signal" : "SIGINT"} stops ` +
         `at once\nerror: stage saw ${name}\n`,
     );
   });
@@ -43,14 +43,14 @@ Deno.test("SIGTERM again, as schedulers send it to all processes of a job, ends 
   for (const [names, code] of [["SIGTERM SIGTERM SIGINT", 130], ["SIGINT SIGTERM", 75]] as const) {
     const busy = await runSignalled("in a busy stage", ...names.split(" "));
     assertEquals(busy.code, code, busy.stderr);
-    assertMatch(busy.stderr, /^\nSIG\w+: finishing what is in flight; \w+( second signal)? ends at once\n$/);
+    assertMatch(busy.stderr, /^\nSIG\w+: finishing work in progress; \w+( second signal)? stops at once\n$/);
   }
 });
 
 Deno.test("a stage that shows no work after SIGTERM is cut off, and one that saves for long is not", async () => {
   const stuck = await runSignalled("in a stuck stage", "SIGTERM");
   assertEquals(stuck.code, 75, stuck.stderr);
-  const message = /\nerror: Cannot end in order after SIGTERM: the stage showed no work for 20 s, [^\n]+\n$/;
+  const message = /\nerror: Cannot end cleanly after SIGTERM: the stage made no progress for 20 s [^\n]+\n$/;
   assertMatch(stuck.stderr, message);
   const working = await runSignalled("in a stage that saves for long", "SIGTERM");
   assertEquals(working.code, 98, working.stderr);

@@ -123,7 +123,7 @@ async function killEverywhere(
     } catch (error) {
       assert(error instanceof UserError, `after change ${change}: ${error}`);
       // A first run may not have written anything yet.
-      const isNothing = isFirst && /no such file|no \.\w+ file in it/.test(error.message);
+      const isNothing = isFirst && /no such file|no \.\w+ file/.test(error.message);
       if (!isNothing) {
         assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after change ${change}`);
       }

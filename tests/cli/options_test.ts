@@ -80,7 +80,7 @@ Deno.test("missing, doubled and wrong values are refused", () => {
       [["--input", "a", "--rows", "many"], "expected an integer"],
       [["--input", "a", "--rows", "0"], "expected 1 to 1000000000"],
       [["--input", "a", "--max-row-size-mb", "0.5"], "expected at least 1"],
-      [["--input", "a", "--rows", "1", "--rows", "2"], "given twice"],
+      [["--input", "a", "--rows", "1", "--rows", "2"], "given more than once"],
       [["--input", "a", "--split-by", "row"], "expected probe | time"],
       [["--input", "a", "--quiet=yes"], "takes no value"],
     ] as [string[], string][]

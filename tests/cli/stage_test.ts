@@ -44,7 +44,7 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
     });
     assertEquals(
       stderr,
-      `error: Cannot run ${name}: the environment has LD_LIBRARY_PATH, expected none; ` +
+      `error: Cannot run ${name}: the environment sets LD_LIBRARY_PATH; ` +
         "put `env -u LD_LIBRARY_PATH` before the command\n",
     );
     assertEquals(code, 1);

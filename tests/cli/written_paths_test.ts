@@ -136,7 +136,7 @@ for (const name of Object.keys(TABLE)) {
     assertEquals(kept.length > 0, TABLE[name].includes("./"));
     for (const path of kept) {
       const args = rest.map((word) => word === place ? path : word);
-      assertThrows(() => refuseOutputs(command, args), UsageError, "read", path);
+      assertThrows(() => refuseOutputs(command, args), UsageError, "input", path);
     }
   });
 }
@@ -182,7 +182,7 @@ Deno.test("JSON of other programs that has some of the same keys is kept", async
 Deno.test("an output is not a device, no two options name the same, and a glob does not match one", async () => {
   const watch = ["watch", "--input", at("pings.jsonl")];
   for (const path of ["/dev/stdout", "/dev/full", "/proc/self/fd/1"]) {
-    await refused(runStageProcess([...watch, "--output", path]), 2, `${path}: it is in a folder of devices`);
+    await refused(runStageProcess([...watch, "--output", path]), 2, `${path}: it is in a device folder`);
   }
   const same = [...watch, "--output", at("a.jsonl"), "--metrics", at("./a.jsonl")];
   await refused(runStageProcess(same), 2, "two options name it");
@@ -195,7 +195,7 @@ Deno.test("an output is not a device, no two options name the same, and a glob d
       at(name),
       "--overwrite",
     ]);
-    assertThrows(() => refuseOutputs(command, rest), UsageError, "it is read too");
+    assertThrows(() => refuseOutputs(command, rest), UsageError, "it is also an input");
   }
   for (
     const words of [

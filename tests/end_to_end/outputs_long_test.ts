@@ -65,7 +65,7 @@ Deno.test("no stage replaces or deletes its own input, with --overwrite or witho
       await refused([...command, ...overwrite], 2, "Cannot write to");
     }
   }
-  await refused([...query, "--output", at("queries.csv")], 2, "it is read too");
+  await refused([...query, "--output", at("queries.csv")], 2, "it is also an input");
   await refused(
     ["query", "rtt", ...checkpoint, ...question, "--plot", at("run/checkpoints/step-00000008/state.json")],
     2,
@@ -77,8 +77,12 @@ Deno.test("--overwrite replaces what the same stage wrote, and nothing else", as
   const toRun = ["--output", at("run"), "--overwrite"];
   await refused(["shard", ...input, ...toRun], 1, "train wrote to it");
   await refused(["probe-rows", ...input, "--output", at("shards"), "--overwrite"], 1, "shard wrote to it");
-  await refused(["synth", "--output", at("in.parquet"), "--overwrite"], 1, "no manifest says who wrote it");
-  await refused(["demo", "--output", at("raw"), "--overwrite"], 1, "it holds other files");
+  await refused(
+    ["synth", "--output", at("in.parquet"), "--overwrite"],
+    1,
+    "no manifest says which stage wrote it",
+  );
+  await refused(["demo", "--output", at("raw"), "--overwrite"], 1, "it contains other files");
   // An error leaves the file to be replaced as it was.
   writeParquet(at("bad.parquet"), sampleBatch({ numRows: 100, numBad: 50 }));
   const bad = ["shard", "--input", at("bad.parquet"), "--output", at("shards"), "--overwrite"];

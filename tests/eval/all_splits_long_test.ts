@@ -168,7 +168,7 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
       2,
       "no address embeddings",
     ],
-    [allOf(folder.path), 2, "is read and lies in it"],
+    [allOf(folder.path), 2, "it contains the input"],
     [
       ["eval", "--checkpoint", run, "--data", run, "--output", other, "--splits", "pair=3"],
       2,

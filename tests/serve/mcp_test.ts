@@ -279,7 +279,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       assertEquals((await child.status).code, 1);
       assertEquals(
         await new Response(child.stderr).text(),
-        "error: Cannot write to standard output: its reader has gone\n",
+        "error: Cannot write to standard output: its reader has exited\n",
       );
     });
 

@@ -57,7 +57,7 @@ export async function readSeries(path: string): Promise<Series> {
       columns = cells;
       if (fault === undefined && columns.includes("rtt")) continue;
       throw new UserError(
-        `Cannot read ${path}: found "${text.slice(0, 80)}" as its first line, expected column names with ` +
+        `Cannot read ${path}: its first line is "${text.slice(0, 80)}", expected column names including ` +
           "rtt, such as epoch;rtt;cp",
       );
     }
@@ -66,7 +66,7 @@ export async function readSeries(path: string): Promise<Series> {
     const rttMs = cell === "" ? 0 : Number(cell.replace(",", "."));
     if (fault !== undefined || Number.isNaN(rttMs)) {
       throw new UserError(
-        `Cannot read ${path}: found "${cell}" as the RTT of row ${rttsMs.length}, expected a number of ms`,
+        `Cannot read ${path}: the RTT of row ${rttsMs.length} is "${cell}", expected a number of ms`,
       );
     }
     if (Number(cells[columns.indexOf("cp")]) === 1) marks.push(rttsMs.length);
@@ -106,7 +106,7 @@ export function describeChanges(changes: readonly SeriesChanges[]): string {
   const [median, most] = [0.5, 0.9].map((quantile) => Math.round(quantileOfSorted(delays, quantile)));
   const head = `${changes.length} series, ${delays.length} changes` +
     (delays.length > 0 ? `, reported ${median} rows later (median; 90 % at most ${most})` : "");
-  if (marked.length === 0) return `${head}; no file has a column cp of marks`;
+  if (marked.length === 0) return `${head}; no file has labels in a column cp`;
   const shares = (of: ReturnType<typeof medianAgreement>) =>
     [of.precision, of.recall, of.f2].map((share) => share.toFixed(3));
   const rows = marked.map((each) => [each.file, String(each.numDetections), ...shares(each)]);

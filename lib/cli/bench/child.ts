@@ -44,10 +44,10 @@ export async function runChild(
   const { success, code, stdout, stderr } = await child.output();
   timers.forEach(clearTimeout);
   signal.throwIfAborted();
-  if (isOver) throw new UserError(`Cannot measure ${label}: it did not end within ${limitS} s`);
+  if (isOver) throw new UserError(`Cannot measure ${label}: it did not finish within ${limitS} s`);
   const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd();
   if (!success) {
-    throw new UserError(`Cannot measure ${label}: it ended with code ${code}: ${reasonIn(textOf(stderr))}`);
+    throw new UserError(`Cannot measure ${label}: it exited with code ${code}: ${reasonIn(textOf(stderr))}`);
   }
   const lastLine = textOf(stdout).split("\n").at(-1) ?? "";
   try {

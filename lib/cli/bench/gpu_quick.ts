@@ -68,10 +68,10 @@ function choicesOf(parts: ReturnType<typeof partsOf>): Choice[] {
       name: "dtype on Deno",
       ways: [["f32", training("deno", "f32", usual)], ["f16", training("deno", "f16", usual)]],
     },
-    ofRows("rows of a workgroup", "rowsPerGroup", isSoftware ? [4] : [1, 2, 8]),
+    ofRows("rows per workgroup", "rowsPerGroup", isSoftware ? [4] : [1, 2, 8]),
     ...(isSoftware ? [] : [
-      ofRows("most lanes of a head", "lanesPerHead", [4, 16]),
-      ofRows("most vec4 of a row in registers", "maxKept", [0]),
+      ofRows("largest number of lanes per head", "lanesPerHead", [4, 16]),
+      ofRows("largest number of vec4 of a row in registers", "maxKept", [0]),
     ]),
   ];
 }
@@ -227,7 +227,7 @@ function describeTraining(ends: readonly StepEnd[]): string {
     formatBytes(row.plannedMemoryBytes),
     row.startS.toFixed(1),
   ]);
-  const head = ["training", "tokens/s", "ms a step", "TFLOP/s", "memory", "start, s"];
+  const head = ["training", "tokens/s", "ms per step", "TFLOP/s", "memory", "start, s"];
   return lines.length > 0 ? formatTable([head, ...lines], { left: [0] }) : "";
 }
 

@@ -96,7 +96,7 @@ function judgeTimer(submit: SubmitRow | undefined, present: string): Judgement {
   const share = submit.callS / submit.settledS;
   const settled = `${submit.settledS.toFixed(2)} s until its promise settles`;
   return {
-    best: share > 0.7 ? present : "await the promise; all times of kernels here are wrong",
+    best: share > 0.7 ? present : "await the promise; all kernel times here are wrong",
     why: `the call takes ${(100 * share).toFixed(0)} % of ${settled}`,
   };
 }
@@ -134,7 +134,7 @@ function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: s
   ).sort((a, b) => numChanged(a) - numChanged(b));
   const best = firstOfBest(rules, costOf);
   const [now, then] = [SPLIT_RULE, best].map((rule) => costOf(rule).toFixed(3));
-  const why = `gradients take ${now} x the time of their best splits, by the advice ${then} x`;
+  const why = `gradients take ${now} x the time of their best splits, with the advised ones ${then} x`;
   return { best, why };
 }
 
@@ -153,7 +153,7 @@ function judgeStorage(training: SurveyRows["training"]): Judgement {
   if (!f32 || !f16) return undefined;
   return {
     best: f16 / f32 > WORTH_A_CHANGE ? "f16" : "f32",
-    why: `training with f16 storage makes ${(f16 / f32).toFixed(2)} x the tokens/s`,
+    why: `training with f16 storage has ${(f16 / f32).toFixed(2)} x the tokens/s`,
   };
 }
 
@@ -168,7 +168,7 @@ function judgeLanes(kernels: SurveyRows["kernels"], present: string, fallback: s
   const ratio = geometricMean(ratios);
   return {
     best: ratio >= 1 / WORTH_A_CHANGE ? present : fallback,
-    why: `without subgroups kernels of rows take ${ratio.toFixed(2)} x the time`,
+    why: `without subgroups row kernels take ${ratio.toFixed(2)} x the time`,
   };
 }
 

@@ -48,8 +48,8 @@ export async function runSteps(
     const limitS = Math.min(step.limitS, leftS());
     const startMs = performance.now();
     const end: StepEnd = { ...step, seconds: 0 };
-    if (limitS <= 0) end.reason = "the time was over";
-    else if (engine && missing.has(engine)) end.reason = `no adapter of ${engine} was found`;
+    if (limitS <= 0) end.reason = "the time limit was reached";
+    else if (engine && missing.has(engine)) end.reason = `${engine} found no adapter`;
     else {
       try {
         const args = ["gpu", JSON.stringify(part)];

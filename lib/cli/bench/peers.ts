@@ -98,7 +98,7 @@ export async function compareTraining(
     lossDifference = Math.max(lossDifference, Math.abs((theirs.loss ?? NaN) - loss) / Math.abs(loss));
     if (!(lossDifference <= MAX_LOSS_DIFFERENCE[dtype])) {
       throw new UserError(
-        `Cannot compare with ${peer.name}: found a loss of ${theirs.loss} in step ${step}, expected ${loss}; ` +
+        `Cannot compare with ${peer.name}: its loss in step ${step} is ${theirs.loss}, expected ${loss}; ` +
           "it does different work",
       );
     }
@@ -211,12 +211,12 @@ async function sendModel(
 }
 
 const STEP_NOTE =
-  "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
+  "A step is one micro-batch: forward, backward, clipping, the preset's optimizers. Medians; the programs take turns.";
 
 export function describeComparisons(comparisons: readonly TrainingComparison[]): string[] {
-  const head = ["tokens/s, beside", "this program", "", "ms a step", "other", "ms", "ratio"];
+  const head = ["tokens/s compared with", "this program", "", "ms per step", "other", "ms", "ratio"];
   const fastest = comparisons.find(({ peer }) => peer === "torch.compile bf16");
-  head.push(...(fastest ? ["of the last"] : ["per core", "other", "ratio"]));
+  head.push(...(fastest ? ["ratio to the last"] : ["per core", "other", "ratio"]));
   const lines = comparisons.map((row) => {
     const { peer, dtype, engine, median, peerMedian, perCore, peerPerCore, tokensPerStep } = row;
     const msOf = (rate: number) => format(1000 * tokensPerStep / rate);
@@ -310,7 +310,7 @@ export class PeerProcess implements Peer, Disposable {
       peer = new PeerProcess(name, options);
     } catch (cause) {
       if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-      throw new UserError(`Cannot compare with ${name}: there is no python3, expected one with torch`, {
+      throw new UserError(`Cannot compare with ${name}: python3 was not found, expected one with torch`, {
         cause,
       });
     }

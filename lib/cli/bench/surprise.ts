@@ -303,7 +303,7 @@ function correctorOf(
 
 export function describeSurprise({ rows, numEvents, rates, below }: SurpriseComparison): string {
   const percent = (share: number) => Number.isNaN(share) ? "-" : (100 * share).toFixed(0);
-  const head = ["% found at the first row / in five", ...EVENTS.map(({ name }) => name)];
+  const head = ["% found at the first row / within five", ...EVENTS.map(({ name }) => name)];
   return [
     ...rates.map(({ oneIn, found }) =>
       `One false alarm in ${oneIn} of ${rows} normal rows:\n` + formatTable([

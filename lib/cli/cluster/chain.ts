@@ -150,7 +150,7 @@ function jobScript(job: Job, cluster: ClusterConfig): string {
     FOLDER: quoted(job.folder),
     SETUP: cluster.setup.join("\n"),
     RUN: tasks === 1 ? "run" : [
-      "# In SLURM one task of the array, by hand all tasks, one after the other.",
+      "# Under SLURM one task of the array, otherwise all tasks in turn.",
       `for task in \${SLURM_ARRAY_TASK_ID:-$(seq ${tasks})}; do`,
       "  run",
       "done",
@@ -166,7 +166,7 @@ function directives({ name, path, demands }: Job): string[] {
   const { partition, account, time, memoryGb, cpus, gpus, options, tasks, ranks } = demands;
   if (/[\n\r]/.test(path)) {
     throw new UsageError(
-      `Cannot write ${JSON.stringify(path)}: its name has a line break, expected none; choose another ` +
+      `Cannot write ${JSON.stringify(path)}: its name contains a line break; choose another ` +
         "--output",
     );
   }
@@ -220,7 +220,7 @@ export async function submitJobs(
       const ids = submitted.map(({ id }) => id);
       const undo = ids.length === 0 ? "" : `, and cancel the waiting jobs: scancel ${ids.join(" ")}`;
       throw new UserError(
-        `Cannot submit ${job.path}: sbatch said \`${error}\`, expected a job number; correct that${undo}`,
+        `Cannot submit ${job.path}: sbatch printed \`${error}\`, expected a job number; correct that${undo}`,
       );
     }
     submitted.push({ ...job, id });
@@ -251,7 +251,7 @@ async function start(args: string[]): Promise<Deno.CommandOutput> {
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new UserError(
-      "Cannot submit: there is no sbatch on PATH, expected SLURM's commands; go to a login node, " +
+      "Cannot submit: sbatch is not on PATH, expected SLURM's commands; use a login node, " +
         "or submit by hand what slurm prints without --submit",
       { cause },
     );
@@ -285,7 +285,7 @@ export function writeScripts(jobs: readonly ChainJob[], output: string, overwrit
     }
     if (overwrite) return true;
     throw new UserError(
-      `Cannot write ${path}: it was made with other options or changed by hand, expected no difference; ` +
+      `Cannot write ${path}: it was made with other options or edited by hand; ` +
         "submit it with sbatch as it is, or add --overwrite",
     );
   });

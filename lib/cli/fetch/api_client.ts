@@ -84,7 +84,7 @@ export class ApiClient {
       });
     }
     if (this.#clockMs === undefined) {
-      log(`${base.host}: its answers have no time (Date), so the time is that of this machine`);
+      log(`${base.host}: its answers have no Date header, so this machine's clock is used`);
       this.#clockMs = NaN;
     }
     const nowMs = Number.isNaN(this.#clockMs) ? Date.now() : performance.now() + this.#clockMs;
@@ -220,12 +220,12 @@ export class ApiClient {
       return new RetryableError(`it answered ${what}`, waitAskedS(headers));
     }
     const advice = status < 300
-      ? "expected 200 and the whole answer; check --url"
+      ? "expected 200 and the complete answer; check --url"
       : status < 400
-      ? `expected no redirection, found one to ${shortened(headers.get("Location") ?? "nowhere")}; give ` +
+      ? `it redirects to ${shortened(headers.get("Location") ?? "nowhere")}; give ` +
         "that host with --url"
       : status === 401 || status === 403
-      ? "expected a key that may read this; check --key-file"
+      ? "expected a key with access to this; check --key-file"
       : this.#options.advice;
     return new UserError(`Cannot fetch ${shortened(url.href, 200)}: the server answered ${what}; ${advice}`);
   }
@@ -293,7 +293,7 @@ async function* decoded(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint
     yield* (await openInput("the answer", { raw: chunks })).chunks;
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    throw new RetryableError("the answer is not whole gzip", undefined, { cause: error });
+    throw new RetryableError("the answer is not complete gzip", undefined, { cause: error });
   }
 }
 

@@ -290,18 +290,18 @@ async function* pagesOf(
     seen.add(asked);
     const page = await client.json(asked);
     const { results, next: link, count } = isObject(page) ? page : {};
-    if (!Array.isArray(results)) return refuse("found no results, expected a list");
-    if (!results.every(isObject)) return refuse("found a result that is not an object, expected only these");
+    if (!Array.isArray(results)) return refuse("it has no list of results");
+    if (!results.every(isObject)) return refuse("it contains a result that is not an object");
     numObjects += results.length;
     yield* results as Record<string, unknown>[];
     // Only the path is used, so that no other host is asked, whichever the link names.
     const url: URL | null = typeof link === "string" ? URL.parse(link) : null;
     next = url ? url.pathname + url.search : undefined;
     if (next === undefined) return;
-    if (seen.has(next)) return refuse("its next page is one that came before, expected another");
+    if (seen.has(next)) return refuse("its next page was already read");
     const numAll = typeof count === "number" ? Math.min(count, most) : most;
     if (results.length === 0 || numObjects >= numAll) {
-      return refuse(`found a further page after ${numObjects} objects, expected ${numAll} in all`);
+      return refuse(`it has another page after ${numObjects} objects, expected ${numAll} in total`);
     }
   }
 }

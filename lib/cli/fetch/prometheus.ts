@@ -95,7 +95,7 @@ function countMatrix(answer: unknown): Omit<RangeAnswer, "bytes"> {
     );
   }
   if (!Array.isArray(result)) {
-    throw new UserError("Cannot fetch the query: found no list of series, expected data.result; check --url");
+    throw new UserError("Cannot fetch the query: data.result is not a list of series; check --url");
   }
   const numPoints = result.reduce((sum, series) => sum + pointsOf(series), 0);
   const texts = Array.isArray(warnings) ? warnings.map((text) => shortened(String(text), 200)) : [];
@@ -110,7 +110,7 @@ function pointsOf(series: unknown): number {
     typeof point[1] === "string";
   if (isObject(metric) && Array.isArray(points) && points.every(isPoint)) return points.length;
   throw new UserError(
-    `Cannot fetch the query: found the series ${
+    `Cannot fetch the query: it returned the series ${
       shortened(JSON.stringify(series), 80)
     }, expected "metric" and ` +
       '"values", pairs of a time and a text; check --url',

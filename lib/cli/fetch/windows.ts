@@ -31,7 +31,7 @@ export function divideTime(
   if (count > MAX_WINDOWS) {
     throw new UsageError(
       `Cannot fetch ${formatCount(count)} windows: expected at most ${formatCount(MAX_WINDOWS)}; raise ` +
-        "--window, or ask for less in each run",
+        "--window, or request less per run",
     );
   }
   const windows: TimeWindow[] = [];

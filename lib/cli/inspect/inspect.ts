@@ -160,7 +160,7 @@ function detectData(path: string): ReturnType<typeof detectTargets> {
   const manifest = join(path, "manifest.json");
   if (exists(manifest)) return [{ kind: detectFile(manifest), path: manifest, files: [manifest] }];
   throw new UserError(
-    `Cannot inspect ${path}: none of its ${files.length} files is known, expected ${KNOWN}; check the path`,
+    `Cannot inspect ${path}: none of its ${files.length} files is of a known kind, expected ${KNOWN}; check the path`,
   );
 }
 
@@ -188,7 +188,7 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("msm_id" in value || "prb_id" in value || "fw" in value) {
     throw new UserError(
-      `Cannot inspect ${path}: it holds RIPE Atlas results, expected an output of this program; convert ` +
+      `Cannot inspect ${path}: it contains RIPE Atlas results, expected an output of this program; convert ` +
         `it with deno task import --input ${path} --output F.parquet`,
     );
   }

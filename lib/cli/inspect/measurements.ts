@@ -162,7 +162,7 @@ class DuplicateRows {
     const count = this.#numRows - this.#rows.size;
     const among = this.#isWhole ? "" : ` among the first ${this.#numRows}`;
     const text =
-      `${count}${among} (same time, addresses, RTT and measurement; such as of probes behind one address)`;
+      `${count}${among} (same time, addresses, RTT and measurement; such as from probes behind one address)`;
     return ["equal rows", text, { duplicateRows: count, duplicatesAmong: this.#numRows }];
   }
 }

@@ -90,7 +90,7 @@ class ProbeRowTally {
     const header = decodeProbeRowHeader(record, where);
     const row = decodeProbeRow(record, where);
     const n = row.rttMs.length;
-    if (n === 0) throw new FormatError("its row has no measurements; make the probe rows again", where);
+    if (n === 0) throw new FormatError("its row has no measurements; run probe-rows again", where);
     this.#sizes.add(record.length);
     this.#lengths.add(n);
     if (n < this.#smallBelow) this.#numSmall++;

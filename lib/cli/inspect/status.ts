@@ -371,7 +371,10 @@ function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Pro
     return { state: "broken", why: named(broken[0]) + others };
   }
   if (manifests.some((manifest) => !isSameRun(manifest, manifests[0]))) {
-    return { state: "broken", why: "its manifests are of runs with other inputs or options; make it again" };
+    return {
+      state: "broken",
+      why: "its manifests are from runs with different inputs or options; make it again",
+    };
   }
   const working = parts.find(({ state }) => state === "working");
   if (working) return { state: "working", why: named(working) };

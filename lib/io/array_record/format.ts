@@ -158,10 +158,10 @@ export function stripBlockHeaders(
       onError("a block header has a wrong checksum", boundary);
     }
     if (readU64(header, 8) !== boundary - begin) {
-      onError("a block header names another chunk than the one it is in", boundary);
+      onError("a block header names a different chunk from the one it is in", boundary);
     }
     if (end !== undefined && readU64(header, 16) !== end - boundary) {
-      onError("a block header names another chunk end than the chunk's own header", boundary);
+      onError("a block header names a different chunk end from the chunk's own header", boundary);
     }
     const piece = raw.subarray(i + BLOCK_HEADER_SIZE_BYTES, i + BLOCK_SIZE_BYTES);
     content.set(piece, length);
@@ -469,7 +469,7 @@ export function decodeFooter(records: readonly Uint8Array[]): ArrayRecordFooter 
   };
   const sum = chunks.reduce((total, chunk) => total + chunk.numRecords, 0);
   if (chunks.length !== numberField(metadata, 2) || sum !== footer.numRecords) {
-    throw new Error(`${footer.numRecords} records are stated and ${sum} listed`);
+    throw new Error(`${footer.numRecords} records are stated but ${sum} listed`);
   }
   return footer;
 }

@@ -33,7 +33,7 @@ import {
 
 /** Size of the signature, the first chunk of every Riegeli file. */
 const SIGNATURE_SIZE_BYTES = 64;
-const WRITE_AGAIN = "the file is damaged or truncated; write it again";
+const WRITE_AGAIN = "the file is damaged or truncated; recreate it";
 // A chunk longer than this costs a second read. The limit bounds the work for a forged index.
 const FIRST_READ_BYTES = 1 << 20;
 
@@ -159,7 +159,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   #findChunk(index: number): number {
     ensure(
       Number.isInteger(index) && index >= 0 && index < this.numRecords,
-      `record ${index} of ${this.numRecords} of ${this.path} was asked for`,
+      `record ${index} of ${this.numRecords} of ${this.path} was requested`,
     );
     return partitionPoint(this.numChunks, (chunk) => this.#firstRecord[chunk] > index) - 1;
   }
@@ -180,7 +180,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     if (index === this.#lastChunk) return this.#lastRecords;
     const entry = this.#footer.chunks[index];
     const next = this.#footer.chunks[index + 1]?.offsetBytes ?? this.#footerOffsetBytes;
-    const remedy = "the file is damaged; write it again, or skip the chunk with --on-corrupt skip";
+    const remedy = "the file is damaged; recreate it, or skip the chunk with --on-corrupt skip";
     const chunk = this.#file.chunkAt(entry.offsetBytes, next, remedy);
     if (chunk.numRecords !== entry.numRecords || chunk.decodedSizeBytes !== entry.decodedSizeBytes) {
       throw this.#file.error(`a chunk's sizes differ from the index; ${remedy}`, entry.offsetBytes);
@@ -264,14 +264,14 @@ class ChunkFile implements Disposable {
     const wanted = layOutChunk(this.#hash, 0, SIGNATURE_SIZE_BYTES, [header]);
     const found = this.#file.read(0, Math.min(SIGNATURE_SIZE_BYTES, this.sizeBytes));
     if (this.sizeBytes === 0) {
-      throw this.error("it is empty, expected an ArrayRecord file; write it again", 0);
+      throw this.error("it is empty, expected an ArrayRecord file; recreate it", 0);
     }
     if (!wanted.every((byte, i) => found[i] === byte)) {
-      throw this.error("it does not begin like an ArrayRecord file; check the path", 0);
+      throw this.error("it does not start like an ArrayRecord file; check the path", 0);
     }
     if (this.sizeBytes < 2 * BLOCK_SIZE_BYTES || this.sizeBytes % BLOCK_SIZE_BYTES !== 0) {
       throw this.error(
-        `its size of ${this.sizeBytes} bytes is not a multiple of ${BLOCK_SIZE_BYTES} from two on; ${WRITE_AGAIN}`,
+        `its size of ${this.sizeBytes} bytes is not two or more times ${BLOCK_SIZE_BYTES}; ${WRITE_AGAIN}`,
         this.sizeBytes,
       );
     }
@@ -307,7 +307,7 @@ class ChunkFile implements Disposable {
     const dataEnd = CHUNK_HEADER_SIZE_BYTES + header.dataSizeBytes;
     const data = content.subarray(CHUNK_HEADER_SIZE_BYTES, dataEnd);
     if (!isSameBytes(header.dataHash, this.#hash(data))) {
-      fail("the data of a chunk have a wrong checksum", begin);
+      fail("a chunk's data has a wrong checksum", begin);
     }
     if (content.subarray(dataEnd).some((byte) => byte !== 0)) {
       fail("the padding of a chunk is not zero", begin);

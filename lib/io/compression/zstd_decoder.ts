@@ -119,7 +119,7 @@ export async function* decompressZstd(
   const decoder = ZstdDecoder.open();
   if (!decoder) {
     throw new UserError(
-      `Cannot read ${path}: this Deno has no Zstandard decoder for streams, expected one as in Deno 2.9; ` +
+      `Cannot read ${path}: this version of Deno cannot decompress Zstandard streams, expected 2.9 or newer; ` +
         "decompress the file with zstd -d",
     );
   }

@@ -55,7 +55,7 @@ export class AppendedLines implements Disposable {
     const refuseFirst = () => {
       if (numBytes > 0) return;
       throw new UserError(
-        `Cannot append to ${this.path}: its first line is not one of ${stage}, expected its own output; choose ` +
+        `Cannot append to ${this.path}: its first line was not written by ${stage}; choose ` +
           "another --output",
       );
     };

@@ -327,7 +327,7 @@ function requireThere(inputs: readonly ListedOutput[]): void {
   throw new UserError(
     `Cannot read ${folder ?? manifestPath}: ${output.path} is missing${
       more(others.length)
-    }, expected all that ` +
+    }, expected all files that ` +
       `${basename(manifestPath)} lists; copy it again, run ${stage} again with the same ` +
       "options, which makes missing files again, or delete the manifest to use the existing files",
   );
@@ -346,7 +346,11 @@ async function compare(
     doneBytes += numBytes;
     await pacer.yieldToEventLoop();
     if (performance.now() - startMs < SHOW_AFTER_MS) return;
-    onProgress(isWhole ? "comparing SHA-256" : "comparing the ends of files", doneBytes, totalBytes);
+    onProgress(
+      isWhole ? "comparing SHA-256" : "comparing the first and last bytes of files",
+      doneBytes,
+      totalBytes,
+    );
   };
   for (const input of inputs) {
     const { sha256, endsSha256, sizeBytes } = input.output;
@@ -358,11 +362,11 @@ async function compare(
         await advance(chunk.length);
       }
       if (hash.digest("hex") === sha256) continue;
-      throw changed(input, "has another SHA-256 than was written, expected the same content");
+      throw changed(input, "has a different SHA-256, expected the same");
     }
     // Files of another run, mixed in by an interrupted copy, differ there whatever their size.
     if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
-      throw changed(input, "has other bytes at its ends than were written, expected the same content");
+      throw changed(input, "has different first or last bytes, expected the same");
     }
     await advance(sizeBytes);
   }
@@ -374,7 +378,7 @@ function changed({ path, output, stage, manifestPath, folder }: ListedOutput, fo
   return new UserError(
     folder === undefined
       ? `Cannot read ${path}: it ${found} as ${name} says; copy both again, delete both and ${again}, ` +
-        "or delete the manifest if the change was on purpose"
+        "or delete the manifest if the change was intended"
       : `Cannot read ${folder}: ${output.path} ${found} as ${name} says; copy it again, or delete it ` +
         `and ${again}`,
   );

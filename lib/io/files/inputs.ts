@@ -54,9 +54,9 @@ export function listInputs(paths: readonly string[], choice: FileChoice & { want
     const files = findFiles(path, choice);
     if (files.size === 0 && !choice.isRead) {
       throw new UserError(
-        `Cannot read ${path}: no ${
+        `Cannot read ${path}: it contains no ${
           listed(choice.extensions)
-        } file in it, expected ${choice.wanted}; check the path`,
+        } file, expected ${choice.wanted}; check the path`,
       );
     }
     for (const [real, file] of files) if (!found.has(real)) found.set(real, file);

@@ -103,7 +103,9 @@ export function refuseOthersFolder(
     );
   }
   throw new UserError(
-    `Cannot write to ${output}: ${published ? `${published.stage} wrote to it` : "it holds other files"}, ` +
+    `Cannot write to ${output}: ${
+      published ? `${published.stage} wrote to it` : "it contains other files"
+    }, ` +
       `expected an empty folder or one of ${stage}; choose another --output, or delete the folder by hand`,
   );
 }
@@ -130,7 +132,7 @@ export function refuseOthersFiles(
     const path = join(root, name);
     if (!exists(path)) continue;
     if (!own.has(name)) {
-      const writer = published ? `${published.stage} wrote it` : "no manifest says who wrote it";
+      const writer = published ? `${published.stage} wrote it` : "no manifest says which stage wrote it";
       throw new UserError(
         `Cannot write ${path}: it exists already, and ${writer}; choose another --output, or delete it by hand`,
       );
@@ -181,7 +183,7 @@ function refuseOtherTasks(folder: string, found: Found): void {
   }
   if (!sibling && names.some((name) => !TRACE.test(name))) {
     throw new UserError(
-      `Cannot write to ${folder}: it holds other files, expected an empty folder; choose another --output`,
+      `Cannot write to ${folder}: it contains other files, expected an empty folder; choose another --output`,
     );
   }
 }

@@ -42,15 +42,15 @@ export function refuseOverlap(output: string, inputs: readonly string[]): void {
   for (const input of inputs) {
     const inputLine = lineOf(input);
     const fault = outputLine[0] === inputLine[0]
-      ? "it is read too"
+      ? "it is also an input"
       : inputLine.includes(outputLine[0])
-      ? `${input} is read and lies in it`
+      ? `it contains the input ${input}`
       : outputLine.includes(inputLine[0])
-      ? `it lies in ${input}, which is read`
+      ? `it is inside the input ${input}`
       : undefined;
     if (fault === undefined) continue;
     throw new UsageError(
-      `Cannot write to ${output}: ${fault}, expected a path apart from the inputs; choose another one`,
+      `Cannot write to ${output}: ${fault}, expected a path outside the inputs; choose another one`,
     );
   }
 }

@@ -20,7 +20,7 @@ export function printLine(text: string): void {
     writeWhole(Deno.stdout, encoder.encode(`${printable(text)}\n`));
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) {
-      throw new UserError("Cannot write to standard output: its reader has gone", { cause: error });
+      throw new UserError("Cannot write to standard output: its reader has exited", { cause: error });
     }
     throw explainFileError(error, "write to standard output");
   }

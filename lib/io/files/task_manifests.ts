@@ -40,7 +40,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
     if (manifest.replaces) {
       const options = task.count > 1 ? ` --task ${formatArrayTask(task)}` : "";
       throw new UserError(
-        `Cannot read ${folder}: ${manifest.stage} did not finish putting its files there, expected those of one ` +
+        `Cannot read ${folder}: ${manifest.stage} did not finish moving its files there, expected those of one ` +
           `run; run \`${manifest.stage}${options}\` again with the same options`,
       );
     }
@@ -67,7 +67,7 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
   const stray = found.find(({ task, manifest }) => task.count !== count || !isSameRun(manifest, first));
   if (stray) {
     throw new UserError(
-      `Cannot read ${folder}: ${manifestName(stray.task)} is not of the same run as ` +
+      `Cannot read ${folder}: ${manifestName(stray.task)} is not from the same run as ` +
         `${manifestName(begun[0])}; make the folder again with the same --input, options and N for all tasks`,
     );
   }

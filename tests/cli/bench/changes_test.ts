@@ -39,7 +39,7 @@ Deno.test("a series may have no marks", async () => {
   const path = await seriesFile("epoch;rtt\n1;20\n2;21\n");
   const changes = changesOf(await readSeries(path), {});
   assertEquals(changes.agreement, undefined);
-  assertEquals(describeChanges([changes]), "1 series, 0 changes; no file has a column cp of marks");
+  assertEquals(describeChanges([changes]), "1 series, 0 changes; no file has labels in a column cp");
 });
 
 Deno.test("the marks are not looked at", async () => {
@@ -58,10 +58,10 @@ Deno.test("a row without an RTT is named", async () => {
   await assertRejects(
     () => readSeries(path),
     UserError,
-    'found "fast" as the RTT of row 1, expected a number',
+    'the RTT of row 1 is "fast", expected a number',
   );
   const other = await seriesFile("time,rtt_ms\n");
-  await assertRejects(() => readSeries(other), UserError, "expected column names with rtt");
+  await assertRejects(() => readSeries(other), UserError, "expected column names including rtt");
 });
 
 Deno.test("most changes that people marked are found", async () => {

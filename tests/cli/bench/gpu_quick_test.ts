@@ -54,13 +54,13 @@ Deno.test("runSteps() reports a step that takes too long and one that fails, and
     }, 60),
     step("adapter", adapter("deno"), 60),
   ], { ...RUN, onEnd: (ends) => written.push(ends.length) });
-  assertEquals(ends[0].reason, "Cannot measure too long: it did not end within 0.01 s");
-  assertStringIncludes(ends[1].reason ?? "", "Cannot measure no such preset: it ended with code");
+  assertEquals(ends[0].reason, "Cannot measure too long: it did not finish within 0.01 s");
+  assertStringIncludes(ends[1].reason ?? "", "Cannot measure no such preset: it exited with code");
   assertEquals(ends[2].reason, undefined);
   assertEquals((ends[2].result as { engine: string }).engine, "deno");
   assertEquals(written, [1, 2, 3]);
   const [late] = await runSteps([step("late", checks, 60)], { ...RUN, leftS: () => 0 });
-  assertEquals(late.reason, "the time was over");
+  assertEquals(late.reason, "the time limit was reached");
 });
 
 Deno.test("describeQuick() names wrong results, and hasFault() is true with them or without checks", () => {

@@ -180,7 +180,7 @@ Deno.test("bench gpu writes what it measured and a line for each constant, and m
     Deno.writeTextFileSync(join(output, ".work/next/gpu.json"), "{");
     const short = await run("--max-time", "0.001s", "--overwrite");
     assertEquals(short.products, []);
-    assert(short.steps.every(({ reason }: { reason?: string }) => reason === "the time was over"));
+    assert(short.steps.every(({ reason }: { reason?: string }) => reason === "the time limit was reached"));
   }));
 
 Deno.test("bench gpu --quick measures all that is there, and writes it step by step", () =>
@@ -217,7 +217,7 @@ Deno.test("bench gpu --quick measures all that is there, and writes it step by s
         "Newton-Schulz",
         "queries/s",
         "as chosen",
-        "rows of a workgroup",
+        "rows per workgroup",
       ]
     ) {
       assertStringIncludes(text, part);
@@ -225,7 +225,7 @@ Deno.test("bench gpu --quick measures all that is there, and writes it step by s
     const output = join(folder, "gpu");
     const args = ["--quick", "--output", output, "--scale", "small", "--quiet", "--max-time", "0.001s"];
     const result = await gpuBench.run(args);
-    assertStringIncludes(result.text, "the time was over");
+    assertStringIncludes(result.text, "the time limit was reached");
     const json = JSON.parse(Deno.readTextFileSync(join(output, "gpu.json")));
-    assert(json.steps.every(({ reason }: { reason?: string }) => reason === "the time was over"));
+    assert(json.steps.every(({ reason }: { reason?: string }) => reason === "the time limit was reached"));
   }));

@@ -80,7 +80,7 @@ Deno.test("PeerProcess.start() says why a peer is not available", () =>
     const start = (name: PeerName, variable: string) =>
       PeerProcess.start(name, { cachedOnly: true, env: { [variable]: folder } });
     await assertRejects(() => start("jax-js", "DENO_DIR"), UserError, "@jax-js/jax");
-    const message = "Cannot compare with PyTorch f32: there is no python3";
+    const message = "Cannot compare with PyTorch f32: python3 was not found";
     await assertRejects(() => start("PyTorch f32", "PATH"), UserError, message);
   }));
 

@@ -101,7 +101,7 @@ Deno.test("slurm leaves scripts that it did not write or that were changed, and 
   assertEquals(refused.code, 1);
   assertMatch(
     refused.stderr,
-    /^error: Cannot write .*01-shard.sbatch: it was made with other options or changed by/,
+    /^error: Cannot write .*01-shard.sbatch: it was made with other options or edited by/,
   );
   assertEquals(folderHashes(output), before);
   Deno.writeTextFileSync(jobsOf(output)[3], "#!/bin/bash\necho mine\n");
@@ -136,8 +136,8 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
       "--set",
       'eval.args=["--max-measurements","few"]',
     ],
-    [2, /its name has a line break/, "--output", folder.at("a\nb")],
-    [2, /Cannot use --split-by rows: expected different ones of probe/, "--split-by", "rows"],
+    [2, /its name contains a line break/, "--output", folder.at("a\nb")],
+    [2, /Cannot use --split-by rows: expected distinct values from probe/, "--split-by", "rows"],
     [2, /Cannot use --split-by time,time/, "--split-by", "time,time"],
     [1, /Cannot read .*none.json: no such file/, "--config", folder.at("none.json")],
     [
@@ -147,7 +147,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
       folder.at("broken.json"),
     ],
     [1, /Cannot read .*nothing: no such file/, "--input", folder.at("nothing")],
-    [2, /Cannot write to .*: .* is read and lies in it/, "--output", folder.at("in put")],
+    [2, /Cannot write to .*: it contains the input .*/, "--output", folder.at("in put")],
   ];
   for (const [exitCode, message, option, ...values] of wrong) {
     const at = args.indexOf(option);
@@ -214,13 +214,13 @@ Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
   const args = slurmArguments(folder, folder.at("out"));
   Deno.mkdirSync(folder.at("bin"));
   const none = await submit(args, { PATH: folder.at("bin") });
-  assertMatch(none.stderr, /^error: Cannot submit: there is no sbatch on PATH, .*\n$/);
+  assertMatch(none.stderr, /^error: Cannot submit: sbatch is not on PATH, .*\n$/);
   assertEquals(none.code, 1);
   assert(exists(jobsOf(folder.at("out"))[0]));
   // Its content does not matter, since it is not started.
   Deno.writeTextFileSync(folder.at("bin/sbatch"), "", { mode: 0o755 });
   const refused = await submit(args, { PATH: folder.at("bin"), LD_LIBRARY_PATH: "/opt/lib" });
-  assertMatch(refused.stderr, /^error: Cannot run slurm: the environment has LD_LIBRARY_PATH, .*\n$/);
+  assertMatch(refused.stderr, /^error: Cannot run slurm: the environment sets LD_LIBRARY_PATH, .*\n$/);
   assertEquals(refused.code, 1);
 });
 
@@ -294,7 +294,7 @@ Deno.test("a chain under SLURM ends as one by hand, though its training is signa
   const refused = await submit(wrong, slurm.env);
   assertMatch(
     refused.stderr,
-    /^error: Cannot submit .*01-shard.sbatch: sbatch said `.*Invalid partition.*`, .*\n$/,
+    /^error: Cannot submit .*01-shard.sbatch: sbatch printed `.*Invalid partition.*`, .*\n$/,
   );
   assertEquals(refused.code, 1);
   const output = folder.at("under SLURM");

@@ -105,13 +105,13 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
       [
         403,
         { error: { title: "Forbidden" } },
-        /403 Forbidden \(Forbidden\); expected a key that may read this/,
+        /403 Forbidden \(Forbidden\); expected a key with access to this/,
       ],
       [422, { error: { message: "No suitable probes found." } }, /422 .*\(No suitable probes found\.\)/],
       [400, "no JSON", /400 Bad Request; check the ids/],
       // Without a body, or with part of one.
-      [204, null, /the server answered 204 .*; expected 200 and the whole answer/],
-      [206, [], /the server answered 206 .*; expected 200 and the whole answer/],
+      [204, null, /the server answered 204 .*; expected 200 and the complete answer/],
+      [206, [], /the server answered 206 .*; expected 200 and the complete answer/],
       [
         400,
         { status: "error", errorType: "bad_data", error: "1:15: parse error" },
@@ -144,7 +144,7 @@ Deno.test("now is the server's time, or the own one with a line where answers ha
   const dateless = clientOf(server, { timeoutMs: 1e9 });
   for (let i = 0; i < 2; i++) assertEquals(await dateless.client.nowS(), Math.floor(Date.now() / 1000));
   assertEquals(dateless.lines, [
-    `${new URL(server.url).host}: its answers have no time (Date), so the time is that of this machine`,
+    `${new URL(server.url).host}: its answers have no Date header, so this machine's clock is used`,
   ]);
 });
 
@@ -163,7 +163,7 @@ Deno.test("all members of a gzip answer are read, and one that is cut is asked f
   assertEquals(await client.json("/"), { results: [1, 2] });
   await assertRejects(() => client.json("/"), UserError, "404 Not Found (no such id)");
   assertEquals(lines.length, 1);
-  assertMatch(lines[0], /the answer is not whole gzip; trying again/);
+  assertMatch(lines[0], /the answer is not complete gzip; trying again/);
 });
 
 Deno.test("an answer that does not fit memory is refused", async () => {
@@ -199,7 +199,7 @@ Deno.test("a redirection is not followed, so a key goes to no other host", async
   await using other = new ReplayServer();
   answering(server, () => new Response("", { status: 302, headers: { Location: `${other.url}/x` } }));
   const { client } = clientOf(server, { authorization: "Key secret-1234" });
-  const error = await assertRejects(() => client.json("/"), UserError, `found one to ${other.url}/x`);
+  const error = await assertRejects(() => client.json("/"), UserError, `it redirects to ${other.url}/x`);
   assert(!error.message.includes("secret"));
   assertEquals(other.requests.length, 0);
   assertEquals(server.requests[0].headers.get("Authorization"), "Key secret-1234");

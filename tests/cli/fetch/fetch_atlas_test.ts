@@ -156,14 +156,14 @@ Deno.test("pages that lead to themselves, do not end or have no objects are refu
   const link = (number: number) => `https://atlas.ripe.net/api/v2/anchors/?page_size=500&page=${number}`;
   for (
     const [page, message] of [
-      [() => ({ count: 9, results: [anchor], next: link(2) }), "its next page is one that came before"],
+      [() => ({ count: 9, results: [anchor], next: link(2) }), "its next page was already read"],
       [
         (i: number) => ({ count: 3, results: [anchor], next: link(i + 1) }),
-        "a further page after 3 objects, expected 3",
+        "another page after 3 objects, expected 3",
       ],
-      [(i: number) => ({ results: [], next: link(i + 1) }), "a further page after 0 objects"],
-      [() => ({ count: 1, results: [null] }), "found a result that is not an object"],
-      [() => null, "found no results, expected a list"],
+      [(i: number) => ({ results: [], next: link(i + 1) }), "another page after 0 objects"],
+      [() => ({ count: 1, results: [null] }), "contains a result that is not an object"],
+      [() => null, "it has no list of results"],
     ] as const
   ) {
     using folder = new TemporaryFolder();

@@ -403,7 +403,7 @@ Deno.test("inspect() says in one line what it does not know", () =>
       if (message !== "PAR1") assertStringIncludes(error.message, message);
     }
     Deno.writeTextFileSync(path, "hello");
-    await assertRejects(() => look(folder), UserError, "none of its 1 files is known");
+    await assertRejects(() => look(folder), UserError, "none of its 1 files is of a known kind");
     await assertRejects(() => look(join(folder, "none")), UserError, "no such file");
     Deno.removeSync(path);
     await assertRejects(() => look(folder), UserError, "check the path");
@@ -474,7 +474,7 @@ Deno.test("import counts results, inspect counts rows: two probes behind one add
   const inspected = await succeeded(runStageProcess(["inspect", output]));
   assertStringIncludes(
     inspected.stdout,
-    "  equal rows          1 (same time, addresses, RTT and measurement; such as of probes behind one address)\n",
+    "  equal rows          1 (same time, addresses, RTT and measurement; such as from probes behind one address)\n",
   );
 });
 

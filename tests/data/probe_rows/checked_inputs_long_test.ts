@@ -66,7 +66,7 @@ Deno.test("every stage that reads refuses a folder with a missing, replaced or f
       await whileBroken(
         path,
         () => Deno.removeSync(path),
-        () => assertRefused(stages, /is missing, expected all that/),
+        () => assertRefused(stages, /is missing, expected all files that/),
       );
       const replaced = / has (\d+ bytes, expected \d+|another SHA-256)/;
       await whileBroken(path, () => Deno.copyFileSync(other, path), () => assertRefused(stages, replaced));

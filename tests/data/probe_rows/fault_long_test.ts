@@ -27,7 +27,7 @@ Deno.test("shard and probe-rows end with one line and an exit code when the inpu
   for (
     const [name, message, stage = "shard"] of [
       ["none.parquet", "none.parquet: no such file"],
-      ["empty", "no .parquet file in it"],
+      ["empty", "it contains no .parquet file"],
       ["text.parquet", "it does not start with PAR1, expected a Parquet file"],
       ["cut.parquet", "cut.parquet", "probe-rows"],
       ["flipped.parquet", "flipped.parquet"],

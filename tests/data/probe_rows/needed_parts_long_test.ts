@@ -48,7 +48,7 @@ Deno.test("a task of probe-rows does without parts of shards that it does not re
       () => Deno.symlinkSync("nowhere", other),
       /shard-00006.* is a link to nowhere, which does not exist/,
     ],
-    ["nothing", () => {}, /shard-00006-part-00002-of-00004.parquet is missing, expected all that/],
+    ["nothing", () => {}, /shard-00006-part-00002-of-00004.parquet is missing, expected all files that/],
   ];
   for (const [name, breaking, message] of breaks) {
     Deno.removeSync(other, { recursive: true });
@@ -76,10 +76,10 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   const bytes = Deno.readFileSync(needed);
   Deno.removeSync(needed);
   const missing =
-    /Cannot read [^ ]*shards: train\/shard-00005-part-00002-of-00004.parquet is missing, expected all that manifest-00002-of-00004.json lists; copy it again/;
+    /Cannot read [^ ]*shards: train\/shard-00005-part-00002-of-00004.parquet is missing, expected all files that manifest-00002-of-00004.json lists; copy it again/;
   await assertRefused(args, missing);
   Deno.writeFileSync(needed, bytes.map((byte, i) => i === 100 ? byte ^ 1 : byte));
-  await assertRefused(args, /shard-00005-part-00002.* has another SHA-256 than was written/);
+  await assertRefused(args, /shard-00005-part-00002.* has a different SHA-256/);
   Deno.writeFileSync(needed, bytes);
   const stale = needed.replace("of-00004", "of-00005");
   Deno.writeFileSync(stale, bytes);

@@ -55,8 +55,8 @@ Deno.test("stripBlockHeaders() reads a stretch that begins at a block boundary, 
   assertEquals(strip(raw), content);
   assertEquals(strip(new Uint8Array(0)).length, 0);
   assertThrows(() => strip(raw.subarray(0, 20)), Error, "truncated");
-  assertThrows(() => strip(raw, { begin: at.begin - 1 }), Error, "another chunk");
-  assertThrows(() => strip(raw, { end: end + 1 }), Error, "another chunk end");
+  assertThrows(() => strip(raw, { begin: at.begin - 1 }), Error, "a different chunk");
+  assertThrows(() => strip(raw, { end: end + 1 }), Error, "different chunk end");
 });
 
 const COMPRESSIONS: Compression[] = ["none", "zstd", "brotli"];

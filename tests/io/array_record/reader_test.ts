@@ -74,7 +74,7 @@ Deno.test("ArrayRecordReader refuses a file cut at any length", async () => {
     for (const length of [...lengths, original.length - 65536, original.length - 1]) {
       Deno.writeFileSync(path, original.subarray(0, length));
       const error = await assertRejects(() => readAll(path), FormatError, "Cannot read", `length ${length}`);
-      assert(/write it again|check the path/.test(error.message), error.message);
+      assert(/recreate it|check the path/.test(error.message), error.message);
     }
     Deno.writeFileSync(path, original);
     Deno.writeFileSync(path, new Uint8Array(65536), { append: true });
@@ -89,7 +89,7 @@ Deno.test("ArrayRecordReader refuses files of other kinds with a line that says 
       await assertRejects(
         () => readAll(path),
         FormatError,
-        content === "" ? "it is empty" : "does not begin",
+        content === "" ? "it is empty" : "does not start",
       );
     }
   });
@@ -124,7 +124,7 @@ Deno.test("ArrayRecordReader does not skip a damaged index", async () => {
         await assertRejects(
           () => readAll(path, "skip"),
           FormatError,
-          "write it again|check".split("|")[at > 3 ? 0 : 1],
+          "recreate it|check".split("|")[at > 3 ? 0 : 1],
         );
       });
     }
@@ -176,7 +176,7 @@ Deno.test("ArrayRecordReader refuses files whose checksums are right and whose c
     assertEquals((await readAll(path)).found, [one]);
 
     const cases: [string, Parameters<typeof forge>[1]][] = [
-      ["2 records are stated and 1 listed", [simple([one]), footer(2, chunk), pad, end, pad]],
+      ["2 records are stated but 1 listed", [simple([one]), footer(2, chunk), pad, end, pad]],
       ["an offset is wrong", [simple([one]), footer(1, { ...chunk, offsetBytes: 2 ** 50 }), pad, end, pad]],
       ["an offset is wrong", [simple([one]), footer(2, chunk, chunk), pad, end, pad]],
       ["wrong checksum", [simple([one]), footer(1, { ...chunk, offsetBytes: 65 }), pad, end, pad]],

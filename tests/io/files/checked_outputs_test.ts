@@ -74,7 +74,8 @@ Deno.test("checkOutputs() names what is missing, by whatever path the folder is 
   using folder = new TemporaryFolder();
   writeSplits(folder);
   Deno.removeSync(folder.at("out/train/b.parquet"));
-  const message = "Cannot read @/out: train/b.parquet is missing, expected all that manifest.json lists; " +
+  const message =
+    "Cannot read @/out: train/b.parquet is missing, expected all files that manifest.json lists; " +
     "copy it again, run shard again with the same options, which makes missing files again, or delete the " +
     "manifest to use the existing files";
   assertEquals(await refusal(folder, ["out"]), message);
@@ -103,7 +104,7 @@ Deno.test("checkOutputs() names what has another size, content or number of reco
   assertMatch(error.message, /train\/b.parquet has 19 records, expected 20 as manifest.json says/);
   Deno.copyFileSync(folder.at("out/train/a.parquet"), path);
   const changed =
-    /^Cannot read @\/out: train\/b.parquet has another SHA-256 than .* delete it and run shard again/;
+    /^Cannot read @\/out: train\/b.parquet has a different SHA-256, .* delete it and run shard again/;
   for (const paths of [["out"], ["out/train"], ["out/train/b.parquet"], ["."]]) {
     assertMatch(await refusal(folder, paths), changed);
   }
@@ -143,12 +144,12 @@ Deno.test("checkOutputs() checks single files by the manifests beside them", asy
   await check(folder, "in/a.parquet");
   assertMatch(
     await refusal(folder, ["in"]),
-    /a.rejects.jsonl is missing, expected all that a.*manifest.json lists/,
+    /a.rejects.jsonl is missing, expected all files that a.*manifest.json lists/,
   );
   Deno.writeTextFileSync(folder.at("in/a.parquet"), "xyz");
   assertMatch(
     await refusal(folder, ["in/a.parquet"]),
-    /^Cannot read @\/in\/a.parquet: it has another SHA-256 .*delete the manifest if the change was on purpose$/,
+    /^Cannot read @\/in\/a.parquet: it has a different SHA-256, .*delete the manifest if the change was intended$/,
   );
   write(folder, "in", {}, { manifestName, stage: "import", complete: false });
   assertMatch(await refusal(folder, ["in/a.parquet"]), /import did not finish it/);
@@ -166,7 +167,7 @@ Deno.test("checkOutputs() compares much data on request only, and ends at a sign
   await checkOutputs([folder.at("big")], { verify: true });
   file.writeSync(Uint8Array.of(1));
   await check(folder, "big");
-  assertMatch(await refusal(folder, ["big"], { verify: true }), /another SHA-256/);
+  assertMatch(await refusal(folder, ["big"], { verify: true }), /a different SHA-256/);
   const stopped = AbortSignal.abort(new UserError("stopped"));
   assertEquals(await refusal(folder, ["big"], { verify: true, signal: stopped }), "stopped");
 });
@@ -195,7 +196,7 @@ Deno.test("checkOutputs() always compares the ends of large files, where the man
       const message = await refusal(folder, ["big"]);
       assertMatch(
         message,
-        /^Cannot read @\/big: train\/a.parquet has other bytes at its ends than were written/,
+        /^Cannot read @\/big: train\/a.parquet has different first or last bytes, expected the same/,
       );
     } else await check(folder, "big");
     await checkOutputs([folder.at("big")], { onCorrupt: "skip" });

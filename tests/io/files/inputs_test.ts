@@ -30,8 +30,12 @@ Deno.test("listInputs() expands files, directories and globs, sorted, each once"
 Deno.test("listInputs() names the path that holds nothing", () => {
   using folder = tree();
   assertThrows(() => listInputs([folder.at("absent.parquet")], WANTED), UserError, "no such file");
-  assertThrows(() => listInputs([folder.at("b/empty")], WANTED), UserError, "no .parquet file in it");
-  assertThrows(() => listInputs([folder.at("z*.parquet")], WANTED), UserError, "no .parquet file in it");
+  assertThrows(() => listInputs([folder.at("b/empty")], WANTED), UserError, "it contains no .parquet file");
+  assertThrows(
+    () => listInputs([folder.at("z*.parquet")], WANTED),
+    UserError,
+    "it contains no .parquet file",
+  );
 });
 
 Deno.test("listInputs() follows links to folders and files, each of these once, and says so", () => {

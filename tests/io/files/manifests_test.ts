@@ -60,7 +60,11 @@ Deno.test("Output.openFolder() refuses a task of other options or number, other 
   assertThrows(() => begin(folder.at("whole"), { index: 1, count: 2 }), UserError, "leave out --task");
   Deno.mkdirSync(folder.at("foreign"));
   Deno.writeTextFileSync(folder.at("foreign/thesis.tex"), "years of work");
-  assertThrows(() => begin(folder.at("foreign"), { index: 1, count: 2 }), UserError, "it holds other files");
+  assertThrows(
+    () => begin(folder.at("foreign"), { index: 1, count: 2 }),
+    UserError,
+    "it contains other files",
+  );
   const task = { index: 1, count: 2 };
   const start = { stage: "shard", inputs: [], options: {}, overwrite: true };
   assertThrows(() => Output.openFolder(path, start, task), UsageError, "--overwrite");
@@ -90,12 +94,12 @@ Deno.test("requireFinished() names the task that is missing, unfinished or of an
   assertThrows(
     () => requireFinished(folder.path),
     UserError,
-    "manifest-00002-of-00004.json is not of the same",
+    "manifest-00002-of-00004.json is not from the same",
   );
   finish(folder.path, tasks[1]);
   assertEquals(requireFinished(folder.path).length, 4);
   finish(folder.path, { index: 1, count: 1 });
-  assertThrows(() => requireFinished(folder.path), UserError, "not of the same run");
+  assertThrows(() => requireFinished(folder.path), UserError, "not from the same run");
 });
 
 Deno.test("parseArrayTask() takes I/N with I from 1 to N and nothing else", () => {

@@ -100,7 +100,7 @@ Deno.test("Output never touches a folder that is not its own, nor a file where a
   Deno.writeTextFileSync(folder.at("precious"), "");
   for (const overwrite of [false, true]) {
     const open = () => Output.openFolder(folder.path, startOf({ overwrite }));
-    assertThrows(open, UserError, "it holds other files");
+    assertThrows(open, UserError, "it contains other files");
   }
   assertEquals(filesIn(folder.path), { "precious": "" });
   const path = folder.at("out");
@@ -199,7 +199,7 @@ Deno.test("Output.openFile() refuses files that no manifest lists and what is no
     assertThrows(
       () => openFile(folder.at("raw.json"), { overwrite }),
       UserError,
-      "no manifest says who wrote it",
+      "no manifest says which stage wrote it",
     );
     assertThrows(() => openFile(folder.at("b"), { overwrite }), UserError, "b.rejects: it exists already");
     assertThrows(() => openFile(folder.at("folder"), { overwrite }), UserError, "expected a file");

@@ -10,14 +10,14 @@ Deno.test("refuseOverlap() refuses an output that is, holds or lies in an input,
   Deno.symlinkSync(folder.at("data"), folder.at("link"));
   Deno.linkSync(folder.at("data/train/a.parquet"), folder.at("second-name.parquet"));
   const refused: [output: string, input: string, fault: string][] = [
-    ["data/train/a.parquet", "data/train/a.parquet", "it is read too"],
-    ["data/../data/train/./a.parquet", "data/train/a.parquet", "it is read too"],
-    ["link/train/a.parquet", "data/train/a.parquet", "it is read too"],
-    ["second-name.parquet", "link/train/a.parquet", "it is read too"],
-    ["data/train", "data/train/a.parquet", "is read and lies in it"],
-    ["link", "data/train", "is read and lies in it"],
-    ["data/train/out.parquet", "data", "which is read"],
-    ["link/new/deep", "data", "which is read"],
+    ["data/train/a.parquet", "data/train/a.parquet", "it is also an input"],
+    ["data/../data/train/./a.parquet", "data/train/a.parquet", "it is also an input"],
+    ["link/train/a.parquet", "data/train/a.parquet", "it is also an input"],
+    ["second-name.parquet", "link/train/a.parquet", "it is also an input"],
+    ["data/train", "data/train/a.parquet", "it contains the input"],
+    ["link", "data/train", "it contains the input"],
+    ["data/train/out.parquet", "data", "it is inside the input"],
+    ["link/new/deep", "data", "it is inside the input"],
   ];
   for (const [output, input, fault] of refused) {
     assertThrows(() => refuseOverlap(folder.at(output), [folder.at(input)]), UsageError, fault);

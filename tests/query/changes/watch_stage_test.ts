@@ -378,13 +378,13 @@ Deno.test("watch --follow appends to no other file than its own output", () =>
     for (const text of ["my notes", "my notes\n", '{"event":"begin","alarm":1}\n', '{"src":"10.0.0.1"}\n']) {
       await Deno.writeTextFile(output, text);
       const watch = runStageProcess(["watch", "--input", input, "--follow", "--output", output]);
-      await refused(watch, 1, `Cannot append to ${output}: its first line is not one of watch`);
+      await refused(watch, 1, `Cannot append to ${output}: its first line was not written by watch`);
       assertEquals(await Deno.readTextFile(output), text);
     }
     await refused(
       runStageProcess(["watch", "--input", input, "--follow", "--output", input]),
       2,
-      "it is read too",
+      "it is also an input",
     );
     await Deno.writeTextFile(output, "");
     await followUntil(input, output, 2);
@@ -531,7 +531,7 @@ Deno.test("watch refuses in one line what does not go together", async () => {
       [["--false-alarms", "often", "--calibration", "README.md"], "expected a rate such as 1/day"],
       [["--new-usual-after", "soon"], "expected a duration"],
       [["--listen", "localhost:9100"], "expected an address and a port such as 127.0.0.1:9100"],
-      [["--webhook", "example.org"], "expected one such as https://example.org/alarms"],
+      [["--webhook", "example.org"], "such as https://example.org/alarms"],
       [["--webhook-key", "README.md"], "add --webhook URL"],
     ] as const
   ) {

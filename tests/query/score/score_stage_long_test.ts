@@ -46,7 +46,7 @@ Deno.test("score refuses bad input with one line and leaves nothing behind", () 
       refuse({ input: at("cut.parquet") }, 1, "does not end with PAR1"),
       refuse({ "group-by": "prb_id" }, 1, "column prb_id is missing"),
     ]);
-    await refuse({ output: at("good.parquet") }, 2, "it is read too");
+    await refuse({ output: at("good.parquet") }, 2, "it is also an input");
     await refuse({ report: at("r.pdf") }, 2, "--report");
     await refuse({ context: "-1" }, 2, "--context -1");
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);
