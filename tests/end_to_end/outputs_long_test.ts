@@ -69,7 +69,7 @@ Deno.test("no stage replaces or deletes its own input, with --overwrite or witho
   await refused(
     ["query", "rtt", ...checkpoint, ...question, "--plot", at("run/checkpoints/step-00000008/state.json")],
     2,
-    "lies in",
+    "is inside the input",
   );
 });
 

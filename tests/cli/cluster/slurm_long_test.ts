@@ -220,7 +220,7 @@ Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
   // Its content does not matter, since it is not started.
   Deno.writeTextFileSync(folder.at("bin/sbatch"), "", { mode: 0o755 });
   const refused = await submit(args, { PATH: folder.at("bin"), LD_LIBRARY_PATH: "/opt/lib" });
-  assertMatch(refused.stderr, /^error: Cannot run slurm: the environment sets LD_LIBRARY_PATH, .*\n$/);
+  assertMatch(refused.stderr, /^error: Cannot run slurm: the environment sets LD_LIBRARY_PATH; .*\n$/);
   assertEquals(refused.code, 1);
 });
 

@@ -68,7 +68,7 @@ Deno.test("every stage that reads refuses a folder with a missing, replaced or f
         () => Deno.removeSync(path),
         () => assertRefused(stages, /is missing, expected all files that/),
       );
-      const replaced = / has (\d+ bytes, expected \d+|another SHA-256)/;
+      const replaced = / has (\d+ bytes, expected \d+|a different SHA-256)/;
       await whileBroken(path, () => Deno.copyFileSync(other, path), () => assertRefused(stages, replaced));
       const stale = path.replace(/00001|00000/, "99999");
       Deno.copyFileSync(other, stale);

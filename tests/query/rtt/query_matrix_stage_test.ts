@@ -89,7 +89,7 @@ Deno.test("query matrix takes other destinations, and refuses what it cannot wri
     await refused(
       runStageProcess([...args, "--output", join(folder, "twice.csv")]),
       1,
-      "line 2: found 192.0.2.1/32 twice",
+      "line 2: 192.0.2.1/32 is given twice",
     );
   }));
 
