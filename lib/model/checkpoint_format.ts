@@ -6,6 +6,8 @@
  */
 import { FormatError, UserError } from "../base/errors.ts";
 import type { TensorArray } from "../base/safetensors_header.ts";
+import { faultAt } from "./finite.ts";
+import { whole } from "./possible_numbers.ts";
 
 /** The version written to the metadata of tensor files, to `state.json` and to `site.json`. */
 export const FORMAT_VERSION = 3;
@@ -112,15 +114,15 @@ function typed({ shapes, tensors }: TensorContent, path: string): TensorContent 
     present.shapes.set(name, [values.length / width, width]);
   };
   for (const [name, values] of tensors) {
-    const whole = (parts: string, own = values) => wholeNumbers(own, parts, { name, path });
+    const converted = (parts: string, own = values) => wholeNumbers(own, parts, { name, path });
     const [parts, hashed] = [WHOLE.get(name), HASHED.get(name)];
-    if (parts) add(name, whole(parts), parts.length);
+    if (parts) add(name, converted(parts), parts.length);
     else if (hashed) {
       const isHash = (i: number) => i % (4 + hashed.width) < 4;
-      add(hashed.hashes, whole("hh", values.filter((_, i) => isHash(i))), 2);
+      add(hashed.hashes, converted("hh", values.filter((_, i) => isHash(i))), 2);
       add(name, values.filter((_, i) => !isHash(i)), hashed.width);
-    } else if (name === "places.table") add(name, bytesOf(whole("w")), 3);
-    else if (name === "pool.kriging_ends") add(name, Uint8Array.from(whole("w")), 17);
+    } else if (name === "places.table") add(name, bytesOf(converted("w")), 3);
+    else if (name === "pool.kriging_ends") add(name, Uint8Array.from(converted("w")), 17);
     else {
       present.tensors.set(name, values);
       present.shapes.set(name, shapes.get(name) ?? [values.length]);
@@ -151,13 +153,8 @@ function wholeNumbers(
     for (const limit of limits[i % parts.length]) {
       const value = values[at++];
       if (!(value >= 0 && value < limit && Number.isInteger(value))) {
-        const wanted = `expected a whole number from 0 to ${limit - 1}`;
-        throw new FormatError(
-          `element ${
-            at - 1
-          } of tensor ${name} is ${value}, ${wanted}; use an earlier checkpoint or another run`,
-          { path },
-        );
+        const fault = faultAt(name, values, at - 1, whole(0, limit - 1).wanted);
+        throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
       }
       number = number * limit + value;
     }

@@ -27,6 +27,11 @@ function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
   return -1;
 }
 
+/** Describes an invalid number for the user. @param wanted What is expected. */
+export function faultAt(name: string, values: ArrayLike<number>, index: number, wanted: string): string {
+  return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
+}
+
 /** Describes the first invalid number for the user; undefined if all are valid. @param tensors By name. */
 export function faultOfTensors(
   tensors: Tensors,
@@ -36,7 +41,7 @@ export function faultOfTensors(
     const index = values instanceof Float32Array ? indexOfNotBelow(values, limit) : -1;
     if (index < 0) continue;
     const wanted = limit === Infinity ? "a finite number" : `a magnitude below ${limit.toExponential(1)}`;
-    return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
+    return faultAt(name, values, index, wanted);
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
 import { type ArrayType, type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { isCanonicalRttCode } from "../data/tokens/rtt_code.ts";
 import { keyOfHashes } from "./embedding_table.ts";
+import { faultAt } from "./finite.ts";
 
 /** The numbers that are possible in a column. */
 export interface Allowed {
@@ -46,11 +47,6 @@ export const TIME: Allowed = { ...whole(LEAST_S, END_S), wanted: "a time from 19
 export const LOG: Allowed = real(-64, 64);
 /** The largest difference between logarithms of RTTs. */
 export const MOST_LOG = 1024;
-
-/** Describes an invalid number for the user. @param wanted What is expected. */
-export function faultAt(name: string, values: ArrayLike<number>, index: number, wanted: string): string {
-  return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
-}
 
 /** A tensor's name, the possible numbers of its rows and their type (default: F32). */
 export type Tensor = readonly [name: string, columns: readonly Allowed[], type?: ArrayType];

@@ -8,7 +8,7 @@
 import { type ArrayType, type TensorArray, type Tensors, typeOf } from "../base/safetensors_header.ts";
 import { LOSS_SCALE } from "../tensor/ops/clip.ts";
 import { numbersPerNode } from "./embedding_update.ts";
-import { faultOfTensors } from "./finite.ts";
+import { faultAt, faultOfTensors } from "./finite.ts";
 import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
@@ -21,7 +21,6 @@ import {
   type Allowed,
   ANY,
   CODE,
-  faultAt,
   HASHES,
   LOG,
   MOST_LOG,

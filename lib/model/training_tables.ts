@@ -11,7 +11,7 @@ import { FormatError } from "../base/errors.ts";
 import { tensorOf } from "../base/safetensors_header.ts";
 import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
 import type { SafetensorsContent } from "../io/safetensors.ts";
-import { faultAt } from "./possible_numbers.ts";
+import { faultAt } from "./finite.ts";
 import { ADAPTATION } from "./tensor_bounds.ts";
 
 type Tables = Pick<SafetensorsContent, "tensors" | "metadata">;

@@ -16,7 +16,7 @@ import { isClosed } from "../io/files/checked_outputs.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
 import { checkFormatVersion, FORMAT_METADATA, presentTensors } from "../model/checkpoint_format.ts";
 import { WEIGHT_LIMIT } from "../model/finite.ts";
-import { faultAt } from "../model/possible_numbers.ts";
+import { faultAt } from "../model/finite.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
