@@ -17,7 +17,16 @@ import type { Interval } from "../metrics/bootstrap.ts";
 import type { EvalReport } from "../report.ts";
 import { isOfModel } from "../sections/ranking_section.ts";
 import { noneText } from "./adapt_part.ts";
-import { capital, countText, fixedText, KIND_OF, msText, percentText, scoreText } from "./quantities.ts";
+import {
+  capital,
+  countText,
+  fixedText,
+  insideOf,
+  KIND_OF,
+  msText,
+  percentText,
+  scoreText,
+} from "./quantities.ts";
 
 const MOST_ANSWERS = 5;
 
@@ -103,7 +112,7 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
       `The median error of ${countText(numMeasurements)} predicted RTTs is ${msText(medianAbsoluteMs)}; ` +
         `nine of ten are within ${percentText(relative.p90, 0)} of the measured RTT.`,
     );
-    const share = coverage.find(({ level }) => level === 0.9)?.share ?? null;
+    const share = insideOf(coverage);
     if (share !== null) {
       sentences.push(`The 90 % intervals contain ${percentText(share)} of the measured RTTs.`);
     }
