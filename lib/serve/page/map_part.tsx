@@ -26,7 +26,7 @@ import { ScrolledTable } from "./table.tsx";
 import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
 import { CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
-/** Places per request, which takes one or two seconds on two cores. */
+/** Places per request, which takes one or two seconds on two cores. Levels are in drawing order. */
 const PLACES_AT_ONCE: Readonly<Record<MapLevel, number>> = { country: 64, cell: 256 };
 
 /** A map, possibly incomplete. */
@@ -48,7 +48,7 @@ async function askMap(
 ): Promise<ShownMap> {
   const places: MapRtt[] = [];
   let map: ShownMap | undefined;
-  for (const level of ["country", "cell"] as const) {
+  for (const level of Object.keys(PLACES_AT_ONCE) as MapLevel[]) {
     for (let first = 0, total = Infinity; first < total; first += PLACES_AT_ONCE[level]) {
       const part = await api.map({ ...asked, level, first, count: PLACES_AT_ONCE[level] }, signal);
       total = part.total;
