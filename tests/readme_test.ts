@@ -44,7 +44,7 @@ Deno.test("README.md says of the demo what its report says", () => {
   const golden = new URL("golden/demo/", import.meta.url);
   const { demo } = JSON.parse(Deno.readTextFileSync(new URL("figures.json", golden)));
   const [low, high] = demo.medianErrorIntervalMs.map((ms: number) => ms.toFixed(2));
-  const difference = demo.verdict === "none" ? "no significant difference" : "a significant difference";
+  const difference = demo.verdict === "none" ? "not a significant difference" : "a significant difference";
   const text = readme.replace(/\s+/g, " ");
   for (
     const claim of [

@@ -40,7 +40,7 @@ const STEPS_TOGETHER = 8;
 export interface TrainingComparison {
   readonly peer: PeerName;
   readonly device: string;
-  /** Of this program. */
+  /** The WebGPU implementation of this program. */
   readonly engine: EngineName;
   readonly dtype: DType;
   readonly median: number;

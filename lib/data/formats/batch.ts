@@ -30,7 +30,7 @@ export interface MeasurementBatch {
   eventTimeUs: Float64Array;
   /** IPv4 or IPv6, as text. */
   srcAddr: string[];
-  /** Of the same IP version as the source. */
+  /** Has the same IP version as the source. */
   dstAddr: string[];
   /** 4 or 6. */
   ipVersion: Uint8Array;

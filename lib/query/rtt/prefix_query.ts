@@ -238,7 +238,7 @@ export interface AddressDrawOptions {
 export interface DrawnPair {
   /** 4 or 16 bytes. */
   readonly source: Uint8Array;
-  /** Of the same length as the source. */
+  /** Has the same address length as the source. */
   readonly destination: Uint8Array;
   /** How often the pair was drawn. */
   readonly count: number;
