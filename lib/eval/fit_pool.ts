@@ -382,8 +382,7 @@ async function casesOf(
       const { query, rttCode, hidden, fold, subject } = part[i];
       const question = { ...query, context: contextThatFits(query, model.config.sequenceLength) };
       failures.push({
-        ...pool.failureCaseOf(question, hidden),
-        ofModel: pFailed,
+        ...pool.failureCaseOf(question, pFailed, hidden),
         isFailed: rttCode === null,
         weight: weightOf(`tried ${subject}`),
       });

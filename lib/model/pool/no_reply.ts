@@ -19,6 +19,8 @@ export interface Tried {
 export interface KnownTries {
   /** Between both endpoints, in both directions. */
   readonly ofPair: Tried;
+  /** Whether the network's context has measurements between them. */
+  readonly isInContext: boolean;
   /** From the source, and to the destination. */
   readonly ofSource: Tried;
   readonly ofDestination: Tried;
@@ -41,6 +43,14 @@ export function failureShare({ ofPair, ofSource, ofDestination, ofAll }: KnownTr
   return Math.min(1 - LEAST_SHARE, Math.max(LEAST_SHARE, share));
 }
 
+/**
+ * P(no reply) by the network. Without measurements of the pair in its context it knows none, so the pair's
+ * share is shrunk towards its probability.
+ */
+export function failureByNetwork(ofModel: number, { ofPair, isInContext }: KnownTries): number {
+  return isInContext ? ofModel : shrunk(ofPair, ofModel, PAIR_WORTH);
+}
+
 function shrunk({ measurements, failures }: Tried, towards: number, worth: number): number {
   return (failures + worth * towards) / (measurements + worth);
 }
@@ -59,7 +69,7 @@ export function failureKind({ ofPair, ofSource, ofDestination }: KnownTries): nu
 
 export interface FailureCase {
   readonly kind: number;
-  /** P(no reply) by the model, and by {@link failureShare}. */
+  /** P(no reply) by {@link failureByNetwork}, and by {@link failureShare}. */
   readonly ofModel: number;
   readonly share: number;
   readonly isFailed: boolean;

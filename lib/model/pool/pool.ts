@@ -37,7 +37,14 @@ import {
   logOfCode,
   NUM_CODES,
 } from "./kernel_mixture.ts";
-import { type FailureCase, failureKind, failureShare, type KnownTries, type Tried } from "./no_reply.ts";
+import {
+  failureByNetwork,
+  type FailureCase,
+  failureKind,
+  failureShare,
+  type KnownTries,
+  type Tried,
+} from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
@@ -235,7 +242,7 @@ export class Pool {
       ...light,
       modelShare: rest * ofModel,
       end: range[1],
-      failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
+      failureProbability: (ofModel) => (1 - ofShare) * failureByNetwork(ofModel, tries) + ofShare * share,
       massBetween: (first, end) =>
         getOrMake(
           masses,
@@ -336,14 +343,17 @@ export class Pool {
   /**
    * Makes a case for `fitFailures` from a measurement.
    *
+   * @param pFailed P(no reply) by the network.
    * @param measured The measured addresses, if the question names an unknown address in place of one of them.
    */
   failureCaseOf(
     question: PooledQuestion,
+    pFailed: number,
     measured?: Ends,
-  ): Pick<FailureCase, "kind" | "share"> {
+  ): Pick<FailureCase, "kind" | "ofModel" | "share"> {
     const tries = this.#triesOf(question, this.#rttsOf(question).length);
-    if (!measured) return { kind: failureKind(tries), share: failureShare(tries) };
+    const [kind, ofModel] = [failureKind(tries), failureByNetwork(pFailed, tries)];
+    if (!measured) return { kind, ofModel, share: failureShare(tries) };
     // Measurements of the pair itself do not count for the endpoint that is known.
     const pair = { ...measured, timeS: null, context: [] };
     const { ofPair } = this.#triesOf(pair, this.#rttsOf(pair).length);
@@ -353,7 +363,7 @@ export class Pool {
     });
     const { ofSource, ofDestination } = tries;
     const known = { ...tries, ofSource: others(ofSource), ofDestination: others(ofDestination) };
-    return { kind: failureKind(tries), share: failureShare(known) };
+    return { kind, ofModel, share: failureShare(known) };
   }
 
   /** Counts measurements, including the context. @param numRtts Number of known RTTs of the pair. */
@@ -369,7 +379,8 @@ export class Pool {
     const known = triesAt(this.#pairTries, row, 0);
     // If no measurement of a pair failed in training, its known RTTs are counted instead.
     const measurements = row < 0 ? numRtts + failures : known.measurements + ofContext.length;
-    return { ofPair: { measurements, failures: known.failures + failures }, ofSource, ofDestination, ofAll };
+    const ofPair = { measurements, failures: known.failures + failures };
+    return { ofPair, isInContext: ofContext.length > 0, ofSource, ofDestination, ofAll };
   }
 
   /**

@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
 import {
+  failureByNetwork,
   type FailureCase,
   failureKind,
   failureShare,
@@ -13,7 +14,8 @@ const tried = (measurements: number, failures: number) => ({ measurements, failu
 const NONE = tried(0, 0);
 
 function knownOf(changes: Partial<KnownTries>): KnownTries {
-  return { ofPair: NONE, ofSource: NONE, ofDestination: NONE, ofAll: tried(998, 99), ...changes };
+  const none = { ofPair: NONE, isInContext: false, ofSource: NONE, ofDestination: NONE };
+  return { ...none, ofAll: tried(998, 99), ...changes };
 }
 
 Deno.test("failureShare() is that of all where nothing is known, of an end, of both ends, and of the pair", () => {
@@ -28,9 +30,16 @@ Deno.test("failureShare() is that of all where nothing is known, of an end, of b
   assertAlmostEquals(failureShare(both), 4 * 0.9 / 40, 1e-6);
   for (const failures of [0, 2 ** 24]) {
     const all = tried(2 ** 24, failures);
-    const p = failureShare({ ofPair: all, ofSource: all, ofDestination: all, ofAll: all });
+    const p = failureShare(knownOf({ ofPair: all, ofSource: all, ofDestination: all, ofAll: all }));
     assert(p >= 1e-6 && p <= 1 - 1e-6, `${p}`);
   }
+});
+
+Deno.test("the pair's measurements update the network's P(no reply), unless its context has some", () => {
+  assertEquals(failureByNetwork(0.5, knownOf({})), 0.5);
+  const ofPair = tried(36, 1);
+  assertAlmostEquals(failureByNetwork(0.5, knownOf({ ofPair })), (1 + 4 * 0.5) / 40, 1e-12);
+  assertEquals(failureByNetwork(0.5, knownOf({ ofPair, isInContext: true })), 0.5);
 });
 
 Deno.test("failureKind() tells by what was measured", () => {
