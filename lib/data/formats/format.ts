@@ -185,17 +185,28 @@ export function hasLine(head: string, isKnown: (text: string) => boolean): boole
 
 const ISO_DATE = String
   .raw`\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)\b)?`;
+/** Times that cannot be read, because their zone, year or order is not known: of `date`, `ts`, syslog. */
+const UNCLEAR_TIME = String
+  .raw`${ISO_DATE} (?!H?PING|ICMP)[A-Z]{3,5}\b|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?: [A-Z]{3,5})?(?: \d{4})?|(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?: [A-Z]{3,5})?|\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d)?(?: [AP]M)?`;
 /** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
 const LEADING_TIME = new RegExp(
-  String.raw`^\[?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${ISO_DATE}|${OTHER_DATE})\]?(?: ?[-:,;|]?\s+|$)`,
+  String
+    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${OTHER_DATE}|${UNCLEAR_TIME}|${ISO_DATE})[\])]?(?: ?[-:,;|]?\s+|$)`,
 );
 
-/** Splits a line into the time at its beginning (microseconds since 1970, or NaN) and the rest. */
-export function leadingTime(line: string): { timeUs: number; text: string } {
+/**
+ * Splits a line into the time at its beginning (microseconds since 1970, or NaN) and the rest.
+ *
+ * @returns `fault` describes a time that cannot be read.
+ */
+export function leadingTime(line: string): { timeUs: number; text: string; fault?: string } {
   const match = LEADING_TIME.exec(line);
   if (!match) return { timeUs: NaN, text: line };
+  const text = line.slice(match[0].length);
   const parsed = parseTimeUs(match[1]);
-  return { timeUs: "timeUs" in parsed ? parsed.timeUs : NaN, text: line.slice(match[0].length) };
+  if ("timeUs" in parsed) return { timeUs: parsed.timeUs, text };
+  const fault = `time ${match[1]}: ${parsed.fault}; or give --start TIME and --interval SECONDS`;
+  return { timeUs: NaN, text, fault };
 }
 
 /** Lower-case texts for no reply, as in fping, rrdtool, pandas, R, SQL and ping loggers. */

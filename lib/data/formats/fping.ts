@@ -89,7 +89,10 @@ class FpingReader extends LineReader {
   #intervalTimeUs: number | undefined;
 
   read(whole: string, line: number): void {
-    const { timeUs, text } = leadingTime(whole);
+    const { timeUs, text, fault } = leadingTime(whole);
+    if (fault !== undefined && (this.options.startS === undefined || text === "")) {
+      return this.take({ reason: "invalidTime", detail: fault }, line);
+    }
     const place = { line, timeUs };
     let found: RegExpExecArray | null;
     if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#beginInterval(timeUs);

@@ -90,7 +90,10 @@ class PingReader extends LineReader {
   #startUs = 1e6 * (this.options.startS ?? NaN);
 
   read(whole: string, line: number): void {
-    const { timeUs, text: timeless } = leadingTime(whole);
+    const { timeUs, text: timeless, fault } = leadingTime(whole);
+    if (fault !== undefined && (this.options.startS === undefined || timeless === "")) {
+      return this.take({ reason: "invalidTime", detail: fault }, line);
+    }
     const text = timeless.replace(TIME_OF_DAY, "");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
