@@ -14,8 +14,17 @@ import { type Format, hasLine, leadingTime, LineReader, pingRow, readRtt, type R
 
 /** The time of day of macOS's `--apple-time` or of a logger, whose date is unknown. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
-/** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`. */
-const RTT = /(?:^|\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*ms(?!\p{L})/gu;
+/** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, but not `1 ms  <1 ms` of traceroute. */
+const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(?:ms|мс|(?<=<1)m)(?!\p{L})/gu;
+/** First lines of other tools, which measure or print something else, and what they look like. */
+export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(?:HPING \S+ \(.*\): (?!icmp)|TCPing|Probing \S+\/tcp|seq \d+: tcp |ARPING |Starting Nping|PING [^\s:]+:\d+ \()/m,
+    "it looks like the output of hping3, nping, tcping, httping or arping, which do not measure ICMP echo",
+  ],
+  [/\bPING (?:OK|WARNING|CRITICAL|UNKNOWN) -/, "it looks like the output of check_ping of Nagios"],
+  [/^Sending \d+, \d+-byte ICMP| *SEQ HOST /m, "it looks like the output of ping of a router"],
+];
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 const HEADING = /^(?:PING6?\b|Pinging )/;
 /** `4 packets transmitted, …`; `Sent = 4, Received = 3, Lost = 1`. */
@@ -44,6 +53,7 @@ export const ping: Format = {
   title: "output of ping",
   text: {
     isHead: (head) =>
+      !OTHER_TOOLS.some(([pattern]) => pattern.test(head.slice(0, 512))) &&
       hasLine(head, (whole) => {
         const text = whole.replace(TIME_OF_DAY, "");
         return HEADING.test(text) || text.search(RTT) >= 0 || LOSS.test(text);

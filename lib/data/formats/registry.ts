@@ -9,7 +9,7 @@ import { atlas } from "./atlas.ts";
 import { fping } from "./fping.ts";
 import { type Format, type JsonObject, NoMeasurementsError, type ReadingOptions } from "./format.ts";
 import { globalping } from "./globalping.ts";
-import { ping } from "./ping.ts";
+import { OTHER_TOOLS, ping } from "./ping.ts";
 import { prometheus } from "./prometheus.ts";
 import { scamper } from "./scamper.ts";
 import { smokeping } from "./smokeping.ts";
@@ -94,8 +94,9 @@ export function recognise(
   if (beginsAsJson(head, options)) return { kind: "json" };
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
   const hasManyLines = lines.split("\n").length > MAX_UNKNOWN_LINES;
+  // `ping -f` writes backspaces.
   // deno-lint-ignore no-control-regex
-  const isBinary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
+  const isBinary = /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
   if (name !== undefined) {
     const format = TEXT_FORMATS.find((each) => each.name === name);
     if (format && lines.trim() !== "") return { kind: "text", format };
@@ -129,14 +130,21 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   [/^RRD\0/, "it looks like an RRD (rrdtool xport --json)"],
   // deno-lint-ignore no-control-regex
   [/^\x12\x05/, "it looks like warts of scamper (sc_warts2json)"],
+  [/^\s*(?:mtr_version|HOST:|Start:)/i, "it looks like the output of mtr"],
   [
-    /^\s*(?:traceroute6? to |tracing route|mtr_version|HOST:|Start:)/i,
-    "it looks like the output of traceroute or mtr",
+    /^\s*(?:traceroute6? (?:to |\[)|tracing route|routenverfolgung|1 [^,;|\t]*\d ms\b)/im,
+    "it looks like the output of traceroute",
   ],
+  ...OTHER_TOOLS,
+  [
+    /^# (?:HELP|TYPE) \w/m,
+    "it looks like metrics of an exporter (fetch prometheus, once they are stored)",
+  ],
+  [/^[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m, "it looks like lines of InfluxDB or Telegraf (export CSV)"],
   [/^\x7fELF|^MZ\x90/, "it looks like a program"],
   [/^(?:[^\0]\0){4}|^(?:\0[^\0]){4}/, "it looks like UTF-16 without a byte order mark (convert it to UTF-8)"],
   // deno-lint-ignore no-control-regex
-  [/[\0-\x08\x0e-\x1a]/, "it looks like binary data"],
+  [/[\0-\x07\x0e-\x1a]/, "it looks like binary data"],
 ];
 
 function looksOf(head: string): string | undefined {

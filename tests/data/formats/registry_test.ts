@@ -116,9 +116,41 @@ Deno.test("what is not a measurement is told by what it looks like", () => {
     ["%PDF-1.4\n", "it looks like PDF"],
     ["PAR1\x15\x04", "it looks like Parquet"],
     ["\x7fELF\x02\x01", "it looks like a program"],
+    ["traceroute to a (192.0.2.1), 30 hops max\n 1  b  5 ms\n", "it looks like the output of traceroute"],
     [
-      "traceroute to a (192.0.2.1), 30 hops max\n 1  b  5 ms\n",
-      "it looks like the output of traceroute or mtr",
+      "\n\nTracing route to a [192.0.2.1]\n\n  1    <1 ms    <1 ms    <1 ms  b\n",
+      "it looks like the output of traceroute",
+    ],
+    ["traceroute [(192.0.2.1:1) -> (192.0.2.2:2)], protocol udp\n", "it looks like the output of traceroute"],
+    ["Start: 2026-01-01T00:00:00+0000\nHOST: a  Loss%   Snt\n", "it looks like the output of mtr"],
+    [
+      "HPING 192.0.2.1 (eth0 192.0.2.1): S set\nlen=46 ip=192.0.2.1 seq=0 rtt=5.1 ms\n",
+      "it looks like the output of hping3",
+    ],
+    [
+      "PING a:80 (/):\nconnected to 192.0.2.1:80 (320 bytes), seq=0 time=12.34 ms\n",
+      "it looks like the output of hping3",
+    ],
+    ["Probing 192.0.2.1:80/tcp - No response - time=2000.1ms\n", "it looks like the output of hping3"],
+    [
+      "PING OK - Packet loss = 0%, RTA = 12.30 ms|rta=12.3ms;100;500;0 pl=0%;20;60;0\n",
+      "it looks like the output of check_ping",
+    ],
+    [
+      "Type escape sequence to abort.\nSending 5, 100-byte ICMP Echos to 192.0.2.1, timeout is 2 seconds:\n!!!!!\n",
+      "it looks like the output of ping of a router",
+    ],
+    [
+      "  SEQ HOST            SIZE TTL TIME       STATUS\n    0 192.0.2.1  56  57 12ms345us\n",
+      "it looks like the output of ping of a router",
+    ],
+    [
+      "# HELP probe_success Success, or not\n# TYPE probe_success gauge\nprobe_success 1\n",
+      "it looks like metrics of an exporter",
+    ],
+    [
+      "ping,host=h,url=192.0.2.1 ttl=57i,average_response_ms=12.3 1764241200000000000\n",
+      "it looks like lines of InfluxDB or Telegraf",
     ],
     ["\x01\x02\x03", "it looks like binary data"],
     ["hello\nworld\n", String.raw`it begins with "hello\nworld\n"`],
