@@ -10,12 +10,23 @@
 import { shortened } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
-import { type Format, hasLine, leadingTime, LineReader, pingRow, readRtt, type Rejection } from "./format.ts";
+import {
+  type Format,
+  hasLine,
+  leadingTime,
+  LineReader,
+  pingRow,
+  readRtt,
+  type Rejection,
+  type Skipped,
+} from "./format.ts";
 
 /** The time of day of macOS's `--apple-time` or of a logger, whose date is unknown. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, but not `1 ms  <1 ms` of traceroute. */
 const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(?:ms|мс|(?<=<1)m)(?!\p{L})/gu;
+/** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
+const MEAN_RTT = /min\/avg\/max(?:\/\w+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what they look like. */
 export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
   [
@@ -26,17 +37,31 @@ export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^Sending \d+, \d+-byte ICMP| *SEQ HOST /m, "it looks like the output of ping of a router"],
 ];
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
-const HEADING = /^(?:PING6?\b|Pinging )/;
-/** `4 packets transmitted, …`; `Sent = 4, Received = 3, Lost = 1`. */
-const NUM_SENT = /^(\d+) packets transmitted|(?<!\p{L})\p{L}+ = (\d+), \p{L}+ = \d+, \p{L}+ = \d+/u;
+const HEADING = /^(?:H?PING6?\b|Pinging )/;
+/** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`. */
+const STATISTICS = /^(\d+) \p{L}+ \p{L}+, (\d+) .*%|(?<!\p{L})\p{L}+ = (\d+), \p{L}+ = (\d+), \p{L}+ = \d+/u;
 /** Non-ASCII letters may be in a Windows code page. */
 const LOSS =
-  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
-/** The host could not send, which says nothing about the path. */
+  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera|richiesta scaduta|esgotado o tempo)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
+/** `From 192.0.2.1 icmp_seq=2 Time to live exceeded`, `no answer yet for icmp_seq=3`, in any language. */
+const ICMP_ERROR = /^\p{L}[^=]* icmp_seq=\d+(?! ttl=)/u;
+/** An ICMP error in the words of Windows. */
+const WINDOWS_ERROR =
+  /^(?:reply from|antwort von|r.{1,2}ponse de|respuesta desde|risposta da|resposta de) \S+ ?: [^=]*$/i;
+/** An ICMP error of macOS and the BSDs, which has no sequence number. */
+const BSD_ERROR = /^\d+ bytes from \S+(?: \(\S+\))?: (?!Redirect)[A-Z]/i;
+/** The host could not send a packet, which says nothing about the path. */
 const LOCAL_ERROR =
-  /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|general failure|allgemeiner fehler|^ping6?: .*(?:not permitted|no buffer space)/i;
-/** Lines without a ping: headings, statistics (whose second line begins with a bracket), shell prompts. */
-const OTHER = /^(?:\^C|---|\(\d+ ?%|rtt |round-trip |From .* Redirect |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
+  /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|fehler bei der .{1,2}bertragung|^(?:general failure|allgemeiner fehler|.{1,2}chec g.{1,2}n.{1,2}ral|error general|errore generale|falha geral)|^ping6?: .*(?:not permitted|no buffer space)/i;
+/** The host did not begin: no route, or no address of the name. */
+const NOT_BEGUN =
+  /^(?:ping6?: |connect: network)|could not find host|konnte host \S+ nicht|trouver l.{1,3}h.{1,2}te|no pudo encontrar el host/i;
+/**
+ * Lines without a ping: headings, statistics (whose second line begins with a bracket), dots of `-f`, routes of
+ * `-R`, packets in ICMP errors of the BSDs, shell prompts.
+ */
+const OTHER =
+  /^(?:\^C|control-C|---|\(\d+ ?%|rtt |round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |[.!E\b ]+$|RR: |(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
 /** A larger gap means that the counter was reset. */
 const MAX_GAP = 1000;
 /** A reply at most this many packets late replaces its `no answer yet`. */
@@ -56,7 +81,8 @@ export const ping: Format = {
       !OTHER_TOOLS.some(([pattern]) => pattern.test(head.slice(0, 512))) &&
       hasLine(head, (whole) => {
         const text = whole.replace(TIME_OF_DAY, "");
-        return HEADING.test(text) || text.search(RTT) >= 0 || LOSS.test(text);
+        return [HEADING, LOSS, LOCAL_ERROR, NOT_BEGUN].some((each) => each.test(text)) ||
+          text.search(RTT) >= 0;
       }),
     open: (options, take) => new PingReader(options, take),
   },
@@ -66,7 +92,7 @@ interface PingEcho {
   /** The line that reports the packet or implies its loss, from 1. */
   line: number;
   run: Run;
-  rtt: number | Rejection;
+  rtt: number | Rejection | Skipped;
   /** Microseconds since 1970; NaN if the output has no time. */
   timeUs: number;
 }
@@ -82,8 +108,9 @@ interface Run {
   lastSequence: number | undefined;
   lastTimeUs: number;
   numEchoes: number;
-  /** Packets since the last one that could not be sent. */
-  numUnsent: number;
+  numReplies: number;
+  /** Packets since the last numbered one that lines without a number reported: not sent, or ICMP errors. */
+  numUnnumbered: number;
   /** Packets before the next one to report, counted from the beginning of the text. */
   numTaken: number;
 }
@@ -98,6 +125,8 @@ class PingReader extends LineReader {
   readonly #pending: PingEcho[] = [];
   /** When the first packet of {@link Run.numTaken} was sent, microseconds since 1970. */
   #startUs = 1e6 * (this.options.startS ?? NaN);
+  /** The statistics of a run without lines for its packets (`ping -q`), until the line of its mean RTT. */
+  #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
   read(whole: string, line: number): void {
     const { timeUs, text: timeless, fault } = leadingTime(whole);
@@ -108,23 +137,34 @@ class PingReader extends LineReader {
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     if (text === "" && !Number.isNaN(timeUs)) return this.#beginAt(timeUs);
-    if (text === "" || rtts.length > 1) return; // minimum, mean and maximum
-    if (HEADING.test(text)) this.#begin(text);
+    if (text === "") return;
+    const mean = rtts.length > 1 ? rtts.at(-1)?.[2] : MEAN_RTT.exec(text)?.[1];
+    if (mean !== undefined) return this.#endQuiet(mean);
+    if (LOCAL_ERROR.test(text)) {
+      this.#run.numUnnumbered++;
+      this.#run.numEchoes++;
+      this.#flush();
+      this.#run.numTaken++;
+      this.take({ skipped: "local error" }, line);
+    } else if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
       const [[, sign, digits]] = rtts;
       const rtt = readRtt(sign === "<" ? `<${digits}` : digits, 1, this.options);
       this.#findRun(text);
       this.#echo(text, place, rtt);
-    } else if (NUM_SENT.test(text)) this.#endOfRun(text, place);
-    else if (LOCAL_ERROR.test(text)) {
-      this.#run.numUnsent++;
-      this.#run.numEchoes++;
-      this.#flush();
-      this.#run.numTaken++;
-      this.take({ skipped: "local error" }, line);
-    } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
+    } else if (STATISTICS.test(text)) this.#endOfRun(text, place);
     else if (OTHER.test(text)) this.#maybeBegin(text);
-    else {
+    else if (NOT_BEGUN.test(text)) this.take({ skipped: "local error" }, line);
+    else if (/^\d/.test(text) && SEQUENCE.test(text)) {
+      // `(truncated)`, or too short for a time.
+      this.#findRun(text);
+      this.#echo(text, place, { skipped: "reply without an RTT" });
+    } else if (BSD_ERROR.test(text)) {
+      this.#echo(text, place, FAILED_RTT_MS);
+      this.#run.numUnnumbered++;
+    } else if ([LOSS, WINDOWS_ERROR, ICMP_ERROR].some((each) => each.test(text))) {
+      this.#echo(text, place, FAILED_RTT_MS);
+    } else {
       const detail = `unknown line: ${shortened(whole)}`;
       this.take({ reason: "unknownLine", detail }, line);
     }
@@ -132,10 +172,12 @@ class PingReader extends LineReader {
 
   override end(): void {
     this.#flush();
+    this.#endQuiet();
   }
 
   /** A time alone on a line, as `date` prints it, is the beginning of the next run. */
   #beginAt(timeUs: number): void {
+    this.#endQuiet();
     this.#endRun();
     this.#startUs = timeUs;
     this.#run.numTaken = 0;
@@ -144,12 +186,19 @@ class PingReader extends LineReader {
   }
 
   #begin(text: string): void {
+    this.#endQuiet();
     this.#flush();
-    const [to, from] = text.split(" from ");
-    const addresses = addressesIn(to);
-    const destination = addresses.at(-1) ?? /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(to)?.[1];
-    let source = from === undefined ? this.#run.source : addressesIn(from)[0];
-    if (text.includes(" --> ")) source = addresses[0];
+    // `PING name (destination) from source eth0:`, in any language.
+    const [, inside = "", rest = ""] = /[([]([^)\]]*)[)\]](.*)/.exec(text) ?? [];
+    const addresses = addressesIn(text);
+    let [destination] = addressesIn(inside);
+    let source: string | undefined = addressesIn(destination === undefined ? "" : rest)[0];
+    if (text.includes(" --> ")) [source, destination] = addresses;
+    else if (destination === undefined) {
+      destination = addresses[0] ?? /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(text)?.[1];
+      source = addresses[1];
+    }
+    source ??= this.#run.source;
     this.#setRun(newRun(source, destination, this.#run.numTaken));
   }
 
@@ -178,7 +227,7 @@ class PingReader extends LineReader {
 
   /** Switches to the run named by a line of statistics, or by a heading in another language. */
   #maybeBegin(text: string): void {
-    const address = /^---|:$/.test(text) ? addressesIn(text).at(-1) : undefined;
+    const address = /^---|:$/.test(text) ? addressesIn(text)[0] : undefined;
     const known = this.#runs.get(address ?? "");
     if (known) this.#setRun(known);
     else if (address !== undefined && text.endsWith(":") && address !== this.#run.destination) {
@@ -186,7 +235,7 @@ class PingReader extends LineReader {
     }
   }
 
-  #echo(text: string, place: EchoPosition, rtt: number | Rejection): void {
+  #echo(text: string, place: EchoPosition, rtt: PingEcho["rtt"]): void {
     const destination = this.#run.destination ?? this.options.dst;
     if (destination === undefined) {
       const detail = "no address in this line or in one before it";
@@ -201,10 +250,14 @@ class PingReader extends LineReader {
     if (sequence !== undefined && last !== undefined) {
       sequence += NUM_SEQUENCES * Math.round((last - sequence) / NUM_SEQUENCES);
     }
-    if (rtt === FAILED_RTT_MS && this.#run.numUnsent > 0) {
+    const { numUnnumbered } = this.#run;
+    if (
+      rtt === FAILED_RTT_MS && sequence !== undefined && numUnnumbered > 0 &&
+      sequence - (last ?? sequence) <= numUnnumbered
+    ) {
       // macOS and the BSDs also report no reply for packets that were not sent.
-      this.#run.numUnsent--;
-      if (sequence !== undefined) this.#run.lastSequence = sequence;
+      this.#run.numUnnumbered--;
+      this.#run.lastSequence = sequence;
       return;
     }
     const known = sequence === undefined ? undefined : this.#run.bySequence.get(sequence);
@@ -216,7 +269,10 @@ class PingReader extends LineReader {
       this.#add({ ...place, run: this.#run, rtt }, sent);
     } else if (known) {
       // A late reply replaces its loss; a duplicate (DUP!) counts once.
-      if (!isAnswered) known.rtt = rtt;
+      if (!isAnswered && rtt !== FAILED_RTT_MS) {
+        known.rtt = rtt;
+        known.run.numReplies++;
+      }
     } else {
       this.#fillGap(sequence, place);
       this.#add({ ...place, run: this.#run, rtt }, sequence);
@@ -226,24 +282,46 @@ class PingReader extends LineReader {
 
   /** Adds the losses between the last sequence number and this one. */
   #fillGap(sequence: number | undefined, place: EchoPosition): void {
-    const { lastSequence: last, lastTimeUs, numUnsent } = this.#run;
-    this.#run.numUnsent = 0;
+    const { lastSequence: last, lastTimeUs, numUnnumbered } = this.#run;
+    this.#run.numUnnumbered = 0;
     if (sequence === undefined || last === undefined || sequence - last > MAX_GAP) return;
     const stepUs = (place.timeUs - lastTimeUs) / (sequence - last);
-    for (let missing = last + 1 + numUnsent; missing < sequence; missing++) {
+    for (let missing = last + 1 + numUnnumbered; missing < sequence; missing++) {
       const timeUs = Math.round(lastTimeUs + stepUs * (missing - last));
       this.#addLoss({ line: place.line, timeUs }, missing);
     }
   }
 
-  /** Packets that the statistics count and no line reported were lost, at an unknown time. */
+  /** Losses that the statistics count and no line reported are at an unknown time. */
   #endOfRun(text: string, place: EchoPosition): void {
-    const [, unix, windows] = NUM_SENT.exec(text) ?? [];
-    const numMissing = Number(unix ?? windows) - this.#run.numEchoes;
-    for (let i = 0; i < numMissing && numMissing <= MAX_GAP; i++) {
-      this.#addLoss({ ...place, timeUs: Number.isNaN(place.timeUs) ? this.#run.lastTimeUs : place.timeUs });
+    const numbers = STATISTICS.exec(text)?.slice(1).filter((digits) => digits !== undefined).map(Number);
+    const [numSent, numReceived] = numbers as number[];
+    const { numEchoes, numReplies, lastTimeUs } = this.#run;
+    const numLost = Math.max(0, numSent - numReceived);
+    this.#endQuiet();
+    if (numEchoes === 0 && numReceived > 0) this.#quiet = { place, numSent, numLost };
+    const numMissing = Math.min(numSent - numEchoes, numLost - (numEchoes - numReplies));
+    for (let i = 0; i < numMissing && numMissing <= MAX_GAP && !this.#quiet; i++) {
+      this.#addLoss({ ...place, timeUs: Number.isNaN(place.timeUs) ? lastTimeUs : place.timeUs });
     }
     this.#endRun();
+  }
+
+  /** Reports a run of which only the statistics are known. @param mean Its mean RTT, if the text has it. */
+  #endQuiet(mean?: string): void {
+    if (!this.#quiet) return;
+    const { place, numSent, numLost } = this.#quiet;
+    this.#quiet = undefined;
+    if (mean === undefined) return this.take({ skipped: "reply without an RTT" }, place.line);
+    const rttMs = readRtt(mean, 1, this.options);
+    const { source, destination } = this.#run;
+    const timeUs = this.#timeOf(this.#run, place.timeUs);
+    this.#run.numTaken += numSent - 1;
+    if (typeof rttMs !== "number") return this.take(rttMs, place.line);
+    this.take(
+      pingRow({ src: source, dst: destination, timeUs, rttsMs: [rttMs], numLost }, this.options),
+      place.line,
+    );
   }
 
   #endRun(): void {
@@ -261,6 +339,7 @@ class PingReader extends LineReader {
     this.#pending.push(echo);
     const { run } = echo;
     run.numEchoes++;
+    if (echo.rtt !== FAILED_RTT_MS) run.numReplies++;
     if (sequence !== undefined) {
       run.bySequence.set(sequence, echo);
       run.bySequence.delete(sequence - 2 * MAX_GAP);
@@ -299,7 +378,8 @@ function newRun(source: string | undefined, destination: string | undefined, num
     lastSequence: undefined,
     lastTimeUs: NaN,
     numEchoes: 0,
-    numUnsent: 0,
+    numReplies: 0,
+    numUnnumbered: 0,
     numTaken,
   };
 }

@@ -189,6 +189,18 @@ round-trip min/avg/max = 12.345/12.7/13.1 ms`);
   assertEquals(othersOf(found), []);
 });
 
+Deno.test("ping of busybox over IPv6, and hping3 --icmp", () => {
+  const ipv6 = foundIn(
+    "PING 2001:db8::7 (2001:db8::7): 56 data bytes\n64 bytes from 2001:db8::7: seq=0 ttl=57 time=12.3 ms\n",
+    { src: "2001:db8::1" },
+  );
+  assertEquals(rowsOf(ipv6), [["2001:db8::7", null, 12.3]]);
+  const hping = foundIn(`HPING ${HOST} (eth0 ${HOST}): icmp mode set, 28 headers + 0 data bytes
+len=28 ip=${HOST} ttl=57 id=0 icmp_seq=0 rtt=12.3 ms
+`);
+  assertEquals([rowsOf(hping), othersOf(hping)], [[[HOST, null, 12.3]], []]);
+});
+
 Deno.test("ping of Windows in English: of less than 1 ms the middle, and general failures are skipped", () => {
   const found = foundInFile("documented_windows_en.txt");
   assertEquals(rowsOf(found), [14, 0.5, LOST, LOST, 13].map((rttMs) => ["192.0.2.10", null, rttMs]));
@@ -309,4 +321,118 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
       ...[[dst, 5], [dst, LOST], [dst, 5]],
     ]);
   }
+});
+
+Deno.test("ping: the statistics bound the losses, and give the mean where no line reports a packet", () => {
+  const heading = `PING ${HOST} (${HOST}) 56(84) bytes of data.\n`;
+  const statistics = (numSent: number, numReceived: number) =>
+    `--- ${HOST} ping statistics ---\n${numSent} packets transmitted, ${numReceived} received, 9% packet loss, time 4ms\n`;
+  const mean = "rtt min/avg/max/mdev = 12.164/12.543/13.039/0.042 ms\n";
+  const reply = (sequence: number) => `64 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 time=5 ms\n`;
+  const noRtt = (sequence: number) => `76 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 (truncated)\n`;
+  const cases: [text: string, rttsMs: number[], losses: number[], others: string[]][] = [
+    [heading + "\n" + statistics(5, 5) + mean, [12.543], [0], []],
+    [heading + "....\n" + statistics(100, 80) + mean, [12.543], [20], []],
+    [heading + statistics(3, 0) + "pipe 3\n", [LOST, LOST, LOST], [1, 1, 1], []],
+    [heading + statistics(5, 4), [], [], ["reply without an RTT"]],
+    // The beginning of the run is missing.
+    [reply(98) + reply(100) + statistics(101, 99) + mean, [5, LOST, 5, LOST], [0, 1, 0, 1], []],
+    [heading + noRtt(1) + noRtt(2) + statistics(2, 2), [], [], Array(2).fill("reply without an RTT")],
+    [
+      `Ping statistics for ${HOST}:\n    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),\n` +
+      "    Minimum = 11ms, Maximum = 14ms, Average = 12ms\n",
+      ...[[12], [1], []] as [number[], number[], string[]],
+    ],
+  ];
+  for (const [text, rttsMs, losses, others] of cases) {
+    const found = foundIn(text, { dst: HOST, format: "ping" });
+    const found3 = [rttsOf(found), lossesOf(found), othersOf(found).map(([, kind]) => kind)];
+    assertEquals(found3, [rttsMs, losses, others], text);
+  }
+  const text = `2026-01-01T00:00:00Z\n${heading}${statistics(5, 4)}${mean}${heading}${reply(1)}`;
+  assertEquals(rowsOf(foundIn(text)), [[HOST, START_S, 12.543], [HOST, START_S + 5, 5]]);
+});
+
+Deno.test("ping: a host that could not begin or send is skipped, and is no loss of the next packet", () => {
+  for (
+    const line of [
+      "ping: connect: Network is unreachable",
+      "connect: Network is unreachable",
+      "ping: example.invalid: Name or service not known",
+      "ping: cannot resolve example.invalid: Unknown host",
+      "PING: transmit failed. General failure.",
+      "Ping request could not find host example.invalid. Please check the name and try again.",
+      `Ping-Anforderung konnte Host "example.invalid" nicht finden.`,
+      "\u00c9chec g\u00e9n\u00e9ral.",
+    ]
+  ) {
+    const found = foundIn(`${line}\nReply from ${HOST}: bytes=32 time=12ms TTL=57\nRequest timed out.\n`);
+    assertEquals([rttsOf(found), othersOf(found)], [[12, LOST], [[1, "local error"]]], line);
+  }
+  const unsent = foundIn(`PING ${HOST} (${HOST}) 56(84) bytes of data.
+64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12 ms
+ping: sendmsg: Network is unreachable
+From 192.0.2.77 icmp_seq=3 Destination Host Unreachable`);
+  assertEquals([rttsOf(unsent), othersOf(unsent)], [[12, LOST], [[3, "local error"]]]);
+});
+
+Deno.test("ping of macOS and the BSDs: an ICMP error and the timeout of its packet are one loss", () => {
+  const error = `92 bytes from router (192.0.2.1): Destination Host Unreachable
+Vr HL TOS  Len   ID Flg  off TTL Pro  cks      Src      Dst
+ 4  5  00 5400 1a2b   0 0000  3f  01 b2c3 192.0.2.77  ${HOST}
+
+`;
+  const heading = `PING ${HOST} (${HOST}): 56 data bytes\n`;
+  const timeout = (sequence: number) => `Request timeout for icmp_seq ${sequence}\n`;
+  const reply = `64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=5 ms\n`;
+  const statistics = "3 packets transmitted, 1 packets received, 66.7% packet loss\n";
+  for (const text of [error + timeout(0) + error + timeout(1) + reply, error + error + reply]) {
+    const found = foundIn(heading + text + statistics);
+    assertEquals([rttsOf(found), othersOf(found)], [[LOST, LOST, 5], []]);
+  }
+});
+
+Deno.test("ping in other languages: errors, statistics, and the source in the heading", () => {
+  const german = foundIn(`PING ${HOST} (${HOST}) von 192.0.2.5 eth0: 56(84) Bytes an Daten.
+64 Bytes von ${HOST}: icmp_seq=1 ttl=57 Zeit=12,3 ms
+Von 203.0.113.1 icmp_seq=2 Zielhost ist nicht erreichbar
+Noch keine Antwort f\u00fcr icmp_seq=3
+4 Pakete \u00fcbertragen, 1 empfangen, 75% Paketverlust, Zeit 3004ms
+`);
+  assertEquals(rowsOf(german).map(([dst, , rttMs]) => [dst, rttMs]), [
+    ...[12.3, LOST, LOST, LOST].map((rttMs): [string, number] => [HOST, rttMs]),
+  ]);
+  const [{ finding }] = german;
+  assertEquals("srcAddr" in finding && finding.srcAddr, "192.0.2.5");
+  const windows = (lines: string) => foundIn(`x [${HOST}]:\n${lines}`, { format: "ping" });
+  for (
+    const found of [
+      windows(`Respuesta desde ${HOST}: bytes=32 tiempo<1m TTL=57
+Respuesta desde 192.0.2.20: Host de destino inaccesible.
+Tiempo de espera agotado para esta solicitud.`),
+      windows(`R\u00e9ponse de ${HOST} : octets=32 temps<1ms TTL=57
+R\u00e9ponse de 192.0.2.20 : Impossible de joindre l\u2019h\u00f4te de destination.
+D\u00e9lai d\u2019attente de la demande d\u00e9pass\u00e9.`),
+    ]
+  ) {
+    assertEquals([rttsOf(found), othersOf(found)], [[0.5, LOST, LOST], []]);
+  }
+  const russian = windows(
+    `\u041e\u0442\u0432\u0435\u0442 \u043e\u0442 ${HOST}: bytes=32 \u0432\u0440\u0435\u043c\u044f=12\u043c\u0441 TTL=57`,
+  );
+  assertEquals(rttsOf(russian), [12]);
+});
+
+Deno.test("ping -R, -f and warnings: lines that are no packets are passed over", () => {
+  const found = foundIn(`ping: Warning: source address might be selected on device other than: eth0.
+PING ${HOST} (${HOST}) from 192.0.2.5 eth0: 56(124) bytes of data.
+.\x08 \x08
+64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
+RR: \t192.0.2.5
+\trouter.example (203.0.113.1)
+\t${HOST}
+
+64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=12.4 ms\t(same route)
+`);
+  assertEquals([rttsOf(found), othersOf(found)], [[12.3, 12.4], []]);
 });
