@@ -7,7 +7,8 @@
  * - `probe_icmp_duration_seconds{phase="rtt"}` of the blackbox exporter: RTT.
  * - `probe_success`: 0 means no reply, even if another series has an RTT.
  * - `probe_duration_seconds`: RTT if there is no better one. It includes name resolution and the timeout of a
- *   lost ping, which only `probe_success` in the same response distinguishes from a reply.
+ *   lost ping, which only `probe_success` in the same response distinguishes from a reply. Neither of a probe of
+ *   a web page is read.
  * - `smokeping_response_duration_seconds_sum` and `_count` of smokeping_prober: mean RTT between two times.
  *   The loss follows from `smokeping_requests_total`.
  * - Series without a name, as from `rate()` or `max by (instance) (…)`: RTT in seconds.
@@ -41,7 +42,12 @@ import {
 } from "./format.ts";
 
 /** Labels of the destination, best first. */
-const DESTINATIONS = ["ip", "target", "dst", "destination", "instance", "host"];
+const DESTINATIONS = ["ip", "target", "url", "dst", "destination", "instance", "host"];
+/** Labels that next to one of the above may be the exporter: with a port `instance`, and Telegraf's `host`. */
+const EXPORTERS = ["instance", "host"];
+/** Labels of one statistic of several, and their values that are no usual RTT. */
+const STATISTICS = ["type", "stat", "statistic", "quantile"];
+const NOT_USUAL = /^(?:best|worst|min|minimum|max|maximum|std.*|mdev|jitter|loss|p\d+|0\.(?!5$)\d+|[01])$/;
 const SOURCES = ["src", "source", "source_ip", "source_address"];
 /** Names of other exporters' RTTs, such as `ping_average_response_ms`, and of their other series. */
 const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
@@ -74,6 +80,7 @@ export const prometheus: Format = {
       const { resultType, result } = objectOf(data);
       if (resultType !== "matrix" && resultType !== "vector") yield { skipped: `prometheus ${resultType}` };
       else if (Array.isArray(result)) {
+        if (result.length === 0) yield { skipped: "prometheus answer without series" };
         const all = result.map(objectOf);
         for (const { metric } of all.filter((each) => !isSeries(each))) {
           yield { skipped: `series ${objectOf(metric).__name__} without numbers` };
@@ -122,6 +129,11 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
       yield { skipped: `series ${name || "without a name"} of phase ${phase}` };
       continue;
     }
+    const statistic = STATISTICS.map((label) => labels[label]).find((each) => NOT_USUAL.test(String(each)));
+    if (statistic !== undefined) {
+      yield { skipped: `series ${name || "without a name"} of ${statistic}` };
+      continue;
+    }
     const group = getOrMake(groups, labelsKey(labels), () => []);
     group.push({ name, labels, samples: new Map(samples) });
   }
@@ -132,10 +144,13 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
 function* groupFindings(group: readonly Series[], options: ReadingOptions): Generator<Finding> {
   const find = (name: string) => group.find((series) => series.name === name);
   const others = group.filter(({ name }) => name === "" || RTT_NAME.test(name) && !NOT_RTT_NAME.test(name));
-  const success = find("probe_success");
+  // The time of a web page is no RTT, and its error no loss.
+  const isWeb = group.some(({ name }) => name.startsWith("probe_http_")) ||
+    Object.values(group[0].labels).some((label) => /^https?:/.test(String(label)));
+  const success = isWeb ? undefined : find("probe_success");
   const counters = countersOf(find);
   const rtt = find("probe_icmp_duration_seconds") ?? others.find(({ name }) => MEAN_NAME.test(name)) ??
-    others[0] ?? (counters ? undefined : find("probe_duration_seconds"));
+    others[0] ?? (counters || isWeb ? undefined : find("probe_duration_seconds"));
   const used: (Series | undefined)[] = [rtt, success, ...(counters && !rtt ? Object.values(counters) : [])];
   for (const series of group) if (!used.includes(series)) yield { skipped: `series ${series.name}` };
   const ends = endsOf(group[0].labels, options);
@@ -168,10 +183,13 @@ function endsOf(
   labels: JsonObject,
   options: ReadingOptions,
 ): { src: string | undefined; dst: string | undefined } {
-  const find = (names: readonly string[], given: string | undefined) => {
-    const texts = names.map((name) => labels[name]).filter((label) => typeof label === "string");
-    const hosts = texts.filter((label) => label !== "").map(hostOf);
-    return hosts.find((host) => isHost(host, options)) ?? given ?? hosts[0];
+  const find = (names: readonly string[], option: string | undefined) => {
+    const given = names.filter((name) => typeof labels[name] === "string" && labels[name] !== "");
+    const isTarget = (name: string) =>
+      !EXPORTERS.includes(name) || EXPORTERS.includes(given[0]) ||
+      name === "instance" && !/:\d+$/.test(String(labels[name]));
+    const hosts = given.filter(isTarget).map((name) => hostOf(String(labels[name])));
+    return hosts.find((host) => isHost(host, options)) ?? option ?? hosts[0];
   };
   return { src: find(SOURCES, options.src), dst: find(DESTINATIONS, options.dst) };
 }

@@ -144,6 +144,34 @@ Deno.test("Prometheus: other exporters, with the units of their names", () => {
   ]);
 });
 
+Deno.test("Prometheus: a statistic other than the usual RTT, and probes of web pages, are skipped", () => {
+  const series = (labels: Record<string, string>, value: string) =>
+    seriesOf({ target: DST, ...labels }, value);
+  const found = answered([
+    series({ __name__: "ping_rtt_ms", type: "best" }, "10"),
+    series({ __name__: "ping_rtt_ms", type: "mean" }, "12"),
+    series({ __name__: "ping_rtt_ms", type: "std_dev" }, "0.3"),
+    series({ quantile: "0.5" }, "0.013"),
+    series({ quantile: "0.99" }, "0.5"),
+    seriesOf({ __name__: "probe_http_duration_seconds", phase: "connect", instance: DST }, "0.1"),
+    seriesOf({ __name__: "probe_http_status_code", instance: DST }, "500"),
+    seriesOf({ __name__: "probe_success", instance: DST }, "0"),
+    seriesOf({ __name__: "probe_duration_seconds", instance: DST }, "1.5"),
+    seriesOf({ __name__: "probe_duration_seconds", instance: `https://${DST}` }, "1.5"),
+  ]);
+  assertEquals(rttsOf(found), [12, 13]);
+  assertEquals(othersOf(found).map(([, kind]) => kind).sort(), [
+    "series ping_rtt_ms of best",
+    "series ping_rtt_ms of std_dev",
+    "series probe_duration_seconds",
+    "series probe_duration_seconds",
+    "series probe_http_duration_seconds of phase connect",
+    "series probe_http_status_code",
+    "series probe_success",
+    "series without a name of 0.99",
+  ]);
+});
+
 Deno.test("Prometheus: the ends of a path are labels that are hosts, then --src and --dst", () => {
   const addresses = new Map([["web.example", "198.51.100.9"], ["berlin", "192.0.2.5"]]);
   const ends = (labels: Record<string, string>, options: Partial<ReadingOptions> = {}) =>
@@ -157,6 +185,14 @@ Deno.test("Prometheus: the ends of a path are labels that are hosts, then --src 
   assertEquals(ends({ instance: "other.example" }, { dst: DST }), [SOURCE, DST]);
   assertEquals(ends({ instance: DST }, { dst: "203.0.113.1" }), [SOURCE, DST]);
   assertEquals(ends({ job: "a" }), "nullValue");
+  // The address of an exporter is not that of a destination without one.
+  assertEquals(ends({ target: "other.example", instance: "192.0.2.9:9427" }), "unparseableAddress");
+  assertEquals(
+    ends({ url: "other.example", host: "berlin", instance: "192.0.2.9:9273" }),
+    "unparseableAddress",
+  );
+  assertEquals(ends({ url: "web.example", host: "berlin" }), [SOURCE, "198.51.100.9"]);
+  assertEquals(ends({ target: "a name", instance: DST }), [SOURCE, DST]);
 });
 
 Deno.test("Prometheus: single series, as of an answer too long to be parsed, and what has no numbers", () => {
@@ -165,7 +201,7 @@ Deno.test("Prometheus: single series, as of an answer too long to be parsed, and
   assertEquals(othersOf(foundIn(JSON.stringify(scalar))), [[1, "prometheus scalar"]]);
   const histogram = { metric: { __name__: "rtt", instance: DST }, histograms: [[START_S, { count: "1" }]] };
   assertEquals(othersOf(answered([histogram])), [[1, "series rtt without numbers"]]);
-  assertEquals(othersOf(answered([])), [[1, "not a result"]]);
+  assertEquals(othersOf(answered([])), [[1, "prometheus answer without series"]]);
 });
 
 Deno.test("Prometheus: an error in place of an answer is told", () => {
