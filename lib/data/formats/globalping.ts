@@ -61,8 +61,12 @@ export function isGlobalping(object: JsonObject): boolean {
  */
 function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
+  const { protocol = "ICMP" } = objectOf(measurement.measurementOptions);
   for (const { probe, result } of resultsOf(measurement)) {
-    if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
+    // A reply to TCP shows when a port answered, not the host.
+    if (protocol !== "ICMP" && measurement.type === "ping") {
+      yield { skipped: `globalping ping by ${protocol}` };
+    } else if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
     // Not run (`failed`, `offline`) or not ended (`in-progress`), which says nothing about the path.
     else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
     else if (!hasNumbers(result)) yield { skipped: "globalping finished without numbers" };

@@ -84,13 +84,18 @@ Deno.test("tests that did not run, and other types, are skipped and counted", as
     id: "b",
     type: "dns",
   });
-  const { summary } = await rowsOf([pings, dns]);
+  const tcp = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10])]], {
+    id: "c",
+    measurementOptions: { protocol: "TCP", port: 443 },
+  });
+  const { summary } = await rowsOf([pings, dns, tcp]);
   assertEquals(summary.rows, 1);
   assertEquals(summary.skippedByType, {
     "globalping dns": 1,
     "globalping failed": 1,
     "globalping in-progress": 1,
     "globalping offline": 1,
+    "globalping ping by TCP": 1,
   });
 });
 
