@@ -41,7 +41,9 @@ const SUMMARY = new RegExp(
     .raw`${TARGET}\s+: xmt/rcv/%(?:loss|return) = (\d+)/(\d+)/\d+%(?:.*, min/avg/max = [^/]+/([^/]+)/\S+)?`,
 );
 /** `192.0.2.1 is alive (27.0 ms)`; the time is there only with `-e`. */
-const ALIVE = new RegExp(String.raw`${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?$`);
+const ALIVE = new RegExp(
+  String.raw`${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?(?: \[<- \S+\])?$`,
+);
 /** The time of day before summaries of `-Q`, whose date is unknown. */
 const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
 /** The host could not send, or could not resolve the name. */

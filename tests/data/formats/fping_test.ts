@@ -137,7 +137,7 @@ Deno.test("fping without -c: alive and unreachable", () => {
   const found = foundIn(`198.51.100.1 is alive (27.0 ms)
 198.51.100.2 is unreachable
 198.51.100.3 is alive
-198.51.100.4 is alive (TTL 64) (1.50 ms)
+198.51.100.4 is alive (TTL 64) (1.50 ms) [<- 203.0.113.9]
 `);
   assertEquals(rowsOf(found), [
     ["198.51.100.1", null, 27],
