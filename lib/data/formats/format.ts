@@ -185,9 +185,15 @@ export function hasLine(head: string, isKnown: (text: string) => boolean): boole
 
 const ISO_DATE = String
   .raw`\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)\b)?`;
+/** A zone by name, but not the first word of a line of ping. */
+const ZONE_NAME = String.raw` (?!H?PING|ICMP)[A-Z]{3,5}\b`;
 /** Times that cannot be read, because their zone, year or order is not known: of `date`, `ts`, syslog. */
-const UNCLEAR_TIME = String
-  .raw`${ISO_DATE} (?!H?PING|ICMP)[A-Z]{3,5}\b|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?: [A-Z]{3,5})?(?: \d{4})?|(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?: [A-Z]{3,5})?|\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d)?(?: [AP]M)?`;
+const UNCLEAR_TIME = [
+  `${ISO_DATE}${ZONE_NAME}`,
+  String.raw`(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?:${ZONE_NAME})?(?: \d{4})?`,
+  String.raw`(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?:${ZONE_NAME})?`,
+  String.raw`\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d)?(?: [AP]M)?`,
+].join("|");
 /** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
 const LEADING_TIME = new RegExp(
   String

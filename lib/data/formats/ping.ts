@@ -81,7 +81,7 @@ export const ping: Format = {
       !OTHER_TOOLS.some(([pattern]) => pattern.test(head.slice(0, 512))) &&
       hasLine(head, (whole) => {
         const text = whole.replace(TIME_OF_DAY, "");
-        return [HEADING, LOSS, LOCAL_ERROR, NOT_BEGUN].some((each) => each.test(text)) ||
+        return [HEADING, LOSS, LOCAL_ERROR, NOT_BEGUN, STATISTICS].some((each) => each.test(text)) ||
           text.search(RTT) >= 0;
       }),
     open: (options, take) => new PingReader(options, take),
@@ -125,6 +125,8 @@ class PingReader extends LineReader {
   readonly #pending: PingEcho[] = [];
   /** When the first packet of {@link Run.numTaken} was sent, microseconds since 1970. */
   #startUs = 1e6 * (this.options.startS ?? NaN);
+  /** A time alone on a line, until a line shows that a run begins. */
+  #beginUs: number | undefined;
   /** The statistics of a run without lines for its packets (`ping -q`), until the line of its mean RTT. */
   #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
@@ -136,8 +138,10 @@ class PingReader extends LineReader {
     const text = timeless.replace(TIME_OF_DAY, "");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
-    if (text === "" && !Number.isNaN(timeUs)) return this.#beginAt(timeUs);
-    if (text === "") return;
+    if (text === "") {
+      if (!Number.isNaN(timeUs)) this.#beginUs = timeUs;
+      return;
+    }
     const mean = rtts.length > 1 ? rtts.at(-1)?.[2] : MEAN_RTT.exec(text)?.[1];
     if (mean !== undefined) return this.#endQuiet(mean);
     if (LOCAL_ERROR.test(text)) {
@@ -176,16 +180,19 @@ class PingReader extends LineReader {
   }
 
   /** A time alone on a line, as `date` prints it, is the beginning of the next run. */
-  #beginAt(timeUs: number): void {
+  #beginAtTime(): void {
+    if (this.#beginUs === undefined) return;
     this.#endQuiet();
     this.#endRun();
-    this.#startUs = timeUs;
+    this.#startUs = this.#beginUs;
+    this.#beginUs = undefined;
     this.#run.numTaken = 0;
     this.#runs.clear();
     this.#setRun(this.#run);
   }
 
   #begin(text: string): void {
+    this.#beginAtTime();
     this.#endQuiet();
     this.#flush();
     // `PING name (destination) from source eth0:`, in any language.
@@ -236,13 +243,8 @@ class PingReader extends LineReader {
   }
 
   #echo(text: string, place: EchoPosition, rtt: PingEcho["rtt"]): void {
-    const destination = this.#run.destination ?? this.options.dst;
-    if (destination === undefined) {
-      const detail = "no address in this line or in one before it";
-      this.take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, place.line);
-      return;
-    }
-    this.#run.destination = destination;
+    this.#beginAtTime();
+    if (!this.#hasDestination(place)) return;
     const [, digits] = SEQUENCE.exec(text) ?? [];
     const sent = digits === undefined ? undefined : Number(digits);
     let sequence = sent;
@@ -280,6 +282,15 @@ class PingReader extends LineReader {
     this.#run.lastTimeUs = place.timeUs;
   }
 
+  /** Rejects a packet whose destination is not known. */
+  #hasDestination({ line }: EchoPosition): boolean {
+    this.#run.destination ??= this.options.dst;
+    if (this.#run.destination !== undefined) return true;
+    const detail = "no address in this line or in one before it";
+    this.take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, line);
+    return false;
+  }
+
   /** Adds the losses between the last sequence number and this one. */
   #fillGap(sequence: number | undefined, place: EchoPosition): void {
     const { lastSequence: last, lastTimeUs, numUnnumbered } = this.#run;
@@ -296,6 +307,9 @@ class PingReader extends LineReader {
   #endOfRun(text: string, place: EchoPosition): void {
     const numbers = STATISTICS.exec(text)?.slice(1).filter((digits) => digits !== undefined).map(Number);
     const [numSent, numReceived] = numbers as number[];
+    // Before the statistics of a run with packets it is the time of an empty line.
+    if (this.#run.numEchoes === 0) this.#beginAtTime();
+    this.#beginUs = undefined;
     const { numEchoes, numReplies, lastTimeUs } = this.#run;
     const numLost = Math.max(0, numSent - numReceived);
     this.#endQuiet();
@@ -331,7 +345,7 @@ class PingReader extends LineReader {
   }
 
   #addLoss(place: EchoPosition, sequence?: number): void {
-    if (this.#run.destination === undefined) return;
+    if (!this.#hasDestination(place)) return;
     this.#add({ ...place, run: this.#run, rtt: FAILED_RTT_MS }, sequence);
   }
 

@@ -349,6 +349,19 @@ Deno.test("ping: the statistics bound the losses, and give the mean where no lin
     const found3 = [rttsOf(found), lossesOf(found), othersOf(found).map(([, kind]) => kind)];
     assertEquals(found3, [rttsMs, losses, others], text);
   }
+  const shell = [statistics(5, 5) + mean, statistics(2, 0), statistics(5, 4) + mean].map((each, i) =>
+    each.split("\n").slice(1, -1).map((line) => `2026-01-01T00:0${i}:00Z ${line}\n`).join("")
+  ).join("");
+  assertEquals(rowsOf(foundIn(shell, { dst: HOST })), [
+    ...[[0, 12.543], [60, LOST], [60, LOST], [120, 12.543]].map((
+      [s, rttMs],
+    ): [string, number, number] => [HOST, START_S + s, rttMs]),
+  ]);
+  assertEquals(othersOf(foundIn(statistics(2, 0))), [[2, "nullValue"], [2, "nullValue"]]);
+  // `ts` gives a time to the empty line before the statistics.
+  const lines = `${heading}${reply(1)}${reply(2)}\n${statistics(3, 2)}${mean}${heading}${reply(1)}`;
+  const timed = lines.replace(/^(?!$(?!\n))/gm, "2026-01-01T00:00:00Z ");
+  assertEquals(rttsOf(foundIn(timed)), [5, 5, LOST, 5]);
   const text = `2026-01-01T00:00:00Z\n${heading}${statistics(5, 4)}${mean}${heading}${reply(1)}`;
   assertEquals(rowsOf(foundIn(text)), [[HOST, START_S, 12.543], [HOST, START_S + 5, 5]]);
 });
