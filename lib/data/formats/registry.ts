@@ -7,7 +7,13 @@
 import { shortened } from "../../base/errors.ts";
 import { atlas } from "./atlas.ts";
 import { fping } from "./fping.ts";
-import { type Format, type JsonObject, NoMeasurementsError, type ReadingOptions } from "./format.ts";
+import {
+  type Format,
+  type JsonObject,
+  NoMeasurementsError,
+  objectOf,
+  type ReadingOptions,
+} from "./format.ts";
 import { globalping } from "./globalping.ts";
 import { OTHER_TOOLS, ping } from "./ping.ts";
 import { prometheus } from "./prometheus.ts";
@@ -21,7 +27,15 @@ export const FORMATS: readonly Format[] = [
   ...[fping, ping, table],
 ];
 
-const JSON_FORMATS = FORMATS.flatMap(({ name, json }) => json ? [{ name, ...json }] : []);
+/** Reports of `mtr --json` are counted under their name; the RTTs are those of hops. */
+const MTR: NonNullable<Format["json"]> = {
+  isResult: ({ report }) => "mtr" in objectOf(report),
+  findings: () => [{ skipped: "mtr" }],
+};
+const JSON_FORMATS = [
+  ...FORMATS.flatMap(({ name, json }) => json ? [{ name, ...json }] : []),
+  { name: "mtr", ...MTR },
+];
 const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text }] : []);
 
 /** How many characters may be needed to recognise a format. */
@@ -135,6 +149,7 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
     /^\s*(?:traceroute6? (?:to |\[)|tracing route|routenverfolgung|1 [^,;|\t]*\d ms\b)/im,
     "it looks like the output of traceroute",
   ],
+  [/^Target Name: .*\n *IP: /, "it looks like a report of PingPlotter (export its samples as CSV)"],
   ...OTHER_TOOLS,
   [
     /^# (?:HELP|TYPE) \w/m,

@@ -178,6 +178,13 @@ Deno.test("a file without text has no measurements, and is not an error", () => 
   }
 });
 
+Deno.test("a report of mtr is skipped under its name", () => {
+  const found = foundIn(
+    '{ "report": { "mtr": { "src": "a", "dst": "b" }, "hubs": [{ "count": 1, "Avg": 5 }] } }',
+  );
+  assertEquals([rttsOf(found), othersOf(found)], [[], [[1, "mtr"]]]);
+});
+
 Deno.test("JSON lines are read behind a line that is none", () => {
   const found = foundIn(`hello, world\n${EXAMPLES.csv}\n`);
   assertEquals([rttsOf(found), othersOf(found)], [[5], [[1, "invalidJson"]]]);
