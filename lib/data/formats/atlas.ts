@@ -7,7 +7,7 @@
  * @module
  */
 import { type Address, readAddress } from "../addresses/address_book.ts";
-import { END_TIME_US, FAILED_RTT_MS, MIN_TIME_US } from "./batch.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import { shortened } from "../../base/errors.ts";
 import {
   type Format,
@@ -16,6 +16,7 @@ import {
   type PingRow,
   type ReadingOptions,
   readRtt,
+  readTime,
   type Rejection,
   type Skipped,
   summarise,
@@ -65,8 +66,8 @@ function readReplies(list: unknown, options: ReadingOptions): Replies {
     if (!isReply(entry)) continue;
     numEntries++;
     const { dup, late, rtt } = entry;
-    if (dup !== undefined || late !== undefined) continue;
-    if (rtt === undefined && "error" in entry) numErrors++;
+    if (Number(dup) > 0 || Number(late) > 0) continue;
+    if (isAbsent(rtt) && !isAbsent(entry.error)) numErrors++;
     const rttMs = readRtt(rtt, 1, options);
     if (typeof rttMs !== "number") wrongRtt ??= rttMs;
     else {
@@ -75,6 +76,11 @@ function readReplies(list: unknown, options: ReadingOptions): Replies {
     }
   }
   return { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors };
+}
+
+/** Whether a field is missing or, as some programs write missing ones, null. */
+function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
 }
 
 /** Whether an entry of a list describes a packet (and not, for example, a hop). */
@@ -113,16 +119,17 @@ export function resultType(object: JsonObject): string | undefined {
 
 /** @param result An object for which {@link resultType} is `ping`. */
 export function convertPing(result: JsonObject, options: ReadingOptions): PingRow | Rejection | Skipped {
-  if ("dnserr" in result) return { skipped: "dnserr" };
-  const timestampS = toNumber(result.timestamp);
+  if (!isAbsent(result.dnserr)) return { skipped: "dnserr" };
+  const eventTimeUs = readTime(result.timestamp, "seconds", "timestamp");
+  const timestampS = typeof eventTimeUs === "number" ? eventTimeUs / 1e6 : NaN;
   const list = readReplies(result.result, options);
   const skipped = unmeasured(result, list, timestampS);
   if (skipped) return { skipped };
-  if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
-  const eventTimeUs = Math.round(timestampS * 1e6);
-  if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
-    return { reason: "timeOutOfRange", detail: `timestamp ${timestampS}` };
+  if (typeof eventTimeUs !== "number") {
+    const isNumber = !Number.isNaN(toNumber(result.timestamp));
+    return isNumber ? { ...eventTimeUs, reason: "timeOutOfRange" } : eventTimeUs;
   }
+  if (Number.isNaN(eventTimeUs)) return { reason: "nullValue", detail: "timestamp" };
   const addresses = chooseAddresses(result, toNumber(result.af), options.source);
   if ("reason" in addresses) return addresses;
   const replies = summariseReplies(result, list, options);

@@ -113,6 +113,18 @@ Deno.test("convertPing() reads the oldest firmware: numbers as text and no list 
   assertEquals(row({ sent: undefined }).numLost, [0]);
 });
 
+Deno.test("convertPing() reads null for optional fields, and times as text", () => {
+  const nulls = { x: null, dup: null, late: null, error: null };
+  const result = [{ rtt: 12, ...nulls }, { ...nulls, rtt: null, x: "*" }, { rtt: 14, ...nulls, dup: 0 }];
+  const changes = { result, rcvd: 2, dnserr: null, lts: null };
+  assertEquals([row(changes).rttsMs, row(changes).numLost], [[13], [1]]);
+  const error = { ...nulls, rtt: null, error: "sendto failed: Network is unreachable" };
+  assertEquals(convert({ result: [error], rcvd: 0, sent: 1 }), { skipped: "error of the probe" });
+  assertEquals(row({ timestamp: "2020-09-13T12:26:40Z" }).eventTimeUs, 1_600_000_000e6);
+  const fault = convert({ timestamp: 1_600_000_000_000 });
+  assert("detail" in fault && fault.detail.includes("these look like milliseconds"));
+});
+
 Deno.test("convertPing() rejects results without what a row needs", () => {
   assertEquals(reason({ timestamp: undefined }), "nullValue");
   assertEquals(reason({ timestamp: 86_400 }), "timeOutOfRange");
