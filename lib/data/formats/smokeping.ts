@@ -6,7 +6,7 @@
  *
  * | legend                            | column                                                   |
  * | --------------------------------- | -------------------------------------------------------- |
- * | contains `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`      |
+ * | contains `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`; not `min rtt` |
  * | contains `loss`                   | number of lost pings, or their share if it ends in `%`   |
  * | `ping1`, `ping2`, …               | RTTs of the pings in seconds, if there is no other RTT   |
  *
@@ -35,6 +35,9 @@ import {
 const NUM_PINGS = 20;
 /** A unit at the end of a legend. */
 const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;
+
+/** Names of statistics other than the usual RTT. */
+const NOT_USUAL = /(?<![a-z])(?:min(?:imum)?|max(?:imum)?|best|worst|std(?:dev)?|m?dev|jitter)(?![a-z])/;
 
 export const smokeping: Format = {
   name: "smokeping",
@@ -81,7 +84,9 @@ function seriesOf(legend: readonly string[], options: ReadingOptions): Series[] 
       found.pings.push(column);
     } else if (name.includes("loss")) {
       Object.assign(found, { loss: column, isLossPercent: percent !== undefined });
-    } else if (found.rtt < 0 && (name === "" || /median|rtt|avg|average|latency/.test(name))) {
+    } else if (
+      found.rtt < 0 && !NOT_USUAL.test(name) && (name === "" || /median|rtt|avg|average|latency/.test(name))
+    ) {
       Object.assign(found, { rtt: column, rttUnitMs: RTT_UNITS[unit] ?? 1000 });
     } else continue;
     series.set(dst, found);

@@ -60,6 +60,11 @@ Deno.test("SmokePing: units in legends", () => {
   assertEquals(rttsOf(exportOf(["avg_us", "loss%"], [[1500, 0]])), [1.5]);
 });
 
+Deno.test("SmokePing: statistics other than the usual RTT are not taken for it", () => {
+  const legend = ["max rtt", "min_rtt", "stddev rtt", "median rtt", "loss"];
+  assertEquals(rttsOf(exportOf(legend, [[0.05, 0.01, 0.002, 0.02, 0]])), [20]);
+});
+
 Deno.test("SmokePing: legends with addresses and names are destinations", () => {
   const legend = ["203.0.113.1", "web.example median", "web.example loss"];
   const found = exportOf(legend, [[0.01, null, 20], [null, 0.02, 1]], {
