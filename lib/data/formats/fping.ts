@@ -48,12 +48,12 @@ const ALIVE = new RegExp(
 const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
 /** The host could not send, or could not resolve the name. */
 const LOCAL_ERROR =
-  /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated/i;
+  /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated|address not found$/i;
 /** The loss itself has a separate line. */
 const ICMP_ERROR = /^ICMP .* for ICMP Echo sent to /;
 /** Duplicates, and statistics of all targets. */
 const OTHER =
-  / : duplicate for \[|^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
+  / : duplicate for \[|^\^C|^[^=]*[$#>%] ?fping |^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
 const JSON_LINE = /^\{\s*"(?:resp|timeout|summary|vSum|intSum)"\s*:\s*\{/;
 
 export const fping: Format = {

@@ -149,7 +149,8 @@ Deno.test("fping without -c: alive and unreachable", () => {
 
 Deno.test("fping: names, names with addresses, local errors and lines that are not known", () => {
   const found = foundIn(
-    `nohost.invalid: Name or service not known
+    `user@host:~$ fping -C 2 198.51.100.1 nohost.invalid
+nohost.invalid: Name or service not known
 fping: can't create socket (must run as root?)
 198.51.100.1: error while sending ping: Network is unreachable
 Web.example : [0], 64 bytes, 5 ms (5 avg, 0% loss)
@@ -157,15 +158,18 @@ localhost (127.0.0.1) : [0], 64 bytes, 0.009 ms (0.009 avg, 0% loss)
 other.example : [0], 64 bytes, 5 ms (5 avg, 0% loss)
 198.51.100.1 : [1], 64 bytes, 0.000 ms (0.009 avg, 0% loss)
 what is this
+nohost.invalid address not found
+^C
 `,
     { addresses: new Map([["web.example", "198.51.100.9"]]) },
   );
   assertEquals(rowsOf(found), [["198.51.100.9", null, 5], ["127.0.0.1", null, 0.009]]);
   assertEquals(othersOf(found), [
-    ...[1, 2, 3].map((line): [number, string] => [line, "local error"]),
-    [6, "unparseableAddress"],
-    [7, "zeroRtt"],
-    [8, "unknownLine"],
+    ...[2, 3, 4].map((line): [number, string] => [line, "local error"]),
+    [7, "unparseableAddress"],
+    [8, "zeroRtt"],
+    [9, "unknownLine"],
+    [10, "local error"],
   ]);
 });
 
