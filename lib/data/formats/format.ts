@@ -192,12 +192,12 @@ const UNCLEAR_TIME = [
   `${ISO_DATE}${ZONE_NAME}`,
   String.raw`(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?:${ZONE_NAME})?(?: \d{4})?`,
   String.raw`(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?:${ZONE_NAME})?`,
-  String.raw`\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d)?(?: [AP]M)?`,
+  String.raw`(?:[A-Z][a-z]{2} )?\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?: [AP]M)?`,
 ].join("|");
 /** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
 const LEADING_TIME = new RegExp(
   String
-    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${OTHER_DATE}|${UNCLEAR_TIME}|${ISO_DATE})[\])]?(?: ?[-:,;|]?\s+|$)`,
+    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${OTHER_DATE}|${UNCLEAR_TIME}|${ISO_DATE})[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)`,
 );
 
 /**

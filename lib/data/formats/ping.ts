@@ -23,8 +23,10 @@ import {
 
 /** The time of day of macOS's `--apple-time` or of a logger, whose date is unknown. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
+/** The host and process that syslog writes before a line. */
+const LOGGER = /^\S+ ping6?\[\d+\]: /;
 /** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, but not `1 ms  <1 ms` of traceroute. */
-const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(?:ms|мс|(?<=<1)m)(?!\p{L})/gu;
+const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(?:ms|мс(?:ек)?|(?<=<1)m)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
 const MEAN_RTT = /min\/avg\/max(?:\/\w+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what they look like. */
@@ -39,10 +41,11 @@ export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 const HEADING = /^(?:H?PING6?\b|Pinging )/;
 /** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`. */
-const STATISTICS = /^(\d+) \p{L}+ \p{L}+, (\d+) .*%|(?<!\p{L})\p{L}+ = (\d+), \p{L}+ = (\d+), \p{L}+ = \d+/u;
+const STATISTICS =
+  /^(\d+) \p{L}+ \p{L}+, (\d+) .*%|(?<!\p{L})[\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = \d+/u;
 /** Non-ASCII letters may be in a Windows code page. */
 const LOSS =
-  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera|richiesta scaduta|esgotado o tempo)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
+  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera|richiesta scaduta|esgotado o tempo|превышен интервал|要求がタイムアウト|请求超时)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
 /** `From 192.0.2.1 icmp_seq=2 Time to live exceeded`, `no answer yet for icmp_seq=3`, in any language. */
 const ICMP_ERROR = /^\p{L}[^=]* icmp_seq=\d+(?! ttl=)/u;
 /** An ICMP error in the words of Windows. */
@@ -61,7 +64,7 @@ const NOT_BEGUN =
  * `-R`, packets in ICMP errors of the BSDs, shell prompts.
  */
 const OTHER =
-  /^(?:\^C|control-C|---|\(\d+ ?%|rtt |round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |[.!E\b ]+$|RR: |(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
+  /^(?:\^C|control-C|---|\(\d+ ?%|rtt |round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|RR: |(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
 /** A larger gap means that the counter was reset. */
 const MAX_GAP = 1000;
 /** A reply at most this many packets late replaces its `no answer yet`. */
@@ -80,7 +83,7 @@ export const ping: Format = {
     isHead: (head) =>
       !OTHER_TOOLS.some(([pattern]) => pattern.test(head.slice(0, 512))) &&
       hasLine(head, (whole) => {
-        const text = whole.replace(TIME_OF_DAY, "");
+        const text = whole.replace(LOGGER, "").replace(TIME_OF_DAY, "");
         return [HEADING, LOSS, LOCAL_ERROR, NOT_BEGUN, STATISTICS].some((each) => each.test(text)) ||
           text.search(RTT) >= 0;
       }),
@@ -135,7 +138,7 @@ class PingReader extends LineReader {
     if (fault !== undefined && (this.options.startS === undefined || timeless === "")) {
       return this.take({ reason: "invalidTime", detail: fault }, line);
     }
-    const text = timeless.replace(TIME_OF_DAY, "");
+    const text = timeless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     if (text === "") {
@@ -247,11 +250,13 @@ class PingReader extends LineReader {
     if (!this.#hasDestination(place)) return;
     const [, digits] = SEQUENCE.exec(text) ?? [];
     const sent = digits === undefined ? undefined : Number(digits);
-    let sequence = sent;
-    const last = this.#run.lastSequence;
-    if (sequence !== undefined && last !== undefined) {
-      sequence += NUM_SEQUENCES * Math.round((last - sequence) / NUM_SEQUENCES);
+    if (rtt === FAILED_RTT_MS && sent !== undefined && isAnswered(this.#run, sent)) {
+      // Lines of losses do not name the destination: it is the one that has not answered this packet.
+      const others = [...this.#runs.values()].filter((run) => !isAnswered(run, sent));
+      if (others.length === 1) this.#setRun(others[0]);
     }
+    const last = this.#run.lastSequence;
+    const sequence = sent === undefined ? undefined : sequenceIn(this.#run, sent);
     const { numUnnumbered } = this.#run;
     if (
       rtt === FAILED_RTT_MS && sequence !== undefined && numUnnumbered > 0 &&
@@ -263,15 +268,15 @@ class PingReader extends LineReader {
       return;
     }
     const known = sequence === undefined ? undefined : this.#run.bySequence.get(sequence);
-    const isAnswered = known !== undefined && known.rtt !== FAILED_RTT_MS;
+    const isKnown = known !== undefined && known.rtt !== FAILED_RTT_MS;
     const isBehind = sequence !== undefined && last !== undefined && last - sequence > MAX_GAP;
-    if (isBehind || isAnswered && !OTHER_REPLY.test(text)) {
+    if (isBehind || isKnown && !OTHER_REPLY.test(text)) {
       // ping was restarted.
       this.#endRun();
       this.#add({ ...place, run: this.#run, rtt }, sent);
     } else if (known) {
       // A late reply replaces its loss; a duplicate (DUP!) counts once.
-      if (!isAnswered && rtt !== FAILED_RTT_MS) {
+      if (!isKnown && rtt !== FAILED_RTT_MS) {
         known.rtt = rtt;
         known.run.numReplies++;
       }
@@ -381,6 +386,15 @@ class PingReader extends LineReader {
     const numBefore = run.numTaken++;
     return Number.isNaN(timeUs) ? Math.round(this.#startUs + 1e6 * intervalS * numBefore) : timeUs;
   }
+}
+
+/** A sequence number beyond 16 bits. */
+function sequenceIn({ lastSequence: last }: Run, sent: number): number {
+  return last === undefined ? sent : sent + NUM_SEQUENCES * Math.round((last - sent) / NUM_SEQUENCES);
+}
+
+function isAnswered(run: Run, sent: number): boolean {
+  return (run.bySequence.get(sequenceIn(run, sent))?.rtt ?? FAILED_RTT_MS) !== FAILED_RTT_MS;
 }
 
 function newRun(source: string | undefined, destination: string | undefined, numTaken: number): Run {

@@ -130,6 +130,8 @@ Deno.test("ping with a time of a logger before each line", () => {
       ["2026-01-01 00:00:00 - ", "2026-01-01 00:00:01 - "],
       ["Thu Jan  1 00:00:00 UTC 2026: ", "Thu Jan  1 00:00:01 UTC 2026: "],
       ["[01.01.2026 00:00:00] ", "[01.01.2026 00:00:01] "],
+      ["1767225600,", "1767225601,"],
+      ["2026-01-01T00:00:00+0000 myhost ping[12]: ", "2026-01-01T00:00:01+0000 myhost ping[12]: "],
     ]
   ) {
     const found = foundIn(`${first}PING ${HOST} (${HOST}) 56(84) bytes of data.
@@ -146,7 +148,12 @@ ${second}no answer yet for icmp_seq=2
   for (
     const first of [
       ...["Jan  1 00:00:00 ", "Jan  1 00:00:00 myhost ping[12]: ", "Thu Jan  1 00:00:00 2026: "],
-      ...["Thu Jan  1 00:00:00 CET 2026 ", "2026-01-01 00:00:00 CET ", "02/01/2026 00:00:00 "],
+      ...[
+        "Thu Jan  1 00:00:00 CET 2026 ",
+        "2026-01-01 00:00:00 CET ",
+        "02/01/2026 00:00:00 ",
+        "Thu 01/02/2026 12:00:00.12 ",
+      ],
     ]
   ) {
     const text = `${first}64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms\n`;
@@ -298,6 +305,14 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
     [other, START_S + 2, 7],
   ];
   assertEquals(rowsOf(foundIn(mixed)), wanted);
+  const [one, two] = [HOST, other].map((each) => `PING ${each} (${each}) 56(84) bytes of data.\n`);
+  const dead = one + two + reply(1, HOST, 1, 5) + `[${START_S + 2}] no answer yet for icmp_seq=1\n` +
+    reply(2, HOST, 2, 5) + `[${START_S + 3}] From 192.0.2.1 icmp_seq=2 Destination Host Unreachable\n` +
+    reply(3, HOST, 3, 5);
+  assertEquals(rowsOf(foundIn(dead)), [
+    ...[[HOST, 1, 5], [other, 2, LOST], [HOST, 2, 5], [other, 3, LOST], [HOST, 3, 5]]
+      .map(([dst, s, rttMs]): [string, number, number] => [String(dst), START_S + Number(s), Number(rttMs)]),
+  ]);
   const headings = [HOST, other].map((each) => `PING ${each} (${each}) 56(84) bytes of data.\n`).join("");
   const statistics = `--- ${HOST} ping statistics ---\n3 packets transmitted, 2 received, 33% packet loss\n` +
     `--- ${other} ping statistics ---\n2 packets transmitted, 2 received, 0% packet loss\n`;
@@ -434,10 +449,20 @@ D\u00e9lai d\u2019attente de la demande d\u00e9pass\u00e9.`),
     `\u041e\u0442\u0432\u0435\u0442 \u043e\u0442 ${HOST}: bytes=32 \u0432\u0440\u0435\u043c\u044f=12\u043c\u0441 TTL=57`,
   );
   assertEquals(rttsOf(russian), [12]);
+  const japanese = windows(`${HOST} からの応答: バイト数 =32 時間 <1ms TTL=57
+要求がタイムアウトしました。
+
+${HOST} の ping 統計:
+    パケット数: 送信 = 3、受信 = 2、損失 = 1 (33% の損失)、
+ラウンド トリップの概算時間 (ミリ秒):
+    最小 = 11ms、最大 = 12ms、平均 = 11ms`);
+  assertEquals([rttsOf(japanese), othersOf(japanese)], [[0.5, LOST], []]);
 });
 
 Deno.test("ping -R, -f and warnings: lines that are no packets are passed over", () => {
   const found = foundIn(`ping: Warning: source address might be selected on device other than: eth0.
+ping: sock4.fd: 3 (socktype: SOCK_RAW), sock6.fd: -1 (socktype: 0), hints.ai_family: AF_INET
+ai->ai_family: AF_INET, ai->ai_canonname: '${HOST}'
 PING ${HOST} (${HOST}) from 192.0.2.5 eth0: 56(124) bytes of data.
 .\x08 \x08
 64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
