@@ -25,8 +25,9 @@ import {
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** The host and process that syslog writes before a line. */
 const LOGGER = /^\S+ ping6?\[\d+\]: /;
-/** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, but not `1 ms  <1 ms` of traceroute. */
-const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(?:ms|мс(?:ек)?|(?<=<1)m)(?!\p{L})/gu;
+/** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, `time=980.5µs` of Go, but not `1 ms  <1 ms` of traceroute. */
+const RTT =
+  /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс(?:ек)?|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
 const MEAN_RTT = /min\/avg\/max(?:\/\w+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what they look like. */
@@ -64,7 +65,7 @@ const NOT_BEGUN =
  * `-R`, packets in ICMP errors of the BSDs, shell prompts.
  */
 const OTHER =
-  /^(?:\^C|control-C|---|\(\d+ ?%|rtt |round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|RR: |(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
+  /^(?:\^C|control-C|---|\(\d+ ?%|rtt(?: |\[ms\])|round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|RR: |(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
 /** A larger gap means that the counter was reset. */
 const MAX_GAP = 1000;
 /** A reply at most this many packets late replaces its `no answer yet`. */
@@ -135,12 +136,15 @@ class PingReader extends LineReader {
 
   read(whole: string, line: number): void {
     const { timeUs, text: timeless, fault } = leadingTime(whole);
-    if (fault !== undefined && (this.options.startS === undefined || timeless === "")) {
-      return this.take({ reason: "invalidTime", detail: fault }, line);
-    }
     const text = timeless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
+    const isWrongTime = fault !== undefined && (this.options.startS === undefined || timeless === "");
+    const wrongTime: Rejection | undefined = isWrongTime
+      ? { reason: "invalidTime", detail: fault }
+      : undefined;
+    // A reply is rejected in its place, so that its number is no gap.
+    if (wrongTime && rtts.length !== 1) return this.take(wrongTime, line);
     if (text === "") {
       if (!Number.isNaN(timeUs)) this.#beginUs = timeUs;
       return;
@@ -155,8 +159,9 @@ class PingReader extends LineReader {
       this.take({ skipped: "local error" }, line);
     } else if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
-      const [[, sign, digits]] = rtts;
-      const rtt = readRtt(sign === "<" ? `<${digits}` : digits, 1, this.options);
+      const [[, sign, digits, unit]] = rtts;
+      const number = sign === "<" ? `<${digits}` : digits;
+      const rtt = wrongTime ?? readRtt(/^[uµμ]?s$/.test(unit) ? number + unit : number, 1, this.options);
       this.#findRun(text);
       this.#echo(text, place, rtt);
     } else if (STATISTICS.test(text)) this.#endOfRun(text, place);
@@ -170,6 +175,7 @@ class PingReader extends LineReader {
       this.#echo(text, place, FAILED_RTT_MS);
       this.#run.numUnnumbered++;
     } else if ([LOSS, WINDOWS_ERROR, ICMP_ERROR].some((each) => each.test(text))) {
+      if (text.startsWith("echo reply from ")) this.#findRun(text); // oping
       this.#echo(text, place, FAILED_RTT_MS);
     } else {
       const detail = `unknown line: ${shortened(whole)}`;

@@ -157,7 +157,9 @@ ${second}no answer yet for icmp_seq=2
     ]
   ) {
     const text = `${first}64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms\n`;
-    assertEquals(othersOf(foundIn(text)), [[1, "invalidTime"]], first);
+    const next = `2026-01-01T00:00:02Z ${text.slice(first.length).replace("seq=1", "seq=2")}`;
+    const found = foundIn(text + next);
+    assertEquals([rttsOf(found), othersOf(found)], [[12.3], [[1, "invalidTime"]]], first);
     assertEquals(rowsOf(foundIn(text, { startS: START_S })), [[HOST, START_S, 12.3]]);
   }
 });
@@ -206,6 +208,27 @@ Deno.test("ping of busybox over IPv6, and hping3 --icmp", () => {
 len=28 ip=${HOST} ttl=57 id=0 icmp_seq=0 rtt=12.3 ms
 `);
   assertEquals([rowsOf(hping), othersOf(hping)], [[[HOST, null, 12.3]], []]);
+});
+
+Deno.test("ping of Go, whose RTTs have units of their own, and oping", () => {
+  const go = foundIn(`PING ${HOST} (${HOST}):
+24 bytes from ${HOST}: icmp_seq=0 time=12.345678ms ttl=57
+24 bytes from ${HOST}: icmp_seq=1 time=980.5µs ttl=57
+24 bytes from ${HOST}: icmp_seq=2 time=1.5s ttl=57
+`);
+  assertEquals([rttsOf(go), othersOf(go)], [[12.345678, 0.9805, 1500], []]);
+  const dead = ["198.51.100.8", "198.51.100.9"];
+  const oping = foundIn(
+    [HOST, ...dead].map((each) => `PING ${each} (${each}) 56 bytes of data.\n`).join("") +
+      `56 bytes from ${HOST} (${HOST}): icmp_seq=1 ttl=57 time=12.30 ms\n` +
+      dead.map((each) => `echo reply from ${each} (${each}): icmp_seq=1 timeout\n`).join("") +
+      "RTT[ms]: min = 12, median = 12, p(95) = 12, max = 12\n",
+  );
+  assertEquals(rowsOf(oping), [
+    [HOST, null, 12.3],
+    ...dead.map((each): [string, null, number] => [each, null, LOST]),
+  ]);
+  assertEquals(othersOf(oping), []);
 });
 
 Deno.test("ping of Windows in English: of less than 1 ms the middle, and general failures are skipped", () => {
