@@ -65,7 +65,7 @@ const NOT_BEGUN =
  * `-R`, packets in ICMP errors of the BSDs, shell prompts.
  */
 const OTHER =
-  /^(?:\^C|control-C|---|\(\d+ ?%|rtt(?: |\[ms\])|round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|RR: |(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
+  /^(?:\^C|control-C|---|\(\d+ ?%|rtt(?: |\[ms\])|round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|(?:RR|TS): |-?\d+$|(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
 /** A larger gap means that the counter was reset. */
 const MAX_GAP = 1000;
 /** A reply at most this many packets late replaces its `no answer yet`. */

@@ -494,6 +494,9 @@ RR: \t192.0.2.5
 \t${HOST}
 
 64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=12.4 ms\t(same route)
+TS: \t84093595 absolute
+\t0
+\t-3
 `);
   assertEquals([rttsOf(found), othersOf(found)], [[12.3, 12.4], []]);
 });
