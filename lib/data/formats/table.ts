@@ -25,6 +25,7 @@ import {
   readRtt,
   readTime,
   type Rejection,
+  RTT_UNITS,
   type TakeFinding,
   type TextReader,
 } from "./format.ts";
@@ -67,6 +68,9 @@ const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
 /** A time in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
+
+/** A unit at the end of a name in lower case: `latency_s`, `latency (µs)`, `duration seconds`. */
+const UNIT_IN_NAME = new RegExp(`^(?!\\d)(?:.*[^a-zµμ])?(${Object.keys(RTT_UNITS).join("|")})[)\\]]?$`);
 
 /** Names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
 export type Columns = ReadonlyMap<string, string>;
@@ -170,7 +174,8 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
       (constant ? `, or set one for all rows with --${constant} ADDRESS` : "");
   }
   if (fault !== undefined) return { fault };
-  const [timeUnit, rttUnitMs] = [TIME_UNITS[time.key], RTT_UNITS_MS[rtt.key]];
+  const timeUnit = TIME_UNITS[time.key];
+  const rttUnitMs = rtt.key === "rtt" ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key];
   return {
     names,
     src,
@@ -182,6 +187,12 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     rttUnitMs,
     integers,
   };
+}
+
+/** The unit that the name of an RTT column states, also as in `latencyUs`; ms if none. */
+function unitMsIn(name: string): number {
+  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return RTT_UNITS[UNIT_IN_NAME.exec(words)?.[1] ?? "ms"];
 }
 
 /** Texts for an unknown number. */

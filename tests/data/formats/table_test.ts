@@ -65,6 +65,9 @@ Deno.test("a table: units in the keys of columns, and the ids of measurements Pa
   assertEquals(timeOf("time_ms", "1767225600123"), START_S + 0.123);
   assertEquals(timeOf("time_us", "1767225600123456"), START_S + 0.123456);
   assertEquals(timeOf("time_ns", "1767225600123456000"), START_S + 0.123456);
+  // A cell of a table without a header is no name.
+  const columns = parseColumns("src=1,dst=2,rtt=3");
+  assertEquals(rttsOf(found(`${SRC},${DST},0.5 s\n${SRC},${DST},12\n`, { columns })), [500, 12]);
   const header = "prb_id,event_time,src_addr,dst_addr,rtt,msm_id,size,packet_error_count";
   const [{ finding }] = found(`${header}\n7,1767225600,${SRC},${DST},1,9,48,2\n`);
   assert("srcAddr" in finding);
@@ -154,6 +157,12 @@ Deno.test("a table: names of columns in other cases and with units, hosts with p
   assertEquals(rttsOf(found(`SRC,Dst,RTT [ms]\n${row}\n`)), [0.0125]);
   const named = { columns: parseColumns("rtt_s=latency") };
   assertEquals(rttsOf(found(`src,dst,Latency\n${row}\n`, named)), [12.5]);
+  const ofUnit = (name: string) =>
+    rttsOf(found(`src,dst,${name}\n${row}\n`, { columns: parseColumns(`rtt=${name}`) }))[0];
+  const seconds = ["latency_s", "Latency (s)", "probe_duration_seconds", "seconds", "durationSec", "RTT/s"];
+  assertEquals(seconds.map(ofUnit), seconds.map(() => 12.5));
+  assertEquals(["Latency [µs]", "latencyUs", "avg_us"].map(ofUnit), [0.000013, 0.000013, 0.000013]);
+  assertEquals(["pings", "latency_ms", "status", "Zeit [ms]"].map(ofUnit), Array(4).fill(0.0125));
   const cased = `src,dst,MS,ms\n${SRC},${DST},1,2\n`;
   assertEquals(rttsOf(found(cased, { columns: parseColumns("rtt=ms") })), [2]);
   const unclear = { columns: parseColumns("rtt=Ms") };
