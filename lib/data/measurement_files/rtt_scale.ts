@@ -32,7 +32,7 @@ export class RttScale {
     if (!(medianMs < least || medianMs > most)) return undefined;
     const [unit, key] = medianMs < least
       ? ["seconds", "rtt_s"]
-      : medianMs > 1000 * most
+      : medianMs > 100 * most
       ? ["nanoseconds", "rtt_ns"]
       : ["microseconds", "rtt_us"];
     const median = +medianMs.toPrecision(3);

@@ -17,7 +17,10 @@ Deno.test("RttScale tells the median to 2 %, of any RTTs", () => {
 });
 
 Deno.test("RttScale names the unit that would fit if RTTs are not those of a network", () => {
-  const units = [[0.0345, "seconds"], [34_500, "microseconds"], [34_500_000, "nanoseconds"]] as const;
+  const units = [
+    ...[[0.0345, "seconds"], [34_500, "microseconds"], [900_000, "microseconds"]] as const,
+    ...[[5_000_000, "nanoseconds"], [34_500_000, "nanoseconds"]] as const,
+  ];
   for (const [median, unit] of units) {
     const { advice } = scaleOf([median, median * 1.01, 5]);
     assert(advice !== undefined);
