@@ -371,14 +371,21 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
   return sumMs / rttsMs.length;
 }
 
+const MAPPED = /^::ffff:.*\./;
+/** `web.example (192.0.2.1)`, `192.0.2.1 [web.example]` */
+const HOST_AND_HOST = /^([^\s()[\]]+)\s*[([]([^\s()[\]]*[.:][^\s()[\]]*)[)\]]$/;
+
 /** Whether a text is an address or a name with a known address. */
 export function isHost(text: string, { addresses }: ReadingOptions): boolean {
   return addressOf(text, addresses).bytes !== undefined;
 }
 
+/** The address in a host as files write it, or of its name. IPv4-mapped IPv6 addresses become IPv4. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   const address = readAddress(text);
-  if (address.bytes) return address;
+  if (address.bytes) {
+    return MAPPED.test(address.canonical) ? readAddress(address.canonical.slice(7)) : address;
+  }
   const found = addresses?.get(text.toLowerCase());
   if (found !== undefined) return readAddress(found);
   const host = hostOf(text);
@@ -391,9 +398,15 @@ function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
   return { reason: "unparseableAddress", detail: `${name} ${shortened(text)}; ${advice}` };
 }
 
-/** The host in a text that may have a scheme, a port or a path, such as `https://192.0.2.1:443/x`. */
+/**
+ * The host in a text that may have a scheme, a port, a path, a zone or an address beside its name, such as
+ * `https://192.0.2.1:443/x`, `fe80::1%eth0`, `web.example (192.0.2.1)`.
+ */
 export function hostOf(text: string): string {
-  const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "");
+  const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
+  // Of two addresses, either may be meant.
+  if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;
+  const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "").replace(/(:.*)%\w[\w.-]*/, "$1");
   const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(host) ?? [];
   return bracketed ?? (/^[^:]*:\d+$/.test(host) ? host.replace(/:\d+$/, "") : host);
 }

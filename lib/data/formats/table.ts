@@ -20,6 +20,7 @@ import {
   isHost,
   type JsonObject,
   NoMeasurementsError,
+  objectOf,
   pingRow,
   type ReadingOptions,
   readRtt,
@@ -242,11 +243,11 @@ function timeOf(fields: readonly unknown[], { time, date }: Layout): unknown {
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === "string"
-    ? value.trim()
-    : value === undefined || value === null
-    ? undefined
-    : String(value);
+  if (typeof value === "string") return value.trim();
+  if (typeof value !== "object") return value === undefined ? undefined : String(value);
+  // `{"source": {"ip": …}}` of Elastic's Common Schema.
+  const { ip } = objectOf(value);
+  return value === null ? undefined : typeof ip === "string" ? ip : JSON.stringify(value);
 }
 
 /** The layout of the last JSON object, since the lines of a file have the same fields. */

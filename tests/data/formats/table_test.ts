@@ -171,6 +171,15 @@ Deno.test("a table: names of columns in other cases and with units, hosts with p
     const addresses = new Map([["web.example", DST]]);
     assertEquals(rowsOf(found(`src,dst,rtt\n${SRC},${host},5\n`, { addresses })), [[DST, null, 5]], host);
   }
+  const hosts = [`web.example (${DST})`, `web.example(${DST})`, `${DST} [web.example]`, `::ffff:${DST}`];
+  for (const host of hosts) {
+    assertEquals(rowsOf(found(`src,dst,rtt\n::ffff:${SRC},${host},5\n`)), [[DST, null, 5]], host);
+  }
+  for (const host of ["fe80::1%eth0", "[fe80::1%12]:80"]) {
+    assertEquals(rowsOf(found(`src,dst,rtt\n2001:db8::2,${host},5\n`)), [["fe80::1", null, 5]], host);
+  }
+  const two = found(`src,dst,rtt\n${SRC},${DST} (192.0.2.9),5\n`);
+  assertEquals(othersOf(two), [[2, "unparseableAddress"]]);
 });
 
 Deno.test("a table without a header: columns by their numbers", () => {
@@ -272,6 +281,8 @@ Deno.test("JSON objects with named fields, one a line or in lists", () => {
     [7, "not a result"],
   ]);
   assertEquals(rowsOf(found(JSON.stringify({ data: [lines.slice(0, 3)] }, null, 2))), wanted);
+  const inside = { source: { ip: SRC, port: 1 }, destination: { ip: DST }, rtt: 5 };
+  assertEquals(rowsOf(found(JSON.stringify(inside))), [[DST, null, 5]]);
   const named = { from: SRC, to: DST, "it took": 0.007 };
   const columns = parseColumns("rtt_s=it took");
   assertEquals(rowsOf(found(JSON.stringify(named), { columns })), [[DST, null, 7]]);
