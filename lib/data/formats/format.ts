@@ -217,17 +217,19 @@ export function leadingTime(line: string): { timeUs: number; text: string; fault
 
 /** Lower-case texts for no reply, as in fping, rrdtool, pandas, R, SQL and ping loggers. */
 const NO_REPLY = new Set([
-  ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "na", "n/a", "#n/a", "<na>", "\\n"],
+  ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "nat", "na", "n/a", "#n/a", "<na>", "\\n"],
   ...["lost", "loss", "inf", "+inf", "-inf", "infinity", "-infinity", "no reply"],
   ...["request timed out", "request timeout", "timeout", "timedout", "timed out", "time out"],
 ]);
 
 /** Units of RTTs in ms. */
 export const RTT_UNITS: Readonly<Record<string, number>> = {
-  ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, ms: 1, s: 1000, sec: 1000 },
+  ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, usec: 1e-3, ms: 1, msec: 1, s: 1000, sec: 1000 },
   ...{ nanoseconds: 1e-6, microseconds: 1e-3, milliseconds: 1, seconds: 1000 },
 };
-const RTT_WITH_UNIT = /^(.*\d)\s*(ns|us|µs|μs|ms|s|sec)$/;
+const RTT_WITH_UNIT = new RegExp(`^(.*\\d)\\s*(${Object.keys(RTT_UNITS).join("|")})$`);
+/** Durations below an hour: `0 days 00:00:00.012300` of pandas, `0:00:00.0123` of Python, `PT0.0123S`. */
+const DURATION = /^(?:0 days,? )?0?0:(\d\d):(\d\d(?:\.\d+)?)$|^p(?:0d)?t(?:0h)?(?:(\d+)m)?(\d+(?:\.\d+)?)s$/;
 
 /** @param text In lower case, without blanks around it. */
 function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
@@ -259,11 +261,22 @@ export function readRtt(
   if (isRtt(plainMs) && !options.noReply) return plainMs;
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
   if (isNoReply(text, options)) return FAILED_RTT_MS;
+  const rttMs = durationMs(text) ?? numberMs(text, unitMs);
+  const shown = isScalar ? String(value) : JSON.stringify(value);
+  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(shown)}`);
+}
+
+function numberMs(text: string, unitMs: number): number {
   const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
   // `<1 ms` of Windows counts as 0.5 ms.
   const number = digits.startsWith("<") ? decimal(digits.slice(1).trim()) / 2 : decimal(digits);
-  const rttMs = number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
-  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(String(value))}`);
+  return number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
+}
+
+function durationMs(text: string): number | undefined {
+  const [found, clockMinutes, clockSeconds, minutes = clockMinutes ?? "0", seconds = clockSeconds] =
+    DURATION.exec(text) ?? [];
+  return found === undefined ? undefined : 60_000 * Number(minutes) + 1000 * Number(seconds);
 }
 
 /** Why a number is not an RTT. @param detail The field's name and value. */

@@ -91,6 +91,16 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
     assertEquals(rttOf(text), 1034.5, text);
   }
   assertEquals(["34,1234", "1,234,567.5", "<1", "<1 ms"].map(rttOf), [34.1234, 1234567.5, 0.5, 0.5]);
+  const durations = [
+    "0 days 00:00:00.012300",
+    "0:00:00.0123",
+    "00:00:00.012300",
+    "PT0.0123S",
+    "P0DT0H0M0.0123S",
+  ];
+  assertEquals(durations.map(rttOf), durations.map(() => 12.3));
+  assertEquals(["12.3 msec", "0.5 seconds", "00:01:02", "NaT"].map(rttOf), [12.3, 500, 62_000, LOST]);
+  assertEquals(rttOf("1 days 00:00:00.012300"), undefined);
   // With a semicolon between fields, the comma is a decimal one.
   assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};34,123\n`)), [34.123]);
   for (const text of ["34,123", "1,03,4.5", "1,034,567", "1.034.5"]) {
