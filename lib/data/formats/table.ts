@@ -67,6 +67,8 @@ const MAX_HEADER_CHARACTERS = 1 << 13;
 const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
 /** Records that are not rows: comments, separators, rules of database shells and Markdown, row counts. */
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
+/** The beginning of most names of columns, but of few times. */
+const HEADER_CELL = /^["\p{L}_]/u;
 /** A time in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
@@ -127,10 +129,12 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   const lower = names.map(usualName);
   let fault: string | undefined;
   const find = (key: string): number => {
-    const asked = columns.get(key);
+    let asked = columns.get(key);
     if (asked === undefined) {
       const usual = USUAL_NAMES[key] ?? [key];
-      return usual.map((name) => lower.indexOf(name)).find((field) => field >= 0) ?? -1;
+      const field = usual.map((name) => lower.indexOf(name)).find((field) => field >= 0) ?? -1;
+      if (names.indexOf(names[field], field + 1) < 0) return field;
+      asked = names[field];
     }
     const isNamed = names.includes(asked);
     const fields = names.flatMap((name, field) =>
@@ -140,7 +144,8 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     // If no column has that name, a number selects a column, from 1.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
-    fault ??= `expected exactly one called ${shortened(asked)} for ${key}; correct --columns or the header`;
+    fault ??= `expected exactly one called ${shortened(asked)} for ${key}; correct --columns (a number ` +
+      "chooses a column, from 1) or the header";
     return -1;
   };
   const findOne = (keys: readonly string[]): { key: string; field: number } => {
@@ -419,6 +424,7 @@ class TableReader implements TextReader {
       this.#numRows--;
       return;
     }
+    if (this.#isHeader(fields)) return;
     if (fields.length !== names.length && !hasEmptyEnd(fields, names.length)) {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
@@ -430,6 +436,18 @@ class TableReader implements TextReader {
       return this.take({ reason: "invalidRtt", detail }, record.line);
     }
     takeFindings(fields, this.#layout as Layout, this.options, this.#takeHere, this.#numRows - 1);
+  }
+
+  /** Takes the layout of a header below the first one, which other columns follow in concatenated files. */
+  #isHeader(fields: readonly string[]): boolean {
+    const { time, rtts } = this.#layout as Layout;
+    const cell = fields[time < 0 ? rtts[0].field : time];
+    if (!this.#hasHeader || !HEADER_CELL.test(cell ?? "")) return false;
+    const layout = layoutOf(fields, this.options);
+    if ("fault" in layout) return false;
+    this.#layout = layout;
+    this.#numRows--;
+    return true;
   }
 }
 

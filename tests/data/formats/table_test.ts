@@ -118,6 +118,14 @@ Deno.test("a table: what surrounds rows is not a row", () => {
   assertEquals([rttsOf(found(text)), othersOf(found(text))], [[5, 5], []]);
   assertEquals(rttsOf(found("src;dst;rtt\n" + `${row},`.replaceAll(",", ";"))), [5]);
   assertEquals(othersOf(found(`src,dst,rtt\n${row},6\n`)), [[2, "invalidCsv"]]);
+  // Concatenated files have their own columns.
+  const twice =
+    `time,src,dst,rtt\n${START_S},${SRC},${DST},5\nrtt,dst,time,src\n6,${DST},${START_S},${SRC}\n`;
+  assertEquals([rowsOf(found(twice)), othersOf(found(twice))], [[[DST, START_S, 5], [DST, START_S, 6]], []]);
+  const more = `src,dst,rtt\n${row}\nnote,dst,src,rtt_ms\nx,${DST},${SRC},6\n`;
+  assertEquals([rttsOf(found(more)), othersOf(found(more))], [[5, 6], []]);
+  const wide = `time,${DST}\n${START_S},5\ntime,203.0.113.1\n${START_S},6\n`;
+  assertEquals(rowsOf(found(wide, { src: SRC })), [[DST, START_S, 5], ["203.0.113.1", START_S, 6]]);
   // The repeated header does not count as a row with a time.
   const times = rowsOf(found(text, { startS: START_S, intervalS: 60 })).map(([, timeS]) => timeS);
   assertEquals(times, [START_S, START_S + 60]);
@@ -259,6 +267,7 @@ Deno.test("a table whose header lacks a column ends with what it found and what 
       "which look like values, expected column names; if there is no header, refer to columns by number, such as " +
       "--columns src=1,dst=2,time=3,rtt=4",
     ],
+    [`rtt,src,dst,rtt${row}`, {}, "expected exactly one called rtt for rtt; correct --columns (a number"],
     [`r,src,dst,r${row}`, { columns: parseColumns("rtt=r") }, "expected exactly one called r for rtt"],
   ];
   for (const [text, options, message] of cases) {
