@@ -63,8 +63,10 @@ const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
 const BLANK_HEADER = /^(?: *(?:"[^"]*"|[A-Za-z_]\w*)(?= |$)){2,} *\r?$/;
 /** How much of a text is searched for a header before other formats are tried. */
 const MAX_HEADER_CHARACTERS = 1 << 13;
-/** A quoted number in a table that is separated by commas. */
-const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
+/** Numbers whose comma or point may separate decimals or thousands. */
+const UNCLEAR_COMMA = /^\d{1,3},\d{3}$/;
+const UNCLEAR_POINT = /^\d{1,3}\.\d{3}$/;
+const DECIMAL_COMMA = /^\d+,\d+$/;
 /** Records that are not rows: comments, separators, rules of database shells and Markdown, row counts. */
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
 /** The beginning of most names of columns, but of few times. */
@@ -335,6 +337,9 @@ function hasHeader(head: string, options: ReadingOptions): boolean {
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
   #separator: CsvSeparator = ",";
+  /** The first characters. */
+  #head = "";
+  #unclear: RegExp | undefined;
   /** Records read before the header is found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
@@ -348,6 +353,7 @@ class TableReader implements TextReader {
   push(text: string | undefined): void {
     if (!this.#scanner) {
       // The first text is the one by which the format was recognised.
+      this.#head = (text ?? "").slice(0, MAX_HEADER_CHARACTERS);
       this.#separator = separatorOf(text ?? "", this.options);
       this.#scanner = new CsvScanner(this.#separator);
     }
@@ -388,6 +394,7 @@ class TableReader implements TextReader {
       const layout = layoutOf(record.fields, this.options);
       if (!("fault" in layout)) {
         this.#layout = layout;
+        this.#unclear = this.#unclearIn(layout);
         // If columns are given by number, a first record with readable fields is a row.
         this.#hasHeader = !(isByNumber(this.options) && isRow(record.fields, layout, this.options));
         if (!this.#hasHeader) this.#takeRow(record);
@@ -398,6 +405,18 @@ class TableReader implements TextReader {
     }
     if (!isLast) return;
     throw this.#headerError(fault);
+  }
+
+  /** Numbers that cannot be read for certain, by whether the first rows have decimal commas. */
+  #unclearIn({ rtts }: Layout): RegExp | undefined {
+    const isDecimals = this.#separator === ";";
+    const hasDecimalComma = readCsv(this.#head, this.#separator).some(({ fields }) =>
+      rtts.some(({ field }) => {
+        const text = fields?.[field] ?? "";
+        return DECIMAL_COMMA.test(text) && (isDecimals || !UNCLEAR_COMMA.test(text));
+      })
+    );
+    return hasDecimalComma ? UNCLEAR_POINT : isDecimals ? undefined : UNCLEAR_COMMA;
   }
 
   #headerError(lastFault: string | undefined): NoMeasurementsError {
@@ -429,10 +448,11 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
-    for (const { field } of this.#separator === "," ? rtts : []) {
-      if (!fields[field].includes(",") || !UNCLEAR_NUMBER.test(fields[field])) continue;
+    for (const { field } of this.#unclear ? rtts : []) {
+      if (!this.#unclear?.test(fields[field])) continue;
       const number = `${names[field]} ${fields[field]}`;
-      const detail = `${number}: its comma may separate decimals or thousands, expected a point`;
+      const [mark, other] = this.#unclear === UNCLEAR_COMMA ? ["comma", "point"] : ["point", "comma"];
+      const detail = `${number}: its ${mark} may separate decimals or thousands, expected a ${other}`;
       return this.take({ reason: "invalidRtt", detail }, record.line);
     }
     takeFindings(fields, this.#layout as Layout, this.options, this.#takeHere, this.#numRows - 1);

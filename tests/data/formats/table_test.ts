@@ -103,6 +103,16 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
   assertEquals(rttOf("1 days 00:00:00.012300"), undefined);
   // With a semicolon between fields, the comma is a decimal one.
   assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};34,123\n`)), [34.123]);
+  const rttsIn = (separator: string, ...texts: string[]) =>
+    rttsOf(found(
+      [["src", "dst", "rtt"], ...texts.map((text) => [SRC, DST, text])]
+        .map((fields) => fields.join(separator)).join("\n"),
+    ));
+  // Where some numbers have decimal commas, a point may separate thousands; elsewhere a comma may.
+  assertEquals(rttsIn(";", "1.034", "34,5", "1.034,5"), [34.5, 1034.5]);
+  assertEquals(rttsIn("\t", "1.034", "34,5", "34,123"), [34.5, 34.123]);
+  assertEquals(rttsIn("\t", "1,034", "34.5", "34.123"), [34.5, 34.123]);
+  assertEquals(rttsIn(";", "1.034", "34.5"), [1.034, 34.5]);
   for (const text of ["34,123", "1,03,4.5", "1,034,567", "1.034.5"]) {
     assertEquals(rttOf(text), undefined, text);
   }
