@@ -54,7 +54,21 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   time: ["time", "event_time", "timestamp", "time_utc", "datetime", "date_time", "date"],
   date: ["date", "day"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
+  status: ["status", "statuscode", "success", "alive", "reachable"],
+  sent: ["sent", "packets_sent", "packets_transmitted"],
+  metric: ["_field", "metric"],
 };
+/**
+ * Statuses of no reply, whatever the RTT beside them: `TimedOut` and `TtlExpired` of PowerShell (as numbers
+ * 11010 and 11013), `alive` of node-ping.
+ */
+const LOST_STATUS =
+  /time.?d?.?out|unreachable|expired|exceeded|^(?:lost|loss|no.?reply|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/i;
+/** Statuses that say nothing about the path. */
+const NO_STATUS = /noresources|badoption|hardwareerror|general.?failure|dns|resol|^11050$|^error$/i;
+/** Metrics of a ping other than its mean RTT, in long tables such as those of InfluxDB and Telegraf. */
+const OTHER_METRIC =
+  /(?:^|[_. ])(?:loss|lost|packet|count|error|code|ttl|hop|size|sent|recv|received|dev|std|mdev|jitter|min|max|percent|quantile)/;
 
 /** The header is one of the first records; those above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
@@ -121,6 +135,10 @@ interface Layout {
   /** The RTT fields, in a wide table each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
   readonly rttUnitMs: number;
+  /** Whether there was a reply, how many packets were sent, and what the value is; -1 if unknown. */
+  readonly status: number;
+  readonly sent: number;
+  readonly metric: number;
   /** `at` is the index in {@link INTEGER_KEYS}. */
   readonly integers: readonly { readonly at: number; readonly field: number }[];
 }
@@ -193,14 +211,21 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     timeUnit,
     rtts,
     rttUnitMs,
+    status: find("status"),
+    sent: find("sent"),
+    metric: find("metric"),
     integers,
   };
 }
 
 /** The unit that the name of an RTT column states, also as in `latencyUs`; ms if none. */
 function unitMsIn(name: string): number {
-  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-  return RTT_UNITS[UNIT_IN_NAME.exec(words)?.[1] ?? "ms"];
+  return RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? "ms"];
+}
+
+/** `latency us` for `latencyUs`. */
+function wordsOf(name: string): string {
+  return name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
 /** Texts for an unknown number. */
@@ -222,6 +247,9 @@ function takeFindings(
     ? intervalTimeUs(options, row)
     : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(timeUs);
+  const skipped = skippedKind(fields, layout);
+  if (skipped !== undefined) return take({ skipped });
+  const isLost = layout.status >= 0 && LOST_STATUS.test(textOf(fields[layout.status]) ?? "");
   const integers = [NaN, NaN, NaN, NaN];
   for (const { at, field } of layout.integers) {
     const value = fields[field];
@@ -236,10 +264,19 @@ function takeFindings(
   const [msmId, prbId, sizeBytes, numLost] = integers;
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
-    const rttMs = readRtt(fields[field], rttUnitMs, options, names[field]);
+    const rttMs = readRtt(isLost ? null : fields[field], rttUnitMs, options, names[field]);
     if (typeof rttMs !== "number") take(rttMs);
     else take(pingRow({ src, dst, timeUs, rttsMs: [rttMs], msmId, prbId, sizeBytes, numLost }, options));
   }
+}
+
+/** The kind of a row that says nothing about a path. */
+function skippedKind(fields: readonly unknown[], { status, sent, metric }: Layout): string | undefined {
+  const name = metric < 0 ? "" : textOf(fields[metric]) ?? "";
+  if (name !== "" && OTHER_METRIC.test(wordsOf(name))) return `metric ${shortened(name)}`;
+  if (sent >= 0 && textOf(fields[sent]) === "0") return "nothing sent";
+  const text = status < 0 ? "" : textOf(fields[status]) ?? "";
+  return NO_STATUS.test(text) ? `status ${shortened(text)}` : undefined;
 }
 
 function timeOf(fields: readonly unknown[], { time, date }: Layout): unknown {

@@ -171,6 +171,41 @@ Deno.test("a table: the date and the time of day in columns of their own", () =>
   assertEquals(othersOf(found(`date,time,src,dst,rtt\n01/02/2026,00:00:01${row}`)), [[2, "invalidTime"]]);
 });
 
+Deno.test("a table: a status of no reply, nothing sent, and other metrics than the RTT", () => {
+  // Test-Connection of PowerShell 7 and 5.1, node-ping, Telegraf in InfluxDB.
+  const statuses: [string, string, number | undefined][] = [
+    ...[["Status", "Success"], ["StatusCode", "0"], ["status", "ok"], ["status", ""], ["alive", "true"]]
+      .map(([name, status]): [string, string, number] => [name, status, 12]),
+    ...[["Status", "TimedOut"], ["Status", "TtlExpired"], ["Status", "DestinationHostUnreachable"]]
+      .map(([name, status]): [string, string, number] => [name, status, LOST]),
+    ...[["StatusCode", "11010"], ["Status", "11013"], ["alive", "false"], ["success", "False"]]
+      .map(([name, status]): [string, string, number] => [name, status, LOST]),
+    ...[["Status", "NoResources"], ["status", "dnserr"], ["sent", "0"], ["_field", "ttl"]]
+      .map(([name, status]): [string, string, undefined] => [name, status, undefined]),
+    ["_field", "average_response_ms", 12],
+    ["metric", "rtt_mean", 12],
+  ];
+  for (const [name, status, rttMs] of statuses) {
+    const result = found(`src,dst,rtt,${name}\n${SRC},${DST},12,${status}\n`);
+    const line = found(JSON.stringify({ src: SRC, dst: DST, rtt: 12, [name]: status }));
+    assertEquals([rttsOf(result)[0], rttsOf(line)[0]], [rttMs, rttMs], `${name} ${status}`);
+  }
+  const skipped = [
+    "percent_packet_loss",
+    "standard_deviation_ms",
+    "minimum_response_ms",
+    "rttMax",
+    "result_code",
+  ];
+  const text = `_time,url,_field,_value\n${skipped.map((name) => `${START_S},${DST},${name},12\n`).join("")}`;
+  const columns = parseColumns("time=_time,dst=url,rtt=_value");
+  assertEquals(
+    othersOf(found(text, { src: SRC, columns })),
+    skipped.map((name, i) => [i + 2, `metric ${name}`]),
+  );
+  assertEquals(rttsOf(found(`src,dst,rtt,Status\n${SRC},${DST},0,TimedOut\n`)), [LOST]);
+});
+
 Deno.test("a table is one by its header, whatever texts are in it", () => {
   const reply = `64 bytes from ${DST}: icmp_seq=1 ttl=57 time=9 ms`;
   const text = `src,dst,rtt,log\n${SRC},${DST},5,${reply}\n${SRC},${DST},,Destination Host Unreachable\n`;
