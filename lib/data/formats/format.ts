@@ -393,6 +393,11 @@ export function isHost(text: string, { addresses }: ReadingOptions): boolean {
   return addressOf(text, addresses).bytes !== undefined;
 }
 
+/** The address of a host, in its canonical form; the text itself if it has none. */
+export function addressIn(text: string, addresses: ReadingOptions["addresses"]): string {
+  return addressOf(text, addresses).canonical || text;
+}
+
 /** The address in a host as files write it, or of its name. IPv4-mapped IPv6 addresses become IPv4. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   const address = readAddress(text);

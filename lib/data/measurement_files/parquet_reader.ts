@@ -4,8 +4,8 @@
  *
  * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96
  * or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With {@link ReadingOptions} it
- * also accepts other names and units, and files without columns of addresses. A null or NaN RTT is no reply.
- * A file that is not Parquet, is damaged or lacks a needed column fails at once; unusable rows are counted in
+ * also accepts other names and units, and files without columns of addresses. A null, NaN or infinite RTT is
+ * no reply. A file that is not Parquet, is damaged or lacks a needed column fails at once; unusable rows are counted in
  * a {@link RejectLog}.
  *
  * @module
@@ -14,7 +14,7 @@ import { ensure, FormatError, shortened } from "../../base/errors.ts";
 import { formatTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
-import { decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
+import { addressIn, decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
 import { layoutOf, TIME_UNITS } from "../formats/table.ts";
 import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
@@ -66,7 +66,7 @@ function selectRows(
   const rttMs = pieces.rttMs.values;
   for (let row = 0; row < numRowsRead; row++) {
     const rtt = rttMs[row];
-    if (rtt !== rtt || noReply.includes(rtt)) rttMs[row] = FAILED_RTT_MS;
+    if (!Number.isFinite(rtt) || noReply.includes(rtt)) rttMs[row] = FAILED_RTT_MS;
     else if (rttUnitMs !== 1 && rtt !== FAILED_RTT_MS) rttMs[row] = rttUnitMs * rtt;
   }
   const srcAddr = pieces.srcAddr.values;
@@ -319,6 +319,8 @@ interface ColumnPlan {
   /** A column, or one address for all rows. */
   src: string | { address: string };
   dst: string | { address: string };
+  /** Whether columns of addresses may contain hosts in other forms. */
+  isForeign: boolean;
   addresses?: ReadonlyMap<string, string> | undefined;
   rtt: string;
   rttUnitMs: number;
@@ -350,6 +352,7 @@ function planOwn(file: ParquetFile): NeededColumns {
     eventTime: timeColumn(file),
     src: needColumn(file, ["src_addr"], isText, "a string"),
     dst: needColumn(file, ["dst_addr"], isText, "a string"),
+    isForeign: false,
     rtt: needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number"),
     rttUnitMs: 1,
     noReply: [],
@@ -377,6 +380,7 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
     eventTime: { name: time, kind: (element && timeKind(element)) ?? KINDS[layout.timeUnit] },
     src: endOf(layout.src, reading.src),
     dst: endOf(layout.dst, reading.dst),
+    isForeign: true,
     addresses: reading.addresses,
     rtt: needColumn(file, [names[rtt.field]], isNumber, "a number"),
     rttUnitMs: layout.rttUnitMs,
@@ -443,8 +447,8 @@ function openGroup(
   const texts = (end: string | { address: string }): { read(numRows: number): TextPiece } => {
     if (typeof end !== "string") return { read: (numRows) => constantPiece(end.address, numRows, pool) };
     const cursor = new TextCursor(file.source, file.chunk(end, group), pool);
-    const { addresses } = plan;
-    return addresses ? { read: (numRows) => withAddresses(cursor.read(numRows), addresses, pool) } : cursor;
+    if (!plan.isForeign) return cursor;
+    return { read: (numRows) => withAddresses(cursor.read(numRows), plan.addresses, pool) };
   };
   const eventTime = numbers(plan.eventTime.name, plan.eventTime.kind);
   const [src, dst, rtt] = [texts(plan.src), texts(plan.dst), numbers(plan.rtt)];
@@ -468,16 +472,19 @@ function constantPiece(text: string, numRows: number, pool: TextPool): TextPiece
   };
 }
 
-/** Replaces names in a text column by their addresses. */
+/** Replaces hosts in a text column, such as names and `192.0.2.1:443`, by their addresses. */
 function withAddresses(
-  { values, codes, isNull }: TextPiece,
-  addresses: ReadonlyMap<string, string>,
+  piece: TextPiece,
+  addresses: ReadingOptions["addresses"],
   pool: TextPool,
 ): TextPiece {
-  const named = values.map((text) => addresses.get(text.toLowerCase()) ?? text);
-  return {
-    values: named,
-    codes: codes.map((code, row) => named[row] === values[row] ? code : pool.codeOf(named[row])),
-    isNull,
-  };
+  const changed = new Map<number, number>();
+  for (const code of new Set(piece.codes)) {
+    const text = pool.texts[code];
+    const address = addressIn(text, addresses);
+    if (address !== text) changed.set(code, pool.codeOf(address));
+  }
+  if (changed.size === 0) return piece;
+  const codes = piece.codes.map((code) => changed.get(code) ?? code);
+  return { values: Array.from(codes, (code) => pool.texts[code]), codes, isNull: piece.isNull };
 }

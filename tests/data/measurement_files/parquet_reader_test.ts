@@ -86,7 +86,7 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
       ["nullValue", BigInt(TIME_S), "192.0.2.1", null, 3, 4n],
       ["good", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", null, 4n],
       ["good", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", NaN, 4n],
-      ["invalidRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", Infinity, 4n],
+      ["good", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", Infinity, 4n],
       ["invalidRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", -2, 4n],
       ["timeOutOfRange", 600_000_000n, "192.0.2.1", "192.0.2.2", 3, 4n],
       ["timeOutOfRange", 4_102_444_800n, "192.0.2.1", "192.0.2.2", 3, 4n],
@@ -107,7 +107,7 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
     );
     const { batches, rejects } = await readAll([path]);
     assertEquals(batches.length, 1);
-    assertEquals(Array.from(batches[0].rttMs), [3, -1, -1, 0.5]);
+    assertEquals(Array.from(batches[0].rttMs), [3, -1, -1, -1, 0.5]);
     assertEquals(batches[0].numRowsRead, rows.length);
     const listed = rejects.snapshot().rows.sort((a, b) => a.row - b.row);
     assertEquals(
@@ -207,9 +207,9 @@ Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is notice
 Deno.test("readMeasurements() takes other names, units, constants and names of hosts, as a table has them", () =>
   withFolder(async (folder) => {
     const path = writeForeign(folder, [
-      { name: "ts", data: [BigInt(TIME_S) * 1000n, BigInt(TIME_S) * 1000n + 500n], schema: int64 },
-      { name: "target", data: ["Web", "198.51.100.7"], schema: text },
-      { name: "seconds", data: [0.034, 0], schema: double },
+      { name: "ts", data: [0n, 500n, 500n].map((ms) => BigInt(TIME_S) * 1000n + ms), schema: int64 },
+      { name: "target", data: ["Web", "198.51.100.7:443", "::ffff:198.51.100.7"], schema: text },
+      { name: "seconds", data: [0.034, 0, 0.035], schema: double },
     ]);
     const reading = {
       ...USUAL_READING,
@@ -220,10 +220,10 @@ Deno.test("readMeasurements() takes other names, units, constants and names of h
     };
     const { batches: [batch], rejects } = await readAll([path], { reading });
     assertEquals(rejects.counts, {});
-    assertEquals(Array.from(batch.eventTimeUs), [TIME_S * 1e6, TIME_S * 1e6 + 500_000]);
-    assertEquals(batch.srcAddr, ["192.0.2.1", "192.0.2.1"]);
-    assertEquals(batch.dstAddr, ["198.51.100.9", "198.51.100.7"]);
-    assertEquals(Array.from(batch.rttMs), [34, -1]);
+    assertEquals(Array.from(batch.eventTimeUs), [0, 500_000, 500_000].map((us) => TIME_S * 1e6 + us));
+    assertEquals(batch.srcAddr, Array(3).fill("192.0.2.1"));
+    assertEquals(batch.dstAddr, ["198.51.100.9", "198.51.100.7", "198.51.100.7"]);
+    assertEquals(Array.from(batch.rttMs), [34, -1, 35]);
     for (
       const [changes, message] of [
         [{ src: undefined }, "found the columns ts, target, seconds, expected src; name them"],
