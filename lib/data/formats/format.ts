@@ -215,12 +215,15 @@ export function leadingTime(line: string): { timeUs: number; text: string; fault
   return { timeUs: NaN, text, fault };
 }
 
-/** Lower-case texts for no reply, as in fping, rrdtool, pandas, R, SQL and ping loggers. */
+/** Lower-case texts for no reply, as in fping, rrdtool, pandas, R, SQL, spreadsheets and ping loggers. */
 const NO_REPLY = new Set([
-  ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "nat", "na", "n/a", "#n/a", "<na>", "\\n"],
-  ...["lost", "loss", "inf", "+inf", "-inf", "infinity", "-infinity", "no reply"],
-  ...["request timed out", "request timeout", "timeout", "timedout", "timed out", "time out"],
+  ...["", "-", "--", "---", "*", "x", "null", "(null)", "none", "nil", "unknown", "lost", "loss", "\\n"],
+  ...["nan", "-nan", "nat", "na", "n/a", "n.a", "#n/a", "#nv", "<na>"],
+  ...["inf", "+inf", "-inf", "infinity", "-infinity"],
 ]);
+/** The same in sentences, such as `Request timed out.` or `TTL expired in transit`. */
+export const NO_REPLY_SENTENCE =
+  /unreachable|time.?d?.?out|expired|exceeded|no.?(?:reply|response|answer)|zeitüberschreitung|nicht erreichbar/;
 
 /** Units of RTTs in ms. */
 export const RTT_UNITS: Readonly<Record<string, number>> = {
@@ -228,14 +231,15 @@ export const RTT_UNITS: Readonly<Record<string, number>> = {
   ...{ nanoseconds: 1e-6, microseconds: 1e-3, milliseconds: 1, seconds: 1000 },
 };
 const RTT_WITH_UNIT = new RegExp(`^(.*\\d)\\s*(${Object.keys(RTT_UNITS).join("|")})$`);
+/** `-1 ms`, `NaN ms`, `- ms` */
+const NO_RTT_WITH_UNIT = /^(-1|nan|-)\s*[mµμun]?s$/;
 /** Durations below an hour: `0 days 00:00:00.012300` of pandas, `0:00:00.0123` of Python, `PT0.0123S`. */
 const DURATION = /^(?:0 days,? )?0?0:(\d\d):(\d\d(?:\.\d+)?)$|^p(?:0d)?t(?:0h)?(?:(\d+)m)?(\d+(?:\.\d+)?)s$/;
 
 /** @param text In lower case, without blanks around it. */
 function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
-  if (
-    NO_REPLY.has(text.replace(/\.$/, "")) || /unreachable\.?$/.test(text) || Number(text) === FAILED_RTT_MS
-  ) return true;
+  if (NO_REPLY.has(text.replace(/\.$/, "")) || NO_REPLY_SENTENCE.test(text)) return true;
+  if (decimal(text) === FAILED_RTT_MS) return true;
   return noReply.some((word) =>
     word.trim().toLowerCase() === text || (word.trim() !== "" && Number(word) === Number(text))
   );
@@ -260,7 +264,7 @@ export function readRtt(
   const plainMs = isScalar ? Number(value) * unitMs : NaN;
   if (isRtt(plainMs) && !options.noReply) return plainMs;
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
-  if (isNoReply(text, options)) return FAILED_RTT_MS;
+  if (isNoReply(text.replace(NO_RTT_WITH_UNIT, "$1"), options)) return FAILED_RTT_MS;
   const rttMs = durationMs(text) ?? numberMs(text, unitMs);
   const shown = isScalar ? String(value) : JSON.stringify(value);
   return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(shown)}`);

@@ -19,6 +19,7 @@ import {
   intervalTimeUs,
   isHost,
   type JsonObject,
+  NO_REPLY_SENTENCE,
   NoMeasurementsError,
   objectOf,
   pingRow,
@@ -62,8 +63,7 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
  * Statuses of no reply, whatever the RTT beside them: `TimedOut` and `TtlExpired` of PowerShell (as numbers
  * 11010 and 11013), `alive` of node-ping.
  */
-const LOST_STATUS =
-  /time.?d?.?out|unreachable|expired|exceeded|^(?:lost|loss|no.?reply|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/i;
+const LOST_STATUS = /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/;
 /** Statuses that say nothing about the path. */
 const NO_STATUS = /noresources|badoption|hardwareerror|general.?failure|dns|resol|^11050$|^error$/i;
 /** Metrics of a ping other than its mean RTT, in long tables such as those of InfluxDB and Telegraf. */
@@ -249,7 +249,8 @@ function takeFindings(
   if (typeof timeUs !== "number") return take(timeUs);
   const skipped = skippedKind(fields, layout);
   if (skipped !== undefined) return take({ skipped });
-  const isLost = layout.status >= 0 && LOST_STATUS.test(textOf(fields[layout.status]) ?? "");
+  const status = layout.status < 0 ? "" : (textOf(fields[layout.status]) ?? "").toLowerCase();
+  const isLost = status !== "" && (NO_REPLY_SENTENCE.test(status) || LOST_STATUS.test(status));
   const integers = [NaN, NaN, NaN, NaN];
   for (const { at, field } of layout.integers) {
     const value = fields[field];

@@ -116,7 +116,20 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
   for (const text of ["34,123", "1,03,4.5", "1,034,567", "1.034.5"]) {
     assertEquals(rttOf(text), undefined, text);
   }
-  for (const text of ["inf", "-Infinity", "\\N", "TimedOut", "Request timed out.", "Host Unreachable"]) {
+  const words = [
+    "inf",
+    "-Infinity",
+    "\\N",
+    "TimedOut",
+    "Request timed out.",
+    "Host Unreachable",
+    "--",
+    "(null)",
+  ];
+  const more = ["-1 ms", "-1,0", "NaN ms", "n.a.", "no response", "TTL expired in transit", "unknown", "#NV"];
+  for (
+    const text of [...words, ...more, "Zeitüberschreitung der Anforderung.", "Zielhost nicht erreichbar."]
+  ) {
     assertEquals(rttOf(text), LOST, text);
   }
 });
@@ -174,7 +187,7 @@ Deno.test("a table: the date and the time of day in columns of their own", () =>
 Deno.test("a table: a status of no reply, nothing sent, and other metrics than the RTT", () => {
   // Test-Connection of PowerShell 7 and 5.1, node-ping, Telegraf in InfluxDB.
   const statuses: [string, string, number | undefined][] = [
-    ...[["Status", "Success"], ["StatusCode", "0"], ["status", "ok"], ["status", ""], ["alive", "true"]]
+    ...[["Status", "Success"], ["StatusCode", "0"], ["status", "-"], ["status", ""], ["alive", "true"]]
       .map(([name, status]): [string, string, number] => [name, status, 12]),
     ...[["Status", "TimedOut"], ["Status", "TtlExpired"], ["Status", "DestinationHostUnreachable"]]
       .map(([name, status]): [string, string, number] => [name, status, LOST]),
