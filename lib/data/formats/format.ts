@@ -10,7 +10,7 @@
 import { FormatError, shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
-import { OTHER_DATE, parseTimeUs, type TimeUnit } from "./time_text.ts";
+import { CUT_NUMBER, OTHER_DATE, parseTimeUs, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
 /** The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
@@ -306,7 +306,8 @@ export function readTime(value: unknown, unit: TimeUnit, name = "time"): number 
   if (value === null || value === undefined || value === "") return NaN;
   if (
     unit === "seconds" &&
-    (typeof value === "number" || typeof value === "string" && value >= "1" && value < ":")
+    (typeof value === "number" ||
+      typeof value === "string" && value >= "1" && value < ":" && !CUT_NUMBER.test(value))
   ) {
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;

@@ -52,7 +52,10 @@ const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
-  time: ["time", "event_time", "timestamp", "time_utc", "datetime", "date_time", "date"],
+  time: [
+    ...["time_utc", "time", "event_time", "timestamp", "@timestamp", "_time", "datetime", "date_time", "ts"],
+    "date",
+  ],
   date: ["date", "day"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
   status: ["status", "statuscode", "success", "alive", "reachable"],

@@ -13,17 +13,22 @@ const ZONE = String.raw` (?<zone>UTC|GMT|[+-]\d\d:?\d\d)`;
 const CLOCK = String.raw`(?<time>\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: (?<half>[AP]M))?`;
 /**
  * Other dates with an unambiguous order and zone: `Thu Jan  1 00:00:00 UTC 2026` of `date`, `Thu, 01 Jan 2026
- * 00:00:00 +0000` of mail and HTTP, `01.01.2026 00:00:00`.
+ * 00:00:00 +0000` of mail and HTTP, `01.01.2026 00:00:00`, `2026/1/1 0:00:00` and `2026-01-01 12:00:00 AM`.
  */
 const OTHER_DATES: readonly string[] = [
   String.raw`(?:[A-Z][a-z]{2} )?(?<month>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE} (?<year>\d{4})`,
   String.raw`(?:[A-Z][a-z]{2},? )?(?<day>\d\d?) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${CLOCK}${ZONE}`,
   String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}(?:${ZONE})?`,
+  String.raw`(?<year>\d{4})[-/](?<month>\d\d?)[-/](?<day>\d\d?) ${CLOCK}(?:${ZONE})?`,
 ];
 const OTHER_TIMES = OTHER_DATES.map((pattern) => new RegExp(`^${pattern}$`));
 /** Matches any of {@link OTHER_DATES}; has no named groups, so that it can be part of a larger pattern. */
 export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\w+>/g, "(?:")).join("|");
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+const SLASHED_DATE = /^\d\d?\/\d\d?\/\d{4}\b/;
+/** A time as spreadsheets and `%g` shorten it, `1.79577E+09`: thousands of seconds are missing. */
+export const CUT_NUMBER: RegExp = /^\d(?:[.,]\d{1,6})?e\+/i;
 
 /** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
@@ -53,11 +58,22 @@ export function parseTimeUs(
     if (zone && isMeasured(isoMicroseconds(before))) {
       return { fault: `the zone ${zone} is ambiguous, expected UTC or an offset such as +01:00` };
     }
-    const what = ISO_TIME.test(text) ? "there is no such date or time" : "it is not a time";
+    const what = ISO_TIME.test(text)
+      ? "there is no such date or time"
+      : SLASHED_DATE.test(text)
+      ? "its day and month may be in either order"
+      : CUT_NUMBER.test(text)
+      ? "its last digits are missing"
+      : "it is not a time";
     return { fault: `${what}, expected a time as ISO 8601 or Unix ${unit}` };
   }
   const other = isNumber &&
     (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
+  if (!other && number >= 32_874 && number < 73_051) {
+    return {
+      fault: `this looks like a day number of a spreadsheet, expected a time as ISO 8601 or Unix ${unit}`,
+    };
+  }
   if (!other) return { fault: "expected a time from 1990 to 2099" };
   const example = Math.floor(number * UNITS_US[other] / UNITS_US[unit]);
   return { fault: `these look like ${other}, expected Unix ${unit}, such as ${example}` };

@@ -398,7 +398,10 @@ class Importer {
   #hasTime(eventTimeUs: number, line?: number): boolean {
     if (isUsableTime(eventTimeUs)) return true;
     const [reason, detail] = Number.isNaN(eventTimeUs)
-      ? ["nullValue", "time; give it with --start TIME and --interval SECONDS"] as const
+      ? [
+        "nullValue",
+        "time; give its column with --columns time=NAME, or --start TIME and --interval SECONDS",
+      ] as const
       : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;
     this.rejects.add(reason, this.#file.path, this.#index - 1, line ? `line ${line}: ${detail}` : detail);
     return false;

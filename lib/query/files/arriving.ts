@@ -123,7 +123,8 @@ export class ArrivingMeasurements {
   }
 
   #reject(path: string, line: number | undefined): void {
-    const detail = "the time is missing; give it with --start TIME and --interval SECONDS";
+    const detail =
+      "the time is missing; give its column with --columns time=NAME, or --start TIME and --interval SECONDS";
     this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, detail);
     this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${detail}`);
   }

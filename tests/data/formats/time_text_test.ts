@@ -18,6 +18,9 @@ Deno.test("parseTimeUs() takes ISO 8601 and Unix time to the microsecond", () =>
     ["Tue, 14 Nov 2023 23:13:20 +0100", 1_700_000_000_000_000],
     ["Tue, 14 Nov 2023 22:13:20 GMT", 1_700_000_000_000_000],
     ["14.11.2023 22:13:20", 1_700_000_000_000_000],
+    ["2023/11/14 22:13:20", 1_700_000_000_000_000],
+    ["2023-11-14 10:13:20 PM", 1_700_000_000_000_000],
+    ["2023/1/4 2:13", Date.UTC(2023, 0, 4, 2, 13) * 1000],
     ["4.1.2023 2:13", Date.UTC(2023, 0, 4, 2, 13) * 1000],
   ];
   for (const [text, timeUs, unit] of expected) assertEquals(parseTimeUs(text, unit), { timeUs }, text);
@@ -38,7 +41,13 @@ Deno.test("parseTimeUs() says which unit a number of another unit is in", () => 
     ["2023-11-14 22:13:20 CET", "seconds", "zone CET is ambiguous, expected UTC or an offset such as +01:00"],
     ["Tue Nov 14 22:13:20 2023", "seconds", "it is not a time"],
     ["31.02.2023 22:13:20", "seconds", "it is not a time"],
-    ["11/14/2023 22:13:20", "seconds", "it is not a time"],
+    [
+      "11/14/2023 22:13:20",
+      "seconds",
+      "its day and month may be in either order, expected a time as ISO 8601",
+    ],
+    ["1.7E+09", "seconds", "its last digits are missing, expected a time as ISO 8601"],
+    ["45244.9259", "seconds", "this looks like a day number of a spreadsheet, expected a time as ISO 8601"],
   ];
   for (const [text, unit, fault] of faults) {
     const parsed = parseTimeUs(text, unit);
