@@ -236,6 +236,7 @@ const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 
 /**
  * @param fields Texts, or values of JSON.
+ * @param unclear Texts that may be either of two numbers: one of {@link UNCLEAR_COMMA}, {@link UNCLEAR_POINT}.
  * @param row The number of rows before it in a table, which determines the time if there is no time column.
  */
 function takeFindings(
@@ -243,6 +244,7 @@ function takeFindings(
   layout: Layout,
   options: ReadingOptions,
   take: (finding: Finding) => void,
+  unclear?: RegExp,
   row = NaN,
 ): void {
   const { names, timeUnit, rttUnitMs } = layout;
@@ -268,10 +270,20 @@ function takeFindings(
   const [msmId, prbId, sizeBytes, numLost] = integers;
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
-    const rttMs = readRtt(isLost ? null : fields[field], rttUnitMs, options, names[field]);
+    const value = isLost ? null : fields[field];
+    const isUnclear = typeof value === "string" && unclear?.test(value);
+    const rttMs = isUnclear
+      ? unclearRtt(`${names[field]} ${value}`, unclear)
+      : readRtt(value, rttUnitMs, options, names[field]);
     if (typeof rttMs !== "number") take(rttMs);
     else take(pingRow({ src, dst, timeUs, rttsMs: [rttMs], msmId, prbId, sizeBytes, numLost }, options));
   }
+}
+
+function unclearRtt(shown: string, unclear: RegExp | undefined): Rejection {
+  const [mark, other] = unclear === UNCLEAR_COMMA ? ["comma", "point"] : ["point", "comma"];
+  const detail = `${shown}: its ${mark} may separate decimals or thousands, expected a ${other}`;
+  return { reason: "invalidRtt", detail };
 }
 
 /** The kind of a row that says nothing about a path. */
@@ -344,7 +356,7 @@ export const table: Format = {
       const { length } = layout.names;
       for (const row of rowsOf(object, layout)) {
         const isWhole = row.length === length && !row.includes(undefined);
-        if (isWhole) takeFindings(row, layout, options, (finding) => findings.push(finding));
+        if (isWhole) takeFindings(row, layout, options, (finding) => findings.push(finding), UNCLEAR_COMMA);
         else {findings.push({
             reason: "invalidJson",
             detail: `a row without a value for each of ${length} columns`,
@@ -489,14 +501,14 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
-    for (const { field } of this.#unclear ? rtts : []) {
-      if (!this.#unclear?.test(fields[field])) continue;
-      const number = `${names[field]} ${fields[field]}`;
-      const [mark, other] = this.#unclear === UNCLEAR_COMMA ? ["comma", "point"] : ["point", "comma"];
-      const detail = `${number}: its ${mark} may separate decimals or thousands, expected a ${other}`;
-      return this.take({ reason: "invalidRtt", detail }, record.line);
-    }
-    takeFindings(fields, this.#layout as Layout, this.options, this.#takeHere, this.#numRows - 1);
+    takeFindings(
+      fields,
+      this.#layout as Layout,
+      this.options,
+      this.#takeHere,
+      this.#unclear,
+      this.#numRows - 1,
+    );
   }
 
   /** Takes the layout of a header below the first one, which other columns follow in concatenated files. */

@@ -113,6 +113,8 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
   assertEquals(rttsIn("\t", "1.034", "34,5", "34,123"), [34.5, 34.123]);
   assertEquals(rttsIn("\t", "1,034", "34.5", "34.123"), [34.5, 34.123]);
   assertEquals(rttsIn(";", "1.034", "34.5"), [1.034, 34.5]);
+  const json = ["1,034", "34,5"].map((rtt) => JSON.stringify({ src: SRC, dst: DST, rtt }));
+  assertEquals(rttsOf(found(json.join("\n"))), [34.5]);
   for (const text of ["34,123", "1,03,4.5", "1,034,567", "1.034.5"]) {
     assertEquals(rttOf(text), undefined, text);
   }
