@@ -223,10 +223,11 @@ const NO_REPLY = new Set([
 ]);
 /** The same in sentences, such as `Request timed out.` or `TTL expired in transit`. */
 export const NO_REPLY_SENTENCE =
-  /unreachable|time.?d?.?out|expired|exceeded|no.?(?:reply|response|answer)|zeitüberschreitung|nicht erreichbar/;
+  /unreachable|time.?d?.?out|expired|exceeded|no.?(?:reply|response|answer)|zeit.berschreitung|nicht erreichbar/;
 
-/** Units of RTTs in ms. */
+/** Units of RTTs in ms. The µ of Windows-1252 is no UTF-8. */
 export const RTT_UNITS: Readonly<Record<string, number>> = {
+  "\ufffds": 1e-3,
   ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, usec: 1e-3, ms: 1, msec: 1, s: 1000, sec: 1000 },
   ...{ nanoseconds: 1e-6, microseconds: 1e-3, milliseconds: 1, seconds: 1000 },
 };

@@ -92,7 +92,7 @@ const HEADER_CELL = /^["\p{L}_]/u;
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
 /** A unit at the end of a name in lower case: `latency_s`, `latency (µs)`, `duration seconds`. */
-const UNIT_IN_NAME = new RegExp(`^(?!\\d)(?:.*[^a-zµμ])?(${Object.keys(RTT_UNITS).join("|")})[)\\]]?$`);
+const UNIT_IN_NAME = new RegExp(`^(?!\\d)(?:.*[^a-zµμ\ufffd])?(${Object.keys(RTT_UNITS).join("|")})[)\\]]?$`);
 
 /** Names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
 export type Columns = ReadonlyMap<string, string>;
@@ -375,8 +375,8 @@ export const table: Format = {
 /** `rtt_ms` for `RTT (ms)`. */
 function usualName(name: string): string {
   return name.toLowerCase().replace(
-    /\s*[([]([nuµμm]?s|utc)[)\]]$/,
-    (_, unit) => `_${unit.replace(/[µμ]/, "u")}`,
+    /\s*[([]([nuµμ\ufffdm]?s|utc)[)\]]$/,
+    (_, unit) => `_${unit.replace(/[µμ\ufffd]/, "u")}`,
   );
 }
 

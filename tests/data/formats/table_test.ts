@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
-import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
+import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { parseColumns } from "../../../lib/data/formats/table.ts";
-import { foundIn, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
+import { foundIn, foundInChunks, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
 const SRC = "192.0.2.1";
 const DST = "198.51.100.7";
@@ -241,6 +241,13 @@ Deno.test("a table: names of columns in other cases and with units, hosts with p
   assertEquals(seconds.map(ofUnit), seconds.map(() => 12.5));
   assertEquals(["Latency [µs]", "latencyUs", "avg_us"].map(ofUnit), [0.000013, 0.000013, 0.000013]);
   assertEquals(["pings", "latency_ms", "status", "Zeit [ms]"].map(ofUnit), Array(4).fill(0.0125));
+  // As Excel saves it in Windows-1252.
+  const windows = Uint8Array.from(
+    `src,dst,rtt (µs)\n${SRC},${DST},12500\n${SRC},${DST},5 µs\n`,
+    (c) => c.charCodeAt(0),
+  );
+  assertEquals(rttsOf(foundInChunks([windows], "in.csv", USUAL_READING)), [12.5, 0.005]);
+  assertEquals(ofUnit("Latency (\ufffds)"), 0.000013);
   const cased = `src,dst,MS,ms\n${SRC},${DST},1,2\n`;
   assertEquals(rttsOf(found(cased, { columns: parseColumns("rtt=ms") })), [2]);
   const unclear = { columns: parseColumns("rtt=Ms") };
