@@ -251,7 +251,7 @@ function takeFindings(
   const timeUs = layout.time < 0
     ? intervalTimeUs(options, row)
     : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
-  if (typeof timeUs !== "number") return take(timeUs);
+  if (typeof timeUs !== "number") return take(withUnit(timeUs));
   const skipped = skippedKind(fields, layout);
   if (skipped !== undefined) return take({ skipped });
   const status = layout.status < 0 ? "" : (textOf(fields[layout.status]) ?? "").toLowerCase();
@@ -278,6 +278,13 @@ function takeFindings(
     if (typeof rttMs !== "number") take(rttMs);
     else take(pingRow({ src, dst, timeUs, rttsMs: [rttMs], msmId, prbId, sizeBytes, numLost }, options));
   }
+}
+
+/** Adds which key names the unit that the time seems to have. */
+function withUnit({ reason, detail }: Rejection): Rejection {
+  const [, unit] = /: these look like (\w+)/.exec(detail) ?? [];
+  const key = TIME_KEYS.find((each) => TIME_UNITS[each] === unit);
+  return { reason, detail: key ? `${detail}; name the column with --columns ${key}=NAME` : detail };
 }
 
 function unclearRtt(shown: string, unclear: RegExp | undefined): Rejection {
@@ -448,8 +455,10 @@ class TableReader implements TextReader {
       if (!("fault" in layout)) {
         this.#layout = layout;
         this.#unclear = this.#unclearIn(layout);
-        // If columns are given by number, a first record with readable fields is a row.
-        this.#hasHeader = !(isByNumber(this.options) && isRow(record.fields, layout, this.options));
+        // If columns are given by number, a first record with readable fields or a number is a row.
+        this.#hasHeader = !isByNumber(this.options) ||
+          (HEADER_CELL.test(headerCell(record.fields, layout)) &&
+            !isRow(record.fields, layout, this.options));
         if (!this.#hasHeader) this.#takeRow(record);
         this.#first = [];
         return;
@@ -513,15 +522,18 @@ class TableReader implements TextReader {
 
   /** Takes the layout of a header below the first one, which other columns follow in concatenated files. */
   #isHeader(fields: readonly string[]): boolean {
-    const { time, rtts } = this.#layout as Layout;
-    const cell = fields[time < 0 ? rtts[0].field : time];
-    if (!this.#hasHeader || !HEADER_CELL.test(cell ?? "")) return false;
+    if (!this.#hasHeader || !HEADER_CELL.test(headerCell(fields, this.#layout as Layout))) return false;
     const layout = layoutOf(fields, this.options);
     if ("fault" in layout) return false;
     this.#layout = layout;
     this.#numRows--;
     return true;
   }
+}
+
+/** The field that shows best whether a record is a header: the time, else the RTT. */
+function headerCell(fields: readonly string[], { time, rtts }: Layout): string {
+  return fields[time < 0 ? rtts[0].field : time] ?? "";
 }
 
 function isByNumber({ columns }: ReadingOptions): boolean {

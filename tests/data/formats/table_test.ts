@@ -273,6 +273,9 @@ Deno.test("a table without a header: columns by their numbers", () => {
   for (const header of ["", "when,a,b,ms\n"]) {
     assertEquals(rowsOf(found(header + text, { columns })), [[DST, START_S, 5], [DST, START_S + 1, LOST]]);
   }
+  // A first row that cannot be used is no header.
+  const zero = found(text.replace(",5", ",0"), { columns });
+  assertEquals([rttsOf(zero), othersOf(zero)], [[LOST], [[1, "zeroRtt"]]]);
 });
 
 Deno.test("a wide table: each column of a host is a destination", () => {
@@ -293,7 +296,7 @@ Deno.test("a wide table needs a column of times: a row is not its header", () =>
 
 Deno.test("a table: each row that cannot be used is rejected with its reason and line", () => {
   const bad: [string, string][] = [
-    ["invalidTime", `17672256000000,${SRC},${DST},1,9`],
+    ["invalidTime", `1767225600000,${SRC},${DST},1,9`],
     ["invalidTime", `soon,${SRC},${DST},1,9`],
     ["nullValue", `1767225600,${SRC},,1,9`],
     ["unparseableAddress", `1767225600,192.0.2.${"1".repeat(300)},${DST},1,9`],
@@ -309,6 +312,10 @@ Deno.test("a table: each row that cannot be used is rejected with its reason and
   const text = ["time,src,dst,rtt,msm_id", ...bad.map(([, line]) => line)].join("\n");
   assertEquals(othersOf(found(text)), bad.map(([reason], i) => [i + 2, reason]));
   const details = detailsOf(text);
+  const advice =
+    "these look like milliseconds, expected Unix seconds, such as 1767225600; name the column with " +
+    "--columns time_ms=NAME";
+  assertStringIncludes(details[0], advice);
   assertStringIncludes(details[1], "time soon: it is not a time");
   assertEquals(details[2], "dst; give it with --dst ADDRESS");
   assertEquals(details[8], "rtt 0 is not an RTT; add --no-reply 0 if it means no reply");
