@@ -13,6 +13,7 @@ import { shortened, UsageError } from "../../base/errors.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
 import type { TimeUnit } from "./time_text.ts";
 import {
+  addressIn,
   decimal,
   type Finding,
   type Format,
@@ -61,6 +62,8 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   status: ["status", "statuscode", "success", "alive", "reachable"],
   sent: ["sent", "packets_sent", "packets_transmitted"],
   metric: ["_field", "metric"],
+  hop: ["hop", "hop_number", "hop_num", "hop_no", "hop_index", "hop_ip", "hop_addr", "hop_address"],
+  hopHost: ["hop_ip", "hop_addr", "hop_address", "ip", "addr", "address", "hop"],
 };
 /**
  * Statuses of no reply, whatever the RTT beside them: `TimedOut` and `TtlExpired` of PowerShell (as numbers
@@ -142,6 +145,9 @@ interface Layout {
   readonly status: number;
   readonly sent: number;
   readonly metric: number;
+  /** A hop of a route, and the host that replied there; -1 if a row is a ping. */
+  readonly hop: number;
+  readonly hopHost: number;
   /** `at` is the index in {@link INTEGER_KEYS}. */
   readonly integers: readonly { readonly at: number; readonly field: number }[];
 }
@@ -217,6 +223,8 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     status: find("status"),
     sent: find("sent"),
     metric: find("metric"),
+    hop: find("hop"),
+    hopHost: find("hopHost"),
     integers,
   };
 }
@@ -270,6 +278,11 @@ function takeFindings(
   const [msmId, prbId, sizeBytes, numLost] = integers;
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
+    // Tables of traceroute and mtr: the RTT of a router is not the destination's.
+    if (layout.hop >= 0 && !isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst, options)) {
+      take({ skipped: "hop of a route" });
+      continue;
+    }
     const value = isLost ? null : fields[field];
     const isUnclear = typeof value === "string" && unclear?.test(value);
     const rttMs = isUnclear
@@ -278,6 +291,10 @@ function takeFindings(
     if (typeof rttMs !== "number") take(rttMs);
     else take(pingRow({ src, dst, timeUs, rttsMs: [rttMs], msmId, prbId, sizeBytes, numLost }, options));
   }
+}
+
+function isSameHost(a = "", b = "", { addresses }: ReadingOptions): boolean {
+  return addressIn(a, addresses) === addressIn(b, addresses);
 }
 
 /** Adds which key names the unit that the time seems to have. */
@@ -506,7 +523,9 @@ class TableReader implements TextReader {
       return;
     }
     if (this.#isHeader(fields)) return;
-    if (fields.length !== names.length && !hasEmptyEnd(fields, names.length)) {
+    const isWhole = fields.length === names.length || hasEmptyEnd(fields, names.length) ||
+      hasEmptyEnd(names, fields.length);
+    if (!isWhole) {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
@@ -540,9 +559,9 @@ function isByNumber({ columns }: ReadingOptions): boolean {
   return columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
 }
 
-/** Whether a record has more fields than its header and the extra ones are empty. */
-function hasEmptyEnd(fields: readonly string[], numNames: number): boolean {
-  return fields.length > numNames && fields.slice(numNames).every((field) => field === "");
+/** Whether a record, or its header, has more fields than the other and the extra ones are empty. */
+function hasEmptyEnd(fields: readonly string[], numOthers: number): boolean {
+  return fields.length > numOthers && fields.slice(numOthers).every((field) => field === "");
 }
 
 /** Lines of Markdown tables begin with a bar; most rows of other tables begin with a digit. */

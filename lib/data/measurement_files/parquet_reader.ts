@@ -372,6 +372,13 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
       : "one column of RTTs; unpivot it";
     throw new FormatError(`${found}, expected ${wanted}`, { path: file.path });
   }
+  const several = [layout.hop, layout.metric].find((field) => field >= 0);
+  if (several !== undefined) {
+    const wanted = `one row per ping, not one per ${
+      names[several]
+    }; select those of pings, or convert it to CSV`;
+    throw new FormatError(`${found}, expected ${wanted}`, { path: file.path });
+  }
   const time = needColumn(file, [names[layout.time]], isTimeOrNumber, "a timestamp or epoch time");
   const element = file.column(time);
   const endOf = (field: number, address = "") =>

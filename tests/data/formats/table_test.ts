@@ -221,6 +221,20 @@ Deno.test("a table: a status of no reply, nothing sent, and other metrics than t
   assertEquals(rttsOf(found(`src,dst,rtt,Status\n${SRC},${DST},0,TimedOut\n`)), [LOST]);
 });
 
+Deno.test("a table of routes: only the last hop is the destination's", () => {
+  const rows = [`1,192.0.2.254,1`, `2,,`, `3,${DST},12`].map((row) => `${SRC},${DST},${row}\n`).join("");
+  const skipped = [[2, "hop of a route"], [3, "hop of a route"]];
+  const route = found(`src,dst,hop,hop_ip,rtt\n${rows}`);
+  assertEquals([rttsOf(route), othersOf(route)], [[12], skipped]);
+  const mtr = `Mtr_Version,Start_Time,Status,Host,Hop,Ip,Loss%,Snt, ,Last,Avg,Best,Wrst,StDev,\n` +
+    `MTR.0.95,${START_S},OK,${DST},1,192.0.2.254,0.00,10,0,1.1,1.2,1.0,1.3,0.1\n` +
+    `MTR.0.95,${START_S},OK,${DST},2,${DST},0.00,10,0,12,12,11,13,0.5\n`;
+  const read = (dst: string) =>
+    rowsOf(found(mtr, { src: SRC, columns: parseColumns(`time=Start_Time,dst=${dst},rtt=Avg`) }));
+  assertEquals(read("Host"), [[DST, START_S, 12]]);
+  assertEquals(read("Ip"), [["192.0.2.254", START_S, 1.2], [DST, START_S, 12]]);
+});
+
 Deno.test("a table is one by its header, whatever texts are in it", () => {
   const reply = `64 bytes from ${DST}: icmp_seq=1 ttl=57 time=9 ms`;
   const text = `src,dst,rtt,log\n${SRC},${DST},5,${reply}\n${SRC},${DST},,Destination Host Unreachable\n`;

@@ -204,16 +204,25 @@ Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is notice
     }
   }));
 
+Deno.test("readMeasurements() refuses rows of routes and of several metrics", () =>
+  withFolder(async (folder) => {
+    for (const name of ["hop", "metric"]) {
+      const path = writeForeign(folder, [...columns(), { name, data: ["ttl", "rtt"], schema: text }]);
+      const error = await assertRejects(() => readAll([path], { reading: USUAL_READING }), FormatError);
+      assertStringIncludes(error.message, `expected one row per ping, not one per ${name}; select those`);
+    }
+  }));
+
 Deno.test("readMeasurements() takes other names, units, constants and names of hosts, as a table has them", () =>
   withFolder(async (folder) => {
     const path = writeForeign(folder, [
-      { name: "ts", data: [0n, 500n, 500n].map((ms) => BigInt(TIME_S) * 1000n + ms), schema: int64 },
+      { name: "when", data: [0n, 500n, 500n].map((ms) => BigInt(TIME_S) * 1000n + ms), schema: int64 },
       { name: "target", data: ["Web", "198.51.100.7:443", "::ffff:198.51.100.7"], schema: text },
       { name: "seconds", data: [0.034, 0, 0.035], schema: double },
     ]);
     const reading = {
       ...USUAL_READING,
-      columns: parseColumns("time_ms=ts,rtt_s=seconds"),
+      columns: parseColumns("time_ms=when,rtt_s=seconds"),
       src: "192.0.2.1",
       noReply: ["0", "lost"],
       addresses: new Map([["web", "198.51.100.9"]]),
@@ -226,7 +235,7 @@ Deno.test("readMeasurements() takes other names, units, constants and names of h
     assertEquals(Array.from(batch.rttMs), [34, -1, 35]);
     for (
       const [changes, message] of [
-        [{ src: undefined }, "found the columns ts, target, seconds, expected src; name them"],
+        [{ src: undefined }, "found the columns when, target, seconds, expected src; name them"],
         [{ columns: undefined }, "expected rtt; name them"],
         [{ columns: parseColumns("rtt_s=seconds") }, "expected a time; name it with --columns time=NAME"],
         [
