@@ -279,9 +279,8 @@ function numberMs(text: string, unitMs: number): number {
 }
 
 function durationMs(text: string): number | undefined {
-  const [found, clockMinutes, clockSeconds, minutes = clockMinutes ?? "0", seconds = clockSeconds] =
-    DURATION.exec(text) ?? [];
-  return found === undefined ? undefined : 60_000 * Number(minutes) + 1000 * Number(seconds);
+  const found = DURATION.exec(text);
+  return found ? 60_000 * Number(found[1] ?? found[3] ?? 0) + 1000 * Number(found[2] ?? found[4]) : undefined;
 }
 
 /** Why a number is not an RTT. @param detail The field's name and value. */

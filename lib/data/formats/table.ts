@@ -71,7 +71,8 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
  */
 const LOST_STATUS = /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/;
 /** Statuses that say nothing about the path. */
-const NO_STATUS = /noresources|badoption|hardwareerror|general.?failure|dns|resol|^11050$|^error$/i;
+const NO_STATUS =
+  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|^11050$|^error$/i;
 /** Metrics of a ping other than its mean RTT, in long tables such as those of InfluxDB and Telegraf. */
 const OTHER_METRIC =
   /(?:^|[_. ])(?:loss|lost|packet|count|error|code|ttl|hop|size|sent|recv|received|dev|std|mdev|jitter|min|max|percent|quantile)/;

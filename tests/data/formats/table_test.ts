@@ -189,13 +189,16 @@ Deno.test("a table: the date and the time of day in columns of their own", () =>
 Deno.test("a table: a status of no reply, nothing sent, and other metrics than the RTT", () => {
   // Test-Connection of PowerShell 7 and 5.1, node-ping, Telegraf in InfluxDB.
   const statuses: [string, string, number | undefined][] = [
-    ...[["Status", "Success"], ["StatusCode", "0"], ["status", "-"], ["status", ""], ["alive", "true"]]
+    ...[["Status", "Success"], ["StatusCode", "0"], ["status", "-"], ["status", "resolved"], [
+      "alive",
+      "true",
+    ]]
       .map(([name, status]): [string, string, number] => [name, status, 12]),
     ...[["Status", "TimedOut"], ["Status", "TtlExpired"], ["Status", "DestinationHostUnreachable"]]
       .map(([name, status]): [string, string, number] => [name, status, LOST]),
     ...[["StatusCode", "11010"], ["Status", "11013"], ["alive", "false"], ["success", "False"]]
       .map(([name, status]): [string, string, number] => [name, status, LOST]),
-    ...[["Status", "NoResources"], ["status", "dnserr"], ["sent", "0"], ["_field", "ttl"]]
+    ...[["Status", "NoResources"], ["status", "could not resolve"], ["sent", "0"], ["_field", "ttl"]]
       .map(([name, status]): [string, string, undefined] => [name, status, undefined]),
     ["_field", "average_response_ms", 12],
     ["metric", "rtt_mean", 12],
