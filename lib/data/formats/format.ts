@@ -189,7 +189,6 @@ const ISO_DATE = String
 const ZONE_NAME = String.raw` (?!H?PING|ICMP)[A-Z]{3,5}\b`;
 /** Times that cannot be read, because their zone, year or order is not known: of `date`, `ts`, syslog. */
 const UNCLEAR_TIME = [
-  `${ISO_DATE}${ZONE_NAME}`,
   String.raw`(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?:${ZONE_NAME})?(?: \d{4})?`,
   String.raw`(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?:${ZONE_NAME})?`,
   String.raw`(?:[A-Z][a-z]{2} )?\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?: [AP]M)?`,
@@ -197,7 +196,7 @@ const UNCLEAR_TIME = [
 /** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
 const LEADING_TIME = new RegExp(
   String
-    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${OTHER_DATE}|${UNCLEAR_TIME}|${ISO_DATE})[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)`,
+    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${ISO_DATE}${ZONE_NAME}|${OTHER_DATE}|${UNCLEAR_TIME}|${ISO_DATE})[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)`,
 );
 
 /**
