@@ -58,6 +58,8 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
     "date",
   ],
   date: ["date", "day"],
+  hour: ["hour", "hr"],
+  zone: ["tz", "timezone", "time_zone", "utc_offset"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
   status: ["status", "statuscode", "success", "alive", "reachable"],
   sent: ["sent", "packets_sent", "packets_transmitted"],
@@ -92,6 +94,9 @@ const DECIMAL_COMMA = /^\d+,\d+$/;
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
 /** The beginning of most names of columns, but of few times. */
 const HEADER_CELL = /^["\p{L}_]/u;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+/** The zone may be in a separate column. */
+const CLOCK_WITHOUT_ZONE = /:\d\d(?:[.,]\d+)?$(?<![+-]\d\d:\d\d)/;
 /** A time in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
@@ -138,6 +143,9 @@ interface Layout {
   readonly time: number;
   /** The date for the time of day in `time`; -1 if `time` contains the date. */
   readonly date: number;
+  /** The hour, if `time` is only a date, and the zone, if `time` has none; -1 without. */
+  readonly hour: number;
+  readonly zone: number;
   readonly timeUnit: TimeUnit;
   /** The RTT fields, in a wide table each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
@@ -218,6 +226,8 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     dst,
     time: time.field,
     date: date === time.field ? -1 : date,
+    hour: find("hour"),
+    zone: find("zone"),
     timeUnit,
     rtts,
     rttUnitMs,
@@ -320,11 +330,14 @@ function skippedKind(fields: readonly unknown[], { status, sent, metric }: Layou
   return NO_STATUS.test(text) ? `status ${shortened(text)}` : undefined;
 }
 
-function timeOf(fields: readonly unknown[], { time, date }: Layout): unknown {
+function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout): unknown {
   const value = fields[time];
-  return date >= 0 && typeof value === "string" && TIME_OF_DAY.test(value)
-    ? `${textOf(fields[date])} ${value.trim()}`
-    : value;
+  if (typeof value !== "string" || date < 0 && hour < 0 && zone < 0) return value;
+  const given = (field: number) => field < 0 ? "" : textOf(fields[field]) ?? "";
+  let text = value.trim();
+  if (date >= 0 && TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
+  if (DAY.test(text) && given(hour)) text += ` ${given(hour).padStart(2, "0")}:00`;
+  return given(zone) && CLOCK_WITHOUT_ZONE.test(text) ? `${text} ${given(zone)}` : text;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -173,7 +173,7 @@ Deno.test("a table: blanks between its fields, names of rows, rules of Markdown"
   assertEquals(rttsOf(found(`rtt,src,dst\n-,${SRC},${DST}\n`)), [LOST]);
 });
 
-Deno.test("a table: the date and the time of day in columns of their own", () => {
+Deno.test("a table: the date, the time of day, the hour and the zone in columns of their own", () => {
   const row = `,${SRC},${DST},12.5\n`;
   const timesOf = (text: string, options = {}) => rowsOf(found(text, options)).map(([, timeS]) => timeS);
   assertEquals(timesOf(`Date,Time,src,dst,rtt\n2026-01-01,00:00:01.5${row}`), [START_S + 1.5]);
@@ -184,6 +184,14 @@ Deno.test("a table: the date and the time of day in columns of their own", () =>
   const columns = parseColumns("date=Tag,time=Uhrzeit");
   assertEquals(timesOf(`Tag,Uhrzeit,src,dst,rtt\n2026-01-01,00:00:04${row}`, { columns }), [START_S + 4]);
   assertEquals(othersOf(found(`date,time,src,dst,rtt\n01/02/2026,00:00:01${row}`)), [[2, "invalidTime"]]);
+  assertEquals(timesOf(`date,hour,src,dst,rtt\n2026-01-01,3${row}`), [START_S + 3 * 3600]);
+  const zoned = (time: string, zone: string) => `time,tz,src,dst,rtt\n${time},${zone}${row}`;
+  for (const zone of ["UTC", "", "+00:00"]) {
+    assertEquals(timesOf(zoned("2026-01-01 00:00:04", zone)), [START_S + 4]);
+  }
+  assertEquals(timesOf(zoned("2026-01-01 01:00:05", "+0100")), [START_S + 5]);
+  assertEquals(timesOf(zoned("2026-01-01T01:00:06+01:00", "+01:00")), [START_S + 6]);
+  assertEquals(othersOf(found(zoned("2026-01-01 00:00:00", "Europe/Berlin"))), [[2, "invalidTime"]]);
 });
 
 Deno.test("a table: a status of no reply, nothing sent, and other metrics than the RTT", () => {
