@@ -145,7 +145,9 @@ export const measurementSchema = fields({
   src: measuredAddress.describe("source address"),
   dst: measuredAddress.describe("destination address").meta(destinationExample),
   time,
-  rtt: z.number().positive().nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
+  rtt: z.number().positive({ error: "expected ms above 0, or null for no reply" }).nullable().describe(
+    "ms; null: no reply",
+  ).meta({ examples: [12.5] }),
 });
 export type ApiMeasurement = z.input<typeof measurementSchema>;
 

@@ -12,9 +12,10 @@ import {
 } from "../../data/formats/format.ts";
 import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
-import { formatOf, resultsIn } from "../../data/formats/registry.ts";
+import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { LineError } from "../../query/questions/question.ts";
+import { watch } from "../../query/questions/watch.ts";
 
 export interface Line {
   /** From 1. */
@@ -97,14 +98,35 @@ function* measurementsOf(
   } catch {
     return yield { line, read };
   }
-  const isOwn = isObject(value) && (formatOf(value as JsonObject, reading)?.name ?? OWN) === OWN;
-  const results = isOwn || typeof value !== "object" || value === null
-    ? []
-    : resultsIn(value as JsonObject, reading);
-  if (results.length === 0) yield { line, read: () => isOwn ? withFieldNames(value as JsonObject) : value };
+  const format = isObject(value) ? formatOf(value as JsonObject, reading) : undefined;
+  if (isObject(value) && (format?.name ?? OWN) === OWN) {
+    return yield* ownMeasurements(value as JsonObject, format, { line, reading, withIds });
+  }
+  const results = typeof value === "object" && value !== null ? resultsIn(value as JsonObject, reading) : [];
+  if (results.length === 0) yield { line, read: () => value };
   for (const [result, format] of results) {
     for (const finding of format.findings(result, reading)) yield* linesOfFinding(finding, line, withIds);
   }
+}
+
+/**
+ * The measurements of an object with named fields. It may have the names, units and words for no reply of
+ * tables. The API's schema reads all others, and explains what is wrong with its fields.
+ */
+function* ownMeasurements(
+  object: JsonObject,
+  format: JsonFormat | undefined,
+  { line, reading, withIds }: { line: number; reading: ReadingOptions; withIds: boolean },
+): Generator<Line> {
+  const named = withFieldNames(object);
+  const hasOwnNames = Object.keys(named).every((name) => Object.hasOwn(watch.line.shape, name));
+  const findings = format ? [...format.findings(object, reading)] : [];
+  const isClear = (finding: Finding) =>
+    "srcAddr" in finding
+      ? !Number.isNaN(finding.eventTimeUs)
+      : "reason" in finding && !hasOwnNames && finding.reason !== "nullValue";
+  if (findings.length === 0 || !findings.every(isClear)) return yield { line, read: () => named };
+  for (const finding of findings) yield* linesOfFinding(finding, line, withIds);
 }
 
 const COLUMNS: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
@@ -118,7 +140,7 @@ function withFieldNames(measurement: JsonObject): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** Name of the format of the API's own measurements, which its schemas read. */
+/** Name of the format of the API's own measurements. */
 const OWN = "csv";
 
 function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Generator<Line> {

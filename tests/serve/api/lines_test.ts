@@ -262,13 +262,37 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
     [5, says("nothing sent")],
   ]);
   assertEquals(await measuredIn(JSON.stringify(ping), { withIds: false }), [[1, row]]);
-  const nan = '{"src":"192.0.2.1","dst":"198.51.100.7","time":3,"rtt":NaN,"note":"NaN"}';
+  const nan = '{"src":"192.0.2.1","dst":"198.51.100.7","tme":3,"rtt":NaN,"note":"NaN"}';
   assertEquals(await measuredIn(`${nan}\n{"rtt":nan}`), [
-    [1, { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: null, note: "NaN" }],
+    [1, { src: "192.0.2.1", dst: "198.51.100.7", tme: 3, rtt: null, note: "NaN" }],
     [2, "the line must be a JSON object"],
   ]);
   const { src: src_addr, dst: dst_addr, time: timestamp, rtt } = own;
   assertEquals(await measuredIn(JSON.stringify({ src_addr, dst_addr, timestamp, rtt })), [[1, own]]);
+});
+
+Deno.test("measurementLines() takes the names, units and words for no reply of tables", async () => {
+  const [src, dst, time] = ["192.0.2.1", "198.51.100.7", 1_700_000_000];
+  const row = { src, dst, time };
+  const cases: [object, unknown][] = [
+    [{ source: src, target: dst, timestamp: time, rtt_ms: 5, ttl: 57 }, { ...row, rtt: 5 }],
+    [{ source: src, target: dst, timestamp: time, rtt_ms: 0 }, "zeroRtt, rtt_ms 0 is not an RTT"],
+    [{ src, dst, time_ms: 1000 * time, rtt_s: 0.005 }, { ...row, rtt: 5 }],
+    [{ src: `[${src}]`, dst: `https://${dst}:443/`, time, rtt: "5.5 ms" }, { ...row, rtt: 5.5 }],
+    ...[null, "", "timeout", "NaN", -1, "*"].map((rtt): [object, unknown] => [
+      { src, dst, time, rtt },
+      { ...row, rtt: null },
+    ]),
+    [{ time, rtt: 5 }, { ...row, rtt: 5 }],
+    // The API's schema explains what is wrong with these.
+    ...[{ src, dst, tme: time, rtt: 5 }, { src, dst, time, rtt: 0 }, { src, dst, time }].map(
+      (line): [object, unknown] => [line, line],
+    ),
+  ];
+  for (const [line, expected] of cases) {
+    const ends = "src" in line || "source" in line ? {} : { src, dst };
+    assertEquals(await measuredIn(JSON.stringify(line), { withIds: false, ...ends }), [[1, expected]]);
+  }
 });
 
 Deno.test("measurementLines() takes texts of other formats, with the ends that these do not say", async () => {
