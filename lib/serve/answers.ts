@@ -4,6 +4,7 @@ import type { LineError } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
 import { shortened } from "../base/errors.ts";
 import { linesOf } from "../query/text_lines.ts";
+import { ToUtf8 } from "../data/formats/reader.ts";
 import { MEASUREMENT_TYPES } from "./api/lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";
@@ -204,6 +205,7 @@ interface BodyOptions {
 }
 
 const JSON_TYPES = ["application/json"];
+const TEXT_TYPE = "text/plain";
 const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
 
 /**
@@ -270,7 +272,7 @@ class BodyLines implements AsyncIterable<string> {
     const { maxBytes, signal } = this.#options;
     try {
       const body = bodyOf(this.#request, AbortSignal.any([signal, this.#stop]));
-      for await (const { text, fault } of linesOf(body, maxBytes)) {
+      for await (const { text, fault } of linesOf(this.isText ? inUtf8(body) : body, maxBytes)) {
         if (this.#stop.aborted) return;
         this.numLines++;
         if (fault !== undefined) this.#faults.set(this.numLines, fault);
@@ -289,6 +291,12 @@ class BodyLines implements AsyncIterable<string> {
     this.#faults.delete(answer.line);
     return { line: answer.line, error: fault };
   }
+}
+
+async function* inUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const toUtf8 = new ToUtf8();
+  for await (const chunk of chunks) yield toUtf8.push(chunk);
+  yield toUtf8.push(new Uint8Array(0), true);
 }
 
 /** Streams the body. The signal ends a body that arrives too slowly. */
@@ -318,7 +326,8 @@ function requireType(request: Request, wanted: readonly string[]): string {
   if (wanted.includes(type)) return type;
   throw new ApiError(
     415,
-    `Cannot read the request: its content type is ${found ?? "not given"}, expected ${wanted[0]}; ` +
-      `add the header content-type: ${wanted[0]}`,
+    `Cannot read the request: its content type is ${found ?? "not given"}, expected ${wanted[0]}` +
+      (wanted.includes(TEXT_TYPE) ? `, or ${TEXT_TYPE} for measurements in any format` : "") +
+      `; add the header content-type: ${wanted.includes(TEXT_TYPE) ? TEXT_TYPE : wanted[0]}`,
   );
 }

@@ -99,7 +99,7 @@ Deno.test("serve answers every route", (test) =>
       const others = [
         "{",
         { ...PAIR, rtt: 3 },
-        { ...PAIR, time: startS, rtt: 3, rtts: 4 },
+        { ...PAIR, tme: startS, rtt: 3 },
         wrong,
         ahead,
       ];
@@ -232,7 +232,12 @@ Deno.test("serve answers every route", (test) =>
         [server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/],
         [server.fetch("/v1/rtt:batch?quantiles=x", lines), 400, /quantiles/],
         [server.post("/v1/rtt", PAIR, { headers: {} }), 415, /content-type: application\/json/],
-        [server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/],
+        [server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson; add/],
+        [
+          server.post("/v1/score", PAIR, { headers: { "content-type": "application/pdf" } }),
+          415,
+          /x-ndjson, or text\/plain for measurements/,
+        ],
         [server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /the limit of 1048576 bytes/],
         [server.fetch("/v2"), 404, /no such path/],
         [server.post("/v1/rtt:all", PAIR), 404, /no such path/],
@@ -243,6 +248,13 @@ Deno.test("serve answers every route", (test) =>
       assertEquals(removed.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
     });
 
+    await step("a text in UTF-16 is read", async () => {
+      const text = `\ufeffsrc,dst,rtt\n${PAIR.src},${PAIR.dst},5\n`;
+      const body = Uint16Array.from(text, (character) => character.charCodeAt(0));
+      const headers = { "content-type": "text/csv" };
+      const response = await server.fetch("/v1/score", { method: "POST", headers, body });
+      assertStringIncludes(await response.text(), `{"line":2,"src":"${PAIR.src}"`);
+    });
     await step("no other page may read answers, and no other name is answered for", async () => {
       const headers = { origin: "https://example.org", "access-control-request-method": "POST" };
       const preflight = await server.fetch("/v1/rtt", { method: "OPTIONS", headers });

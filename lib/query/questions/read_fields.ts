@@ -6,6 +6,8 @@
 import * as z from "zod";
 import { isObject } from "../../base/collections.ts";
 import { shortened, UserError } from "../../base/errors.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
+import { readRtt, USUAL_READING } from "../../data/formats/format.ts";
 import { shown } from "../rtt/rtt_question.ts";
 
 /** Names of fields before version 0.2. */
@@ -25,8 +27,8 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * Converts a value to the types of its schema, recursively: null means that an optional field is absent, and
- * text becomes a number or a list if one is expected.
+ * Converts a value to the types of its schema, recursively: null means that an optional field is absent, text
+ * becomes a number or a list if one is expected, and -1 or a word for no reply in place of an RTT becomes null.
  *
  * @throws {UserError} If a field has its name from before version 0.2.
  */
@@ -45,6 +47,9 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
     }
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
     if (each === null && field instanceof z.ZodOptional) return [];
+    // Only an RTT may be null in its own right.
+    const isRtt = field instanceof z.ZodNullable && each !== undefined;
+    if (isRtt && readRtt(each, 1, USUAL_READING) === FAILED_RTT_MS) return [[name, null]];
     return [[name, field ? normalized(field, each) : each]];
   });
   return Object.fromEntries(fields);
@@ -86,12 +91,15 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
 /** Results of {@link queryFields}, for which errors show examples in URL form. */
 const IN_URL = new WeakSet<object>();
 
+/** A time whose offset lost its plus sign, which means a blank in a URL. */
+const BLANK_OFFSET = /(\d:\d\d(?:[.:][\d.]+)?) (\d\d:?\d\d)$/;
+
 /** The fields of a URL's query as text. @throws {UserError} If a field is given twice. */
 export function queryFields(url: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, text] of new URL(url).searchParams) {
     if (fields.has(name)) throw new UserError(`found ${shortened(name)} twice, expected it once`);
-    fields.set(name, text);
+    fields.set(name, text.replace(BLANK_OFFSET, "$1+$2"));
   }
   const all = Object.fromEntries(fields);
   IN_URL.add(all);
@@ -132,9 +140,12 @@ function jsonOf(text: string): unknown {
  * @param refused The value and the schema, if known. `isUrl`: whether the value is a URL's query.
  */
 export function faultOf(
-  { issues: [issue] }: z.core.$ZodError,
+  { issues }: z.core.$ZodError,
   refused?: { value: unknown; schema: z.core.$ZodType; isUrl?: boolean },
 ): string {
+  // An unknown name explains why another one is missing.
+  const issue = issues.find(({ code, path }) => code === "unrecognized_keys" && path.length === 0) ??
+    issues[0];
   const { path } = issue;
   const name = path.map((key, i) =>
     typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
@@ -162,7 +173,10 @@ export function exampleOf(schema: z.core.$ZodType): unknown {
   const example = z.globalRegistry.get(schema)?.examples;
   if (Array.isArray(example)) return example[0];
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
-  if (schema instanceof z.ZodArray) return [exampleOf(schema.element)];
+  if (schema instanceof z.ZodArray) {
+    const each = exampleOf(schema.element);
+    return each === undefined ? undefined : [each];
+  }
   if (!(schema instanceof z.ZodObject)) return undefined;
   return Object.fromEntries(Object.entries(schema.shape).map(([name, field]) => [name, exampleOf(field)]));
 }

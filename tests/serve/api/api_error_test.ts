@@ -103,6 +103,11 @@ Deno.test("numbers and lists of every request may be text, alone, in lists and i
     20,
     20,
   ]);
+  for (const time of ["2026-11-01T12:00:00", "2026-11-01 12:00", "2026-11-01T12:00:00.5"]) {
+    const { time: read } = queryFields(`http://localhost/v1/rtt?time=${time}+02:00`);
+    assertEquals(read, `${time}+02:00`);
+  }
+  assertEquals(queryFields("http://localhost/v1/rtt?time=2026-11-01+12:00"), { time: "2026-11-01 12:00" });
   const url = "http://localhost/v1/rtt?quantiles=[0.1,0.9]&at=50,100&draws=8";
   assertEquals(readFields(servedSchema(QUESTIONS.rtt), { ...QUESTION, ...queryFields(url) }), {
     ...QUESTION,
@@ -130,6 +135,11 @@ Deno.test("null is as absent in every optional field of every request; the rtt o
     context: [{ ...lost, time: null }],
   });
   assertEquals([rtt, context], [null, [lost]]);
+  for (const word of ["", "NaN", "timeout", "*", -1, "-1"]) {
+    const asked = { ...QUESTION, rtt: word, context: [{ ...QUESTION, rtt: word }] };
+    const read = readFields(servedSchema(QUESTIONS.likelihood), asked);
+    assertEquals([read.rtt, read.context], [null, [lost]]);
+  }
 });
 
 Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected and right", () => {
@@ -153,6 +163,14 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
       { context: [{ ...QUESTION, src: "web.example", rtt: 1 }] },
       'found context[0].src "web.example", expected an IPv4 or IPv6 address; this looks like a host name: ' +
       'resolve it and give its address, such as "192.0.2.1"',
+    ],
+    [
+      { src: undefined, source: "192.0.2.1" },
+      'found "source", expected only src, dst, time, context, quantiles, at, cdf, histogram, draws, seed',
+    ],
+    [
+      { context: [{ ...QUESTION, rtt: 0 }] },
+      "found context[0].rtt 0, expected ms above 0, or null for no reply, such as 12.5",
     ],
     [{ quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1, such as 0.9"],
     [{ quantiles: 0.5 }, "found quantiles 0.5, expected an array, such as [0.1, 0.9]"],

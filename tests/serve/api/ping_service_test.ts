@@ -63,7 +63,7 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
       '{"src": "192.0.2.1", "dst": "198.51.100.0/30", "draws": 4}',
       JSON.stringify({ src: "192.0.2.1" }),
       "[]",
-      JSON.stringify({ ...questionOf(8), context: [{ src: "::1", dst: "::2", rtt: -1 }] }),
+      JSON.stringify({ ...questionOf(8), context: [{ src: "::1", dst: "::2", rtt: -5 }] }),
       JSON.stringify({ ...questionOf(9), context: [{ src: "192.0.2.1", dst: "::2", rtt: 1 }] }),
       JSON.stringify({
         ...questionOf(10),
@@ -82,7 +82,7 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
         "0.25,0.5",
         'found no dst, expected an IPv4 or IPv6 address, such as "198.51.100.7"',
         "found an array, expected a JSON object",
-        "found context[0].rtt -1, expected at least 0, such as 12.5",
+        "found context[0].rtt -5, expected ms above 0, or null for no reply, such as 12.5",
         "context[0]: found addresses of different IP versions, expected two of the same version",
         "Cannot ask about Unix time 1700000010: its context has a measurement at 1800000000, expected none later",
         "0.25,0.5",
