@@ -188,6 +188,7 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
     wrongClock: watch.numWrongClock,
     undecided: watch.numUndecided,
     pairs: watch.numPairs,
+    neverReplied: watch.numNeverReplied,
     dropped: watch.numDropped,
     alarms: watch.alarms.numAlarms,
     groups: watch.alarms.numGroups,
@@ -201,9 +202,10 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
     `${formatCount(counts.late)} late`,
     ...ifAny(counts.inFuture, "in the future"),
     ...ifAny(counts.wrongClock, "with a wrong clock"),
-    ...(["undecided", "pairs", "dropped", "alarms"] as const).map((name) =>
-      `${formatCount(counts[name])} ${name}`
-    ),
+    `${formatCount(counts.undecided)} undecided`,
+    `${formatCount(counts.pairs)} pairs`,
+    ...ifAny(counts.neverReplied, "of them without any reply"),
+    ...(["dropped", "alarms"] as const).map((name) => `${formatCount(counts[name])} ${name}`),
   ].join(", ") + ` in ${formatCount(counts.groups)} groups (${formatCount(counts.open)} open)`;
   return { counts: { ...counts, rejected, skipped }, text };
 }
@@ -243,15 +245,25 @@ function requireUsed(
   });
   const numLeftOut = numLate + numInFuture + numWrongClock;
   if (numLeftOut > MAX_LEFT_OUT * numMeasurements) {
+    const advice = numInFuture > numLate + numWrongClock
+      ? "check the unit and the zone of the times (UTC unless they have one), and this machine's clock"
+      : numWrongClock > numLate
+      ? "correct the clock that wrote the times"
+      : "give files in the order of their times and each once, and sort the lines of a file by time";
     throw new UserError(
       `Cannot watch all of the input: ${numLeftOut} of ${numMeasurements} measurements were left out (${numLate} late, ` +
         `${numInFuture} in the future, ${numWrongClock} with a wrong clock), expected at most ${
           100 * MAX_LEFT_OUT
-        } %; ` +
-        "give files in the order of their times, and sort the lines of a file by time",
+        } %; ${advice}`,
     );
   }
-  if (numUsed > 0) return;
+  if (numUsed > 0 && (watch.numNeverReplied < watch.numPairs || watch.numDropped > 0)) return;
+  if (numUsed > 0) {
+    throw new UserError(
+      `Cannot find outages: none of the ${numUsed} measurements has a reply, expected some before an outage; ` +
+        "check the addresses, what writes the RTTs, and --columns",
+    );
+  }
   const found = totalOf(skipped) > 0 ? `nothing but ${describeRejected(skipped, "skipped")}` : "nothing";
   throw new UserError(
     `Cannot watch ${

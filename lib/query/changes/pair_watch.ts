@@ -174,6 +174,11 @@ export class PairWatch {
     return this.#alarms;
   }
 
+  /** Number of remembered pairs that have never replied, which have no outages. */
+  get numNeverReplied(): number {
+    return this.#pairs.values().filter(({ rows }) => rows.length === 0).toArray().length;
+  }
+
   /** All pairs, least recently seen first. */
   pairs(): Iterable<WatchedPair> {
     return this.#pairs.values();
@@ -199,9 +204,8 @@ export class PairWatch {
     const nowS = this.#options.nowS?.() ?? Date.now() / 1000;
     if (measurement.timeS > nowS + AHEAD_S) {
       this.numInFuture++;
-      this.#tellTime(
-        `${src} ${dst}: the time ${formatTime(measurement.timeS)} is in the future`,
-      );
+      const time = formatTime(measurement.timeS);
+      this.#tellTime(`${src} ${dst}: the time ${time} (UTC unless it has a zone) is in the future`);
       return [];
     }
     const findings: Finding[] = [];

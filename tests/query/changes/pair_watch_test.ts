@@ -354,7 +354,7 @@ Deno.test("times after now are left out, and hide none of their pair", () => {
   assertEquals(log.length, 5);
   assertEquals(
     log[0],
-    "10.0.0.1 192.0.2.1: the time 2016-11-24T17:56:41Z is in the future; left out",
+    "10.0.0.1 192.0.2.1: the time 2016-11-24T17:56:41Z (UTC unless it has a zone) is in the future; left out",
   );
 });
 
