@@ -148,7 +148,7 @@ function checkMagic(file: FileWindow): void {
   if (sizeBytes < SMALLEST_FILE_BYTES || !isMagicAt(0)) {
     throw new FormatError(
       `it does not start with PAR1, expected a Parquet file; ` +
-        `convert Atlas results with import first`,
+        `convert other files of measurements with import first`,
       { path, offsetBytes: 0 },
     );
   }
