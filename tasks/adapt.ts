@@ -119,12 +119,12 @@ async function make(
   { staged, stage }: { staged: Output; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
-  const { measurements, numRead, rejected, skipped } = await readMeasurementFiles(input, {
+  const { measurements, numRead, ...leftOut } = await readMeasurementFiles(input, {
     most: maxMeasurements,
     reading,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
-  logLeftOut({ rejected, skipped }, stage.log);
+  logLeftOut(leftOut, stage.log);
   if (numRead > measurements.length) {
     stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
   }

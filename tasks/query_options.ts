@@ -59,11 +59,11 @@ export async function contextOf(
   timeS: number | null = null,
 ): Promise<TokenMeasurement[]> {
   if (path === undefined) return [];
-  const { measurements, isSorted, numLater, skipped } = await readContext(path, timeS, {
+  const { measurements, isSorted, numLater, ...leftOut } = await readContext(path, timeS, {
     ...USUAL_READING,
     src: src !== undefined && parseAddress(src) ? src : undefined,
   });
-  logLeftOut({ skipped }, stage.log);
+  logLeftOut(leftOut, stage.log, false);
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
   if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and were skipped`);
   return measurements;

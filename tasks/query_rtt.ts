@@ -173,11 +173,11 @@ async function fittedModel(
   const { adapt } = options;
   if (adapt === undefined) return model;
   const asked = addresses && new Set(addresses);
-  const { measurements, rejected, skipped } = await readMeasurementFiles([adapt], {
+  const { measurements, ...leftOut } = await readMeasurementFiles([adapt], {
     most: MAX_ADAPT_MEASUREMENTS,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
-  logLeftOut({ rejected, skipped }, stage.log);
+  logLeftOut(leftOut, stage.log, false);
   const { signal } = stage;
   noteEstimate(measurements.length, ADAPT_DEFAULTS.steps, stage.log);
   using progress = adaptProgress(stage, ADAPT_DEFAULTS.steps);

@@ -48,11 +48,24 @@ export function identityOf({ addresses: _, columns, ...plain }: ReadingOptions):
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-/** Logs how many rows of files were left out, if any. */
+interface LeftOut {
+  rejected?: Record<string, number>;
+  skipped: Record<string, number>;
+  /** A warning about the unit of the RTTs. */
+  advice: string | undefined;
+}
+
+/**
+ * Logs how many rows of files were left out, if any, and a warning about their unit.
+ *
+ * @param hasColumns Whether the command has the option `--columns`.
+ */
 export function logLeftOut(
-  { rejected = {}, skipped }: { rejected?: Record<string, number>; skipped: Record<string, number> },
+  { rejected = {}, skipped, advice }: LeftOut,
   log: (line: string) => void,
+  hasColumns = true,
 ): void {
+  if (advice !== undefined) log(hasColumns ? advice : advice.replace(/with --columns (\w+)=NAME/, "$1"));
   const counts = [describeRejected(rejected), describeRejected(skipped, "that say nothing about a path")];
   if (totalOf(rejected) + totalOf(skipped) > 0) log(`left out: ${counts.join(", ")}`);
 }

@@ -14,7 +14,12 @@ import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { importMeasurements, inputFingerprint } from "../lib/data/import/import_measurements.ts";
 import { isParquet, listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
-import { describeRejected, RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
+import {
+  describeRejected,
+  RejectLog,
+  rejectsPathBeside,
+  totalOf,
+} from "../lib/data/measurement_files/rejects.ts";
 import type { GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/query/files/ordered_rows.ts";
@@ -96,15 +101,24 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
       const parquet = isParquet(input) ? input : workPath(`imported-${i}.parquet`);
       imported.push(parquet);
       if (parquet === input) continue;
-      const { rows, rejected } = await importMeasurements([input], parquet, {
-        ...reading,
-        maxRejectRatio,
-        memoryLimitBytes: options.memoryLimitGb * 1e9,
-        numThreads: options.workers,
-        signal: stage.signal,
-        onNote: stage.log,
-      });
-      stage.log(`${input}: ${rows} rows, ${describeRejected(rejected)}`);
+      const { rows, duplicates, rejected, skippedByType: skipped } = await importMeasurements(
+        [input],
+        parquet,
+        {
+          ...reading,
+          maxRejectRatio,
+          memoryLimitBytes: options.memoryLimitGb * 1e9,
+          numThreads: options.workers,
+          signal: stage.signal,
+          onNote: stage.log,
+        },
+      );
+      const counts = [
+        describeRejected(rejected),
+        ...(totalOf(skipped) > 0 ? [describeRejected(skipped, "that say nothing about a path")] : []),
+        ...(duplicates > 0 ? [`${duplicates} duplicate results`] : []),
+      ];
+      stage.log(`${input}: ${rows} rows, ${counts.join(", ")}`);
     }
     const { rejected, ...counts } = await scoreFile(pingModel, {
       inputs: imported,

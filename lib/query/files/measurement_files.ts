@@ -110,6 +110,8 @@ export interface FileMeasurements {
   /** Number of unusable rows by reason, and of results that say nothing about a path by kind. */
   rejected: Record<string, number>;
   skipped: Record<string, number>;
+  /** A warning if the RTTs look like another unit. */
+  advice: string | undefined;
 }
 
 /**
@@ -151,7 +153,8 @@ export async function readMeasurementFiles(
       }: found no measurements, only ${found}; name other fields with --columns`,
     );
   }
-  return { measurements: trim(), numRead, rejected: files.rejects.counts, skipped: files.skipped };
+  const { rejects, skipped, scale: { advice } } = files;
+  return { measurements: trim(), numRead, rejected: rejects.counts, skipped, advice };
 }
 
 export interface FileContext {
@@ -162,6 +165,8 @@ export interface FileContext {
   numLater: number;
   /** Number of results that say nothing about a path, by kind. */
   skipped: Record<string, number>;
+  /** A warning if the RTTs look like another unit. */
+  advice: string | undefined;
 }
 
 /**
@@ -187,6 +192,6 @@ export async function readContext(
     return !isLater;
   };
   const options = { most: MAX_CONTEXT_MEASUREMENTS, isWanted: isKnown, maxRejectRatio: 0, reading };
-  const { measurements, skipped } = await readMeasurementFiles([path], options);
-  return { measurements, isSorted, numLater, skipped };
+  const { measurements, skipped, advice } = await readMeasurementFiles([path], options);
+  return { measurements, isSorted, numLater, skipped, advice };
 }

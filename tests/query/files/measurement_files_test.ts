@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
 import { readContext, readMeasurementFiles } from "../../../lib/query/files/measurement_files.ts";
@@ -34,6 +34,12 @@ Deno.test("readMeasurementFiles() reads a measurement of ours and a ping result 
     assertEquals(a, b);
     assertEquals([a.rttCode, a.timeS], [encodeRttCode(15), 1_600_000_000]);
     assertEquals([others, skipped], [[], { dns: 1 }]);
+    const inSeconds = join(folder, "seconds.jsonl");
+    Deno.writeTextFileSync(inSeconds, JSON.stringify({ ...ours, rtt: 0.015 }));
+    assertMatch(
+      (await readContext(inSeconds)).advice ?? "",
+      /median RTT is 0.01.* ms, which looks like seconds/,
+    );
   }));
 
 Deno.test("times of lines are exact for watch, and whole seconds for a context", () =>
