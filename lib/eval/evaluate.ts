@@ -7,6 +7,7 @@ import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { SyntheticTruth } from "../data/synth/truth.ts";
 import type { StageHooks } from "../io/threads/stage_hooks.ts";
 import { modelShapes } from "../model/model_config.ts";
+import { UserError } from "../base/errors.ts";
 import type { SplitName } from "../data/probe_rows/splits.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { loadCheckpoint, modelFilesOf } from "../train/checkpoint.ts";
@@ -109,6 +110,12 @@ export async function evaluate(options: EvaluateOptions, hooks: EvaluateHooks = 
     onProgress: phaseOf(hooks, "reading probe rows"),
     signal: hooks.signal,
   });
+  if (cases.length === 0) {
+    throw new UserError(
+      `Cannot evaluate on ${options.dataDir}: its ${options.split} split has no measurements, expected some; ` +
+        "choose another --split, or split the measurements by row or time (--split-by)",
+    );
+  }
   const placeOf = await placeLookup(checkpoint, options.geo);
   const evaluated = { options, rows, model, cases, rankings, candidates: others, checkpoint, placeOf };
   const run = await describeRun(evaluated);
