@@ -32,7 +32,7 @@ function limitsOf(
 
 function splitStageResult(
   stage: string,
-  { output, task }: { output: string; task: string },
+  { output, task, ratios }: { output: string; task: string; ratios: string },
   result: StageSummary,
   describe: (counts: Record<string, number>) => string,
 ): StageResult {
@@ -41,10 +41,16 @@ function splitStageResult(
     return `${split.padEnd(6)}${describe(result.splits[split])}, ${shards} shards, ${formatBytes(bytes)}`;
   });
   const note = result.timeCuts && noteOnFarTimes(result.timeCuts);
+  const shares = parseRatios(ratios);
+  const empty = SPLIT_NAMES.filter((split, i) => shares[i] > 0 && result.splits[split].sources === 0);
+  const isWhole = parseArrayTask(task).count === 1;
   const text = [
     madeText(output, { isDone: result.wasComplete, seconds: result.seconds }),
     ...lines,
     ...(note === undefined ? [] : [note]),
+    ...(isWhole && empty.length > 0
+      ? [`nothing is in ${empty.join(" and ")}: split by row or time (--split-by), or give more measurements`]
+      : []),
     ...(totalOf(result.rejected) > 0 ? [describeRejected(result.rejected)] : []),
     `${formatCount(result.inputRows)} rows read, peak memory ${formatBytes(result.peakMemoryBytes)}`,
   ].join("\n");

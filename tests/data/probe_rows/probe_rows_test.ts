@@ -148,6 +148,25 @@ Deno.test("buildProbeRows() counts and lists rejected rows, and fails when there
   assertEquals(manifest.outputs.length + 1, Object.keys(hashes).length);
 });
 
+Deno.test("shard and probe-rows tell splits without measurements", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 100 });
+  batch.srcAddr.fill(batch.srcAddr[0]);
+  batch.ipVersion.fill(batch.ipVersion[0]);
+  batch.dstAddr.fill(batch.dstAddr[0]);
+  writeParquet(folder.at("in.parquet"), batch);
+  const input = ["--input", folder.at("in.parquet"), "--output"];
+  for (const stage of ["probe-rows", "shard"]) {
+    const { stdout } = await succeed(stage, ...input, folder.at(stage));
+    assertMatch(
+      stdout,
+      /^nothing is in (train|val|test) and (val|test): split by row or time \(--split-by\)/m,
+    );
+    const byRow = await succeed(stage, ...input, folder.at(`${stage}-row`), "--split-by", "row");
+    assert(!byRow.stdout.includes("nothing is in"));
+  }
+});
+
 Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and a split by time tells far times", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 1000, numBad: 3 });
