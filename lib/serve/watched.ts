@@ -201,9 +201,17 @@ export async function* watchLines(
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {
-      const { numInFuture } = watch;
+      const { numInFuture, numLate } = watch;
       events = watch.add(watchedMeasurement(read()));
-      if (watch.numInFuture > numInFuture) throw new UserError("time must not be in the future");
+      if (watch.numInFuture > numInFuture) {
+        throw new UserError("time must not be in the future (it is UTC unless it has a zone); left out");
+      }
+      if (watch.numLate > numLate) {
+        yield {
+          line,
+          error: "found a time before one of the pair's earlier measurements, expected time order; left out",
+        };
+      }
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       yield { line, error: error.message };
