@@ -293,10 +293,15 @@ class BodyLines implements AsyncIterable<string> {
   }
 }
 
+/** Texts in UTF-16 and, as files are read, in other encodings, whose letters are replaced. */
 async function* inUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const toUtf8 = new ToUtf8();
-  for await (const chunk of chunks) yield toUtf8.push(chunk);
-  yield toUtf8.push(new Uint8Array(0), true);
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  for await (const chunk of chunks) {
+    yield encoder.encode(decoder.decode(toUtf8.push(chunk), { stream: true }));
+  }
+  yield encoder.encode(decoder.decode(toUtf8.push(new Uint8Array(0), true)));
 }
 
 /** Streams the body. The signal ends a body that arrives too slowly. */

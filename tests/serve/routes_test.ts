@@ -126,8 +126,9 @@ Deno.test("serve answers every route", (test) =>
       );
       assertEquals([permitted.global_alert, permitted.total_alerts], [false, 1]);
       await requireProblem(check(1001, "?lookback=10"), 400, /expected only permitted_total_alerts/);
-      const [end] = await server.postLines("/v1/watch", measured(91, 130));
+      const [end, late] = await server.postLines("/v1/watch", [...measured(91, 130), ...measured(99, 100)]);
       assertEquals([end.event, end.reason], ["end", "usual"]);
+      assertStringIncludes(String(late.error), "found a time before one of the pair's earlier measurements");
       const lost = { ...PAIR, time: startS + 240 * 130, rtt: null, prb_id: 77 };
       assertEquals(
         await (await server.fetch("/v1/watch", {
@@ -150,7 +151,7 @@ Deno.test("serve answers every route", (test) =>
       );
       assertStringIncludes(
         await (await server.fetch("/metrics")).text(),
-        "ping_llm_watch_measurements_total 133\n",
+        "ping_llm_watch_measurements_total 134\n",
       );
     });
 
@@ -248,12 +249,15 @@ Deno.test("serve answers every route", (test) =>
       assertEquals(removed.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
     });
 
-    await step("a text in UTF-16 is read", async () => {
+    await step("a text in UTF-16, or with letters of another encoding, is read", async () => {
       const text = `\ufeffsrc,dst,rtt\n${PAIR.src},${PAIR.dst},5\n`;
       const body = Uint16Array.from(text, (character) => character.charCodeAt(0));
       const headers = { "content-type": "text/csv" };
-      const response = await server.fetch("/v1/score", { method: "POST", headers, body });
-      assertStringIncludes(await response.text(), `{"line":2,"src":"${PAIR.src}"`);
+      const latin = Uint8Array.from(text.replace("\ufeff", "# \xfc\n"), (letter) => letter.charCodeAt(0));
+      for (const [posted, line] of [[body, 2], [latin, 3]] as const) {
+        const response = await server.fetch("/v1/score", { method: "POST", headers, body: posted });
+        assertStringIncludes(await response.text(), `{"line":${line},"src":"${PAIR.src}"`);
+      }
     });
     await step("no other page may read answers, and no other name is answered for", async () => {
       const headers = { origin: "https://example.org", "access-control-request-method": "POST" };

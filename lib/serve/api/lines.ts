@@ -65,14 +65,19 @@ export async function* measurementLines(
     return;
   }
   let found: Line[] = [];
+  let [hasContent, isFound] = [false, false];
   const encoder = new TextEncoder();
   const reader = new MeasurementReader(
     "the body",
     reading,
-    (finding, line) => found.push(...linesOfFinding(finding, line, withIds)),
+    (finding, line) => {
+      found.push(...linesOfFinding(finding, line, withIds));
+      isFound = true;
+    },
   );
   try {
     for await (const text of texts) {
+      hasContent ||= /[^\s[\]]/.test(text);
       reader.push(encoder.encode(`${text}\n`));
       yield* found;
       found = [];
@@ -83,6 +88,12 @@ export async function* measurementLines(
     const isEnd = error instanceof NoMeasurementsError;
     const advice = isEnd ? "; give src and dst in the URL if the text does not contain them" : "";
     throw new UserError(withoutOptions(error.message) + advice, { cause: error });
+  }
+  if (hasContent && !isFound) {
+    throw new UserError(
+      "Cannot read the body: found no measurements, expected objects with src, dst, time and rtt, " +
+        "or another format that import reads",
+    );
   }
   yield* found;
 }

@@ -310,6 +310,12 @@ Deno.test("measurementLines() takes texts of other formats, with the ends that t
     [2, { ...row, time: 1_700_000_000, rtt: 5.5 }],
     [3, "zeroRtt, rtt 0 is not an RTT"],
   ]);
+  assertEquals(await measuredIn("[]", { isText: true }), []);
+  await assertRejects(
+    () => measuredIn('[["192.0.2.1", "198.51.100.7", 1700000000, 5]]', { isText: true }),
+    UserError,
+    "Cannot read the body: found no measurements, expected objects with src, dst, time and rtt",
+  );
   const { message } = await assertRejects(() => measuredIn("hello, world\n", { isText: true }), UserError);
   assertEquals(
     message,
