@@ -27,6 +27,7 @@ import { problemOf } from "./api/api_error.ts";
 import { jsonLines } from "./api/lines.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
 import * as z from "zod";
+import { parseLenientJson } from "../data/formats/json_stream.ts";
 import { wholeSchema } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
 import { readFields } from "../query/questions/read_fields.ts";
@@ -179,9 +180,14 @@ function withoutNullParams(message: unknown): unknown {
 function withoutNulls(value: unknown, depth: number): unknown {
   if (!isObject(value) || depth === 0) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== null);
-  return Object.fromEntries(
-    entries.map(([name, each]) => [name, name === "arguments" ? each : withoutNulls(each, depth - 1)]),
-  );
+  const read = (name: string, each: unknown) =>
+    name === "arguments" ? argumentsOf(each) : withoutNulls(each, depth - 1);
+  return Object.fromEntries(entries.map(([name, each]) => [name, read(name, each)]));
+}
+
+/** The arguments of a tool, which some clients send as a text of JSON. */
+function argumentsOf(given: unknown): unknown {
+  return typeof given === "string" ? parseLenientJson(given) ?? given : given;
 }
 
 /** The id of a request, even if the request is otherwise invalid. */

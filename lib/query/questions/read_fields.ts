@@ -27,7 +27,7 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * Converts a value to the types of its schema, recursively: null means that an optional field is absent, text
+ * Converts a value to the types of its schema, recursively: null or an empty text means that an optional field is absent, text
  * becomes a number or a list if one is expected, and -1 or a word for no reply in place of an RTT becomes null.
  *
  * @throws {UserError} If a field has its name from before version 0.2.
@@ -46,7 +46,7 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
       throw new UserError(`found ${name}, expected ${OLD_NAMES[name]}, its name since version 0.2`);
     }
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
-    if (each === null && field instanceof z.ZodOptional) return [];
+    if ((each === null || each === "") && field instanceof z.ZodOptional) return [];
     // Only an RTT may be null in its own right.
     const isRtt = field instanceof z.ZodNullable && each !== undefined;
     if (isRtt && readRtt(each, 1, USUAL_READING) === FAILED_RTT_MS) return [[name, null]];

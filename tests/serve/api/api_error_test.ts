@@ -117,16 +117,18 @@ Deno.test("numbers and lists of every request may be text, alone, in lists and i
   });
 });
 
-Deno.test("null is as absent in every optional field of every request; the rtt of a measurement is no reply", () => {
+Deno.test("null and an empty text are as absent in every optional field of every request; the rtt of a measurement is no reply", () => {
   for (const [name, schema] of Object.entries(REQUESTS)) {
     const required: Record<string, unknown> = {};
     const nulls: Record<string, null> = {};
+    const blanks: Record<string, string> = {};
     for (const [field, type] of Object.entries(schema.shape)) {
-      if (z.safeParse(type, undefined).success) nulls[field] = null;
+      if (z.safeParse(type, undefined).success) [nulls[field], blanks[field]] = [null, ""];
       else required[field] = exampleOf(type);
     }
     const expected = JSON.stringify(readFields(schema, required));
     assertEquals(JSON.stringify(readFields(schema, { ...required, ...nulls })), expected, name);
+    assertEquals(JSON.stringify(readFields(schema, { ...required, ...blanks })), expected, name);
   }
   const lost = { ...QUESTION, rtt: null };
   const { rtt, context } = readFields(servedSchema(QUESTIONS.likelihood), {
