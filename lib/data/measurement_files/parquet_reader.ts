@@ -5,8 +5,8 @@
  * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96
  * or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With {@link ReadingOptions} it
  * also accepts other names and units, and files without columns of addresses. A null, NaN or infinite RTT is
- * no reply. A file that is not Parquet, is damaged or lacks a needed column fails at once; unusable rows are counted in
- * a {@link RejectLog}.
+ * no reply. A file that is not Parquet, is damaged or lacks a needed column fails at once; unusable rows are
+ * counted in a {@link RejectLog}.
  *
  * @module
  */

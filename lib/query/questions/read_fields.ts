@@ -27,8 +27,9 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * Converts a value to the types of its schema, recursively: null or an empty text means that an optional field is absent, text
- * becomes a number or a list if one is expected, and -1 or a word for no reply in place of an RTT becomes null.
+ * Converts a value to the types of its schema, recursively: null or an empty text means that an optional field
+ * is absent, text becomes a number or a list if one is expected, and -1 or a word for no reply in place of an
+ * RTT becomes null.
  *
  * @throws {UserError} If a field has its name from before version 0.2.
  */
