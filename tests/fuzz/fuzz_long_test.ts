@@ -8,7 +8,6 @@ import {
   prepareTrials,
   readBrokenCopies,
   runTwoAtOnce,
-  tryHostileOptions,
 } from "./trials.ts";
 import { FORMATS } from "./formats.ts";
 import { mutate } from "./mutate.ts";
@@ -103,8 +102,12 @@ Deno.test("trials of stages find no fault (two at once, signals, broken copies, 
     const summary = await readBrokenCopies({ folder, count: 9, seed: 2026 });
     assertEquals(Object.values(summary).map(({ refused }) => refused), new Array(9).fill(1));
   });
-  await t.step("hostile options", async () => {
-    const { numDone, numRefused, numStopped } = await tryHostileOptions({ folder, count: 12, seed: 2026 });
+  await t.step("hostile options, by the task itself", async () => {
+    const args = ["task", "--quiet", "fuzz", "hostile-options", "--trials", "2", "--seed", "2026", "--json"];
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+    const [text, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    assert(success, errors);
+    const { numDone, numRefused, numStopped } = JSON.parse(text)["hostile-options"];
     assertEquals(numDone + numRefused + numStopped, 12);
     assert(numRefused > 0);
   });

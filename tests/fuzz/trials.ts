@@ -549,7 +549,7 @@ const CONFIG = new URL("../../configs/demo.json", import.meta.url);
 
 /** The numeric options of a stage, from its help. */
 async function numberOptions(stage: string): Promise<string[]> {
-  const { stdout } = await runStageProcess([stage, "--help"]);
+  const { stdout } = await runStageProcess([stage, "--help", "--all"]);
   return [...stdout.matchAll(/^ {2}(--[a-z0-9-]+) (?:N|X|A,B,C|N,N,…)\b/gm)].map(([, option]) => option);
 }
 
