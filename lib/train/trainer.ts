@@ -312,7 +312,10 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   };
 }
 
-/** The configuration of an earlier run in the folder with the same request and data. */
+/**
+ * The configuration of an earlier run in the folder with the same request and data. Its newest checkpoint counts,
+ * since a run that is fitted to a time changes its number of steps.
+ */
 function sizedBefore(
   { runDir, fresh }: TrainOptions,
   { asked, data }: { asked: string; data: string },
@@ -320,7 +323,7 @@ function sizedBefore(
   const folder = join(runDir, CHECKPOINTS);
   if (fresh || !hasCheckpoints(folder)) return undefined;
   return listCheckpoints(folder)
-    .find((state) => state.asked === asked && state.dataFingerprint === data)?.config;
+    .findLast((state) => state.asked === asked && state.dataFingerprint === data)?.config;
 }
 
 /** See `CheckpointState.asked`. */
