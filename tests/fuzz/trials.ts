@@ -522,19 +522,13 @@ export async function tryHostileOptions(
     const own = withoutOption(stageArguments(stage, folder, output), option);
     const what = `${stage} ${hostile.join(" ")} (trial ${trial})`;
     const { code, stderr, wasStopped } = await runBounded([...own, ...hostile]);
-    const isOneLine = /(^|\n)error: [^\n]+\n$/;
-    if (wasStopped) {
-      // On a busy machine it may not yet listen to signals.
-      const isUnheard = code === 143 && stderr === "";
-      assert(
-        [0, 1, 75].includes(code) || isUnheard,
-        `${what} ended with ${code} when it was told to stop: ${stderr}`,
-      );
-      summary.numStopped++;
-    } else if (code === 0) summary.numDone++;
+    // On a busy machine it may be told to stop before it listens to signals, or while it refuses the value.
+    const isUnheard = code === 143 && stderr === "";
+    if (code === 0) summary.numDone++;
+    else if (wasStopped && (code === 75 || isUnheard)) summary.numStopped++;
     else {
       assert([1, 2].includes(code), `${what} ended with ${code}: ${stderr}`);
-      assertMatch(stderr, isOneLine, what);
+      assertMatch(stderr, /(^|\n)error: [^\n]+\n$/, what);
       summary.numRefused++;
     }
     try {
