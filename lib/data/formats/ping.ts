@@ -25,7 +25,10 @@ import {
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** The host and process that syslog writes before a line. */
 const LOGGER = /^\S+ ping6?\[\d+\]: /;
-/** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, `time=980.5µs` of Go, but not `1 ms  <1 ms` of traceroute. */
+/**
+ * `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, `time=980.5µs` of Go, but not
+ * `1 ms  <1 ms` of traceroute.
+ */
 const RTT =
   /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс(?:ек)?|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
