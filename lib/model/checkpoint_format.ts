@@ -6,7 +6,7 @@
  */
 import { FormatError, UserError } from "../base/errors.ts";
 import type { TensorArray } from "../base/safetensors_header.ts";
-import { faultAt } from "./finite.ts";
+import { faultAt, USE_ANOTHER } from "./finite.ts";
 import { whole } from "./possible_numbers.ts";
 
 /** The version written to the metadata of tensor files, to `state.json` and to `site.json`. */
@@ -154,7 +154,7 @@ function wholeNumbers(
       const value = values[at++];
       if (!(value >= 0 && value < limit && Number.isInteger(value))) {
         const fault = faultAt(name, values, at - 1, whole(0, limit - 1).wanted);
-        throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
+        throw new FormatError(`${fault}; ${USE_ANOTHER}`, { path });
       }
       number = number * limit + value;
     }

@@ -27,6 +27,9 @@ function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
   return -1;
 }
 
+/** What to do about a checkpoint with invalid numbers. */
+export const USE_ANOTHER = "use an earlier checkpoint or another run";
+
 /** Describes an invalid number for the user. @param wanted What is expected. */
 export function faultAt(name: string, values: ArrayLike<number>, index: number, wanted: string): string {
   return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;

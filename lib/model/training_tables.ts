@@ -11,7 +11,7 @@ import { FormatError } from "../base/errors.ts";
 import { tensorOf } from "../base/safetensors_header.ts";
 import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
 import type { SafetensorsContent } from "../io/safetensors.ts";
-import { faultAt } from "./finite.ts";
+import { faultAt, USE_ANOTHER } from "./finite.ts";
 import { ADAPTATION } from "./tensor_bounds.ts";
 
 type Tables = Pick<SafetensorsContent, "tensors" | "metadata">;
@@ -69,23 +69,21 @@ function dataOf({ tensors, metadata }: Tables, path: string, prefix = ""): Measu
     const json = JSON.parse(metadata[`${prefix}summary`]);
     const { data: parsed, error } = metadataSchema.safeParse(json);
     if (error) {
-      throw new FormatError(`its ${prefix}summary: ${faultOfJson(error, json)}; ${ADVICE}`, { path });
+      throw new FormatError(`its ${prefix}summary: ${faultOfJson(error, json)}; ${USE_ANOTHER}`, { path });
     }
     const { isTruncated, ...summary } = parsed;
     const [v4, v6, seen, pairs] = COLUMNS.map(([name]) => tensorOf(tensors, prefix + name, "U32"));
     const data = { summary, known: new KnownAddresses({ v4, v6, seen, pairs }, isTruncated) };
-    for (const fault of faultsOf(data, prefix)) throw new FormatError(`${fault}; ${ADVICE}`, { path });
+    for (const fault of faultsOf(data, prefix)) throw new FormatError(`${fault}; ${USE_ANOTHER}`, { path });
     return data;
   } catch (cause) {
     if (cause instanceof FormatError) throw cause;
     throw new FormatError(
-      `it has no table of ${prefix === "" ? "training data" : "the adaptation"}; ${ADVICE}`,
+      `it has no table of ${prefix === "" ? "training data" : "the adaptation"}; ${USE_ANOTHER}`,
       { path, cause },
     );
   }
 }
-
-const ADVICE = "use an earlier checkpoint or another run";
 
 /** Rules between the numbers of a table and its summary; single numbers: lib/model/tensor_bounds.ts. */
 function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<string> {

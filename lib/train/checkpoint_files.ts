@@ -20,7 +20,7 @@ import {
   FORMAT_VERSION,
   presentTensors,
 } from "../model/checkpoint_format.ts";
-import { WEIGHT_LIMIT } from "../model/finite.ts";
+import { USE_ANOTHER, WEIGHT_LIMIT } from "../model/finite.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { LOSS_SCALE_STATE } from "./optim/optimizer.ts";
 import type { EngineName } from "../tensor/engine.ts";
@@ -146,7 +146,7 @@ function readVerified(
   const content = readSafetensors(path);
   const present = presentTensors(content, content.metadata.format_version, path);
   const fault = faultOfNumbers(present.tensors, options);
-  if (fault) throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
+  if (fault) throw new FormatError(`${fault}; ${USE_ANOTHER}`, { path });
   return { ...content, ...present };
 }
 
@@ -266,7 +266,7 @@ function parseState(
     checkFormatVersion(formatVersion, path);
     const { data: state, error } = stateSchema.safeParse(rest);
     if (error) {
-      throw new FormatError(`${faultOfJson(error, rest)}; use an earlier checkpoint or another run`, {
+      throw new FormatError(`${faultOfJson(error, rest)}; ${USE_ANOTHER}`, {
         path,
       });
     }

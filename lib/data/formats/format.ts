@@ -319,6 +319,9 @@ export function readTime(value: unknown, unit: TimeUnit, name = "time"): number 
     : { reason: "invalidTime", detail: `${name} ${shortened(text)}: ${parsed.fault}` };
 }
 
+/** What to do about a text without times. */
+export const GIVE_TIME = "give its column with --columns time=NAME, or --start TIME and --interval SECONDS";
+
 /** When packet n (from 0) of a text without times was sent: microseconds since 1970, or NaN. */
 export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, n: number): number {
   return Math.round((startS + intervalS * n) * 1e6);

@@ -10,7 +10,7 @@
 import { shortened, UserError } from "../../base/errors.ts";
 import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
-import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
+import { type Finding, GIVE_TIME, type ReadingOptions, type Rejection } from "../formats/format.ts";
 import { MeasurementReader, ToUtf8 } from "../formats/reader.ts";
 import { beginsAsJson, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
 import {
@@ -398,10 +398,7 @@ class Importer {
   #hasTime(eventTimeUs: number, line?: number): boolean {
     if (isUsableTime(eventTimeUs)) return true;
     const [reason, detail] = Number.isNaN(eventTimeUs)
-      ? [
-        "nullValue",
-        "time; give its column with --columns time=NAME, or --start TIME and --interval SECONDS",
-      ] as const
+      ? ["nullValue", `time; ${GIVE_TIME}`] as const
       : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;
     this.rejects.add(reason, this.#file.path, this.#index - 1, line ? `line ${line}: ${detail}` : detail);
     return false;

@@ -1,6 +1,6 @@
 /** Reads measurements as they arrive, from standard input or from files that grow. @module */
 import { UserError } from "../../base/errors.ts";
-import { NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
+import { GIVE_TIME, NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";
 import {
   inOrderOfTime,
@@ -123,8 +123,7 @@ export class ArrivingMeasurements {
   }
 
   #reject(path: string, line: number | undefined): void {
-    const detail =
-      "the time is missing; give its column with --columns time=NAME, or --start TIME and --interval SECONDS";
+    const detail = `the time is missing; ${GIVE_TIME}`;
     this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, detail);
     this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${detail}`);
   }
