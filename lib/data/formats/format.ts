@@ -10,7 +10,7 @@
 import { FormatError, shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
-import { CUT_NUMBER, OTHER_DATE, parseTimeUs, type TimeUnit } from "./time_text.ts";
+import { OTHER_DATE, parseTimeUs, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
 /** The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
@@ -303,11 +303,10 @@ export function decimal(text: string): number {
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
 export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
-  if (
-    unit === "seconds" &&
-    (typeof value === "number" ||
-      typeof value === "string" && value >= "1" && value < ":" && !CUT_NUMBER.test(value))
-  ) {
+  // Of a number with two digits and more; `1.79577E+09` has lost its last ones.
+  const isDigits = typeof value === "string" && value >= "1" && value < ":" && value[1] >= "0" &&
+    value[1] < ":";
+  if (unit === "seconds" && (typeof value === "number" || isDigits)) {
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   }
@@ -409,7 +408,8 @@ export function addressIn(text: string, addresses: ReadingOptions["addresses"]):
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   const address = readAddress(text);
   if (address.bytes) {
-    return MAPPED.test(address.canonical) ? readAddress(address.canonical.slice(7)) : address;
+    const isMapped = address.bytes.length === 16 && MAPPED.test(address.canonical);
+    return isMapped ? readAddress(address.canonical.slice(7)) : address;
   }
   const found = addresses?.get(text.toLowerCase());
   if (found !== undefined) return readAddress(found);

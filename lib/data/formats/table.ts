@@ -327,7 +327,7 @@ function skippedKind(fields: readonly unknown[], { status, sent, metric }: Layou
   if (name !== "" && OTHER_METRIC.test(wordsOf(name))) return `metric ${shortened(name)}`;
   if (sent >= 0 && textOf(fields[sent]) === "0") return "nothing sent";
   const text = status < 0 ? "" : textOf(fields[status]) ?? "";
-  return NO_STATUS.test(text) ? `status ${shortened(text)}` : undefined;
+  return text !== "" && NO_STATUS.test(text) ? `status ${shortened(text)}` : undefined;
 }
 
 function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout): unknown {
@@ -555,7 +555,9 @@ class TableReader implements TextReader {
 
   /** Takes the layout of a header below the first one, which other columns follow in concatenated files. */
   #isHeader(fields: readonly string[]): boolean {
-    if (!this.#hasHeader || !HEADER_CELL.test(headerCell(fields, this.#layout as Layout))) return false;
+    const cell = headerCell(fields, this.#layout as Layout);
+    const isDigits = cell >= "0" && cell < ":"; // as most
+    if (isDigits || !this.#hasHeader || !HEADER_CELL.test(cell)) return false;
     const layout = layoutOf(fields, this.options);
     if ("fault" in layout) return false;
     this.#layout = layout;

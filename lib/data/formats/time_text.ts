@@ -28,7 +28,7 @@ const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 const SLASHED_DATE = /^\d\d?\/\d\d?\/\d{4}\b/;
 /** A time as spreadsheets and `%g` shorten it, `1.79577E+09`: thousands of seconds are missing. */
-export const CUT_NUMBER: RegExp = /^\d(?:[.,]\d{1,6})?e\+/i;
+const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
 
 /** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
