@@ -239,7 +239,7 @@ testOnEachDevice(
   },
 );
 
-Deno.test("rowsOfBatch() starts again in every context", () => {
+Deno.test("rowsOfBatch() resets its state in every context", () => {
   const rows = knownRows(CONFIG);
   const batch = batchOf(6, 1);
   const whole = rowsOfBatch(batch, rows, { sequenceLength: T, isTraining: false });

@@ -54,7 +54,7 @@ const [A, B, C] = ["192.0.2.1", "198.51.100.7", "192.0.2.9"];
 /** Tokens before RTT bytes; the first order is start, source, destination, RttStart, two bytes, time. */
 const RTT_PLACES = [11, 12];
 
-Deno.test("AddressEmbeddings: each byte of an address has a row, and the two tokens before RTT bytes the pair's", () => {
+Deno.test("AddressEmbeddings: each address byte has a row, and the two tokens before RTT bytes have the pair's", () => {
   const found = read(knowing(rowsConfig(), [A, B]), { src: A, dst: B });
   const counts = found.map(({ rows }) => rows.length);
   assertEquals(counts.slice(0, 14), [0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0]);
@@ -68,13 +68,13 @@ Deno.test("AddressEmbeddings: each byte of an address has a row, and the two tok
   assertEquals(ofIpv6.slice(2, 18).map(({ rows }) => rows.length), new Array(16).fill(1));
 });
 
-Deno.test("AddressEmbeddings: of pairs that are not known, RTTs are predicted from the rows of both addresses", () => {
+Deno.test("AddressEmbeddings: RTTs of unknown pairs are predicted from the rows of both addresses", () => {
   const found = read(knowing(rowsConfig(), [A, C], [C, B]), { src: A, dst: B });
   const [sourceRow, destinationRow] = [found[5].rows[0], found[10].rows[0]];
   for (const place of RTT_PLACES) assertEquals(found[place].rows, [sourceRow, destinationRow]);
 });
 
-Deno.test("AddressEmbeddings: an address not claimed has the rows of the prefixes that it shares, its pair none", () => {
+Deno.test("AddressEmbeddings: an unclaimed address has the rows of its shared prefixes, and its pair has none", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   const known = read(rows, { src: A, dst: B });
   const found = read(rows, { src: C, dst: B });
@@ -83,14 +83,14 @@ Deno.test("AddressEmbeddings: an address not claimed has the rows of the prefixe
   assertEquals(found[11].rows, [known[4].rows[0], known[10].rows[0]]);
 });
 
-Deno.test("AddressEmbeddings: a pair has one row both ways, other pairs of the same addresses others", () => {
+Deno.test("AddressEmbeddings: a pair's row is the same in both directions and differs from other pairs' rows", () => {
   const rows = knowing(rowsConfig(), [A, B], [A, C], [B, C]);
   const pairRow = (src: string, dst: string) => read(rows, { src, dst })[11].rows[0];
   assertEquals(pairRow(A, B), pairRow(B, A));
   assertEquals(new Set([pairRow(A, B), pairRow(A, C), pairRow(B, C)]).size, 3);
 });
 
-Deno.test("AddressEmbeddings: in every order of the fields rows say only what is written before", () => {
+Deno.test("AddressEmbeddings: rows depend only on earlier fields, in every field order", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   FIELD_ORDERS.forEach((fields, order) => {
     const found = read(rows, { src: A, dst: B, order });
@@ -103,7 +103,7 @@ Deno.test("AddressEmbeddings: in every order of the fields rows say only what is
   });
 });
 
-Deno.test("AddressEmbeddings: any tokens in any order are read, without rows that they do not say", () => {
+Deno.test("AddressEmbeddings: arbitrary token sequences are read without selecting spurious rows", () => {
   const cursor = new EmbeddingCursor(knowing(rowsConfig(), [A, B]));
   const found = new Uint32Array(ROWS_PER_TOKEN);
   const odd = [BYTE_BASE + 192, 8, BYTE_BASE, 1, BYTE_BASE + 192, 8, BYTE_BASE, 3, 0, BYTE_BASE, 10, 8, 8];
@@ -114,7 +114,7 @@ Deno.test("AddressEmbeddings: any tokens in any order are read, without rows tha
   assertEquals(counts, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-Deno.test("EmbeddingCursor.clone() goes on by itself", () => {
+Deno.test("EmbeddingCursor.clone() advances independently of the original", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   const whole = read(rows, { src: A, dst: B });
   const cursor = new EmbeddingCursor(rows);
@@ -130,7 +130,7 @@ Deno.test("EmbeddingCursor.clone() goes on by itself", () => {
   assertEquals(readOn(copy, 4, 14), whole.slice(4, 14).map(({ rows }) => rows));
 });
 
-Deno.test("EmbeddingCursor.clone() remembers what was read before it and by itself, as its origin does", () => {
+Deno.test("EmbeddingCursor.clone() shares earlier history with the original, and each then keeps its own", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressEmbeddings(config);
   const [found, tokens] = [new Uint32Array(ROWS_PER_TOKEN), new Uint16Array(64)];
@@ -160,7 +160,7 @@ function timed(...codes: number[]): TimedRtt[] {
   return codes.map((rttCode, i) => ({ rttCode, timeS: 10 * (i + 1) }));
 }
 
-Deno.test("AddressEmbeddings: what is remembered of a pair selects rows by the bytes of its codes", () => {
+Deno.test("AddressEmbeddings: a pair's remembered RTT codes select rows by their bytes", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressEmbeddings(config);
   const pair = rows.claim(addressBytes(A), addressBytes(B));
@@ -210,7 +210,7 @@ function rowsAtEnd(
   return [...places].filter((row) => row !== NO_ROW);
 }
 
-Deno.test("EmbeddingCursor takes the RTTs of the pair in a sequence, after those remembered, with their ages", () => {
+Deno.test("EmbeddingCursor adds the pair's RTTs in a sequence to the remembered ones, with their ages", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressEmbeddings(config);
   const pair = rows.claim(addressBytes(A), addressBytes(B));
@@ -237,7 +237,7 @@ Deno.test("EmbeddingCursor takes the RTTs of the pair in a sequence, after those
   assertEquals(other.slice(0, 4).map((row) => row - 128), [0x26, 256, 772 + 0x26, 772 + 256]);
 });
 
-Deno.test("PairHistory keeps the newest codes and their time through a checkpoint", () => {
+Deno.test("PairHistory keeps the newest codes and their time across a checkpoint", () => {
   const history = new PairHistory(2);
   for (const rtt of timed(99, ...Array.from({ length: NUM_HISTORY_RTTS }, (_, i) => i + 1))) {
     history.add(1, rtt);
@@ -257,7 +257,7 @@ Deno.test("PairHistory keeps the newest codes and their time through a checkpoin
   assertEquals(again.rttHistory(0, { timeS: old.timeS + 3 }), rttHistoryOf([5], 1, 3));
 });
 
-Deno.test("PairHistory.rttHistory() puts newer RTTs before those that it has, and leaves out what it has already", () => {
+Deno.test("PairHistory.rttHistory() puts newer RTTs first and skips those that it already has", () => {
   const history = new PairHistory(1);
   for (const rtt of timed(4, 5)) history.add(0, rtt);
   const newer = [{ rttCode: 5, timeS: 20 }, { rttCode: 7, timeS: 25 }, { rttCode: 8, timeS: 30 }];
@@ -269,7 +269,7 @@ Deno.test("PairHistory.rttHistory() puts newer RTTs before those that it has, an
   assertEquals(new PairHistory(1).rttHistory(0, { newer }), rttHistoryOf([8, 7, 5], 3, null));
 });
 
-Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, others in each context, and of as many only the history", () => {
+Deno.test("AddressEmbeddings: training hides dropShare of the pairs in each context, and only the rows of that share of the rest", () => {
   const config = rowsConfig({
     prefixVectors: null,
     pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: true },
@@ -300,7 +300,7 @@ Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, 
   assertEquals(knownIn(5), known);
 });
 
-Deno.test("AddressEmbeddings: without history features, an estimate by coordinates selects rows", () => {
+Deno.test("AddressEmbeddings: without history features, a coordinate estimate selects rows", () => {
   const coordinates = { nodes: 64, rank: 2, folds: 4, dropShare: 0 };
   const config = rowsConfig({ pairVectors: null, coordinates });
   const rows = new AddressEmbeddings(config);
@@ -345,7 +345,7 @@ Deno.test("AddressEmbeddings: without history features, an estimate by coordinat
   assertEquals(places[0], NO_ROW);
 });
 
-Deno.test("NodeCoordinates: in training an end may be hidden, which then is as one of which nothing is known", () => {
+Deno.test("NodeCoordinates: a hidden endpoint is estimated like an unknown one", () => {
   const { coordinates } = new AddressEmbeddings(
     rowsConfig({ coordinates: { nodes: 64, rank: 2, folds: 4, dropShare: 0 } }),
   );
@@ -369,7 +369,7 @@ Deno.test("NodeCoordinates: in training an end may be hidden, which then is as o
   assertLess(hidden?.rttMs ?? NaN, most);
 });
 
-Deno.test("EmbeddingTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
+Deno.test("EmbeddingTable: rows are distinct, full tables return none and unclaimed keys are not found", () => {
   const table = new EmbeddingTable(100, 16);
   const hash = (i: number, j: number) => Math.imul(i + 1, 0x9e3779b1 + j) >>> 0;
   const claimed = Array.from({ length: 16 }, (_, i) => table.row(hash(i, 0), hash(i, 2), true));
@@ -380,7 +380,7 @@ Deno.test("EmbeddingTable: rows are distinct, full tables give none, keys that w
   assertEquals(table.numOwned, 16);
 });
 
-Deno.test("AddressEmbeddings: the seed of pairs places their rows, that of prefixes theirs", () => {
+Deno.test("AddressEmbeddings: the pair seed places pair rows, and the prefix seed places prefix rows", () => {
   const rowsOf = (prefixSeed: number, pairSeed: number) => {
     const rows = knowing(
       rowsConfig({

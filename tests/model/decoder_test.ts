@@ -272,7 +272,7 @@ testOnDevice(
   },
 );
 
-Deno.test("programRows() rounds up by at most an eighth, or to 32, and never past a rounded bound", () => {
+Deno.test("programRows() rounds up by at most an eighth or to a multiple of 32, and is monotonic", () => {
   for (let numRows = 1; numRows < 9000; numRows++) {
     const rows = programRows(numRows);
     assert(rows >= numRows && rows % 32 === 0);

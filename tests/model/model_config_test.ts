@@ -6,7 +6,7 @@ import { initialParameters } from "../../lib/model/parameters.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { tinyConfig } from "./tiny_model.ts";
 
-Deno.test("modelShapes().numParameters gives the counts of every preset", () => {
+Deno.test("modelShapes().numParameters matches the count of every preset", () => {
   const counts: [string, number][] = [
     ["demo", 4_460_736],
     ["20m", 19_147_776],
@@ -22,7 +22,7 @@ Deno.test("modelShapes().numParameters gives the counts of every preset", () => 
   }
 });
 
-Deno.test("modelShapes().parameters names every weight as PyTorch's state dict does, [out, in]", () => {
+Deno.test("modelShapes().parameters names weights as PyTorch's state dict does, with shapes [out, in]", () => {
   const shapes = modelShapes(tinyConfig({ numLayers: 1 })).parameters;
   assertEquals(Object.fromEntries(shapes), {
     "wte.weight": [267, 16],
@@ -41,7 +41,7 @@ function assertConfigError(changes: Record<string, unknown>, keyPath: string, me
   assertEquals(error.keyPath, keyPath);
 }
 
-Deno.test("parseModelConfig() refuses unknown keys and wrong values, and says what it expected", () => {
+Deno.test("parseModelConfig() rejects unknown keys and wrong values, and reports what it expected", () => {
   assertThrows(() => parseModelConfig(3), ConfigError, "found 3, expected an object");
   assertConfigError({ numLayer: 3 }, "model.numLayer", "the key is unknown; did you mean numLayers?");
   assertConfigError({ numLayers: 0 }, "model.numLayers", "found 0, expected at least 1");
@@ -54,7 +54,7 @@ Deno.test("parseModelConfig() refuses unknown keys and wrong values, and says wh
   assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "expected at most 65535");
 });
 
-Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the residual is written", () => {
+Deno.test("initialParameters() has deviation 0.02, divided by sqrt(2 L) for projections into the residual", () => {
   const config = tinyConfig({ width: 64, mlpWidth: 128 });
   const weights = initialParameters(config, 7);
   assertEquals([...weights.keys()], [...modelShapes(config).parameters.keys()]);
@@ -67,7 +67,7 @@ Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the r
   }
 });
 
-Deno.test("initialParameters() repeats what it drew, with a period", () => {
+Deno.test("initialParameters() repeats its draws with the given period", () => {
   const [all, repeated] = [{}, { period: 100 }].map((options) => initialParameters(tinyConfig(), 1, options));
   for (const [name, values] of repeated) {
     assertEquals(values.slice(0, 100), all.get(name)?.slice(0, 100), name);
@@ -75,7 +75,7 @@ Deno.test("initialParameters() repeats what it drew, with a period", () => {
   }
 });
 
-Deno.test("initialParameters() draws each parameter from its own stream, the same for the same seed", () => {
+Deno.test("initialParameters() draws each parameter from its own seeded stream", () => {
   const [a, b, c] = [1, 1, 2].map((seed) => initialParameters(tinyConfig(), seed));
   assertEquals(a, b);
   const q = "blocks.0.attn.q_proj.weight";
@@ -85,7 +85,7 @@ Deno.test("initialParameters() draws each parameter from its own stream, the sam
   assertEquals(deeper.get(q), a.get(q));
 });
 
-Deno.test("initialParameters() with ordinal byte vectors makes near bytes alike, around the circle", () => {
+Deno.test("initialParameters() with ordinal byte vectors makes nearby bytes similar, modulo 256", () => {
   for (const [width, vocabulary, firstByte] of [[64, "v2", 11], [128, "v1", 10]] as const) {
     const config = tinyConfig({ width, vocabulary, byteVectors: "ordinal" });
     const weights = initialParameters(config, 3);

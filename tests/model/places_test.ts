@@ -105,7 +105,7 @@ Deno.test("distanceKm() is the great-circle distance", () => {
   assertEquals(distanceKm(at(-33, 151), at(-33, 151)), 0);
 });
 
-Deno.test("an address of a known place has its rows where an RTT comes next, whatever is known of itself", () => {
+Deno.test("an address with a known place has its rows before an RTT, whether or not the address is known", () => {
   const rows = knowing(placesConfig(), ["192.0.2.1", "203.0.113.5"]);
   const [start, firstByte] = rowsOf(rows, ["192.0.3.9", "203.0.113.77"]);
   assertEquals(start, firstByte);
@@ -117,7 +117,7 @@ Deno.test("an address of a known place has its rows where an RTT comes next, wha
   }
 });
 
-Deno.test("a place that training did not see has the rows of what it shares with others", () => {
+Deno.test("a place unseen in training has the rows of the parts that it shares with others", () => {
   const rows = knowing(placesConfig(), ["192.0.2.1", "203.0.113.5"]);
   const berlin = parts(rowsOf(rows, ["192.0.2.1", "203.0.113.5"])[0]);
   const hamburg = parts(rowsOf(rows, ["198.51.100.7", "203.0.113.5"])[0]);
@@ -131,7 +131,7 @@ Deno.test("a place that training did not see has the rows of what it shares with
   assertEquals(asOnly.pair, [NO_ROW, NO_ROW, berlin.pair[2], NO_ROW, NO_ROW]);
 });
 
-Deno.test("the rows of a pair of places are the same both ways", () => {
+Deno.test("the rows of a pair of places are the same in both directions", () => {
   const rows = knowing(placesConfig(), ["192.0.2.1", "203.0.113.5"]);
   const there = parts(rowsOf(rows, ["192.0.2.1", "203.0.113.5"])[0]);
   const back = parts(rowsOf(rows, ["203.0.113.5", "192.0.2.1"])[0]);
@@ -139,7 +139,7 @@ Deno.test("the rows of a pair of places are the same both ways", () => {
   assertEquals([back.source, back.destination], [there.destination, there.source]);
 });
 
-Deno.test("where the pair itself is known, its places have no rows", () => {
+Deno.test("the places of a known pair have no rows", () => {
   const pairVectors = { rows: 64, seed: 1, dropShare: 0, history: true };
   const rows = knowing(placesConfig({ pairVectors }), ["192.0.2.1", "203.0.113.5"]);
   const { addresses, source, destination, pair } = parts(rowsOf(rows, ["192.0.2.1", "203.0.113.5"])[0]);
@@ -147,7 +147,7 @@ Deno.test("where the pair itself is known, its places have no rows", () => {
   assertEquals(known(parts(rowsOf(rows, ["192.0.2.1", "203.0.113.6"])[0]).source).length, NUM_PATH_STEPS);
 });
 
-Deno.test("an address whose place is wrong keeps its AS and loses the rest, also in a checkpoint", () => {
+Deno.test("a misplaced address keeps its AS and loses the rest of its place, also in a checkpoint", () => {
   const config = placesConfig();
   const rows = knowing(config);
   assert(!rows.isMisplaced(addressBytes("192.0.2.1")));
@@ -172,7 +172,7 @@ Deno.test("an address whose place is wrong keeps its AS and loses the rest, also
   }
 });
 
-Deno.test("training hides the end of a path from a random step on, the same in a context", () => {
+Deno.test("training hides the end of a path from a random step on, consistently within a context", () => {
   const dropShare = 0.5;
   const rows = knowing(placesConfig({ places: { tableSize: TABLE.length / 3, sources: [], dropShare } }), [
     "192.0.2.1",
@@ -201,7 +201,7 @@ Deno.test("training hides the end of a path from a random step on, the same in a
   assertAlmostEquals(hiddenPairs / NUM_CONTEXTS, dropShare, 0.03);
 });
 
-Deno.test("a model without places has the rows that it has with a table of none", () => {
+Deno.test("a model without places has the same rows as one with an empty place table", () => {
   const [without, empty] = [
     placesConfig({ places: null }),
     placesConfig({ places: { tableSize: 3, sources: [], dropShare: 0 } }),

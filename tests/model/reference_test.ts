@@ -41,7 +41,7 @@ Deno.test("referenceBackward() is the derivative with shifted keys", () => {
   checkModelGradient({ keyShift: true });
 });
 
-Deno.test("referenceForward() does not look past a segment's borders or into the future", () => {
+Deno.test("referenceForward() attends neither across segment borders nor into the future", () => {
   const config = tinyConfig();
   const weights = tinyWeights(config);
   const batch = tinyBatch(config, 1);
@@ -56,7 +56,7 @@ Deno.test("referenceForward() does not look past a segment's borders or into the
   }
 });
 
-Deno.test("referenceForward() gives the uniform loss for a head of zeros, 0 where masked", () => {
+Deno.test("referenceForward() returns the uniform loss for a head of zeros, and 0 where masked", () => {
   const config = tinyConfig();
   const weights = tinyWeights(config);
   weights.get("lm_head.weight")?.fill(0);

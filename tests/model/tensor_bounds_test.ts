@@ -5,7 +5,7 @@ import { faultOfNumbers } from "../../lib/model/tensor_bounds.ts";
 import { poolOfMesh } from "./pool/mesh_pool.ts";
 import { VALUES } from "../fuzz/forged_checkpoints.ts";
 
-Deno.test("of the numbers of a pool only those are read that are possible, in every tensor and column", () => {
+Deno.test("faultOfNumbers() accepts only possible numbers in every tensor and column of a pool", () => {
   const pool = poolOfMesh();
   assertEquals(faultOfNumbers(pool), undefined);
   let numTried = 0;
@@ -51,7 +51,7 @@ Deno.test("of the numbers of a pool only those are read that are possible, in ev
   assert(numTried > 650, `${numTried}`);
 });
 
-Deno.test("a pool whose numbers do not fit each other is refused by the first that does not", () => {
+Deno.test("faultOfNumbers() names the first inconsistency between the numbers of a pool", () => {
   const cases: [tensor: string, index: number, value: number, fault: string][] = [
     ["pool.weights.pair_medians", 1, 0.5, "pool.weights of kind 0 add up to"],
     [

@@ -234,7 +234,7 @@ testOnEachDevice("Transformer of f16 is near the float64 model", async ({ regist
   }
 });
 
-Deno.test("planModelMemory() of f16 has smaller activations, and copies of the weights", () => {
+Deno.test("planModelMemory() for f16 counts smaller activations and copies of the weights", () => {
   for (const checkpointActivations of [false, true]) {
     const extent = { batchSize: 8, sequenceLength: 12, training: true, checkpointActivations };
     const full = planModelMemory(modelShapes(TINY), extent);
@@ -245,7 +245,7 @@ Deno.test("planModelMemory() of f16 has smaller activations, and copies of the w
   }
 });
 
-Deno.test("markRttBytes() marks the bytes of RTT codes, neither over a segment's start nor over a sequence's", () => {
+Deno.test("markRttBytes() marks the bytes of RTT codes, but not across segment or sequence starts", () => {
   const batch = {
     tokens: Uint16Array.of(20, RTT_START, 30, RTT_START, 40, RTT_START),
     targets: new Uint16Array(6),

@@ -26,7 +26,7 @@ Deno.test("fitCoordinates recovers distances in the plane behind access links fr
   assert(medianOf(outOfFold) > error, `out of fold ${medianOf(outOfFold)}, fitted to more pairs ${error}`);
 });
 
-Deno.test("Coordinates.estimate says nothing in a pair's own fold that depends on the pair's RTT", () => {
+Deno.test("Coordinates.estimate in a pair's own fold does not depend on the pair's RTT", () => {
   for (let i = 0; i < 40; i += 8) {
     const [a, b] = [known.a[i], known.b[i]];
     const fold = coordinates.foldOf(a, b);
@@ -36,7 +36,7 @@ Deno.test("Coordinates.estimate says nothing in a pair's own fold that depends o
   }
 });
 
-Deno.test("Coordinates.estimate says nothing in a fold that depends on any RTT of it, nor on their being known", () => {
+Deno.test("Coordinates.estimate in a fold depends neither on the fold's RTTs nor on whether they are known", () => {
   const fold = 2;
   const isInFold = (i: number) => foldOfPair(known.a[i], known.b[i], 4) === fold;
   const expected = estimates(coordinates, fold);
@@ -51,7 +51,7 @@ function estimates(coordinates: Coordinates, fold?: number) {
   return Array.from({ length: 80 }, (_, a) => coordinates.estimate(a, (a + 7) % 80, fold));
 }
 
-Deno.test("Coordinates.estimate and foldOf are the same both ways", () => {
+Deno.test("Coordinates.estimate and foldOf are symmetric", () => {
   for (let a = 0; a < 20; a++) {
     for (let b = a + 1; b < 20; b++) {
       assertEquals(coordinates.foldOf(a, b), coordinates.foldOf(b, a));
@@ -62,7 +62,7 @@ Deno.test("Coordinates.estimate and foldOf are the same both ways", () => {
   }
 });
 
-Deno.test("Coordinates.typical is about as far from a node as the middle one of the others, and told to be rougher", () => {
+Deno.test("Coordinates.typical is about as far from a node as the median of the others, with a larger error", () => {
   const others = (a: number) => Array.from({ length: 80 }, (_, b) => b).filter((b) => b !== a);
   for (let a = 0; a < 80; a++) {
     const typical = coordinates.estimate(a, coordinates.typical);
@@ -82,7 +82,7 @@ Deno.test("Coordinates.typical is about as far from a node as the middle one of 
   assertEquals(nothing.estimate(0, nothing.typical), undefined);
 });
 
-Deno.test("foldOfPair puts about as many pairs of each node in every fold", () => {
+Deno.test("foldOfPair spreads each node's pairs about evenly over the folds", () => {
   for (let node = 0; node < 50; node++) {
     const counts = [0, 0, 0, 0];
     for (let other = 0; other < 400; other++) counts[foldOfPair(node, other, 4)]++;
@@ -90,13 +90,13 @@ Deno.test("foldOfPair puts about as many pairs of each node in every fold", () =
   }
 });
 
-Deno.test("fitCoordinates is the same for the same seed and another for another", () => {
+Deno.test("fitCoordinates is deterministic for a seed and differs between seeds", () => {
   const fit = (seed: number) => estimates(fitCoordinates(known, { seed }));
   assertEquals(fit(0), estimates(coordinates));
   assertNotEquals(fit(1), estimates(coordinates));
 });
 
-Deno.test("Coordinates.load gives back what save wrote, and save has the shapes it says", () => {
+Deno.test("Coordinates.load restores what save wrote, in the shapes of coordinateShapes", () => {
   const saved = coordinates.save();
   const shapes = coordinateShapes(coordinates.size);
   for (const [name, shape] of Object.entries(shapes)) {
@@ -109,7 +109,7 @@ Deno.test("Coordinates.load gives back what save wrote, and save has the shapes 
   assertEquals(loaded.save(), saved);
 });
 
-Deno.test("Coordinates.estimate says nothing of nodes without known pairs, also where the only one is in the fold", () => {
+Deno.test("Coordinates.estimate is undefined for nodes without known pairs, or whose only one is in the fold", () => {
   // Node 80 has one known pair, node 81 has none.
   const withOne = (rttMs: number): KnownPairs => ({
     numNodes: 82,
@@ -129,7 +129,7 @@ Deno.test("Coordinates.estimate says nothing of nodes without known pairs, also 
   assert(far.estimate(80, 5, (own + 1) % 4));
 });
 
-Deno.test("Coordinates.estimate takes the biases alone between parts that no known pair connects", () => {
+Deno.test("Coordinates.estimate is stable and in range between parts that no known pair connects", () => {
   const rtt = planeRtts(60);
   const isLeft = (node: number) => node < 30;
   const { known } = splitPairs(60, (a, b) => isLeft(a) === isLeft(b) ? rtt(a, b) : undefined, 0.6);
@@ -146,7 +146,7 @@ Deno.test("Coordinates.estimate takes the biases alone between parts that no kno
   }
 });
 
-Deno.test("fitCoordinates bears RTTs from 0.05 ms to 10 s, few pairs, none, and pairs of a node with itself", () => {
+Deno.test("fitCoordinates handles RTTs from 0.05 ms to 10 s, few or no pairs, and pairs of a node with itself", () => {
   const extreme = fitCoordinates(pairsOf(4, [[0, 1, 0.05], [1, 2, 10_000], [2, 0, 3], [2, 2, 7], [3, 1, 0]]));
   for (const a of [0, 1, 2, 3]) {
     for (const b of [0, 1, 2, 3]) {
@@ -162,7 +162,7 @@ Deno.test("fitCoordinates bears RTTs from 0.05 ms to 10 s, few pairs, none, and 
   assertAlmostEquals(single.estimate(0, 1)?.rttMs ?? NaN, 42, 1e-3);
 });
 
-Deno.test("Coordinates.put() lets a further node be asked by its number, and moves no other", () => {
+Deno.test("Coordinates.put() adds a node that can be estimated by its number, and moves no other", () => {
   const before = fitCoordinates({ ...known, numNodes: 81 }, { rank: 4 });
   const after = Coordinates.load(before.size, before.save());
   const place = after.locate([{ node: 3, rttMs: 20 }, { node: 20, rttMs: 41 }]);
@@ -185,7 +185,7 @@ Deno.test("Coordinates.put() lets a further node be asked by its number, and mov
   }
 });
 
-Deno.test("RidgeSum.addFour gives what adding each row as often as its weight says gives", () => {
+Deno.test("RidgeSum.addFour equals adding each row as many times as its weight", () => {
   const random = new RandomStream(3, "test/ridge");
   const numbers = (length: number) => Float64Array.from({ length }, () => random.normal());
   for (const n of [1, 2, 5]) {
@@ -203,7 +203,7 @@ Deno.test("RidgeSum.addFour gives what adding each row as often as its weight sa
   }
 });
 
-Deno.test("fromScale gives back what toScale made, and steps near the typical RTT are as long on every scale", () => {
+Deno.test("fromScale inverts toScale, and steps near the typical RTT are equally long on every scale", () => {
   for (const power of [0, 0.5, 1]) {
     for (const log of [-5, -1, 0, 0.3, 4]) {
       assertAlmostEquals(fromScale(power, toScale(power, log)), log, 1e-9, `power ${power}`);
@@ -216,7 +216,7 @@ Deno.test("fromScale gives back what toScale made, and steps near the typical RT
 const planet = await planetLab(0.5);
 
 Deno.test({
-  name: "Coordinates.estimate is as far off out of fold as of pairs that were never measured (PlanetLab)",
+  name: "Coordinates.estimate errs out of fold about as much as for unmeasured pairs (PlanetLab)",
   fn() {
     const { known, heldOut } = planet;
     const fitted = fitCoordinates(known);
@@ -235,7 +235,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "Coordinates.estimate says which estimates are far off (PlanetLab)",
+  name: "Coordinates.estimate predicts which estimates are far off (PlanetLab)",
   fn() {
     const { known, heldOut } = planet;
     const fitted = fitCoordinates(known);
@@ -257,7 +257,7 @@ function errorOf(fitted: Coordinates, a: number, b: number): number {
 
 Deno.test({
   name:
-    "Coordinates.locate places left-out nodes better than their biases would, from 10 pairs each (PlanetLab)",
+    "Coordinates.locate places left-out nodes from 10 pairs each better than their biases alone (PlanetLab)",
   fn() {
     const { known, heldOut } = planet;
     const isNew = (node: number) => node < 20;

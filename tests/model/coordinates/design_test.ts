@@ -17,7 +17,7 @@ const plane = splitPairs(40, planeRtts(40), 0.6).known;
 const fitted = fitCoordinates(plane, { rank: 8 });
 const design = () => new MeasurementDesign(fitted.fits[fitted.size.folds]);
 
-Deno.test("gainOf() is by how much the sum of the wanted variances falls", () => {
+Deno.test("gainOf() equals the decrease in the sum of the wanted variances", () => {
   const made = design();
   const [x, y, a, b, c] = [-1, -1, 3, 7, 12].map((node) => made.node(node, node < 0 ? [1, 2] : [0, 1, 2, 4]));
   const pairs: DesignPair[] = [[x, a], [b, x], [y, c], [x, y]];
@@ -31,7 +31,7 @@ Deno.test("gainOf() is by how much the sum of the wanted variances falls", () =>
   }
 });
 
-Deno.test("a node with measurements is as one that was measured, and others' values are the mean's", () => {
+Deno.test("a node with given measurements equals a measured one, and an unknown node has the mean features", () => {
   const made = design();
   const [known, own] = [made.node(-1, [5, 9, -1, 4000]), made.node(-1)];
   for (const node of [5, 9]) measure([own, made.node(node)]);

@@ -17,7 +17,7 @@ import { poolOfMesh } from "./mesh_pool.ts";
 
 const DAY_S = 86_400;
 
-Deno.test("nothing has happened at age 0, half of the paths have changed after three times the scale, and all in the end", () => {
+Deno.test("no path has changed at age 0, half have after three times the scale, and nearly all in the end", () => {
   const { changeS } = USUAL_AGE;
   assertEquals(ageShares(USUAL_AGE, 0), { changed: 0, replaced: 0 });
   assertAlmostEquals(ageShares(USUAL_AGE, 3 * changeS).changed, 0.5);
@@ -31,7 +31,7 @@ Deno.test("nothing has happened at age 0, half of the paths have changed after t
   assert(shares[1].replaced === 0 && shares[2].replaced > 0 && shares[5].replaced > 0.999);
 });
 
-Deno.test("kernels after a change have mass 1 and widths that grow with the age", () => {
+Deno.test("kernels after a change have total mass 1 and widths that grow with age", () => {
   const logs = [3, 4];
   const [early, late] = [DAY_S, 256 * DAY_S].map((ageS) => changedKernels(USUAL_AGE, logs, ageS));
   assertAlmostEquals(early.reduce((sum, { mass }) => sum + mass, 0), 1, 1e-9);
@@ -39,7 +39,7 @@ Deno.test("kernels after a change have mass 1 and widths that grow with the age"
   assertEquals(new Set(early.map(({ log }) => log)), new Set(logs));
 });
 
-Deno.test("RTTs stand for the time to halfway to their neighbours, those of one time for it together", () => {
+Deno.test("each RTT spans the time halfway to its neighbours, and simultaneous ones share it", () => {
   const day = [157, 157, 157].map((_, i) => i * DAY_S);
   assertEquals(spansOf(day), [0.25, 0.5, 0.25]);
   assertEquals(spansOf([...day].reverse()), [0.25, 0.5, 0.25]);
@@ -69,7 +69,7 @@ function casesOf(changeS: number, count: number): AgeCase[] {
   });
 }
 
-Deno.test("the scale of changes is found, and is the usual one without results", () => {
+Deno.test("fitAge() recovers the scale of changes, and returns USUAL_AGE without results", () => {
   assertEquals(fitAge([]), USUAL_AGE);
   for (const changeS of [USUAL_AGE.changeS / 8, 8 * USUAL_AGE.changeS]) {
     const curve = fitAge(casesOf(changeS, 600));
@@ -78,7 +78,7 @@ Deno.test("the scale of changes is found, and is the usual one without results",
   }
 });
 
-Deno.test("a pool keeps its curve, and one without has the usual one", () => {
+Deno.test("a pool keeps its age curve, and one without a curve uses USUAL_AGE", () => {
   const pool = poolOfMesh();
   const { changeS, shares } = ageCurveOf(tensorOf(pool, "pool.age", "F32"));
   assertEquals(changeS, USUAL_AGE.changeS);

@@ -8,13 +8,13 @@ import { faultOfNumbers } from "../../../lib/model/tensor_bounds.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { poolOfMesh } from "./mesh_pool.ts";
 
-Deno.test("each file of forecasts/ is a forecast of the list, with a name of its own", () => {
+Deno.test("every file in forecasts/ is in FORECASTS, with a unique name", () => {
   const files = [...Deno.readDirSync(new URL("../../../lib/model/pool/forecasts/", import.meta.url))];
   const names = new Set(["model", "even", ...FORECASTS.map(({ name }) => name)]);
   assertEquals([files.length, names.size], [FORECASTS.length, FORECASTS.length + 2]);
 });
 
-Deno.test("weights by position are read by the order that they had", () => {
+Deno.test("positional weights are read in their original order", () => {
   const old = Float32Array.from({ length: 42 * NUM_KINDS }, (_, i) => i % 42 + Math.floor(i / 42) / 128);
   const pool = presentPool(new Map([["pool.weights", old], ["pool.all", Float32Array.of(1)]]));
   const columns = (first: number, end: number) =>
@@ -40,7 +40,7 @@ Deno.test("weights by position are read by the order that they had", () => {
   assertEquals([pool.has("pool.weights"), pool.get("pool.all")], [false, Float32Array.of(1)]);
 });
 
-Deno.test("a pool that was fitted without a forecast is read, and answers as if its weights were 0", () =>
+Deno.test("a pool fitted without a forecast answers as if the forecast's weights were 0", () =>
   withTinyModel(({ config, weights }) => {
     const pool = poolOfMesh();
     const fitted = [...namedWeights(fitPool([]))].filter(([name]) => name !== "pool.weights.factors");
@@ -69,7 +69,7 @@ Deno.test("a pool that was fitted without a forecast is read, and answers as if 
     return Promise.resolve();
   }));
 
-Deno.test("a pool with a forecast that is not known, or other numbers of weights, is refused with what to do", () =>
+Deno.test("a pool with an unknown forecast or a wrong number of weights is rejected with a remedy", () =>
   withTinyModel(({ config, weights }) => {
     const unknown = "contains weights of a forecast unknown to this version";
     const cases: [name: string, length: number, fault: string][] = [

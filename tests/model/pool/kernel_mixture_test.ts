@@ -54,7 +54,7 @@ const kernels = fc.array(
 );
 const range = fc.tuple(fc.nat(9000), fc.integer({ min: 20_000, max: NUM_CODES }));
 
-Deno.test("a mixture of kernels has the masses of their distribution functions, code by code and over ranges", () => {
+Deno.test("a kernel mixture matches its kernels' distribution functions, per code and over ranges", () => {
   fc.assert(
     fc.property(kernels, range, fc.nat(NUM_CODES), fc.nat(NUM_CODES), (given, [first, end], a, b) => {
       const scale = 0.9 / given.reduce((sum, { mass }) => sum + mass, 0);
@@ -80,7 +80,7 @@ Deno.test("a mixture of kernels has the masses of their distribution functions, 
   );
 });
 
-Deno.test("the mass of a code far from every kernel keeps its digits", () => {
+Deno.test("the mass of a code far from every kernel keeps its precision", () => {
   const mixture = new KernelMixture([{ log: Math.log(100), width: 2 ** -6, mass: 1 }], [0, NUM_CODES]);
   const index = indexOfCode(CANONICAL_RTT_CODES[16_000]);
   const { lowMs, highMs } = rttCodeBounds(CANONICAL_RTT_CODES[index]);
@@ -90,7 +90,7 @@ Deno.test("the mass of a code far from every kernel keeps its digits", () => {
   assertAlmostEquals(mixture.massBetween(index, index + 1) / expected, 1, 1e-9);
 });
 
-Deno.test("codes have their index among the canonical ones and the middle of their bucket", () => {
+Deno.test("indexOfCode() indexes canonical codes, and logOfCode() lies within the code's bucket", () => {
   CANONICAL_RTT_CODES.forEach((code, i) => {
     assertEquals(indexOfCode(code), i);
     if (i === 0 || i === NUM_CODES - 1) return;

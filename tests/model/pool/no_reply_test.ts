@@ -18,7 +18,7 @@ function knownOf(changes: Partial<KnownTries>): KnownTries {
   return { ...none, ofAll: tried(998, 99), ...changes };
 }
 
-Deno.test("failureShare() is that of all where nothing is known, of an end, of both ends, and of the pair", () => {
+Deno.test("failureShare() combines the overall share with those of one end, both ends and the pair", () => {
   assertAlmostEquals(failureShare(knownOf({})), 0.1, 1e-12);
   const ofSource = tried(100, 50);
   assertAlmostEquals(failureShare(knownOf({ ofSource })), (50 + 2 * 0.1) / 102, 1e-12);
@@ -42,7 +42,7 @@ Deno.test("the pair's measurements update the network's P(no reply), unless its 
   assertEquals(failureByNetwork(0.5, knownOf({ ofPair, isInContext: true })), 0.5);
 });
 
-Deno.test("failureKind() tells by what was measured", () => {
+Deno.test("failureKind() depends on whether the ends and the pair were measured", () => {
   const some = tried(3, 0);
   assertEquals(failureKind(knownOf({})), 0);
   assertEquals(failureKind(knownOf({ ofDestination: some })), 1);
@@ -60,7 +60,7 @@ function drawnFrom(truth: "ofModel" | "share", kind: number, count: number): Fai
   });
 }
 
-Deno.test("fitFailures() gives the weight to what the outcomes come from, by kind; kinds without have that of all", () => {
+Deno.test("fitFailures() favours the source of each kind's outcomes; kinds without any share the overall weight", () => {
   for (const weight of fitFailures([])) assertAlmostEquals(weight, 0.2, 1e-12);
   const weights = fitFailures([...drawnFrom("ofModel", 3, 2000), ...drawnFrom("share", 1, 2000)]);
   assert(weights[3] < 0.05 && weights[1] > 0.95, `${weights}`);

@@ -21,7 +21,7 @@ function mesh() {
   return { known, unknown: all.filter((_, i) => !isKnown[i]), trueMs };
 }
 
-Deno.test("factors find RTTs of pairs that were not measured, the same in both directions, despite outliers", () => {
+Deno.test("factors recover RTTs of unmeasured pairs, symmetrically and despite outliers", () => {
   const { known, unknown, trueMs } = mesh();
   const factors = new PairFactors(PairFactors.fit(known, 0));
   const errors = unknown.map(([a, b]) => {
@@ -34,7 +34,7 @@ Deno.test("factors find RTTs of pairs that were not measured, the same in both d
   assert(median < 0.06, `${median}`);
 });
 
-Deno.test("an address of fewer than four pairs has no vectors, and nothing is said of it", () => {
+Deno.test("an address with fewer than four pairs has no vectors and no estimate", () => {
   const { known } = mesh();
   const few = hashesOf(Uint8Array.of(203, 0, 113, 1));
   const with3 = [...known, ...END.slice(0, 3).map((end) => ({ hashes: [end, few] as const, rttsMs: [20] }))];

@@ -23,7 +23,7 @@ function placed(name: string): LocatedPlace | undefined {
   return { position: { latitude: 10, longitude: 20 }, country: countryNumber("DE"), region: 0, asNumber };
 }
 
-Deno.test("one pair bears on others by how similar their ends are", () => {
+Deno.test("one pair influences others by the similarity of their ends", () => {
   const pair = { source: "192.0.2.1", destination: "2001:db8:1::1", excess: 1 };
   const own = [1 / 2 + 1 / 4 + 1 / 8 + 1 + 2 + 4 + 8, 1 / 4 + 1 / 2 + 1 / 8];
   const covariance = (u: number, v: number) => 0.02 + u / 2 + v / 4 + u * v;
@@ -42,7 +42,7 @@ Deno.test("one pair bears on others by how similar their ends are", () => {
   });
 });
 
-Deno.test("the mean of the process satisfies its equations, so that without noise pairs have their own values", () => {
+Deno.test("the mean of the process satisfies the kriging equations", () => {
   const random = new RandomStream(4, "tests/kriging");
   const pairs = Array.from({ length: 30 }, (_, i) => ({
     source: `10.0.${i % 5}.1`,
@@ -55,7 +55,7 @@ Deno.test("the mean of the process satisfies its equations, so that without nois
   pairs.forEach(({ excess }, i) => assertAlmostEquals(found[i] + rows[3 * i + 2] / 8, excess, 1e-4));
 });
 
-Deno.test("weights are chosen by the pairs: what RTTs follow counts, and the same pairs give the same", () => {
+Deno.test("kernel weights are fitted to what the pairs' RTTs depend on, and are deterministic", () => {
   const random = new RandomStream(5, "tests/kriging");
   const pairsOf = (byteOfLevel: number) =>
     Array.from({ length: 120 }, () => {

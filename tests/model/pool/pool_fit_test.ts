@@ -52,14 +52,14 @@ Deno.test("expectation maximisation raises the posterior in every iteration", ()
   }
 });
 
-Deno.test("what the measurements come from has nearly all of the weight, the model as well as another component", () => {
+Deno.test("the component that generated the measurements gets nearly all the weight, the model included", () => {
   for (const truth of [0, 3]) {
     const weights = fitWeights(drawnFrom(truth, 1000), firstWeights);
     assert(weights[truth] > 0.93, `${weights[truth]}`);
   }
 });
 
-Deno.test("kinds without measurements have the weights of their group, and no weight of RTTs that they have not", () => {
+Deno.test("kinds without measurements get their group's weights, and none for components without RTTs", () => {
   const kinds = allKinds();
   assertEquals(kinds.map(({ number }) => number), Array.from({ length: NUM_KINDS }, (_, i) => i));
   const [kind, sibling] = kinds.filter(({ groups }) => groups.at(-1) === kinds[0].groups.at(-1));
@@ -78,7 +78,7 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   }
 });
 
-Deno.test("what is learned of ends that nothing is known of counts half where something is", () => {
+Deno.test("weights learned for unplaced kinds count half for placed ones", () => {
   const kinds = allKinds().slice(-(2 * 3 + 1) * 3);
   const isUnplaced = ({ groups }: typeof kinds[number]) => groups[0] === "unplaced";
   const unplaced = kinds.filter(isUnplaced);
@@ -96,7 +96,7 @@ Deno.test("what is learned of ends that nothing is known of counts half where so
   }
 });
 
-Deno.test("a measurement is scored by its code, by longer runs of codes, and by quantiles of the model on either side", () => {
+Deno.test("a measurement is scored by its code, by longer runs of codes and by quantiles of the model", () => {
   const model = new Float64Array(NUM_CODES).fill(1 / NUM_CODES);
   for (const index of [0, 254, 255, 256, 2047, 2048, 20_000, NUM_CODES - 1]) {
     const ranges: (readonly [number, number])[] = [];
@@ -125,7 +125,7 @@ Deno.test("a measurement is scored by its code, by longer runs of codes, and by 
   }
 });
 
-Deno.test("a case counts as much as its weight says", () => {
+Deno.test("a case counts in proportion to its weight", () => {
   const [kind] = allKinds();
   const event = (truth: number) => ({
     masses: Float64Array.from({ length: NUM_COMPONENTS }, (_, k) => k === truth ? 0.9 : 0.01),

@@ -12,7 +12,7 @@ import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
 
 const SIZE = { numTrees: 50, maxDepth: 16, minLeaf: 8, numKept: 16 };
 
-Deno.test("RandomForest learns a step, the distribution on both sides, and what is missing", () => {
+Deno.test("RandomForest learns a step, the distributions on both sides and missing values", () => {
   const random = new RandomStream(1, "test/forest");
   const x = Float32Array.from({ length: 4000 }, (_, i) => i % 10 === 0 ? NaN : random.float64());
   const noise = Float32Array.from(x, () => random.float64());
@@ -33,7 +33,7 @@ Deno.test("RandomForest learns a step, the distribution on both sides, and what 
   assert(all(other).some((value, i) => value !== all(forest)[i]));
 });
 
-Deno.test("RandomForest of few rows, or of equal ones, has their quantiles", () => {
+Deno.test("RandomForest of few or equal rows returns ascending quantiles from its targets", () => {
   fc.assert(fc.property(fc.array(fc.float({ min: -5, max: 5, noNaN: true }), { minLength: 1 }), (values) => {
     const targets = Float64Array.from(values);
     const forest = RandomForest.grow({ columns: [Float32Array.from(targets, () => 3)], targets }, SIZE, 0);
@@ -73,7 +73,7 @@ function pairsOf(numHosts: number): MeasuredPair[] {
   );
 }
 
-Deno.test("PairForest answers about hosts that it does not know by their places, from its tensors alone", () => {
+Deno.test("PairForest estimates unknown hosts by their places, from its tensors alone", () => {
   const pairs = pairsOf(20);
   const tensors = PairForest.fit(pairs, placeOf, 1);
   const forest = new PairForest(tensors, placeOf);
@@ -92,13 +92,13 @@ Deno.test("PairForest answers about hosts that it does not know by their places,
   assert(4 * numbers < 2 ** 20, `${4 * numbers} bytes`);
 });
 
-Deno.test("PairForest of no pairs says nothing", () => {
+Deno.test("PairForest without pairs returns no estimate", () => {
   const forest = new PairForest(PairForest.fit([], placeOf, 0), placeOf);
   const asked = { source: "10.0.0.1", destination: "10.1.0.2" };
   assertEquals([...forest.logs(asked), ...forest.krigedLogs(asked)], []);
 });
 
-Deno.test("PoolTables makes forests of all pairs, and of those without a part of the addresses in one role", () => {
+Deno.test("PoolTables learns from all pairs, or from those without a part of the addresses in one role", () => {
   const tables = new PoolTables();
   const [source, ...others] = Array.from(
     { length: 9 },
