@@ -29,7 +29,7 @@ function adaptRows(at: (name: string) => string, rows: number[], from = "run") {
   return withEmbeddingUpdate(model, weights, update);
 }
 
-Deno.test("loadCheckpoint() puts changed embeddings on top of their base, to the last bit", () =>
+Deno.test("loadCheckpoint() applies changed embeddings to their base, bit for bit", () =>
   withRowCheckpoint((at) => {
     const wanted = adaptRows(at, [2, 64, 127]);
     const found = loadCheckpoint(at("adapted"));
@@ -50,7 +50,7 @@ Deno.test("loadCheckpoint() puts changed embeddings on top of their base, to the
     assertEquals(loadCheckpoint(at("adapted")).weights, base.weights);
   }));
 
-Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to the last bit", () =>
+Deno.test("loadCheckpoint() applies changed coordinates to their base, bit for bit", () =>
   withRowCheckpoint(async (at) => {
     const base = loadCheckpoint(at("run"));
     const { config: { model }, weights } = base;
@@ -73,7 +73,7 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
     assertEquals(estimateOf({ config: model, weights: base.weights }, pair)?.isOfBoth, false);
   }, tinyLocatedModel()));
 
-Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of a checkpoint that does not say them", () =>
+Deno.test("loadCheckpoint() reads the measurements of an adaptation, if it records them", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5]);
     const checkpoint = loadCheckpoint(at("run"));
@@ -92,7 +92,7 @@ Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of
     assertEquals(trainingData?.adaptation?.known.columns, adaptation.known.columns);
   }));
 
-Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or another one", () =>
+Deno.test("loadCheckpoint() rejects changed embeddings whose base is missing or different", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5]);
     const [checkpoint, away] = [at("run/checkpoints/step-00000003"), at("away")];
@@ -107,7 +107,7 @@ Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or ano
     for (const { message } of [gone, other]) assertEquals(message.split("\n").length, 1);
   }));
 
-Deno.test("loadCheckpoint() refuses a base that is forged: a path or link that adapt does not write, no checkpoint", () =>
+Deno.test("loadCheckpoint() rejects a forged base: a path or link that adapt does not write, or no checkpoint", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5]);
     const path = at(join("adapted", UPDATE_FILE));
@@ -143,7 +143,7 @@ Deno.test("loadCheckpoint() refuses a base that is forged: a path or link that a
     }
   }));
 
-Deno.test("loadCheckpoint() refuses damaged rows", () =>
+Deno.test("loadCheckpoint() rejects damaged rows", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5, 6]);
     const path = at(join("adapted", UPDATE_FILE));

@@ -44,7 +44,7 @@ function numAddressesOf({ rows }: MemoryRowSource): number {
   return new Set(rows.flatMap(({ srcAddrs, dstAddrs }) => [...srcAddrs, ...dstAddrs])).size;
 }
 
-Deno.test("autosizer() makes as many rows as the data need, and as many steps as passes say", () => {
+Deno.test("autosizer() chooses rows to fit the data and steps to fit the passes", () => {
   const config = configOf(TABLES, 2);
   const sized = autosized(config, SURVEY);
   const numPairs = pairsOf(SOURCE).size;
@@ -58,7 +58,7 @@ Deno.test("autosizer() makes as many rows as the data need, and as many steps as
   assertEquals(autosized(sized, SURVEY), sized);
 });
 
-Deno.test("autosizer() lets a run end after its passes, and go on to as many as may follow", () => {
+Deno.test("autosizer() lets a run end after its passes or continue up to maxPasses", () => {
   const config = configOf(TABLES, 2);
   const sized = (maxPasses: number, steps = 50_000) =>
     autosized({
@@ -77,7 +77,7 @@ Deno.test("autosizer() lets a run end after its passes, and go on to as many as 
   assertEquals(sized(1).train, { ...train, steps: once.train.steps, firstSteps: null });
 });
 
-Deno.test("autosizer() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
+Deno.test("autosizer() keeps smaller configured steps and rows, and at least 50 steps", () => {
   const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
   const sized = autosized(configOf(small, 3, 700), SURVEY);
   assertEquals([sized.train.steps, sized.model.prefixVectors?.rows], [700, 32]);
@@ -86,7 +86,7 @@ Deno.test("autosizer() keeps a configuration's own steps and rows where these ar
   assertEquals(autosized(unchanged, SURVEY), unchanged);
 });
 
-Deno.test("autosizer() lets a pair be unknown as often as there are passes", () => {
+Deno.test("autosizer() sets dropShare so that a pair is unknown as often as there are passes", () => {
   const often = { ...TABLES, pairVectors: { ...TABLES.pairVectors, dropShare: 0.9 } };
   const perPair = NUM_MEASUREMENTS / pairsOf(SOURCE).size;
   for (const steps of [3000, 6000]) {
@@ -99,7 +99,7 @@ Deno.test("autosizer() lets a pair be unknown as often as there are passes", () 
   assertEquals(autosized(configOf(often, 4, 100), SURVEY).model.pairVectors?.dropShare, 0.9);
 });
 
-Deno.test("autosizer() makes no more rows than fit a buffer of any adapter", () => {
+Deno.test("autosizer() limits rows to what fits a buffer of any adapter", () => {
   const rowsOf = (width: number) => {
     const { prefixVectors, pairVectors } = autosized(
       configOf({
@@ -121,12 +121,12 @@ Deno.test("autosizer() makes no more rows than fit a buffer of any adapter", () 
   assertEquals(rowsOf(4 * Math.floor(2 ** 23 / (prefixes + pairs))), [prefixes, pairs], "as many as fit");
 });
 
-Deno.test("autosizer() gives pairs no rows where they are measured seldom", () => {
+Deno.test("autosizer() omits pair rows where pairs are rarely measured", () => {
   const seldom = new MemoryRowSource(syntheticRows(1, 200, 5));
   assertEquals(autosized(configOf(TABLES, 3), DataSurvey.of(seldom)).model.pairVectors, null);
 });
 
-Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; again it adds nothing", () => {
+Deno.test("claimRows() claims rows and nodes for all pairs, and is idempotent", () => {
   const { model } = autosized(configOf(TABLES, 1), SURVEY);
   const weights = initialParameters(model, 1);
   claimRows(model, weights, SURVEY);
@@ -147,7 +147,7 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   assertEquals(weights.get(EMBEDDING_KEYS), keys);
 });
 
-Deno.test("autosizer() lowers the rank of coordinates where nodes are many", () => {
+Deno.test("autosizer() lowers the rank of coordinates for many nodes", () => {
   const ranks = [2, 40, 400].map((numSources) => {
     const source = new MemoryRowSource(syntheticRows(1, numSources, 60));
     const coordinates = { nodes: 2 ** 20, rank: 64, folds: 4, dropShare: 0 };
@@ -159,7 +159,7 @@ Deno.test("autosizer() lowers the rank of coordinates where nodes are many", () 
   assertGreater(ranks[2], 1);
 });
 
-Deno.test("claimRows() leaves a full table full", () => {
+Deno.test("claimRows() stops when the table is full", () => {
   const model = { ...configOf(TABLES, 1).model, pairVectors: { ...TABLES.pairVectors, rows: 16 } };
   const weights = initialParameters(model, 1);
   claimRows(model, weights, SURVEY);
@@ -168,7 +168,7 @@ Deno.test("claimRows() leaves a full table full", () => {
   assertEquals(rows.numPairs, 16);
 });
 
-Deno.test("autosizer() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
+Deno.test("autosizer() reserves spareRows times the needed rows and nodes for adaptations, 1 by default", () => {
   const [none, default1, three] = [0, undefined, 3].map((spareRows) =>
     autosized(parseRunConfig({ ...configOf(TABLES, 2), autosize: { passes: 2, spareRows } }), SURVEY).model
   );
@@ -188,7 +188,7 @@ Deno.test("autosizer() leaves as many rows and nodes again for addresses of adap
   }
 });
 
-Deno.test("autosizer() gives spare rows only what the data leave of a buffer", () => {
+Deno.test("autosizer() limits spare rows to what the data leave of a buffer", () => {
   const model = {
     ...TABLES,
     width: 2 ** 15,
@@ -202,7 +202,7 @@ Deno.test("autosizer() gives spare rows only what the data leave of a buffer", (
   assert(b[0] >= a[0] && b[1] >= a[1] && b[0] + b[1] > a[0] + a[1] && b[0] + b[1] <= 1024, `${a} ${b}`);
 });
 
-Deno.test("DataSurvey reads each row once, whatever follows from it", () => {
+Deno.test("DataSurvey reads each row only once, for sizing and claiming", () => {
   const read: number[] = [];
   class CountedSource extends MemoryRowSource {
     override row(index: number) {
@@ -218,7 +218,7 @@ Deno.test("DataSurvey reads each row once, whatever follows from it", () => {
   assertEquals(survey.numMeasurements, NUM_MEASUREMENTS);
 });
 
-Deno.test("TypicalRtts has the lower median of few RTTs, whichever way they were measured", () => {
+Deno.test("TypicalRtts returns the lower median of few RTTs, in either direction", () => {
   const typical = new TypicalRtts();
   for (const [i, rttMs] of [5, 1, 9, 3].entries()) typical.add(i % 2 ? 7 : 2, i % 2 ? 2 : 7, rttMs);
   typical.add(4, 2, 8);
@@ -227,7 +227,7 @@ Deno.test("TypicalRtts has the lower median of few RTTs, whichever way they were
   assertEquals([[...a], [...b], [...rttMs]], [[2, 2], [7, 4], [3, 8]]);
 });
 
-Deno.test("TypicalRtts keeps RTTs of all times of a pair, however many there are", () => {
+Deno.test("TypicalRtts samples a pair's RTTs over all times, however many there are", () => {
   for (const count of [15, 16, 100, 5000]) {
     const typical = new TypicalRtts();
     for (let i = 0; i < count; i++) typical.add(0, 1, i);
@@ -281,7 +281,7 @@ function estimateOf(rows: AddressEmbeddings, ...addresses: [string, string]) {
 const PLACES = { tableSize: TABLE.length / 3, sources: [], dropShare: 0 };
 const [UNKNOWN_BERLIN, UNKNOWN_TOKYO, UNKNOWN] = ["10.1.0.200", "10.3.0.200", "192.0.2.1"];
 
-Deno.test("an address without coordinates has those of its place, one of no known place those of a typical address", () => {
+Deno.test("an address without coordinates uses those of its place, or a typical address's without a known place", () => {
   const rows = placedModel(PLACES);
   for (const known of ["10.1.0.1", "10.2.0.1", "10.3.0.1"]) {
     const estimate = estimateOf(rows, UNKNOWN_BERLIN, known);
@@ -304,7 +304,7 @@ Deno.test("an address without coordinates has those of its place, one of no know
   assert(here && there);
 });
 
-Deno.test("places change no estimate of known addresses", () => {
+Deno.test("places do not change estimates of known addresses", () => {
   const [without, withPlaces] = [placedModel(null), placedModel(PLACES)];
   for (const [a, b] of [["10.1.0.1", "10.2.0.2"], ["10.3.0.1", "10.3.0.2"], ["10.2.0.3", "10.3.0.4"]]) {
     const [x, y] = [without, withPlaces].map((rows) => estimateOf(rows, a, b));
@@ -313,7 +313,7 @@ Deno.test("places change no estimate of known addresses", () => {
   }
 });
 
-Deno.test("both ends in one place count as typical addresses, if nothing is known of them", () => {
+Deno.test("two unknown addresses in the same place count as typical addresses", () => {
   const rows = placedModel(PLACES);
   const estimate = estimateOf(rows, UNKNOWN_BERLIN, "10.1.0.201");
   assertEquals(estimate?.isOfBoth, false);

@@ -116,7 +116,7 @@ function forge(
   writeState(folder, { ...state, files: { ...state.files, [file]: writeSafetensors(path, content) } });
 }
 
-Deno.test("loadForResume() gives back what saveCheckpoint() was given", () => {
+Deno.test("loadForResume() restores what saveCheckpoint() saved", () => {
   inRun((checkpointsDir) => {
     const saved = contentAt(200, 2.5);
     const directory = saveCheckpoint(checkpointsDir, saved, { keep: 3 });
@@ -146,7 +146,7 @@ Deno.test("saveCheckpoint() writes equal bytes for equal content", () => {
   assertEquals(bytes[0], bytes[1]);
 });
 
-Deno.test("loadCheckpoint() takes a run, its checkpoints folder or one checkpoint", () => {
+Deno.test("loadCheckpoint() accepts a run, its checkpoints folder or one checkpoint", () => {
   inRun((checkpointsDir, run) => {
     saveSteps(checkpointsDir, [100, 200]);
     assertEquals(loadCheckpoint(run).state.step, 200);
@@ -155,7 +155,7 @@ Deno.test("loadCheckpoint() takes a run, its checkpoints folder or one checkpoin
   });
 });
 
-Deno.test("loadCheckpoint() says in one line that there is no checkpoint", () => {
+Deno.test("loadCheckpoint() throws and loadForResume() returns undefined without a checkpoint", () => {
   inRun((checkpointsDir, run) => {
     assertThrows(() => loadCheckpoint(run), UserError, "deno task train");
     assertThrows(() => loadCheckpoint(join(run, "other")), UserError, "no such file");
@@ -165,7 +165,7 @@ Deno.test("loadCheckpoint() says in one line that there is no checkpoint", () =>
   });
 });
 
-Deno.test("saveCheckpoint() keeps the last ones, the best, and those at which the run may end", () => {
+Deno.test("saveCheckpoint() keeps the latest checkpoints, the best, and those at which the run may end", () => {
   inRun((checkpointsDir) => {
     const evalLosses = [3, 1, null, 2, 1, 4];
     evalLosses.forEach((evalLoss, i) =>
@@ -181,7 +181,7 @@ Deno.test("saveCheckpoint() keeps the last ones, the best, and those at which th
   });
 });
 
-Deno.test("saveCheckpoint() replaces a damaged one and drops later ones", () => {
+Deno.test("saveCheckpoint() replaces a checkpoint of the same step and drops later ones", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [10, 20, 30]);
     saveSteps(checkpointsDir, [20]);
@@ -205,7 +205,7 @@ function damagesOf(sizeBytes: number): [string, (path: string) => void][] {
   ];
 }
 
-Deno.test("loadForResume() passes over a checkpoint damaged anywhere and says so in one line", () => {
+Deno.test("loadForResume() skips a checkpoint damaged anywhere, with a one-line note", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [100, 200]);
     for (const name of ["model.safetensors", "optimizer.safetensors", "state.json"]) {
@@ -235,7 +235,7 @@ Deno.test("loadForResume() throws when every checkpoint is damaged", () => {
   });
 });
 
-Deno.test("a weight that is NaN, infinite or huge is refused by file, tensor and element, whatever the checksum", () => {
+Deno.test("a NaN, infinite or huge weight is rejected with file, tensor and element, despite a valid checksum", () => {
   inRun((checkpointsDir, run) => {
     saveSteps(checkpointsDir, [100, 200]);
     const folder = join(checkpointsDir, stepName(200));
@@ -255,7 +255,7 @@ Deno.test("a weight that is NaN, infinite or huge is refused by file, tensor and
   });
 });
 
-Deno.test("a checkpoint of a model with 10,000,000 layers is refused by its file and key, before it is sized", () => {
+Deno.test("a checkpoint with 10,000,000 layers is rejected with file and key, before it is sized", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [100]);
     const folder = join(checkpointsDir, stepName(100));
@@ -268,7 +268,7 @@ Deno.test("a checkpoint of a model with 10,000,000 layers is refused by its file
   });
 });
 
-Deno.test("saveCheckpoint() refuses a weight that is not finite, and leaves what was there", () => {
+Deno.test("saveCheckpoint() rejects a non-finite weight and keeps existing checkpoints", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [100]);
     const content = contentAt(200);
@@ -281,7 +281,7 @@ Deno.test("saveCheckpoint() refuses a weight that is not finite, and leaves what
   });
 });
 
-Deno.test("loadCheckpoint() refuses a damaged checkpoint that was named itself", () => {
+Deno.test("loadCheckpoint() rejects a damaged checkpoint given by its own path", () => {
   inRun((checkpointsDir, run) => {
     saveSteps(checkpointsDir, [100, 200]);
     const folder = join(checkpointsDir, stepName(200));
@@ -291,7 +291,7 @@ Deno.test("loadCheckpoint() refuses a damaged checkpoint that was named itself",
   });
 });
 
-Deno.test("loadForResume() finds the newest checkpoint without latest, and ignores what a kill left", () => {
+Deno.test("loadForResume() finds the newest checkpoint without latest, and ignores leftovers of a kill", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [100, 200]);
     const latest = join(checkpointsDir, "latest");
@@ -309,7 +309,7 @@ Deno.test("loadForResume() finds the newest checkpoint without latest, and ignor
   });
 });
 
-Deno.test("loadForResume() goes by latest when a kill came before it was replaced", () => {
+Deno.test("loadForResume() follows latest if a kill prevented its replacement", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [100, 200]);
     Deno.writeTextFileSync(join(checkpointsDir, "latest"), "step-00000100\n");
@@ -317,7 +317,7 @@ Deno.test("loadForResume() goes by latest when a kill came before it was replace
   });
 });
 
-Deno.test("a checkpoint says what it was trained on; an older one does not, and damage is found", () =>
+Deno.test("a checkpoint records its training data unless it is older, and damage is detected", () =>
   inRun((checkpoints) => {
     const counts = new AddressCounts();
     const [a, b, c] = ["198.51.100.1", "203.0.113.1", "2001:db8::7"].map((text) =>
@@ -341,7 +341,7 @@ Deno.test("a checkpoint says what it was trained on; an older one does not, and 
     assertThrows(() => loadCheckpoint(folder), FormatError, "training_data");
   }));
 
-Deno.test("loadCheckpoint() says of a path that is not a run what it holds, and what to do", () => {
+Deno.test("loadCheckpoint() reports what a path that is not a run contains, and what to do", () => {
   using folder = new TemporaryFolder();
   const rows = folder.at("rows");
   const demo = folder.at("demo");
@@ -371,7 +371,7 @@ Deno.test("loadCheckpoint() says of a path that is not a run what it holds, and 
   }
 });
 
-Deno.test("a checkpoint is read with its pool, which counts among its files; an older one has none", () =>
+Deno.test("a checkpoint is read with its pool, if any, which counts among its files", () =>
   withCheckpoint((_, run) => {
     const { directory, pool, state } = loadCheckpoint(run);
     assertEquals([pool, checkpointFiles(directory).length, modelFilesOf(run).length], [undefined, 3, 1]);
@@ -382,7 +382,7 @@ Deno.test("a checkpoint is read with its pool, which counts among its files; an 
     return Promise.resolve();
   }));
 
-Deno.test("a pool with weights by position is read with weights by name", () =>
+Deno.test("a pool with positional weights is read with named weights", () =>
   withCheckpoint((_, run) => {
     const { directory, state } = loadCheckpoint(run);
     const tensors = new Map([...poolOfMesh()].filter(([name]) => !name.startsWith("pool.weights")));
@@ -398,7 +398,7 @@ Deno.test("a pool with weights by position is read with weights by name", () =>
     return Promise.resolve();
   }));
 
-Deno.test("a pool that is damaged or of another checkpoint is refused in one line that says what to do", () =>
+Deno.test("a pool that is damaged or belongs to another checkpoint is rejected", () =>
   withCheckpoint((_, run) => {
     const { directory } = loadCheckpoint(run);
     writePool(directory, poolOfMesh(), "0".repeat(64));
@@ -429,7 +429,7 @@ function adaptRows(at: (name: string) => string): void {
   writeUpdate(at(join("adapted", UPDATE_FILE)), update, { from: baseOf(checkpoint), config: model });
 }
 
-Deno.test("checkpoints of version 1 are read as those of version 3, to the last bit", () =>
+Deno.test("checkpoints of version 1 are read like version 3, bit for bit", () =>
   withRowCheckpoint((at) => {
     adaptRows(at);
     const wanted = loadResumable(at("run"));
@@ -462,7 +462,7 @@ function sortedByName<T>(byName: ReadonlyMap<string, T>): Map<string, T> {
 /** Written by writeWhole() of tests/fuzz/forged_checkpoints.ts with plain parameters in version 2. */
 const VERSION_2 = new URL("../data/checkpoints/version_2/", import.meta.url);
 
-Deno.test("checkpoints of version 2, which had floats only, are read with the types of version 3", () => {
+Deno.test("checkpoints of version 2, which contain only floats, are read with the types of version 3", () => {
   using folder = new TemporaryFolder();
   const write = (name: string, path: string) => {
     const isPacked = name.endsWith(".safetensors");
@@ -498,7 +498,7 @@ Deno.test("checkpoints of version 2, which had floats only, are read with the ty
   assertEquals(changed.trainingData?.adaptation?.known.columns, trainingData?.known.columns);
 });
 
-Deno.test("a later format version is refused in one line, wherever it is stated", () =>
+Deno.test("a later format version is rejected with a one-line error, wherever it is stated", () =>
   withRowCheckpoint((at) => {
     adaptRows(at);
     const refused = (read: () => unknown, path: string) => {

@@ -26,7 +26,7 @@ function endsOf(path: string): number[] {
   return [...decodeTfRecords(Deno.readFileSync(path))].map(({ endBytes }) => endBytes);
 }
 
-Deno.test("openEvents() writes the bytes that TensorBoard's own writer writes", () => {
+Deno.test("openEvents() writes the same bytes as TensorBoard's own writer", () => {
   inFolder((folder) => {
     const path = join(folder, "deep", "events");
     const times = [1_600_000_000, ...GOLDEN_RECORDS.map((_, i) => 1_600_000_000.5 + i)];
@@ -36,7 +36,7 @@ Deno.test("openEvents() writes the bytes that TensorBoard's own writer writes", 
   });
 });
 
-Deno.test("openEvents() cuts off what comes after the step that a run resumes after", () => {
+Deno.test("openEvents() cuts off events after the resumed step", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 9);
@@ -51,7 +51,7 @@ Deno.test("openEvents() cuts off what comes after the step that a run resumes af
   });
 });
 
-Deno.test("openEvents() writes a step again where it was, so that a reader of the file goes on", () => {
+Deno.test("openEvents() rewrites a step at its old offset, so that a reader of the file can continue", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 200, 0);
@@ -61,7 +61,7 @@ Deno.test("openEvents() writes a step again where it was, so that a reader of th
   });
 });
 
-Deno.test("openEvents() drops an end that was torn at any byte, and goes on after it", () => {
+Deno.test("openEvents() drops a last record torn at any byte", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 3);
@@ -77,7 +77,7 @@ Deno.test("openEvents() drops an end that was torn at any byte, and goes on afte
   });
 });
 
-Deno.test("openEvents() drops damaged records and starts the file anew for step 0", () => {
+Deno.test("openEvents() drops damaged records, and restarts the file at step 0", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 3);
@@ -97,7 +97,7 @@ Deno.test("openEvents() drops damaged records and starts the file anew for step 
   });
 });
 
-Deno.test("openEvents() says in one line that it cannot write", () => {
+Deno.test("openEvents() throws a one-line error if it cannot write", () => {
   inFolder((folder) => {
     Deno.writeTextFileSync(join(folder, "file"), "");
     const error = assertThrows(

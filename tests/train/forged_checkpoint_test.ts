@@ -121,7 +121,7 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
 };
 
 for (const [file, changes] of Object.entries(IMPOSSIBLE)) {
-  Deno.test(`impossible numbers in ${file} are refused by file, tensor and element`, () =>
+  Deno.test(`impossible numbers in ${file} are rejected with their location`, () =>
     withWhole(async ({ run, adapted }, forge) => {
       const load = () => file === "rows.safetensors" ? loadCheckpoint(adapted) : loadResumable(run);
       load();
@@ -140,7 +140,7 @@ for (const [file, changes] of Object.entries(IMPOSSIBLE)) {
     }));
 }
 
-Deno.test("a checkpoint with extreme numbers that are possible gives possible answers", () =>
+Deno.test("a checkpoint with extreme but possible numbers yields possible answers", () =>
   withWhole(async (whole, forge) => {
     using gpu = await Gpu.open();
     const registry = new KernelRegistry(gpu);

@@ -19,7 +19,7 @@ Deno.test.beforeAll(() => writeTrainingRows(runs.data));
 
 Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
-Deno.test("train in f16, killed and run again, ends as if it had not been, near the loss of f32", async () => {
+Deno.test("train in f16, killed and resumed, ends as if uninterrupted, near the f32 loss", async () => {
   const [full, half, killed] = ["f32", "f16", "killed"].map((name) => join(folder, name));
   for (const [run, settings] of [[full, {}], [half, HALF]] as const) {
     await succeeded(runs.train(run, settings));
@@ -36,7 +36,7 @@ Deno.test("train in f16, killed and run again, ends as if it had not been, near 
   assert(!("train/loss_scale" in metricsOf(full)[0]));
 });
 
-Deno.test("train goes on in f32 from a checkpoint of f16, and the other way round", async () => {
+Deno.test("train resumes in f32 from an f16 checkpoint, and vice versa", async () => {
   const [half, full, again] = ["begun", "in f32", "in f16"].map((name) => join(folder, name));
   await runs.train(half, HALF, "--steps", "3");
   const inF32 = await succeeded(runs.train(full, {}, "--steps", "5", "--resume-from", half));
@@ -50,7 +50,7 @@ Deno.test("train goes on in f32 from a checkpoint of f16, and the other way roun
   assertStringIncludes(stdout, "loss_scale");
 });
 
-Deno.test("train in f16 stops where a smaller loss scale does not help", async () => {
+Deno.test("train in f16 stops when a smaller loss scale does not help", async () => {
   const settings = { ...HALF, "optim.groups.matrices.learningRate": 1000, "train.maxSkippedSteps": 5 };
   const { code, stderr } = await runs.train(join(folder, "diverged"), settings);
   assertEquals(code, 1, stderr);

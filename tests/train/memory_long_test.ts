@@ -10,7 +10,7 @@ const STEPS = 700;
 /** Growth of resident memory over the last 300 steps of a process without a leak; measured: 0.4 MB. */
 const NOISE_BYTES = 2e6;
 
-Deno.test("train keeps no memory of past steps, evaluations and checkpoints", async () => {
+Deno.test("train does not leak memory over steps, evaluations and checkpoints", async () => {
   using folder = new TemporaryFolder();
   await writeTrainingRows(folder.at("rows"));
   const args = ["--v8-flags=--expose-gc", CHILD, folder.at("rows"), folder.at("run"), String(STEPS)];

@@ -63,7 +63,7 @@ Deno.test("planMemory() counts every byte of a teacher and its forward pass", as
   assertThrows(() => checkMemory(run, software, { availableBytes, teacher: ofTeacher }), ConfigError);
 });
 
-Deno.test("planMemory() of 680m has its 680 M parameters, gradients and states", () => {
+Deno.test("planMemory() for 680m counts 680 M parameters, gradients and optimizer states", () => {
   const config = loadConfig("680m");
   const plan = planMemory(planRun(config));
   assert(Math.abs(plan.parametersBytes / 4 - 680e6) < 1e6, `${plan.parametersBytes} bytes`);
@@ -77,7 +77,7 @@ Deno.test("planMemory() of 680m has its 680 M parameters, gradients and states",
   assertStringIncludes(describeMemoryPlan(plan), plan.totalBytes.toLocaleString("en"));
 });
 
-Deno.test("planMemory() in f16 has about half the activations, and half the parameters again as copies", () => {
+Deno.test("planMemory() in f16 counts about half the activations, and half the parameters again as copies", () => {
   for (const preset of ["95m", "680m"]) {
     const [full, half] = ["f32", "f16"].map((dtype) =>
       planMemory(planRun(loadConfig(preset, [`train.dtype=${dtype}`])))
@@ -88,7 +88,7 @@ Deno.test("planMemory() in f16 has about half the activations, and half the para
   }
 });
 
-Deno.test("checkMemory() refuses what a software adapter has no memory for, and says what fits", () => {
+Deno.test("checkMemory() rejects what exceeds a software adapter's memory, and suggests what fits", () => {
   const config = loadConfig(
     "demo",
     ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=65536`),
@@ -112,7 +112,7 @@ Deno.test("checkMemory() refuses what a software adapter has no memory for, and 
   checkMemory(planRun(loadConfig(SMALL_RUN)), software);
 });
 
-Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the model and of the optimizer", () => {
+Deno.test("checkMemory() rejects model and optimizer tensors that an adapter cannot bind", () => {
   const refused = (settings: string[], bufferLimitBytes: number) =>
     assertThrows(
       () =>
@@ -140,7 +140,7 @@ Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the mod
   });
 });
 
-Deno.test("checkHostMemory() refuses batches and models that the processor has no memory for", () => {
+Deno.test("checkHostMemory() rejects batches and models that exceed host memory", () => {
   const config = loadConfig(SMALL_RUN, ["batchSize", "evalSequences"].map((key) => `train.${key}=65536`));
   const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(planRun(config));
   const { sequenceLength } = config.model;
@@ -152,7 +152,7 @@ Deno.test("checkHostMemory() refuses batches and models that the processor has n
   assertEquals(ofModel.keyPath, "model");
 });
 
-Deno.test("planHostMemory() counts the bytes of batches and of the tensors that a checkpoint has", async () => {
+Deno.test("planHostMemory() counts the bytes of batches and checkpoint tensors", async () => {
   const config = loadConfig(SMALL_RUN, [...SMALL, ADAMW_MATRICES]);
   const { microBatchSize: batchSize } = config.train;
   using gpu = await Gpu.open();

@@ -16,7 +16,7 @@ function appendSteps(path: string, first: number, last: number): void {
   log.flush();
 }
 
-Deno.test("openMetrics() drops the lines after the step that a run resumes after", () => {
+Deno.test("openMetrics() drops lines after the resumed step", () => {
   inFolder((path) => {
     appendSteps(path, 1, 7);
     const undisturbed = Deno.readTextFileSync(path);
@@ -27,7 +27,7 @@ Deno.test("openMetrics() drops the lines after the step that a run resumes after
   });
 });
 
-Deno.test("openMetrics() starts the file anew for step 0, whatever is in it", () => {
+Deno.test("openMetrics() restarts the file at step 0, whatever it contains", () => {
   inFolder((path) => {
     Deno.writeTextFileSync(path, "not json\n");
     appendSteps(path, 1, 2);
@@ -58,7 +58,7 @@ Deno.test("openMetrics().append() writes numbers so that they read back to the l
   });
 });
 
-Deno.test("readMetrics() names the line that is damaged and a file that is missing", () => {
+Deno.test("readMetrics() reports a damaged line or a missing file", () => {
   inFolder((path) => {
     assertThrows(() => readMetrics(path), UserError, "no such file");
     Deno.writeTextFileSync(path, '{"step":1}\n{"stop":2}\n{"step":3}\n');

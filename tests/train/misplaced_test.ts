@@ -8,12 +8,12 @@ const [BERLIN, NEW_YORK, TOKYO] = ["10.1.0.1", "10.2.0.1", "10.3.0.1"];
 
 const found = (...rows: ProbeRow[]) => findMisplaced(CITY_TABLE, new MemoryRowSource(rows));
 
-Deno.test("findMisplaced() finds nothing where light is fast enough, or where places are not known", () => {
+Deno.test("findMisplaced() finds nothing if light is fast enough or places are unknown", () => {
   const rows = [rowOf(BERLIN, [[NEW_YORK, 63], [TOKYO, 88], ["10.9.0.1", 0.1], [BERLIN, 0.01], [TOKYO, -1]])];
   assertEquals(found(...rows), { numAddresses: 4, numLocated: 3, misplaced: [] });
 });
 
-Deno.test("findMisplaced() blames the address that explains most RTTs that are too short", () => {
+Deno.test("findMisplaced() blames the address that explains most of the too-short RTTs", () => {
   const moved = "10.3.0.77";
   const rows = [
     rowOf(BERLIN, [[NEW_YORK, 80], [moved, 12], [TOKYO, 230], [moved, 300]]),
@@ -31,7 +31,7 @@ Deno.test("findMisplaced() blames the address that explains most RTTs that are t
   }]);
 });
 
-Deno.test("findMisplaced() tells addresses that are in several places, whatever place they are said to be in", () => {
+Deno.test("findMisplaced() classifies an address in several places as anycast", () => {
   const anycast = "10.2.0.53";
   const rows = [BERLIN, NEW_YORK, TOKYO].map((source) => rowOf(source, [[anycast, 4]]));
   const { misplaced } = found(...rows);

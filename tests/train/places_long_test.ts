@@ -50,7 +50,7 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
-Deno.test("train --geo lists what it knows and which addresses are not where the files say", async () => {
+Deno.test("train --geo counts located addresses and lists misplaced ones", async () => {
   const { files, numAddresses, numLocated, misplaced } = JSON.parse(
     Deno.readTextFileSync(join(run, "places.json")),
   );
@@ -67,7 +67,7 @@ Deno.test("train --geo lists what it knows and which addresses are not where the
   assertEquals([places.addresses, places.located], [numAddresses, numLocated]);
 });
 
-Deno.test("train --geo, stopped and continued, ends as if it had not been, and needs the same files", async () => {
+Deno.test("train --geo, stopped and resumed, ends as if uninterrupted, and needs the same files", async () => {
   const stopped = join(folder, "stopped");
   await runs.signalAtStep(stopped, 9, { signals: ["SIGTERM"], settings: SETTINGS, more: OPTIONS });
   const without = await runs.train(stopped, SETTINGS, "--steps", String(STEPS));
@@ -92,7 +92,7 @@ Deno.test("a checkpoint answers by the places of addresses that it never met, wi
   assertNotEquals(answers[0][2], answers[1][2]);
 });
 
-Deno.test("eval compares with methods that know the checkpoint's places, or those of --geo, and tells errors by place", async () => {
+Deno.test("eval compares with baselines that know the places of the checkpoint or --geo, and reports errors by place", async () => {
   const evaluate = async (...more: string[]) => {
     const output = join(folder, `eval-${more.length}`);
     const data = ["--checkpoint", run, "--data", runs.data, "--output", output];
@@ -132,7 +132,7 @@ Deno.test("eval compares with methods that know the checkpoint's places, or thos
   assertEquals(given.places.groups.some(({ by }: { by: string }) => by.endsWith("AS")), false);
 });
 
-Deno.test("a model with places is adapted to an address that it never met; answers of others stay", async () => {
+Deno.test("a model with places adapts to an unseen address without changing another's answer", async () => {
   using model = await loadModel(run);
   const [src, other, dst] = ["100.12.134.7", "145.224.81.9", "34.151.112.196"];
   const median = async (src: string) => (await model.rttDistribution({ src, dst })).quantileMs(0.5);
@@ -151,7 +151,7 @@ Deno.test("a model with places is adapted to an address that it never met; answe
   assertEquals(model.weights.get(PLACE_TABLE), table);
 });
 
-Deno.test("an exported site knows the same places less exactly, within its limit", () => {
+Deno.test("an exported site stores places more coarsely to stay within its limit", () => {
   const checkpoint = readCheckpoint(checkpointOf(run, STEPS));
   assertEquals(siteCheckpoint(checkpoint), checkpoint);
   const bytes = 3 * (checkpoint.config.model.places?.tableSize ?? 0);

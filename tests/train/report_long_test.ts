@@ -66,13 +66,13 @@ Deno.test("writeRunReport() shows the curves, the facts, the steps and the confi
   assertEquals(steps[2].slice(0, 3), ["40", "not finite", "4.328 bits"]);
 });
 
-Deno.test("writeRunReport() makes one file that refers to no other and runs nothing", async () => {
+Deno.test("writeRunReport() writes one self-contained file without scripts", async () => {
   const html = await reportOf(recordsOf(50), `runs/<script>"&`);
   assertNotMatch(html, /<script|<link|<img|\s(src|href)=|url\((?!#)|@import/);
   assertStringIncludes(html, "<h1>Training of runs/&lt;script&gt;&quot;&amp;</h1>");
 });
 
-Deno.test("writeRunReport() stays small for long runs and takes runs without steps or evaluations", async () => {
+Deno.test("writeRunReport() stays small for long runs and accepts runs without steps or evaluations", async () => {
   const long = await reportOf(recordsOf(30_000));
   assert(long.length < 400_000, `${long.length} bytes`);
   assert(rowsOf(long).filter((row) => row.length === 7).length <= 28);
@@ -82,7 +82,7 @@ Deno.test("writeRunReport() stays small for long runs and takes runs without ste
   assertNotMatch(unevaluated, />validation<\/text>/);
 });
 
-Deno.test("curveOf() averages neighbours, without those that are not finite", () => {
+Deno.test("curveOf() averages neighbours, skipping non-finite values", () => {
   const values = [1, 3, null, 5, null, null, 7];
   const records = values.map((value, i) => ({ step: i + 1, x: value }));
   assertEquals(curveOf(records, "x").map(({ value }) => value), values);
@@ -97,7 +97,7 @@ Deno.test("curveOf() averages neighbours, without those that are not finite", ()
 });
 
 Deno.test({
-  name: "writeRunReport() makes a page that a browser shows without faults, light and dark",
+  name: "writeRunReport() writes a page that a browser shows without faults, light and dark",
   ignore: !hasBrowser(),
   async fn() {
     using folder = new TemporaryFolder();

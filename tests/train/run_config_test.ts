@@ -14,7 +14,7 @@ import {
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { configOfVersion1 } from "./version_1.ts";
 
-Deno.test("loadConfig() takes every preset", () => {
+Deno.test("loadConfig() loads every preset", () => {
   for (const name of PRESETS.keys()) {
     const config = loadConfig(name);
     assertEquals(parseRunConfig(JSON.parse(JSON.stringify(config))), config);
@@ -22,7 +22,7 @@ Deno.test("loadConfig() takes every preset", () => {
   }
 });
 
-Deno.test("loadConfig() applies --set in order, with the type that the key has", () => {
+Deno.test("loadConfig() applies --set in order, with the type of the key", () => {
   const config = loadConfig("20m", [
     "train.steps=7",
     "train.steps=9",
@@ -38,7 +38,7 @@ Deno.test("loadConfig() applies --set in order, with the type that the key has",
   assertEquals(config.optim.groups.head.learningRate, 0.001);
 });
 
-Deno.test("a configuration that extends a preset says what differs, and null takes a key away", () => {
+Deno.test("a configuration that extends a preset overrides single keys, and null unsets them", () => {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   const load = (value: unknown) => {
@@ -66,7 +66,7 @@ Deno.test("a configuration that extends a preset says what differs, and null tak
   assertThrows(() => load({ extends: "demo", trian: {} }), ConfigError, "trian");
 });
 
-Deno.test("former names of presets are taken, with one line that names the new one", () => {
+Deno.test("former preset names are accepted, with a one-line note of the new name", () => {
   const renamed = [["synth-20min", "synth"], ["small-95m", "95m"], ["full-680m", "680m"], [
     "plan-100m",
     "v1-100m",
@@ -84,7 +84,7 @@ Deno.test("former names of presets are taken, with one line that names the new o
   }
 });
 
-Deno.test("former names of keys are taken: in files, in those that extend a preset, with --set, and in checkpoints", () => {
+Deno.test("former key names are accepted in files, in files that extend a preset, with --set and in checkpoints", () => {
   const demo = loadConfig("demo");
   const [passes, share] = [demo.autosize?.passes, demo.data.staleHistoryShare];
   assert(passes !== undefined && share > 0);
@@ -176,7 +176,7 @@ const RELATED: Record<string, string[]> = {
   "data.timestampModes.none": ["data.timestampModes.full=0.85"],
 };
 
-Deno.test("loadConfig() takes --set for every key, and names the right one for each mistyped", () => {
+Deno.test("loadConfig() accepts --set for every key, and suggests the right one for each typo", () => {
   const config = loadConfig("demo");
   const keys = [...flattenConfig(config)].filter(([keyPath]) => !keyPath.endsWith(".kind"));
   assert(keys.length > 40, `only ${keys.length} keys`);
@@ -194,12 +194,12 @@ Deno.test("loadConfig() takes --set for every key, and names the right one for e
   }
 });
 
-Deno.test("loadConfig() leaves the preset itself unchanged", () => {
+Deno.test("loadConfig() does not change the preset", () => {
   loadConfig("demo", ["train.steps=7"]);
   assert(loadConfig("demo").train.steps !== 7);
 });
 
-Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key path", () => {
+Deno.test("loadConfig() rejects unknown keys and wrong values, naming the key path", () => {
   const cases: [string, string, string][] = [
     ["train.stepz=3", "train.stepz", "did you mean steps?"],
     ["trian.steps=3", "trian", "did you mean train?"],
@@ -242,7 +242,7 @@ Deno.test("loadConfig() bounds every number of the configuration", () => {
   }
 });
 
-Deno.test("loadConfig() refuses sizes that only together are too large, and numbers that float32 has not", () => {
+Deno.test("loadConfig() rejects sizes that are too large in combination, and numbers unsuitable for float32", () => {
   const cases: [string[], string, string][] = [
     [["train.batchSize=1048576"], "train.batchSize", "expected at most 262144 for sequences of 256 tokens"],
     [["train.evalSequences=1048576"], "train.evalSequences", "for sequences of 256 tokens"],
@@ -265,12 +265,12 @@ Deno.test("loadConfig() refuses sizes that only together are too large, and numb
   assertThrows(() => withTotalTokens(loadConfig("demo"), 2 ** 53), ConfigError, "train.steps");
 });
 
-Deno.test("loadConfig() refuses a --set without = and an unknown preset", () => {
+Deno.test("loadConfig() rejects a --set without = and an unknown preset", () => {
   assertThrows(() => loadConfig("demo", ["train.steps"]), UsageError, "KEY=VALUE");
   assertThrows(() => loadConfig("dmeo"), UsageError, "did you mean demo?");
 });
 
-Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
+Deno.test("loadConfig() reads a file and reports what is wrong with it", () => {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   const path = join(folder, "mine.json");
@@ -293,7 +293,7 @@ Deno.test("planRun() and withTotalTokens() count positions", () => {
   assertEquals(withTotalTokens(config, 3 * 32 * 256 + 1).train.steps, 4);
 });
 
-Deno.test("differences() finds what changes the losses and passes over what does not", () => {
+Deno.test("differences() finds keys that affect the losses and ignores the others", () => {
   const config = loadConfig("demo");
   const keysOf = (...sets: string[]) =>
     differences(config, loadConfig("demo", sets)).map(({ keyPath }) => keyPath);

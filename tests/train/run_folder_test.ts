@@ -42,7 +42,7 @@ const RUN_FILES = ["manifest.json", "metrics.jsonl", `tensorboard/${EVENT_FILE}`
 const CHECKPOINT_FILE = `checkpoints/${stepName(1)}/state.json`;
 
 for (const how of ["moved", "deleted", "replaced by a link"]) {
-  Deno.test(`a run that is ${how} meanwhile takes no more files, and no other run is changed`, () => {
+  Deno.test(`a run that is ${how} while open accepts no more files, and no other run changes`, () => {
     inFolder((folder) => {
       const [path, other] = [join(folder, "run"), join(folder, "other")];
       {
@@ -70,7 +70,7 @@ for (const how of ["moved", "deleted", "replaced by a link"]) {
   });
 }
 
-Deno.test("RunFolder.startOver() keeps the run before until the new one has a checkpoint, and what is a user's for good", () => {
+Deno.test("RunFolder.startOver() keeps the previous run until the new one has a checkpoint, and a user's files for good", () => {
   inFolder((folder) => {
     const [notes, lines] = ["notes.txt", "checkpoints/notes.txt"].map((name) => join(folder, name));
     {
@@ -136,7 +136,7 @@ Deno.test("RunFolder.open() and readers refuse a run that an earlier version set
   }
 });
 
-Deno.test("RunFolder.open() takes an empty folder and what a kill left before the manifest", () => {
+Deno.test("RunFolder.open() accepts and removes what a kill left before the manifest", () => {
   inFolder((folder) => {
     Deno.mkdirSync(join(folder, ".work"));
     Deno.writeTextFileSync(join(folder, ".work", "lock"), "");
@@ -146,7 +146,7 @@ Deno.test("RunFolder.open() takes an empty folder and what a kill left before th
   });
 });
 
-Deno.test("RunFolder.open() refuses a folder of other files and leaves a user's temporary files alone", () => {
+Deno.test("RunFolder.open() refuses a folder with other files and keeps a user's temporary files", () => {
   inFolder((folder) => {
     const path = join(folder, "notes.txt");
     Deno.writeTextFileSync(path, "mine");
@@ -170,7 +170,7 @@ Deno.test("RunFolder.open() refuses a folder that is being trained in", () => {
 
 const FILE = "train/train-00000-of-00001.arrayrecord";
 
-Deno.test("dataFingerprint() is of names, sizes and the checksums of manifests, not of times or places", async () => {
+Deno.test("dataFingerprint() depends on names, sizes and manifest checksums, not on times or paths", async () => {
   const print = async (content: string, { name = FILE, sha256 = "1" } = {}) => {
     using folder = new TemporaryFolder();
     Deno.mkdirSync(folder.at("train"));
@@ -187,7 +187,7 @@ Deno.test("dataFingerprint() is of names, sizes and the checksums of manifests, 
   assertNotEquals(await print("abc"), await print("abc", { sha256: "2" }));
 });
 
-Deno.test("dataFingerprint() tells data without a manifest apart by any measurement, in files of one size", async () => {
+Deno.test("dataFingerprint() distinguishes data without a manifest by any measurement, at equal file sizes", async () => {
   const print = async (rows: ProbeRow[]) => {
     using folder = new TemporaryFolder();
     const writer = await ArrayRecordWriter.create(folder.at(FILE));

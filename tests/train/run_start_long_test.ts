@@ -41,7 +41,7 @@ function afterStep<T extends { step: number }>(records: T[], step: number): T[] 
   return records.filter((record) => record.step > step);
 }
 
-Deno.test("train --resume-from goes on from another run's checkpoint, in a folder of its own, bit by bit", async () => {
+Deno.test("train --resume-from continues another run's checkpoint in a new folder, bit for bit", async () => {
   const run = folder.at("branch");
   const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...BRANCH));
   assertStringIncludes(stderr, "resuming after step 14 of 30 from");
@@ -50,7 +50,7 @@ Deno.test("train --resume-from goes on from another run's checkpoint, in a folde
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
 });
 
-Deno.test("train --resume-from, killed and repeated, goes on from its own checkpoints", async () => {
+Deno.test("train --resume-from, killed and repeated, continues from its own checkpoints", async () => {
   const run = folder.at("killed branch");
   const more = [...LENGTH, "--resume-from", checkpointOf(reference, 7)];
   await runs.signalAtStep(run, 16, { signals: ["SIGKILL"], settings: KEEP_ALL, more });
@@ -60,7 +60,7 @@ Deno.test("train --resume-from, killed and repeated, goes on from its own checkp
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
 });
 
-Deno.test("train --resume-from goes back to a checkpoint of the same run, also with other rates", async () => {
+Deno.test("train --resume-from returns to a checkpoint of the same run, also with other learning rates", async () => {
   const run = folder.at("back");
   copyFolder(reference, run);
   const more = [...LENGTH, "--resume-from", checkpointOf(run, 14)];
@@ -73,7 +73,7 @@ Deno.test("train --resume-from goes back to a checkpoint of the same run, also w
   assertStringIncludes(repeated.stdout, "the run is complete");
 });
 
-Deno.test("train passes over a damaged checkpoint, says so in one line and ends as if it had not been", async () => {
+Deno.test("train skips a damaged checkpoint with a one-line note, and ends as if it were intact", async () => {
   const run = folder.at("branch");
   const path = join(checkpointOf(run, 30), "optimizer.safetensors");
   const bytes = Deno.readFileSync(path);
@@ -88,7 +88,7 @@ Deno.test("train passes over a damaged checkpoint, says so in one line and ends 
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
 });
 
-Deno.test("train --init-from starts a new run with the weights, and with nothing else", async () => {
+Deno.test("train --init-from starts a new run with only the weights", async () => {
   const run = folder.at("init");
   const more = [...LENGTH, "--init-from", reference];
   const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...more));
@@ -103,7 +103,7 @@ Deno.test("train --init-from starts a new run with the weights, and with nothing
   assertStringIncludes(repeated.stdout, "the run is complete");
 });
 
-Deno.test("train resumes a checkpoint of format version 1, and starts from its weights, bit by bit", async () => {
+Deno.test("train resumes a checkpoint of format version 1, and starts from its weights, bit for bit", async () => {
   const settings = {
     ...KEEP_ALL,
     "model.prefixVectors": '{"rows":512,"seed":0,"dropShare":0.1}',
@@ -124,7 +124,7 @@ Deno.test("train resumes a checkpoint of format version 1, and starts from its w
   assertEquals(metricsOf(await train("from version 1", ...from(whole))), metricsOf(initial));
 });
 
-Deno.test("train refuses starts that do not fit, in one line", async () => {
+Deno.test("train refuses unsuitable --resume-from and --init-from with a one-line error", async () => {
   const step14 = checkpointOf(reference, 14);
   const fresh = folder.at("never made");
   const narrow = { "model.mlpWidth": 128 };
@@ -169,14 +169,14 @@ Deno.test("train refuses starts that do not fit, in one line", async () => {
   assertEquals(listCheckpoints(join(reference, "checkpoints")).at(-1)?.step, 30);
 });
 
-Deno.test("train --tokens runs the steps that see that many tokens", async () => {
+Deno.test("train --tokens runs enough steps for that many tokens", async () => {
   const run = folder.at("tokens");
   const { stdout } = await succeeded(runs.train(run, {}, "--tokens", String(2 * 4 * 64 + 1), "--json"));
   assertEquals([JSON.parse(stdout).step, metricsOf(run).length], [3, 3]);
   assertEquals(loadCheckpoint(run).config.train.steps, 3);
 });
 
-Deno.test("train --max-time, repeated until it is done, has the losses of one run", async () => {
+Deno.test("train --max-time, repeated until done, matches the losses of one run", async () => {
   const run = folder.at("in turns");
   for (const maxTime of ["0.01", "0.5", "0.6"]) {
     const { stdout } = await succeeded(runs.train(run, KEEP_ALL, ...LENGTH, "--max-time", maxTime, "--json"));
@@ -188,7 +188,7 @@ Deno.test("train --max-time, repeated until it is done, has the losses of one ru
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
 });
 
-Deno.test("train ends at once at the second signal, without saving", async () => {
+Deno.test("train ends immediately at the second signal, without saving", async () => {
   const run = folder.at("impatient");
   // Enough micro-batches that a step outlasts both signals, of two kinds, as two of one kind can merge.
   const settings = { "train.batchSize": 400, "train.checkpointEverySteps": 100 };

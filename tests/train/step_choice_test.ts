@@ -9,14 +9,14 @@ import { SMALL, SMALL_RUN } from "./small_run.ts";
 import { writeTrainingRows } from "./training_runs.ts";
 import { withFolder } from "../io/files/temporary_folder.ts";
 
-Deno.test("a run may end after its first steps and after each doubling, and after all steps", () => {
+Deno.test("a run may end after its first steps, each doubling of them and all steps", () => {
   assertEquals(endsOf({ steps: 1000, firstSteps: 77 }), [77, 154, 308, 616, 1000]);
   assertEquals(endsOf({ steps: 616, firstSteps: 77 }), [77, 154, 308, 616]);
   assertEquals(endsOf({ steps: 50, firstSteps: null }), [50]);
   assertEquals(endsOf({ steps: 50, firstSteps: 80 }), [50]);
 });
 
-Deno.test("a run goes on while one kind gets better, and has the end whose kinds are best together", () =>
+Deno.test("a run continues while any kind improves, and chooses the end that is best over all kinds", () =>
   withFolder((folder) => {
     const path = join(folder, "choice.json");
     const choice = new StepChoice(path, 0, true);
@@ -35,7 +35,7 @@ Deno.test("a run goes on while one kind gets better, and has the end whose kinds
     assertThrows(() => new StepChoice(path, 20, true), FormatError, "--fresh");
   }));
 
-Deno.test("train() goes on while validation gets better, chooses the best end, and does the same when interrupted", () =>
+Deno.test("train() continues while validation improves and chooses the best end, also when interrupted", () =>
   withFolder(async (folder) => {
     const dataDir = join(folder, "rows");
     await writeTrainingRows(dataDir);

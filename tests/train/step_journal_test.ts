@@ -63,7 +63,7 @@ Deno.test("StepJournal.write() keeps every n-th step and those with an evaluatio
   assertEquals(records[2]["eval/loss"], 2.5);
 });
 
-Deno.test("StepJournal counts steps that are not finite, in all and in a row", async () => {
+Deno.test("StepJournal counts non-finite steps, in total and in a row", async () => {
   const records = await withJournal({ logEverySteps: 1 }, async (journal, submit) => {
     submit(1, 4, 1);
     submit(2, NaN, 1);
@@ -81,7 +81,7 @@ Deno.test("StepJournal counts steps that are not finite, in all and in a row", a
   assertEquals(records.map((record) => record["train/skipped_steps"]), [0, 1, 2, 2, 3]);
 });
 
-Deno.test("StepJournal counts no steps in a row while there is a smaller loss scale to try", async () => {
+Deno.test("StepJournal counts no steps in a row while a smaller loss scale can be tried", async () => {
   const records = await withJournal({ logEverySteps: 1 }, async (journal, submit, lossScale) => {
     const seen: number[] = [];
     for (const [i, [loss, norm, scale]] of [[4, NaN, 4], [4, NaN, 2], [4, NaN, 1], [NaN, NaN, 4]].entries()) {

@@ -15,7 +15,7 @@ const [MAX_TIME_S, SETTLED_S] = [100, 20];
 const FITTING_STEPS = 0.91 * MAX_TIME_S * 32 / SETTLED_S;
 
 for (const { name, lookMs } of [{ name: "few", lookMs: 2000 }, { name: "many", lookMs: 20 }]) {
-  Deno.test(`a run whose time is given corrects its steps, of which a wrong first measurement gave too ${name}`, () =>
+  Deno.test(`a time-limited run corrects its steps when a wrong first measurement planned too ${name}`, () =>
     withFolder(async (folder) => {
       const dataDir = join(folder, "rows");
       await writeTrainingRows(dataDir);

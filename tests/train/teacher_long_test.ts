@@ -29,7 +29,7 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-Deno.test("train --teacher learns from it, says so, and has losses of its own", async () => {
+Deno.test("train --teacher learns from the teacher, and reports and records it", async () => {
   const { stderr } = await succeeded(runs.train(student, {}, "--teacher", teacher));
   assertMatch(stderr, /^learning RTTs also from .*teacher.checkpoints.step-00000040$/m);
   assertMatch(stderr, /^memory: .*, teacher \d+\.\d+ GiB$/m);
@@ -52,7 +52,7 @@ Deno.test("train --teacher learns from it, says so, and has losses of its own", 
   );
 });
 
-Deno.test("train --teacher, killed and gone on with, ends as it does undisturbed", async () => {
+Deno.test("train --teacher, killed and resumed, ends as if uninterrupted", async () => {
   const run = folder.at("killed");
   const more = ["--teacher", teacher];
   await runs.signalAtStep(run, 9, { signals: ["SIGKILL"], more });
@@ -67,7 +67,7 @@ Deno.test("train --teacher, killed and gone on with, ends as it does undisturbed
   assertEquals(tensorHashes(run), tensorHashes(student));
 });
 
-Deno.test("train refuses to go on with another teacher or without; --resume-from may", async () => {
+Deno.test("train refuses to resume with another teacher or none, except with --resume-from", async () => {
   const refused = async (...more: string[]) => {
     const { code, stderr } = await runs.train(student, {}, ...more);
     assertEquals(code, 2, stderr);
@@ -84,7 +84,7 @@ Deno.test("train refuses to go on with another teacher or without; --resume-from
   assertMatch(stderr, /^teacher is none from here on, it was [0-9a-f]{64}$/m);
 });
 
-Deno.test("train refuses a teacher that does not fit, in one line", async () => {
+Deno.test("train refuses an unsuitable teacher with a one-line error", async () => {
   const old = folder.at("v1");
   const V1 = ["--config", "v1-100m"];
   await succeeded(runs.train(old, {}, ...V1, "--steps", "1"));

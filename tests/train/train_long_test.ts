@@ -42,7 +42,7 @@ function undisturbedRun(): Promise<{ run: string; result: ProcessResult }> {
   return undisturbed;
 }
 
-Deno.test("train trains, evaluates, saves and says so", async () => {
+Deno.test("train trains, evaluates, saves and reports the results", async () => {
   const { run, result } = await undisturbedRun();
   assertEquals(result.code, 0, result.stderr);
   const json = JSON.parse(result.stdout);
@@ -74,7 +74,7 @@ Deno.test("train writes the scalars of metrics.jsonl to the event file too, in f
   assertEquals(events, rounded as MetricsRecord[]);
 });
 
-Deno.test("train has the same losses with other micro-batches of the same batch, up to rounding", async () => {
+Deno.test("train computes the same losses with other micro-batches of the same batch, up to rounding", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "one micro-batch");
   await succeeded(runs.train(run, { "train.microBatchSize": 4 }));
@@ -87,7 +87,7 @@ Deno.test("train has the same losses with other micro-batches of the same batch,
   }
 });
 
-Deno.test("train --profile computes the same and writes where the time of a step goes", async () => {
+Deno.test("train --profile computes the same and reports where a step's time goes", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "profiled");
   const { stdout, stderr } = await succeeded(runs.train(run, {}, "--profile", "--json"));
@@ -104,7 +104,7 @@ Deno.test("train --profile computes the same and writes where the time of a step
   assert(rows.every(({ seconds, bytes }) => seconds > 0 && bytes > 0), stdout);
 });
 
-Deno.test("train whose sizes follow from the data does not read them again at a resume", async () => {
+Deno.test("train with autosize does not read the data again on resume", async () => {
   const run = join(folder, "sized");
   const copy = new TrainingRuns(join(folder, "copied"));
   await writeTrainingRows(copy.data, 60); // The fingerprint has checksums of all bytes of smaller files.
@@ -122,7 +122,7 @@ Deno.test("train whose sizes follow from the data does not read them again at a 
   assertStringIncludes(other.stderr, file);
 });
 
-Deno.test("train killed between its last checkpoint and its manifest finishes report and manifest, and says that it is done", async () => {
+Deno.test("train killed between its last checkpoint and its manifest completes report and manifest when repeated", async () => {
   const { run } = await undisturbedRun();
   const path = join(run, "manifest.json");
   const whole = Deno.readTextFileSync(path);
@@ -137,7 +137,7 @@ Deno.test("train killed between its last checkpoint and its manifest finishes re
   assertEquals(Deno.readTextFileSync(join(run, "report.html")), report);
 });
 
-Deno.test("train killed at any moment and run again ends as if it had not been", async () => {
+Deno.test("train killed at any moment and resumed ends as if uninterrupted", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "killed");
   const random = new RandomStream(0, "test/kill");
@@ -152,7 +152,7 @@ Deno.test("train killed at any moment and run again ends as if it had not been",
   assertEquals(tensorHashes(run), tensorHashes(reference));
 });
 
-Deno.test("train --workers, killed and gone on with another number, ends as without workers", async () => {
+Deno.test("train --workers, killed and resumed with another number, ends as without workers", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "workers");
   await runs.signalAtStep(run, 3, { signals: ["SIGKILL"], more: ["--workers", "2"] });
@@ -163,7 +163,7 @@ Deno.test("train --workers, killed and gone on with another number, ends as with
   assertEquals(tensorHashes(run), tensorHashes(reference));
 });
 
-Deno.test("train saves at SIGINT, SIGTERM and SIGUSR2, exits with 130 and 75, and goes on bit by bit", async () => {
+Deno.test("train saves on SIGINT, SIGTERM and SIGUSR2, exits with 130 or 75, and resumes bit for bit", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "interrupted");
   const interrupted = await runs.signalAtStep(run, 5, { signals: ["SIGINT"] });
@@ -198,7 +198,7 @@ Deno.test("train refuses a run of another configuration or seed, naming the key"
   assertStringIncludes(reseeded.stderr, "config key seed");
 });
 
-Deno.test("train --max-time without --steps trains as many as fill the time, with a schedule and a validation that end", async () => {
+Deno.test("train --max-time without --steps fits the steps to the time, including schedule and validation", async () => {
   const run = join(folder, "fitted");
   const args = runs.arguments(run, { "train.steps": 1_000_000 }, "--max-time", "3s", "--json");
   args.splice(args.indexOf("--steps"), 2);
@@ -213,7 +213,7 @@ Deno.test("train --max-time without --steps trains as many as fill the time, wit
   assertEquals(JSON.parse(again.stdout).status, "already done");
 });
 
-Deno.test("train stops after steps in a row that are not finite, with the last good checkpoint kept", async () => {
+Deno.test("train stops after consecutive non-finite steps and keeps the last good checkpoint", async () => {
   const run = join(folder, "diverged");
   // Weights grow a thousandfold per step: they are finite after the fifth, and the eighth has no finite loss.
   const settings = {
@@ -234,7 +234,7 @@ Deno.test("train stops after steps in a row that are not finite, with the last g
   assertEquals(kept.numSkippedInRow, 0);
 });
 
-Deno.test("train stops rather than save weights that no model can be made of", async () => {
+Deno.test("train stops rather than save unusable weights", async () => {
   const run = join(folder, "overflown");
   const settings = { "optim.groups.matrices.learningRate": 1000, "train.checkpointEverySteps": 1 };
   const { code, stderr } = await runs.train(run, settings);
@@ -247,7 +247,7 @@ Deno.test("train stops rather than save weights that no model can be made of", a
   assertEquals(kept, [4, 5]);
 });
 
-Deno.test("train --fresh starts over; another seed gives other losses", async () => {
+Deno.test("train --fresh starts over, and another seed changes the losses", async () => {
   const run = join(folder, "fresh");
   const short = { "train.checkpointEverySteps": 2 };
   const steps = ["--steps", "2"];
@@ -258,7 +258,7 @@ Deno.test("train --fresh starts over; another seed gives other losses", async ()
   assertNotEquals(metricsOf(run)[0]["train/loss"], before[0]["train/loss"]);
 });
 
-Deno.test("train without a WebGPU adapter ends with one line and exit code 1", async () => {
+Deno.test("train without a WebGPU adapter prints a one-line error and exits with code 1", async () => {
   // Without Vulkan drivers wgpu falls back to OpenGL, if available.
   const noDriver = { VK_DRIVER_FILES: "/nonexistent.json", VK_ICD_FILENAMES: "/nonexistent.json" };
   for (const backends of ["vulkan,gl", "vulkan"]) {
@@ -270,7 +270,7 @@ Deno.test("train without a WebGPU adapter ends with one line and exit code 1", a
   }
 });
 
-Deno.test("train refuses data and folders that it cannot use, in one line", async () => {
+Deno.test("train refuses unusable data, folders and options with a one-line error", async () => {
   const occupied = join(folder, "occupied");
   Deno.mkdirSync(occupied);
   Deno.writeTextFileSync(join(occupied, "notes.txt"), "mine");

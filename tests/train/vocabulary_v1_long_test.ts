@@ -37,7 +37,7 @@ const likelihood = async (checkpoint: string): Promise<Record<string, number>[]>
   return stdout.trim().split("\n").map((line) => JSON.parse(line).orders[0].block_bits);
 };
 
-Deno.test("train of vocabulary v1 learns, and killed and gone on with workers ends as if it had not been", async () => {
+Deno.test("train with vocabulary v1 learns, and ends as if uninterrupted when killed and resumed with workers", async () => {
   const losses = metricsOf(run).map((record) => record["train/loss"] ?? NaN);
   assertLess(losses[11], losses[0] - 1);
   assertLess(metricsOf(run)[9]["eval/loss"] ?? NaN, Math.log(266) - 1);
@@ -48,7 +48,7 @@ Deno.test("train of vocabulary v1 learns, and killed and gone on with workers en
   assertEquals(metricsOf(killed), metricsOf(run));
 });
 
-Deno.test("train of vocabulary v1 takes every encoding of RTTs, and query likelihood asks in the model's", async () => {
+Deno.test("train with vocabulary v1 accepts every RTT encoding, and query likelihood uses the model's", async () => {
   const ofFloat64 = await likelihood(run);
   assertEquals(ofFloat64.length, 20);
   for (const name of ["fixed", "log", "clipped"]) {
@@ -63,7 +63,7 @@ Deno.test("train of vocabulary v1 takes every encoding of RTTs, and query likeli
   }
 });
 
-Deno.test("eval of vocabulary v1 tells the bits and that it tells no more", async () => {
+Deno.test("eval with vocabulary v1 reports bits only, with a note", async () => {
   const args = [
     ...["eval", "--checkpoint", run, "--data", runs.data, "--output", folder.at("eval")],
     ...["--split", "val", "--history", "all", "--max-measurements", "30"],
@@ -78,7 +78,7 @@ Deno.test("eval of vocabulary v1 tells the bits and that it tells no more", asyn
   assertStringIncludes(again.stderr, "the same evaluation was made before");
 });
 
-Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async () => {
+Deno.test("commands that need vocabulary v2 refuse a v1 model with a one-line error", async () => {
   const of = ["--checkpoint", run];
   for (
     const [args, wanted] of [

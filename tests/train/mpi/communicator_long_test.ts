@@ -27,7 +27,7 @@ function errorOf(sums: number[], wanted: number[]): number {
 
 for (const launcher of launchers()) {
   for (const numRanks of [2, 3]) {
-    Deno.test(`${numRanks} ranks of ${launcher.name} sum, tell and wait`, async () => {
+    Deno.test(`${numRanks} ranks of ${launcher.name} sum, broadcast and wait`, async () => {
       const { flags = [], ...options } = launcher.options(numRanks);
       using folder = new TemporaryFolder();
       const args = ["--allow-read", "--allow-write", ...flags, CHILD, folder.path];
@@ -57,7 +57,7 @@ for (const launcher of launchers()) {
     });
   }
 
-  Deno.test(`an MPI that ${launcher.name} does not speak to is refused`, async () => {
+  Deno.test(`an MPI library that does not match ${launcher.name} is refused`, async () => {
     const { flags = [], ...options } = launcher.options(2);
     const other = { ...options.env, [launcher.sizeVariable]: "3", [launcher.rankVariable]: "0" };
     const { code, stderr } = await runDeno(["--allow-read", ...flags, CHILD], { env: other });
@@ -69,7 +69,7 @@ for (const launcher of launchers()) {
   });
 }
 
-Deno.test("launchOf() tells ranks by the variables of launchers", () => {
+Deno.test("launchOf() reads ranks from the launchers' environment variables", () => {
   const of = (env: Record<string, string>) => launchOf((name) => env[name]);
   assertEquals(of({}), undefined);
   assertEquals(of({ PMI_SIZE: "1", PMI_RANK: "0" }), undefined);

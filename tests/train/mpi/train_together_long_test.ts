@@ -68,7 +68,7 @@ const two = join(folder, "two ranks");
 let ofTwo: { evalLoss: number; sentBytes: number } | undefined;
 
 Deno.test(
-  { name: "2 and 4 ranks have the losses of one process, and one report", ignore: !first },
+  { name: "2 and 4 ranks match the losses of one process, and report once", ignore: !first },
   async () => {
     await succeeded(runs.train(alone, SETTINGS));
     for (
@@ -90,7 +90,7 @@ Deno.test(
 );
 
 Deno.test(
-  { name: "ranks learn from a teacher what one process learns from it", ignore: !first },
+  { name: "ranks learn from a teacher as one process does", ignore: !first },
   async () => {
     const more = ["--teacher", alone, "--steps", "10", "--set", "train.teacherWeight=1"];
     const [one, both] = [join(folder, "one taught"), join(folder, "both taught")];
@@ -101,7 +101,7 @@ Deno.test(
 );
 
 for (const launcher of FOUND) {
-  Deno.test(`a signal to one rank of ${launcher.name} stops all, and the run goes on to the same bits`, async () => {
+  Deno.test(`a signal to one rank of ${launcher.name} stops all, and the run resumes bit for bit`, async () => {
     const run = join(folder, `stopped ${launcher.name}`);
     const stopped = await runs.signalAtStep(run, 3, {
       signals: ["SIGTERM"],
@@ -120,7 +120,7 @@ for (const launcher of FOUND) {
 }
 
 Deno.test(
-  { name: "a run of two ranks goes on alone and with four, with the same batches", ignore: !first },
+  { name: "a run of two ranks resumes with one and with four, on the same batches", ignore: !first },
   async () => {
     const run = join(folder, "changing ranks");
     const settings = { ...SETTINGS, "train.microBatchSize": 1 };
@@ -139,14 +139,14 @@ Deno.test(
   },
 );
 
-Deno.test({ name: "gradients that travel as f16 change losses little", ignore: !first }, async () => {
+Deno.test({ name: "exchanging gradients as f16 changes losses little", ignore: !first }, async () => {
   const run = join(folder, "f16");
   await succeeded(trainTogether(run, { more: ["--exchange-dtype", "f16"] }));
   assertAlike(run, alone, 2e-2);
 });
 
 Deno.test({
-  name: "a step that is not finite on one rank is skipped by all, and too many end all",
+  name: "non-finite steps are skipped by all ranks, and too many stop the run",
   ignore: !first,
 }, async () => {
   const run = join(folder, "not finite");
@@ -163,7 +163,7 @@ Deno.test({
   assertLess(2, Number(readMetrics(join(run, "metrics.jsonl")).at(-1)?.["train/skipped_steps"]));
 });
 
-Deno.test({ name: "ranks that cannot train together are refused in one line", ignore: !first }, async () => {
+Deno.test({ name: "ranks that cannot train together report the reason", ignore: !first }, async () => {
   const odd = { "train.batchSize": 3, "train.microBatchSize": 1, "train.evalSequences": 3 };
   const cases: [Settings, string[], number, RegExp][] = [
     [odd, [], 2, /train.batchSize.*found 3, expected a multiple of the number of ranks \(2\)/],
@@ -205,7 +205,7 @@ async function trainEach(argumentsOfRanks: readonly string[][]): Promise<Process
 }
 
 Deno.test({
-  name: "ranks with other options or data are told apart by the first that differs",
+  name: "ranks with different options are refused, naming the first difference",
   ignore: !first,
 }, async () => {
   const run = join(folder, "differing");
@@ -220,7 +220,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "ranks use the engine of the first one, without which their weights would differ",
+  name: "all ranks use the engine of the first",
   ignore: !first || isDawnMissing(),
 }, async () => {
   const run = join(folder, "engines");
@@ -238,7 +238,7 @@ const OUTER = ["--sync-every-steps", "5", "--outer-momentum", "0.6", "--outer-le
 const LOCAL = [...OUTER, "0.7"];
 
 Deno.test(
-  { name: "ranks that train by themselves follow their mean with Nesterov momentum", ignore: !first },
+  { name: "ranks with local steps follow their mean with Nesterov momentum", ignore: !first },
   async () => {
     const [still, moved] = ["still", "moved"].map((name) => join(folder, name));
     for (const [run, rate] of [[still, "0"], [moved, "0.7"]]) {
@@ -261,7 +261,7 @@ Deno.test(
 );
 
 Deno.test(
-  { name: "ranks that train by themselves learn as much, and send less", ignore: !first },
+  { name: "ranks with local steps learn about as much and send less", ignore: !first },
   async () => {
     assert(ofTwo, "the run of two ranks comes first");
     const { evalLoss: loss, sentBytes } = ofTwo;
@@ -279,7 +279,7 @@ Deno.test(
 );
 
 Deno.test({
-  name: "ranks that train by themselves stop where they have the same weights, and go on to the same bits",
+  name: "ranks with local steps stop when synchronised and resume bit for bit",
   ignore: !first,
 }, async () => {
   const more = [...LOCAL, "--exchange-dtype", "i8"];

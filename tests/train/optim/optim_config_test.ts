@@ -25,7 +25,7 @@ Deno.test("the section optim fills in the defaults", () => {
   });
 });
 
-Deno.test("the section optim takes Muon for the matrices only", () => {
+Deno.test("the optim section accepts Muon for the matrices only", () => {
   const muon = { kind: "muon", learningRate: 0.02 };
   assertEquals(parse({ groups: { ...GROUPS, matrices: muon } }).groups.matrices, {
     kind: "muon",
@@ -45,7 +45,7 @@ Deno.test("the section optim takes Muon for the matrices only", () => {
   }
 });
 
-Deno.test("momentumAt() rises linearly over the warm-up and stays", () => {
+Deno.test("momentumAt() rises linearly over the warm-up and then stays constant", () => {
   const { matrices } = parse({ groups: { ...GROUPS, matrices: { kind: "muon", learningRate: 1 } } }).groups;
   assert(matrices.kind === "muon");
   const actual = [0, 150, 300, 1000].map((step) => momentumAt(step, matrices));
@@ -53,7 +53,7 @@ Deno.test("momentumAt() rises linearly over the warm-up and stays", () => {
   assertEquals(momentumAt(0, { ...matrices, momentumWarmupSteps: 0 }), 0.95);
 });
 
-Deno.test("groupOf() tells embedding, head and the matrices apart", () => {
+Deno.test("groupOf() distinguishes embedding, head and matrices", () => {
   assertEquals(groupOf("wte.weight"), "embedding");
   assertEquals(groupOf("lm_head.weight"), "head");
   assertEquals(groupOf("blocks.11.attn.q_proj.weight"), "matrices");
@@ -62,7 +62,7 @@ Deno.test("groupOf() tells embedding, head and the matrices apart", () => {
 const WSD = { schedule: "wsd", warmupShare: 0.01, decayShare: 0.5, finalRatio: 0 } as const;
 const COSINE = { ...WSD, schedule: "cosine" } as const;
 
-Deno.test("learningRateFactor() rises over the first 1 %, is 1, falls to 0 over the last half", () => {
+Deno.test("learningRateFactor() rises over the first 1 %, stays at 1 and falls to 0 over the last half", () => {
   const factor = (step: number) => learningRateFactor(step, 1000, WSD);
   assertEquals([0, 4, 8].map(factor), [0.1, 0.5, 0.9]);
   assertEquals([9, 10, 250, 499, 500].map(factor), [1, 1, 1, 1, 1]);
@@ -125,13 +125,13 @@ Deno.test("weightDecayFactor() falls linearly from 1 to 0", () => {
   assertEquals([0, 25, 50, 100, 101].map((step) => weightDecayFactor(step, 100)), [1, 0.75, 0.5, 0, 0]);
 });
 
-Deno.test("widthFactor() is 1 at width 768 and falls with its root", () => {
+Deno.test("widthFactor() is 1 at width 768 and falls with the square root of the width", () => {
   assertEquals(widthFactor(768), 1);
   assertAlmostEquals(widthFactor(192), 2);
   assertAlmostEquals(widthFactor(3072), 0.5);
 });
 
-Deno.test("adamW() gives the numbers worked out by hand over two steps", () => {
+Deno.test("adamW() matches two steps worked out by hand", () => {
   let state: AdamWState = {
     parameter: Float64Array.of(1),
     expAvg: new Float64Array(1),
@@ -150,7 +150,7 @@ Deno.test("adamW() gives the numbers worked out by hand over two steps", () => {
   assertAlmostEquals(state.parameter[0], 0.89 - 0.1 * (0.089 + 1 / 3 / Math.sqrt(32 / 13)), 1e-8);
 });
 
-Deno.test("clipGradients() scales to the norm when above it and leaves smaller gradients alone", () => {
+Deno.test("clipGradients() scales gradients down to the norm and does not change smaller ones", () => {
   const gradients = [Float64Array.of(3, 0), Float64Array.of(4)];
   assertEquals(clipGradients(gradients, 10), 5);
   assertEquals(gradients, [Float64Array.of(3, 0), Float64Array.of(4)]);
