@@ -238,7 +238,7 @@ testWithMatrices(
   },
 );
 
-Deno.test("attentionVariant() chooses by the adapter, the width of heads and the storage of the inputs", () => {
+Deno.test("attentionVariant() chooses by adapter, head width and input storage", () => {
   const matrix = { side: 16, lanes: 32 };
   const of = (info: Partial<GpuInfo>, headDim: number, ...dtypes: DType[]) =>
     attentionVariant({ subgroupSize: 32, ...info }, headDim, dtypes.map((dtype) => ({ dtype })));
@@ -464,7 +464,7 @@ testOnEachDevice(
   },
 );
 
-Deno.test("decodeTiles() cuts rows that begin at different keys apart", () => {
+Deno.test("decodeTiles() separates rows that begin at different keys", () => {
   const prompts = tilesOf({ numHeads: 1, headDim: 32, numSteps: 1, prompts: [[3, 5], [2, 0], [4, 2]] });
   assertEquals(
     decodeTiles(prompts, 2).map(({ firstKey, firstRow, endRow }) => [firstKey, firstRow, endRow]),

@@ -100,13 +100,13 @@ async function findsUnwritten(subgroups: boolean): Promise<void> {
 
 for (const subgroups of [true, false]) {
   const on = subgroups ? "with" : "without";
-  Deno.test(`a watched device finds each access outside of an array (${on} subgroups)`, () =>
+  Deno.test(`a watched device detects each out-of-bounds access (${on} subgroups)`, () =>
     findsFaults(subgroups));
-  Deno.test(`on a watched device workgroup memory begins as NaN (${on} subgroups)`, () =>
+  Deno.test(`a watched device initialises workgroup memory to NaN (${on} subgroups)`, () =>
     findsUnwritten(subgroups));
 }
 
-Deno.test("withBoundsChecks() refuses what it cannot check: a pointer to an array", () => {
+Deno.test("withBoundsChecks() rejects a pointer to an array, which it cannot check", () => {
   const fault = "&x is a pointer to an array, expected only x[i]";
   assertThrows(() => withBoundsChecks(kernel("y[i] = first(&x);"), () => 1), Error, fault);
 });

@@ -40,7 +40,7 @@ Deno.test(
     }, { scale: 3 }),
 );
 
-Deno.test("train records its engine, and a resume with another one says so and goes on", {
+Deno.test("train records its engine, and reports resuming with another one", {
   ignore: isMissing,
 }, async () => {
   using folder = new TemporaryFolder();
@@ -67,7 +67,7 @@ Deno.test("train records its engine, and a resume with another one says so and g
 });
 
 Deno.test(
-  "compile --dawn makes a file whose stages run with Dawn",
+  "compile --dawn builds a program whose stages run with Dawn",
   { ignore: isMissing },
   () =>
     withCheckpoint(async (folder, checkpoint) => {

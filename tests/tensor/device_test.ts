@@ -3,7 +3,7 @@ import { UserError } from "../../lib/base/errors.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { SimulatedTime } from "../simulated_time.ts";
 
-Deno.test("read() and finish() of a lost device say that it was lost", async () => {
+Deno.test("read() and finish() on a lost device report the loss", async () => {
   const gpu = await Gpu.open();
   const tensor = gpu.tensor("x", [16]);
   gpu.close();
@@ -11,14 +11,14 @@ Deno.test("read() and finish() of a lost device say that it was lost", async () 
   await assertRejects(() => gpu.finish(), UserError, "the GPU device was lost");
 });
 
-Deno.test("read() says what went wrong on the device before it", async () => {
+Deno.test("read() reports earlier errors of the device", async () => {
   using gpu = await Gpu.open();
   const tensor = gpu.tensor("x", [16]);
   tensor.buffer.destroy();
   await assertRejects(() => gpu.read(tensor), Error, "destroyed");
 });
 
-Deno.test("read() and array() have the memory of what was recycled, which is empty from then on", async () => {
+Deno.test("read() and array() reuse recycled memory, and recycled arrays become empty", async () => {
   using gpu = await Gpu.open();
   const numbers = Float32Array.from({ length: 2 ** 16 }, (_, i) => i);
   const large = gpu.tensorFrom("large", [2 ** 16], numbers);
@@ -65,7 +65,7 @@ for (
     }],
   ] as const
 ) {
-  Deno.test(`${how} waits for what was submitted to the device`, async () => {
+  Deno.test(`${how} waits for work submitted to the device`, async () => {
     using gpu = await Gpu.open();
     const notes = notesOf(gpu);
     gpu.device.queue.submit([gpu.device.createCommandEncoder().finish()]);
@@ -75,7 +75,7 @@ for (
   });
 }
 
-Deno.test("Gpu.timeS() measures the work, whether the call blocks until the queue is idle or its promise tells", async () => {
+Deno.test("Gpu.timeS() measures the work, whether onSubmittedWorkDone() blocks or its promise waits", async () => {
   const [workMs, settledMs] = [5000, 11];
   for (const isOfDeno of [true, false]) {
     using time = new SimulatedTime();
@@ -95,7 +95,7 @@ Deno.test("Gpu.timeS() measures the work, whether the call blocks until the queu
   }
 });
 
-Deno.test("Gpu.timeS() knows the queue of Deno, and waits for what was submitted", async () => {
+Deno.test("Gpu.timeS() recognises Deno's queue and waits for submitted work", async () => {
   using gpu = await Gpu.open();
   const notes = notesOf(gpu);
   await gpu.timeS(() => gpu.device.queue.submit([]));

@@ -83,7 +83,7 @@ testOnEachDevice("addEmbedding() picks rows of an f16 table", async (bench) => {
   assertClose(actual, embedding(tokens, table, width), { relative: 0, absolute: 0 }, "x");
 });
 
-Deno.test("tokenRows() puts the rows of each token together, ascending", () => {
+Deno.test("tokenRows() groups rows by token, in ascending order", () => {
   assertEquals([...tokenRows([2, 0, 2, 3, 2], 5)], [6, 7, 7, 10, 11, 11, 1, 0, 2, 4, 3]);
   const tokens = randomIntegers("tokens", 500, 40);
   const places = tokenRows(tokens, 60);

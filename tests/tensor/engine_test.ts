@@ -26,7 +26,7 @@ const NVIDIA = [
 ];
 const FEATURES = ["subgroups", "shader-f16", "chromium-experimental-subgroup-matrix"];
 
-Deno.test("matrixUnits() takes square matrices of f16 with f32 sums, of as many lanes as the kernels expect", () => {
+Deno.test("matrixUnits() accepts square f16 matrices with f32 sums and the lanes that the kernels expect", () => {
   const found = (...of: Parameters<typeof adapterWith>) => matrixUnits(adapterWith(...of));
   assertEquals(found(NVIDIA, 32, FEATURES), { side: 16, lanes: 32 });
   assertEquals(found(LAVAPIPE, 8, FEATURES), { side: 8, lanes: 8 });
@@ -36,7 +36,7 @@ Deno.test("matrixUnits() takes square matrices of f16 with f32 sums, of as many 
   assertEquals(matrixUnits({ info: {}, features: new Set() } as unknown as GPUAdapter), undefined);
 });
 
-Deno.test("one line says which engine runs and why, where there was a choice", async () => {
+Deno.test("requestAdapter() logs one line with the engine and the reason, if there was a choice", async () => {
   const lines: string[] = [];
   const onLog = (line: string) => lines.push(line);
   const engineOf = async (engine: EngineChoice, dtype?: "f32") =>
@@ -81,7 +81,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`Dawn without ${problem} is refused in one line that says what to do`, async () => {
+  Deno.test(`Dawn without ${problem} is refused with a one-line error and a remedy`, async () => {
     using folder = new TemporaryFolder();
     const main = makeCheckout(folder, index);
     const { code, stdout, stderr } = await runDeno([
@@ -97,7 +97,7 @@ for (
   });
 }
 
-Deno.test("only stages that may use Dawn may load its library", async () => {
+Deno.test("only stages that can use Dawn may load its library", async () => {
   const lib = (path: string) => JSON.stringify(new URL(path, ENGINE).href);
   const script = `
     import { permissionsOf } from ${lib("../cli/stage_permissions.ts")};

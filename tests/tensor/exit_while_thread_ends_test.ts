@@ -9,7 +9,7 @@ if (!isLinux) {
 }
 
 Deno.test(
-  "the process of the tests can exit while a thread ends that opened WebGPU",
+  "the test process can exit while a thread that opened WebGPU ends",
   { ignore: !isLinux },
   async () => {
     const { tasks } = JSON.parse(readText(fromFileUrl(new URL("../../deno.json", import.meta.url))));

@@ -295,7 +295,7 @@ testOnEachLayout("addGemm() sums the splits of k in order, stored or accumulated
   }
 });
 
-Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {
+Deno.test("gemmSplits() splits the gradients of small weights on a GPU, by shape alone", () => {
   const gpu = { isSoftware: false };
   const gradient = { kind: "TN", m: 640, n: 640, k: 16384 } as const;
   assertEquals(gemmSplits(gpu, gradient, 16), 16);
@@ -461,7 +461,7 @@ testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) 
   return Promise.resolve();
 });
 
-Deno.test("gemmVariant() chooses by the adapter, the shape and the storage of the operands", () => {
+Deno.test("gemmVariant() chooses by adapter, shape and operand storage", () => {
   const shape = { kind: "NT", m: 64, n: 64, k: 64 } as const;
   const large = { ...shape, m: 8192, n: 4096 };
   const kernelOf = (

@@ -92,7 +92,7 @@ Deno.test("no kernel reads an element of a storage buffer that another lane writ
   assertEquals(faults, []);
 });
 
-Deno.test("storageRaces() finds a barrier of the wrong memory, a missing one, and a sum of lanes in its place", () => {
+Deno.test("storageRaces() finds a barrier for the wrong memory, a missing one and a lane sum in its place", () => {
   const right = textOf("adamw_rows.wgsl");
   for (const between of ["workgroupBarrier();", "", "let all = lane_sum(t, lane);"]) {
     const [fault] = storageRaces(right.replace("storageBarrier();", between));
@@ -100,7 +100,7 @@ Deno.test("storageRaces() finds a barrier of the wrong memory, a missing one, an
   }
 });
 
-Deno.test("storageRaces() finds a row that its lanes write and one lane reads", () => {
+Deno.test("storageRaces() finds a row written by its lanes and read by one lane", () => {
   const right = textOf("rms_norm_forward.wgsl");
   const [fault] = storageRaces(right.replace("scale[row] = s;", "scale[row] = y[base].x;"));
   assertMatch(fault ?? "", /^y\[base\] is read and y\[base \+ i\] written without/);

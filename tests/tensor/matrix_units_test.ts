@@ -14,7 +14,7 @@ if (isMissing) {
 const FLAGS = [`--allow-ffi=${fromFileUrl(new URL("../../lib/tensor/dawn", import.meta.url))}`];
 
 Deno.test(
-  "30 steps of train in f16 and a query on matrix units end near those in f32",
+  "30 steps of train in f16 and a query on matrix units come close to f32",
   { ignore: isMissing },
   async () => {
     using folder = new TemporaryFolder();

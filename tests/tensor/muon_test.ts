@@ -104,7 +104,7 @@ testOnEachDevice("addMuon() changes nothing where the clip factor is 0", async (
   }
 });
 
-Deno.test("orthogonalize() of the reference gives singular values near 1", () => {
+Deno.test("orthogonalize() of the reference brings singular values near 1", () => {
   const [rows, columns] = [6, 40];
   const x = orthogonalize(randomNormal("x", rows * columns), [rows, columns]);
   const gram = gemm({ kind: "NT", m: rows, n: rows, k: columns }, x, x);
@@ -117,7 +117,7 @@ Deno.test("orthogonalize() of the reference gives singular values near 1", () =>
   });
 });
 
-Deno.test("orthogonalize() of the reference works a 1 x 1 matrix out as by hand", () => {
+Deno.test("orthogonalize() of the reference matches a 1 x 1 matrix worked out by hand", () => {
   let x = 1;
   for (let step = 0; step < 5; step++) x = 3.4445 * x - 4.775 * x ** 3 + 2.0315 * x ** 5;
   assertAlmostEquals(orthogonalize(Float64Array.of(7), [1, 1])[0], x, 1e-12);

@@ -86,7 +86,7 @@ function indexedVariables(source: string): string[] {
     );
 }
 
-Deno.test("kernels for GPUs keep what they sum and load in registers: no variable indexes it", () => {
+Deno.test("GPU kernels keep sums and loads in registers, never indexed by a variable", () => {
   const names = Object.keys(KERNEL_SOURCES) as KernelName[];
   const checked = names.filter((name) => !name.endsWith("_subgroup8") && name !== "cross_entropy");
   for (const name of checked) {
@@ -95,7 +95,7 @@ Deno.test("kernels for GPUs keep what they sum and load in registers: no variabl
   assertEquals(indexedVariables("fn f(x: mat4x4f, i: u32) -> vec4f { return x[i] + x[2u]; }"), ["x[i]"]);
 });
 
-Deno.test("withUnrolledLoops() writes loops out and keeps the numbers of lines", () => {
+Deno.test("withUnrolledLoops() unrolls loops and keeps line numbers", () => {
   const loop =
     "for (var k = 0u; k < NUM; k++) { // unrolled\n  let i = k; // of k\n  if (kk[k] > 0u) { x[i] = k; }\n}\nnext";
   assertEquals(
@@ -174,7 +174,7 @@ testOnEachDevice(
   },
 );
 
-Deno.test("withHalfStorage() names file and line of what a part of a kernel does with a binding", () => {
+Deno.test("withHalfStorage() names the file and line where a part of a kernel misuses a binding", () => {
   const files = assembledKernels().find(({ name }) => name === "gemm_tiled")?.files;
   const epilogue = files?.get("gemm_epilogue") ?? "";
   const lines = epilogue.split("\n");
@@ -239,7 +239,7 @@ fn f() { lane_sum(1f, 0u); }`,
   });
 });
 
-Deno.test("parseKernel() refuses declarations that are not of the plain form", () => {
+Deno.test("parseKernel() rejects unsupported declarations", () => {
   assertThrows(() => parseKernel("k", "struct Params { v: vec4f }"), KernelError, 'field "v: vec4f"');
   assertThrows(
     () => parseKernel("k", "@group(1) @binding(0) var<storage, read> x: array<f32>;"),
@@ -261,7 +261,7 @@ function changedBody(body: string, names = ["x", "y"]): string {
   );
 }
 
-Deno.test("withHalfStorage() changes reads, stores and sums, also within one another", () => {
+Deno.test("withHalfStorage() rewrites reads, stores and sums, also when nested", () => {
   const cases = [
     ["let v = x[i];", "let v = unpack_half(x[i]);"],
     ["y[at[i / 8u] + i] = z[i] * s;", "y[at[i / 8u] + i] = pack_half(z[i] * s);"],
@@ -280,7 +280,7 @@ Deno.test("withHalfStorage() changes reads, stores and sums, also within one ano
   assertEquals(withHalfStorage("k", source, []), source);
 });
 
-Deno.test("withHalfStorage() refuses other arrays, names and uses, with the line", () => {
+Deno.test("withHalfStorage() rejects other arrays, names and uses, with the line", () => {
   const refuse = (source: string, name: string, message: string, line?: number) => {
     const error = assertThrows(() => withHalfStorage("k", source, [name]), KernelError, message);
     assertEquals(error.line, line);
@@ -376,7 +376,7 @@ const rowOf = (label: string, seconds: number): ProfileRow => ({
   bytes: 1e6,
 });
 
-Deno.test("mergeProfiles() adds the rows of one label and puts the slowest first", () => {
+Deno.test("mergeProfiles() sums rows by label and sorts the slowest first", () => {
   assertEquals(mergeProfiles([[rowOf("a", 1), rowOf("b", 3)], [rowOf("c", 0.5), rowOf("a", 3)]]), [
     { label: "a", calls: 2, seconds: 4, flops: 12e9, bytes: 2e6 },
     rowOf("b", 3),
@@ -384,7 +384,7 @@ Deno.test("mergeProfiles() adds the rows of one label and puts the slowest first
   ]);
 });
 
-Deno.test("describeProfile() has a column for each number, and no speed where none was declared", () => {
+Deno.test("describeProfile() prints a column for each number, and no speed where none was declared", () => {
   const rows = [rowOf("matrix product", 0.3), { ...rowOf("copy", 0.1), flops: 0, bytes: 2e8 }];
   assertEquals(describeProfile(rows).split("\n"), [
     "kernel          calls      ms   share  GFLOP/s  GB/s",
@@ -476,7 +476,7 @@ function countWorkgroups(gpu: Gpu): void {
 }
 
 for (const subgroups of [true, false]) {
-  Deno.test(`Program.profile() gives each dispatch its own time (${subgroups ? "with" : "without"} timestamps)`, async () => {
+  Deno.test(`Program.profile() times each dispatch separately (${subgroups ? "with" : "without"} timestamps)`, async () => {
     // A separate device, because its methods are replaced.
     using gpu = await Gpu.open({ subgroups });
     countWorkgroups(gpu);
