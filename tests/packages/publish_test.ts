@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { LocalRegistry } from "./local_registry.ts";
 
-Deno.test("deno publish takes the package: what a user needs, and nothing else", async () => {
+Deno.test("deno publish includes what a user needs and nothing else", async () => {
   await using registry = await LocalRegistry.of(fromFileUrl(new URL("../../", import.meta.url)));
   const top = new Set(registry.files.map((path) => path.split("/")[1]));
   const needed = ["LICENSE", "README.md", "configs", "deno.json", "kernels", "lib", "mod.ts", "tasks"];

@@ -16,7 +16,7 @@ const PACKAGE = "jsr:@ping-llm/ping-llm";
 const FIRST_LINE = new RegExp(`^ping-llm ${VERSION}\n`);
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
-Deno.test("the published package works elsewhere as the checkout does", (test) =>
+Deno.test("the published package works outside the checkout", (test) =>
   withCheckpoint(async (folder, checkpoint) => {
     await using registry = await LocalRegistry.of(ROOT);
     const run = (...args: string[]) => registry.run(["run", "--quiet", "-A", PACKAGE, ...args], folder);
@@ -47,7 +47,7 @@ Deno.test("the published package works elsewhere as the checkout does", (test) =
       assertEquals(Deno.readFileSync(join(folder, "site/worker.js")), bundled);
     });
 
-    await test.step("it says what it may not and what only a checkout can do", async () => {
+    await test.step("it reports missing permissions and what only a checkout can do", async () => {
       await refused(
         registry.run(["run", "--quiet", "--no-prompt", PACKAGE, "synth"], folder),
         1,
@@ -61,7 +61,7 @@ Deno.test("the published package works elsewhere as the checkout does", (test) =
       );
     });
 
-    await test.step("deno install makes the command ping-llm of it", async () => {
+    await test.step("deno install installs it as the command ping-llm", async () => {
       await succeeded(registry.run(["install", "--quiet", "-gA", "--root", folder, PACKAGE], folder));
       const { code, stdout } = await registry.start(join(folder, "bin/ping-llm"), ["--version"], folder)
         .output();
