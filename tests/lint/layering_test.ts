@@ -11,7 +11,7 @@ Deno.test("faultOfImport() accepts imports down the layers", () => {
   assertEquals(faultOfImport("lib/tensor/kernels.ts", "../../kernels/gemm.wgsl"), undefined);
 });
 
-Deno.test("faultOfImport() refuses imports up the layers, of private files and of kernels", () => {
+Deno.test("faultOfImport() rejects imports up the layers, of private files and of kernels", () => {
   assertEquals(
     faultOfImport("lib/tensor/program.ts", "../model/model_config.ts"),
     "lib/tensor may not import lib/model",
@@ -31,7 +31,7 @@ function lintOf(path: string, text: string): string[] {
   return Deno.lint.runPlugin(plugin, `/checkout/${path}`, text).map(({ message }) => message);
 }
 
-Deno.test("what runs in a browser neither uses Deno nor imports what does", () => {
+Deno.test("modules that run in a browser neither use Deno nor import modules that do", () => {
   const path = "lib/query/ping_model.ts";
   const refused: [text: string, of: RegExp][] = [
     ["export const text = Deno.readTextFileSync('a');", /has no Deno/],
@@ -71,7 +71,7 @@ Deno.test("the layers are the folders of lib/, with at most eight folders each",
   for (const layer of LAYERS) assert(foldersIn(`lib/${layer}`).length <= 8, layer);
 });
 
-Deno.test("every folder of lib/ has a README.md, and each names files that are there", async () => {
+Deno.test("every folder of lib/ has a README.md that names only existing files", async () => {
   const { stdout } = await new Deno.Command("git", { args: ["ls-files", "lib/*README.md"] }).output();
   const paths = new TextDecoder().decode(stdout).split("\n").filter((path) => path !== "" && exists(path));
   assertEquals(LAYERS.map((name) => `lib/${name}/README.md`).filter((path) => !paths.includes(path)), []);
@@ -112,7 +112,7 @@ function deadLinks(path: string, text: string): string[] {
   });
 }
 
-Deno.test("the links of all Markdown files lead to files and headings that are there", async () => {
+Deno.test("links in Markdown files lead to existing files and headings", async () => {
   const text =
     "# A `b` c\n[1](#a-b-c) [2](#gone) [3](../README.md) [4](gone.md) [5](https://deno.com)\n[6]: cli/gone.md\n";
   assertEquals(deadLinks("lib/README.md", text), ["#gone", "gone.md", "cli/gone.md"]);
@@ -125,7 +125,7 @@ Deno.test("the links of all Markdown files lead to files and headings that are t
   assertEquals(dead, []);
 });
 
-Deno.test("no file points to a page that is not in the repository", async () => {
+Deno.test("no file refers to design pages, which are not in the repository", async () => {
   const { stdout } = await new Deno.Command("git", { args: ["ls-files"] }).output();
   const paths = new TextDecoder().decode(stdout).split("\n").filter((path) =>
     /\.(?:ts|wgsl|md|sh|json)$/.test(path) && exists(path) && path !== "tests/lint/layering_test.ts"
@@ -146,7 +146,7 @@ Deno.test("tests that need a browser, SLURM, MPI or Prometheus are in files *_lo
   assertEquals(needing.filter((path) => !path.endsWith("_long_test.ts")), []);
 });
 
-Deno.test("tests that cannot run here are ignored, since one that returns early counts as passed", () => {
+Deno.test("tests that cannot run here are ignored rather than returning early", () => {
   const returning = /\breturn console\.log\(|if \(.*\bDeno\.(?:build|uid)\b.*\) return;/;
   const tests = sourcesIn("tests").filter((path) => /_test\.tsx?$/.test(path));
   assertEquals(tests.filter((path) => returning.test(Deno.readTextFileSync(path))), []);
@@ -191,7 +191,7 @@ async function importsOfSources(): Promise<Map<string, string[]>> {
   return new Map(imports.filter(([specifier]) => addresses.includes(specifier)));
 }
 
-Deno.test("the modules of lib/ and tasks/ import each other in no cycle, not even types", async () => {
+Deno.test("modules of lib/ and tasks/ have no import cycles, not even of types", async () => {
   const imports = await importsOfSources();
   assert(imports.size > 300, `only ${imports.size} modules were found`);
   const state = new Map<string, "open" | "done">();
