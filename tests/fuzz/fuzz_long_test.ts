@@ -16,7 +16,7 @@ import { BOUNDS, type Bounds, fuzzFormat } from "./supervise.ts";
 const NUM_FILES = 60;
 
 for (const format of FORMATS) {
-  Deno.test(`damaged files are refused in one clear line, or what is bad is counted (${format})`, async () => {
+  Deno.test(`damaged files are rejected with a one-line error, or bad records are counted (${format})`, async () => {
     using folder = new TemporaryFolder();
     const options = { seed: 2026, from: 0, count: NUM_FILES, folder: folder.path };
     const { numCases, counts, faults } = await fuzzFormat(format, options);
@@ -28,7 +28,7 @@ for (const format of FORMATS) {
   });
 }
 
-Deno.test("checkpoints with forged numbers are refused in one clear line, or their answers are possible", async () => {
+Deno.test("checkpoints with forged numbers are rejected with a one-line error or yield possible answers", async () => {
   using folder = new TemporaryFolder();
   const options = { seed: 2026, from: 0, count: NUM_FILES, folder: folder.path };
   const { numCases, counts, faults } = await fuzzFormat("checkpoint", options);
@@ -48,14 +48,14 @@ async function faultsOf(code: string, bounds: Bounds): Promise<string[]> {
   return faults.map(({ message }) => message);
 }
 
-Deno.test("fuzzFormat() ends a reader that takes too long, and goes on", async () => {
+Deno.test("fuzzFormat() stops a reader that takes too long, and continues", async () => {
   const hanging = await faultsOf("while (true);", { seconds: 0.5, memoryBytes: 4e9 });
   assertEquals(hanging, new Array(2).fill("it hangs: no end after 0.5 s"));
   const broken = await faultsOf("Deno.exit(3);", BOUNDS);
   assertEquals(broken, new Array(2).fill("the process ended with 3: "));
 });
 
-Deno.test("fuzzFormat() ends a reader that takes too much memory, and goes on", {
+Deno.test("fuzzFormat() stops a reader that uses too much memory, and continues", {
   ignore: Deno.build.os !== "linux",
 }, async () => {
   const greedy = "const all = []; while (all.length < 150) all.push(new Uint8Array(1e7).fill(1));";
@@ -63,7 +63,7 @@ Deno.test("fuzzFormat() ends a reader that takes too much memory, and goes on", 
   for (const message of large) assertStringIncludes(message, "Array buffer allocation failed");
 });
 
-Deno.test("mutate() changes a file, in the same way for the same stream", () => {
+Deno.test("mutate() changes a file, reproducibly for a stream", () => {
   const bytes = Uint8Array.from({ length: 3000 }, (_, i) => i);
   const seen = new Set<string>();
   for (let i = 0; i < 200; i++) {
@@ -102,7 +102,7 @@ Deno.test("trials of stages find no fault (two at once, signals, broken copies, 
     const summary = await readBrokenCopies({ folder, count: 9, seed: 2026 });
     assertEquals(Object.values(summary).map(({ refused }) => refused), new Array(9).fill(1));
   });
-  await t.step("hostile options, by the task itself", async () => {
+  await t.step("hostile options, through deno task fuzz", async () => {
     const args = ["task", "--quiet", "fuzz", "hostile-options", "--trials", "2", "--seed", "2026", "--json"];
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
     const [text, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
