@@ -96,7 +96,7 @@ async function askSite(site: string, operation: string, question: unknown): Prom
   return await promise.finally(() => worker.terminate());
 }
 
-Deno.test("all ways to ask one checkpoint the same question give the answer of one distribution", async (test) => {
+Deno.test("all interfaces of a checkpoint answer from the same distribution", async (test) => {
   const placed = await tinyPlacedModel();
   await withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
@@ -118,7 +118,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
     Deno.writeTextFileSync(at("source.txt"), `${SRC}\n`);
     const asked = { src: SRC, dst: DST, time: TIME_S };
 
-    await test.step("query rtt, of one pair and of a file", async () => {
+    await test.step("query rtt, for one pair and for a file", async () => {
       agree(await run(rttStage, ...checkpoint, ...from, ...to, ...when), truth, "query rtt");
       Deno.writeTextFileSync(at("q.jsonl"), JSON.stringify({ src: SRC, dst: DST, time: TIME_S }));
       await run(rttStage, ...checkpoint, "--queries", at("q.jsonl"), "--output", at("a.jsonl"));
@@ -143,7 +143,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       }
     });
 
-    await test.step("query map, of a place that one address stands for", async () => {
+    await test.step("query map, for countries represented by one address", async () => {
       await run(mapStage, ...checkpoint, ...from, ...when, "--output", at("m.geojson"));
       const { features } = JSON.parse(Deno.readTextFileSync(at("m.geojson")));
       const maps = new RttMaps(model);
@@ -168,7 +168,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       }
     });
 
-    await test.step("score and query likelihood, with a reply and without", async () => {
+    await test.step("score and query likelihood, with and without a reply", async () => {
       const rtts = [truth.quantileMs(0.3), 20.5, 700, FAILED_RTT_MS];
       const results = rtts.map((ms) =>
         Math.log(ms === FAILED_RTT_MS ? truth.pFailed : (1 - truth.pFailed) * truth.probabilityOf(ms))
@@ -224,7 +224,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       followsIt(linesOf(at("n.jsonl")).map(({ rtt }) => rtt), ofNetwork, "query sample --no-pool");
     });
 
-    await test.step("query destinations, whose ranking has the likelihood of query rtt", async () => {
+    await test.step("query destinations, with the likelihoods of query rtt", async () => {
       const weightsOf = async (rtt: string) => {
         const options = ["--rtt", rtt, "--candidates", "2", "--top", "9"];
         const { destinations } = await run(destinationsStage, ...checkpoint, ...from, ...when, ...options);
@@ -255,7 +255,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       assertEquals(answer.basis, served.basis);
     });
 
-    await test.step("eval's forecasts and what watch expects", async () => {
+    await test.step("eval's forecasts and watch's expectations", async () => {
       const rttMs = 20.5;
       const measurement = { ...query, rttCode: encodeRttCode(rttMs) };
       const drawn: EvalCase = { sourceKey: SRC, srcAddr: SRC, dstAddr: DST, rttMs, measurement, history: [] };

@@ -62,7 +62,7 @@ function hashesOf(seed: number, address: string): Hashes[] {
   });
 }
 
-Deno.test("EXACT.md has vectors of every kind", () => {
+Deno.test("EXACT.md contains vectors of every kind", () => {
   assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 1, 6, 4, 2, 2, 1, 6]);
 });
 
@@ -81,7 +81,7 @@ Deno.test("EXACT.md: hashes of numbers, prefixes, addresses and pairs", () => {
   }
 });
 
-Deno.test("EXACT.md: places of addresses, and their keys", () => {
+Deno.test("EXACT.md: places of addresses and their keys", () => {
   for (const { table, addresses, of, hashes } of vectors.places) {
     const places = PlaceTable.decode(Uint8Array.from(table), "the page");
     const locate = (text: string) => {
@@ -100,7 +100,7 @@ Deno.test("EXACT.md: places of addresses, and their keys", () => {
   }
 });
 
-Deno.test("EXACT.md: what light needs between places, and a mixture above it", () => {
+Deno.test("EXACT.md: light floors between places and mixtures above them", () => {
   const table = PlaceTable.decode(Uint8Array.from(vectors.places[0].table), "the page");
   for (const { of, floorMs, firstCode, f, sum, probabilities, medianMs } of vectors.floors) {
     const [a, b] = of.map((text: string) => table.locate(addressNumber(addressBytes(text)), 4).position);
@@ -152,7 +152,7 @@ Deno.test("EXACT.md: RTT codes and the features of histories", () => {
   assert(PAGE.includes(`S is ${NUM_SELECTED_ROWS.toLocaleString("en")} if`));
 });
 
-Deno.test("EXACT.md: what ages do to RTTs, and the spans that RTTs stand for", () => {
+Deno.test("EXACT.md: age shares and the time spans that RTTs represent", () => {
   for (const { s, ageS, replaced, changed, widths } of vectors.ages) {
     const shares = ageShares({ changeS: s }, ageS);
     assertAlmostEquals(shares.replaced, replaced, 1e-7);

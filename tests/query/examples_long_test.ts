@@ -36,13 +36,13 @@ async function writeInputs(folder: string): Promise<void> {
   await writeTrainingRows(join(folder, "data/rows"));
 }
 
-Deno.test("every value of the library is in an example", () => {
+Deno.test("every value of the library appears in an example", () => {
   const code = examplesOf("mod.ts").join("\n").replace(/^import .*$|"[^"\n]*"/gm, "");
   assertEquals(Object.keys(library).filter((name) => !new RegExp(`\\b${name}\\b`).test(code)), []);
 });
 
 for (const [path, numExamples] of [["mod.ts", 7], ["README.md", 1]] as const) {
-  Deno.test(`the examples of ${path} run on the model of a demo`, () =>
+  Deno.test(`the examples of ${path} run on a tiny model`, () =>
     withCheckpoint(async (folder) => {
       const examples = examplesOf(path);
       assertEquals(examples.length, numExamples);

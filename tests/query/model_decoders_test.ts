@@ -22,7 +22,7 @@ import { BYTE_BASE, VOCAB_SIZE } from "../../lib/data/tokens/vocab_v2.ts";
 
 const QUERY = parseAddressQuestion({ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 });
 
-Deno.test("an RTT is answered while a search for destinations goes on, and neither changes the other", () =>
+Deno.test("an RTT query is answered during a destination search, and neither affects the other", () =>
   withTinyModel(async (model) => {
     const search = { ...QUERY, rttMs: [10, 11] as const };
     const alone = {
@@ -42,7 +42,7 @@ Deno.test("an RTT is answered while a search for destinations goes on, and neith
     assertEquals(destinations, alone.destinations);
   }));
 
-Deno.test("work that is asked for after a reload of weights has the new ones, on both decoders", () =>
+Deno.test("work requested after a weight reload uses the new weights, on both decoders", () =>
   withTinyModel(async (model) => {
     const { decoders, weights } = model;
     const prompt = Uint16Array.of(1, 2, 3);
@@ -70,7 +70,7 @@ Deno.test("work that is asked for after a reload of weights has the new ones, on
     assertEquals(await ends(), [first, second]);
   }));
 
-Deno.test("one question takes a small decoder, and many at once the same numbers from a large one", () =>
+Deno.test("one question uses a small decoder and many a large one, with the same results", () =>
   withTinyModel(async ({ decoders, gpu }) => {
     const prompts = Array.from({ length: 2 * FEW_ROWS }, (_, i) => Uint16Array.of(1, 2 + i % 200));
     const endsOf = async (asked: Uint16Array[]) => {
@@ -91,7 +91,7 @@ Deno.test("one question takes a small decoder, and many at once the same numbers
     assertEquals(gpu.allocatedBytes, allBytes, "the large one stays");
   }));
 
-Deno.test("prompts and rows are as many as fit the memory, and each tensor a buffer", () => {
+Deno.test("prompt and row extents are about as large as the buffer size allows", () => {
   const free: DecoderMemory = { limitBytes: Infinity, bufferBytes: Infinity };
   for (const extentOf of [promptExtent, continuationExtent]) {
     const largest = (memory: DecoderMemory) =>
@@ -123,7 +123,7 @@ const PROMPTS: ContinuedPrompt[] = [[1, 40], [30, 7], [90, 3]].map(([length, cou
   continuations: Array.from({ length: count }, (_, i) => tokens(1 + i % 9)),
 }));
 
-Deno.test("continuationLogProbabilities() equals one next-token question per token, of any lengths together", () =>
+Deno.test("continuationLogProbabilities() equals one next-token query per token, for mixed lengths", () =>
   withTinyModel(async (model) => {
     const actual = await model.decoders.continuationLogProbabilities(PROMPTS);
     const all = PROMPTS.flatMap(({ prompt, continuations }) =>
@@ -140,7 +140,7 @@ Deno.test("continuationLogProbabilities() equals one next-token question per tok
     actual.flatMap((logP) => [...logP]).forEach((each, i) => assertAlmostEquals(each, expected[i], 5e-5));
   }));
 
-Deno.test("continuationLogProbabilities() gives the same where memory holds a few rows at once", () =>
+Deno.test("continuationLogProbabilities() returns the same if memory holds only a few rows", () =>
   withTinyModel(async (model) => {
     const expected = await model.decoders.continuationLogProbabilities(PROMPTS);
     using gpu = await Gpu.open();
@@ -162,7 +162,7 @@ function pathOf(steps: readonly RowBranches[], row: number): { prompt: number; t
   return { prompt: row, tokens };
 }
 
-Deno.test("branchRows() gives every path a row with its tokens, and paths that are the same one row", () => {
+Deno.test("branchRows() assigns each path a row with its tokens, and equal paths the same row", () => {
   const path = fc.record({
     prompt: fc.nat({ max: 2 }),
     tokens: fc.array(fc.constantFrom(0, 1, 255, 65535), { maxLength: 4 }),
@@ -188,7 +188,7 @@ Deno.test("branchRows() gives every path a row with its tokens, and paths that a
 const LOG_P = Float32Array.from({ length: VOCAB_SIZE }, () => -20);
 [0.1, 0.2, 0.3, 0.05].forEach((p, i) => LOG_P[BYTE_BASE + 64 + i] = Math.log(p));
 
-Deno.test("drawToken() draws from ranges of next to no mass, too", () => {
+Deno.test("drawToken() also draws from ranges of negligible mass", () => {
   const tiny = LOG_P.map((logP) => logP - 1000);
   const random = new RandomStream(2, "test/draw");
   const drawn = Array.from(

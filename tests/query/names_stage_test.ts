@@ -12,7 +12,7 @@ const [, NAMES] = /```csv\n([^]*?)```/.exec(SECTION) ?? [];
 const [, COMMANDS] = /```sh\n([^]*?)```/.exec(SECTION) ?? [];
 const CANDIDATES = "198.51.100.7\n203.0.113.5\n";
 
-Deno.test("the example of lib/query/README.md shows names, in text and in JSON", () =>
+Deno.test("the example of lib/query/README.md shows names in text and in JSON", () =>
   withCheckpoint(async (folder, checkpoint) => {
     Deno.writeTextFileSync(join(folder, "names.csv"), NAMES);
     Deno.writeTextFileSync(join(folder, "servers.txt"), CANDIDATES);
@@ -35,7 +35,7 @@ Deno.test("the example of lib/query/README.md shows names, in text and in JSON",
     }
   }));
 
-Deno.test("query destinations, rtt --queries, sample and map show names; a wrong file is told in one line", async () =>
+Deno.test("query destinations, rtt --queries, sample and map show names, and a bad names file is refused", async () =>
   await withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("names.csv"), `${NAMES}0.0.0.0/0,all`);
     Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,198.51.100.7\n");

@@ -10,7 +10,7 @@ import { withTinyModel } from "./tiny_model.ts";
 
 const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 
-Deno.test("a model refuses to answer where a log-probability is not finite, and goes on where all are", () =>
+Deno.test("a model refuses to answer if a log-probability is not finite, and answers if all are", () =>
   withTinyModel(async (model) => {
     for (const [name, factor] of [["lm_head.weight", NaN], ["blocks.1.attn.v_proj.weight", 1e38]] as const) {
       const values = model.weights.get(name);
@@ -37,7 +37,7 @@ const QUERY = {
   context: [],
 };
 
-Deno.test("every kind of query, and score, end in one line where hidden states overflow", () =>
+Deno.test("queries and score fail with a one-line error if hidden states overflow", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const at = (name: string) => join(folder, name);
     await succeed(...["synth", "--rows", "20", "--probes", "3", "--output", at("rows.parquet")]);

@@ -91,7 +91,7 @@ Deno.test("rttDistribution() equals the enumeration of all codes by the full for
     }
   }));
 
-Deno.test("rttDistributions() of many queries equals each by itself, in groups of any size", () =>
+Deno.test("rttDistributions() of many queries equals separate answers, in groups of any size", () =>
   withTinyModel(async (model) => {
     const queries = Array.from({ length: 7 }, (_, i) => QUERIES[i % QUERIES.length]);
     const alone = await Promise.all(QUERIES.map((query) => model.rttDistribution(query)));
@@ -113,7 +113,7 @@ Deno.test("rttDistributions() of many queries equals each by itself, in groups o
     assertEquals(await model.rttDistributions([]), []);
   }));
 
-Deno.test("questions asked at the same time get the answers they get one after the other", () =>
+Deno.test("concurrent questions get the same answers as sequential ones", () =>
   withTinyModel(async (model) => {
     const sequences = QUERIES.map((query) => encodeQuery(query, TINY_CONFIG.sequenceLength));
     const medians = async (queries: typeof QUERIES) =>
@@ -128,7 +128,7 @@ Deno.test("questions asked at the same time get the answers they get one after t
     assertEquals(reversed, expected.medians.toReversed());
   }));
 
-Deno.test("a memory limit that one query does not fit is said so", () =>
+Deno.test("a memory limit too small for one query is reported", () =>
   withTinyModel(async (model) => {
     const small = PingModel.of(TINY_CONFIG, model.registry, {
       weights: model.weights,
@@ -138,7 +138,7 @@ Deno.test("a memory limit that one query does not fit is said so", () =>
     assert(/Cannot allocate the decoder: .* expected at most 1 MiB;/.test(error.message), error.message);
   }));
 
-Deno.test("a model with a calibration gives corrected distributions, whole or in part", () =>
+Deno.test("a model with a calibration returns corrected distributions, exact and likely", () =>
   withTinyModel(async (model) => {
     const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
     const { config, registry, weights } = model;
@@ -154,7 +154,7 @@ Deno.test("a model with a calibration gives corrected distributions, whole or in
     );
   }));
 
-Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP versions", () =>
+Deno.test("encodeQuery() keeps the newest context that fits and rejects mixed IP versions", () =>
   withTinyModel(async (model) => {
     const long = Array.from(
       { length: 40 },
@@ -180,7 +180,7 @@ Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP
     );
   }));
 
-Deno.test("likelyRttDistributions() equals the exact ones but for the mass it spreads evenly", () =>
+Deno.test("likelyRttDistributions() equals the exact ones except for the evenly spread mass", () =>
   withTinyModel(async (model) => {
     const codes = [encodeRttCode(12.5), encodeRttCode(0.25), null];
     const exact = await model.rttDistributions(QUERIES);
@@ -206,7 +206,7 @@ Deno.test("likelyRttDistributions() equals the exact ones but for the mass it sp
     }
   }));
 
-Deno.test("likelyRttDistributions() for quantiles has the exact ones, with a calibration too", () =>
+Deno.test("likelyRttDistributions() for quantiles returns the exact ones, also with a calibration", () =>
   withTinyModel(async (model) => {
     const { config, registry, weights } = model;
     const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
@@ -223,7 +223,7 @@ Deno.test("likelyRttDistributions() for quantiles has the exact ones, with a cal
     }
   }));
 
-Deno.test("likelyRttDistributions() for quantiles reads what many addresses begin with once, with the same answers", () =>
+Deno.test("likelyRttDistributions() for quantiles agrees with exact ones for addresses with shared prefixes", () =>
   withTinyModel(async (model) => {
     const [sources, destinations] = [3, 40].map((count, side) =>
       Array.from({ length: count }, (_, i) => addressBytes(`10.${side}.${i % 3}.${(i * i) % 37}`))
@@ -248,7 +248,7 @@ Deno.test("likelyRttDistributions() for quantiles reads what many addresses begi
     assertGreater(numSame / quantilesOfEach.flat().length, 0.97);
   }));
 
-Deno.test("likelyRttDistributions() makes each distribution in the memory of the one before", () =>
+Deno.test("likelyRttDistributions() reuses one buffer for all distributions", () =>
   withTinyModel(async (model) => {
     const { config, registry, weights } = model;
     const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));

@@ -6,7 +6,7 @@ import { makeBatch, writeParquet } from "../data/measurement_files/batches.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
 
-Deno.test("query rtt --queries answers every line but a bad one, and ends with exit code 1", () =>
+Deno.test("query rtt --queries answers every line except a bad one and exits with code 1", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const queries = join(folder, "queries.csv");
     Deno.writeTextFileSync(queries, "src,dst\n192.0.2.1,192.0.2.2\n192.0.2.1,::1\n192.0.2.1,192.0.2.3\n");
@@ -32,7 +32,7 @@ Deno.test("query rtt --queries answers every line but a bad one, and ends with e
     }
   }));
 
-Deno.test("queries refuse times that are none, and leave out context after the asked time and say so", () =>
+Deno.test("queries refuse invalid times, skip context after --time and report it", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const context = join(folder, "context.parquet");
     writeParquet(context, [makeBatch(40)]);
@@ -60,7 +60,7 @@ Deno.test("queries refuse times that are none, and leave out context after the a
     assertEquals(stdout.trimEnd().split("\n").length, 40);
   }));
 
-Deno.test("query likelihood gives a line of bits for each row, and their means", () =>
+Deno.test("query likelihood writes a line of bits per row and reports their mean", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, output] = [join(folder, "rows.parquet"), join(folder, "bits.jsonl")];
     await succeed("synth", "--rows", "20", "--probes", "3", "--output", input);
@@ -87,7 +87,7 @@ Deno.test("query likelihood gives a line of bits for each row, and their means",
     await refused(runStageProcess([...args, "--order", "source,destination"]), 2);
   }));
 
-Deno.test("query destinations refuses what is no question in one line", () =>
+Deno.test("query destinations refuses invalid questions with a one-line error", () =>
   withCheckpoint(async (_, checkpoint) => {
     const good = { checkpoint, src: "192.0.2.1", rtt: "20" };
     const wrong: [Record<string, string>, number, string][] = [
@@ -109,7 +109,7 @@ Deno.test("query destinations refuses what is no question in one line", () =>
     }
   }));
 
-Deno.test("query matrix goes on after a kill with the same bytes, and starts over for other nodes", () =>
+Deno.test("query matrix resumes after a kill with the same bytes, and starts over for other nodes", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const at = (name: string) => join(folder, name);
     const [nodes, fewer] = [at("nodes.txt"), at("fewer.txt")];

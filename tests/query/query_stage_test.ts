@@ -8,7 +8,7 @@ import { refused, runStageProcess, succeed } from "../cli/process.ts";
 import { faultOfXml } from "../base/report/xml.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
-Deno.test("query rtt between prefixes gives a mixture with its errors, a picture, and says what it took", () =>
+Deno.test("query rtt between prefixes reports a mixture with errors, plots it and notes corrected prefixes", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const plot = join(folder, "plots", "rtt.svg");
     const args = [
@@ -35,7 +35,7 @@ Deno.test("query rtt between prefixes gives a mixture with its errors, a picture
     assertStringIncludes(text.stdout, "P(RTT <= 100 ms)");
   }));
 
-Deno.test("query rtt --table has the whole distribution: its sums are what --at and the text say", () =>
+Deno.test("query rtt --table writes the whole distribution, whose sums match --at and the text", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const table = join(folder, "new", "answer.parquet");
     const args = ["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4", "--dst"];
@@ -56,7 +56,7 @@ Deno.test("query rtt --table has the whole distribution: its sums are what --at 
     await refused(runStageProcess([...args, "203.0.113.5", "--table", "t.csv"]), 2, "ends with .parquet");
   }));
 
-Deno.test("loadModel() refuses a folder without checkpoints and a model of another vocabulary", () =>
+Deno.test("loadModel() rejects a folder without checkpoints and a model with another vocabulary", () =>
   withCheckpoint(async (folder, checkpoint) => {
     await assertRejects(() => loadModel(join(folder, "nowhere")), UserError, "nowhere");
     await assertRejects(() => loadModel(checkpoint), FormatError, "vocabulary v1, expected v2");

@@ -95,7 +95,7 @@ Deno.test("adapt writes changed embeddings that queries read", () =>
     ]);
   }));
 
-Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
+Deno.test("adapt --merge writes a whole checkpoint with the same weights", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     await succeed(command(at, "adapted", "--input", at("new.jsonl")));
@@ -112,7 +112,7 @@ Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
     assert(estimateOf({ config: whole.config.model, weights: whole.weights }, [NEW_ADDRESS, KNOWN[1]]));
   }, tinyLocatedModel()));
 
-Deno.test("adapt --follow publishes fewer lines after --every-seconds", () =>
+Deno.test("adapt --follow publishes fewer than --every-lines after --every-seconds", () =>
   withRowCheckpoint(async (at) => {
     const follow = ["--follow", "--every-lines", "1000", "--every-seconds", "0.1"];
     const child = spawnStage(command(at, "adapted", ...follow), { stdin: new Uint8Array() });
@@ -128,7 +128,7 @@ Deno.test("adapt --follow publishes fewer lines after --every-seconds", () =>
     await writer.close().catch(() => {});
   }));
 
-Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SIGTERM", () =>
+Deno.test("adapt --follow publishes new lines, resumes from them and saves on SIGTERM", () =>
   withRowCheckpoint(async (at) => {
     const follow = ["--follow", "--every-lines", "2", "--every-seconds", "86400"];
     const lines = jsonLines([...newMeasurements(), measured(KNOWN[2], NEW_ADDRESS, 40)]);
@@ -172,7 +172,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     assertEquals(is, was, "the first address was not measured again");
   }, tinyLocatedModel()));
 
-Deno.test("adapt refuses what it cannot use with one line", () =>
+Deno.test("adapt refuses unusable input with a one-line error", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     Deno.writeTextFileSync(at("bad.jsonl"), '{"src": "10.0.0.1", "dst": "x", "rtt": 1}\n'.repeat(2));
@@ -193,7 +193,7 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refuse(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
-Deno.test("query rtt says which asked addresses have no embedding, and only those", () =>
+Deno.test("query rtt notes only the queried addresses without an embedding", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     await succeed(command(at, "adapted", "--input", at("new.jsonl")));

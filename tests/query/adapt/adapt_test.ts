@@ -63,7 +63,7 @@ function changedRows(model: ReturnType<typeof tinyRowModel>, weights: Tensors): 
   return [...rows].sort((a, b) => a - b);
 }
 
-Deno.test("adapt() changes the rows of the unknown address and of its pairs, and nothing else to the last bit", async () => {
+Deno.test("adapt() changes only the rows of the unknown address and its pairs, to the last bit", async () => {
   const before = tinyRowModel();
   const { result, model, weights } = await adapted(newMeasurements());
   assertEquals(result.addresses, [NEW_ADDRESS]);
@@ -87,7 +87,7 @@ Deno.test("adapt() changes the rows of the unknown address and of its pairs, and
   assertEquals(remembered, result.numMeasurements);
 });
 
-Deno.test("adapt() starts a new row at the mean of those that share the longest prefix with it", async () => {
+Deno.test("adapt() initialises a new row to the mean of the rows that share its longest prefix", async () => {
   const { model, weights } = await adapted(newMeasurements(), { steps: 0 });
   const values = weights.get(EMBEDDING_VALUES) ?? new Float32Array();
   const { width } = model.config;
@@ -98,7 +98,7 @@ Deno.test("adapt() starts a new row at the mean of those that share the longest 
   assertEquals(found, Float32Array.from(a, (value, i) => (value + b[i]) / 2));
 });
 
-Deno.test("adapt() moves known rows that are asked for no further than it may", async () => {
+Deno.test("adapt() moves requested known rows by at most maxDrift", async () => {
   const measurements = [measured(KNOWN[0], KNOWN[2], 300), measured(KNOWN[3], KNOWN[0], 250)];
   const maxDrift = 0.25;
   const { model, weights } = await adapted(measurements, { ...QUICK, addresses: [KNOWN[0]], maxDrift });
@@ -114,7 +114,7 @@ Deno.test("adapt() moves known rows that are asked for no further than it may", 
   for (const distance of distances) assert(distance > 0.2 && distance < maxDrift + 1e-4, `${distances}`);
 });
 
-Deno.test("adapt() goes on with the addresses that have rows where the table is full, and names the others", async () => {
+Deno.test("adapt() fits the addresses that get rows in a full table, and names the others", async () => {
   const strangers = Array.from({ length: 80 }, (_, i) => `10.${i}.0.1`);
   const measurements = strangers.map((address) => measured(KNOWN[0], address));
   const { result } = await adapted(measurements, { ...QUICK, steps: 1 });
@@ -122,7 +122,7 @@ Deno.test("adapt() goes on with the addresses that have rows where the table is 
   assertEquals(new Set([...result.withoutRow, ...result.addresses]), new Set(strangers));
 });
 
-Deno.test("adapt() refuses a model without rows", async () => {
+Deno.test("adapt() rejects a model without rows", async () => {
   await withTinyModel(async ({ registry, config, weights }) => {
     const error = await assertRejects(
       () => adapt(registry, { config, weights }, newMeasurements()),
@@ -133,7 +133,7 @@ Deno.test("adapt() refuses a model without rows", async () => {
   });
 });
 
-Deno.test("PingModel.adapt() answers from then on as a model that is loaded with the changed embeddings", async () => {
+Deno.test("after PingModel.adapt() a model answers like one loaded with the changed embeddings", async () => {
   const { config, weights } = tinyRowModel();
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
@@ -160,7 +160,7 @@ function basisText({ trainingData }: Pick<PingModel, "trainingData">, src: strin
   return basisOf(trainingData, parsePrefix(src), parsePrefix(dst)).text;
 }
 
-Deno.test("PingModel.adapt() counts the measurements of addresses with a row, after those of earlier adaptations", async () => {
+Deno.test("PingModel.adapt() adds the measurements of addresses with a row to those of earlier adaptations", async () => {
   const { config, weights } = tinyRowModel();
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
@@ -193,7 +193,7 @@ Deno.test("PingModel.adapt() counts the measurements of addresses with a row, af
   assertStringIncludes(says(KNOWN[0], withoutRow[0]), "destination never: a guess");
 });
 
-Deno.test("PingModel.adapt() leaves all answers for other addresses as they were, to the last bit", async () => {
+Deno.test("PingModel.adapt() does not change answers for other addresses, to the last bit", async () => {
   const { config, weights } = tinyLocatedModel();
   using gpu = await Gpu.open();
   const model = PingModel.of(config, new KernelRegistry(gpu), { weights });
@@ -214,7 +214,7 @@ Deno.test("PingModel.adapt() leaves all answers for other addresses as they were
   (await answers()).forEach((after, i) => assertEquals(after, before[i], JSON.stringify(pairs[i])));
 });
 
-Deno.test("adapt() takes parts of many measurements in turn, so that a step is no longer, and fits all of them", async () => {
+Deno.test("adapt() fits all of many measurements in batches, without longer steps", async () => {
   const many = Array.from({ length: 900 }, (_, i) => measured(KNOWN[i % 4], NEW_ADDRESS, 12 + 20 * (i % 4)));
   const { accumulate } = Transformer.prototype;
   let numBatches = 0;

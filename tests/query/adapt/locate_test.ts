@@ -33,7 +33,7 @@ async function adapted(
   return { result, update, before: model, after: { config: model.config, weights } };
 }
 
-Deno.test("adapt() gives a new address coordinates, and changes no other number of them", async () => {
+Deno.test("adapt() assigns coordinates to a new address and changes no others", async () => {
   const { update, before, after } = await adapted(NEAR_SECOND);
   assertEquals(estimateOf(before, [NEW_ADDRESS, KNOWN[3]])?.isOfBoth, false);
   const { rttMs = NaN, isOfBoth } = estimateOf(after, [NEW_ADDRESS, KNOWN[3]]) ?? {};
@@ -61,7 +61,7 @@ Deno.test("adapt() gives a new address coordinates, and changes no other number 
   }
 });
 
-Deno.test("adapt() tells how many addresses are located, and stops there when it is told to", async () => {
+Deno.test("adapt() reports how many addresses are located and can be aborted there", async () => {
   const measurements = ["192.0.2.201", "192.0.2.202"].map((address) => measured(address, KNOWN[0], 25));
   const told: number[][] = [];
   await adapted(measurements, { ...QUICK, onLocated: (...each) => told.push(each) });
@@ -76,7 +76,7 @@ Deno.test("adapt() tells how many addresses are located, and stops there when it
   assertEquals([numSteps, controller.signal.aborted], [0, true]);
 });
 
-Deno.test("adapt() hears a signal while it locates many addresses", async () => {
+Deno.test("adapt() can be aborted while it locates many addresses", async () => {
   // At every reading of the clock it is time to check the signal.
   using _ = new SimulatedTime(1000);
   const many = Array.from({ length: 20 }, (_, i) => measured(`10.0.0.${i}`, KNOWN[0], 25));
@@ -94,7 +94,7 @@ Deno.test("adapt() hears a signal while it locates many addresses", async () => 
   assertEquals(numLocated, 1);
 });
 
-Deno.test("adapt() gives no coordinates to addresses that were measured to each other only", async () => {
+Deno.test("adapt() assigns no coordinates to addresses measured only to each other", async () => {
   const strangers = [measured("10.0.0.1", "10.0.0.2"), measured("10.0.0.2", "10.0.0.1")];
   const { update, result, after } = await adapted([...strangers, ...NEAR_SECOND]);
   assertEquals(result.addresses.length, 3);
@@ -103,13 +103,13 @@ Deno.test("adapt() gives no coordinates to addresses that were measured to each 
   assertEquals(estimateOf(after, ["10.0.0.1", KNOWN[0]])?.isOfBoth, false);
 });
 
-Deno.test("adapt() leaves the coordinates of training as they are, asked for or not", async () => {
+Deno.test("adapt() keeps the coordinates from training, requested or not", async () => {
   const measurements = [measured(KNOWN[0], KNOWN[1], 300), measured(KNOWN[0], KNOWN[2], 300)];
   const { update, result } = await adapted(measurements, { ...QUICK, addresses: [KNOWN[0]] });
   assertEquals([result.addresses, [...update.coordinates.nodes]], [[KNOWN[0]], []]);
 });
 
-Deno.test("PingModel.adapt() locates an address anew by the measurements of then, and answers by it", async () => {
+Deno.test("PingModel.adapt() locates an address again by the new measurements and answers accordingly", async () => {
   const { config, weights } = tinyLocatedModel();
   using gpu = await Gpu.open();
   const model = PingModel.of(config, new KernelRegistry(gpu), { weights });
@@ -136,7 +136,7 @@ const NUM_NODES = 120;
 const NUM_NEW = 24;
 
 Deno.test({
-  name: "adapt() estimates RTTs of nodes that training never met, and says how well (PlanetLab)",
+  name: "adapt() estimates RTTs of nodes unseen in training, and their errors (PlanetLab)",
   async fn() {
     const { addresses, rttsMs } = await planetLab(mesh);
     const isNew = (i: number) => i < NUM_NEW;

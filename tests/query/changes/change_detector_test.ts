@@ -29,7 +29,7 @@ function changesOf(rttsMs: readonly number[], options: Partial<ChangeOptions> = 
 
 const rowsOf = (changes: readonly Change[]) => changes.map(({ row }) => row);
 
-Deno.test("shifts of the level are found at their rows, with their size", () => {
+Deno.test("level shifts are found at their rows, with their size", () => {
   const changes = changesOf(seriesOf([300, 150], [40, 153], [8, 190], [200, 150]));
   assertEquals(rowsOf(changes), [300, 340, 348]);
   const [{ before, after, evidence }] = changes;
@@ -39,14 +39,14 @@ Deno.test("shifts of the level are found at their rows, with their size", () => 
   assert(evidence > 20);
 });
 
-Deno.test("a steady series, also with a slow drift, single outliers and losses, has no changes", () => {
+Deno.test("a series with a slow drift, single outliers and single losses has no changes", () => {
   const rttsMs = seriesOf([2000, 20]).map((rttMs, row) => rttMs + row / 1000);
   for (let row = 50; row < 2000; row += 97) rttsMs[row] += 40;
   for (let row = 80; row < 2000; row += 131) rttsMs[row] = NaN;
   assertEquals(changesOf(rttsMs), []);
 });
 
-Deno.test("the beginning and the end of many losses are changes", () => {
+Deno.test("the beginning and the end of a run of losses are changes", () => {
   const rttsMs = seriesOf([500, 20]).fill(NaN, 200, 210);
   const changes = changesOf(rttsMs);
   assertEquals(rowsOf(changes), [200, 210]);
@@ -61,19 +61,19 @@ Deno.test("a noisy segment is one segment", () => {
   assertEquals(rowsOf(changesOf(rttsMs)), [300, 360]);
 });
 
-Deno.test("small shifts are reported as the options say", () => {
+Deno.test("the options decide whether small shifts are reported", () => {
   const rttsMs = seriesOf([100, 50], [100, 50.7]);
   assertEquals(rowsOf(changesOf(rttsMs, { minShiftMs: 0.5, minShiftSpreads: 1, spreadMs: 0.2 })), [100]);
   assertEquals(rowsOf(changesOf(rttsMs, { minShiftMs: 0.9, minShiftSpreads: 1, spreadMs: 0.2 })), []);
 });
 
-Deno.test("a change is told when its delay is over, and not before", () => {
+Deno.test("a change is reported at the end of its delay, not before", () => {
   const detector = new ChangeDetector({ delay: 7 });
   const told = seriesOf([50, 10], [50, 30]).flatMap((rttMs, row) => detector.add(rttMs) ? [row] : []);
   assertEquals(told, [57]);
 });
 
-Deno.test("a change that is not clear is told later, at most after the longest delay", () => {
+Deno.test("an unclear change is reported later, at most after the longest delay", () => {
   const rttsMs = [...seriesOf([200, 20]), ...seriesOf([100, 20]).map((rttMs) => rttMs + 0.7)];
   const detector = new ChangeDetector();
   const delays = rttsMs.flatMap((rttMs) => {
@@ -83,7 +83,7 @@ Deno.test("a change that is not clear is told later, at most after the longest d
   assertEquals(delays, [20]);
 });
 
-Deno.test("what was told does not depend on later rows", () => {
+Deno.test("reported changes do not depend on later rows", () => {
   const step = fc.record({ level: fc.integer({ min: 0, max: 3 }), numRows: fc.integer({ min: 1, max: 30 }) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 8 }), fc.nat(12), fc.nat(200), (steps, delay, cut) => {
@@ -104,7 +104,7 @@ Deno.test("what was told does not depend on later rows", () => {
   );
 });
 
-Deno.test("a series of any values is searched to its end", () => {
+Deno.test("any series yields distinct changes in order, within its rows", () => {
   const rtt = fc.oneof(
     fc.constant(NaN),
     fc.double({ min: 0, max: 1e6, noNaN: true }),

@@ -10,7 +10,7 @@ function turnsOf(rows: string, detector = new OutageDetector(11)): [number, stri
   });
 }
 
-Deno.test("an outage is found sooner where losses are rarer, and over with two replies in a row", () => {
+Deno.test("an outage is found sooner where losses are rarer, and ends with two replies in a row", () => {
   const calm = ".".repeat(100);
   assertEquals(turnsOf(`${calm}xxx.x..`), [[102, "found"], [106, "over"]]);
   assertEquals(turnsOf(`${calm}xx..${"x".repeat(9)}`), [[109, "found"]]);
@@ -22,12 +22,12 @@ Deno.test("an outage is found sooner where losses are rarer, and over with two r
   assertEquals(turnsOf("x".repeat(1000)), []);
 });
 
-Deno.test("an outage is no reason to expect the next one", () => {
+Deno.test("an outage does not delay the detection of the next one", () => {
   const usual = ".".repeat(100);
   assertEquals(turnsOf(`${usual}${"x".repeat(500)}..xxx`), [[102, "found"], [601, "over"], [604, "found"]]);
 });
 
-Deno.test("outages are found and over in turn, with evidence that grows", () => {
+Deno.test("outages begin and end in turn, with growing evidence", () => {
   fc.assert(fc.property(fc.array(fc.boolean(), { maxLength: 300 }), fc.nat(20), (rows, penalty) => {
     const detector = new OutageDetector(penalty);
     let isOut = false;

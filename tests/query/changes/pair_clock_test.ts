@@ -41,7 +41,7 @@ function judge(timesS: readonly number[], { isEnd = true } = {}) {
 const minutes = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => 60 * (from + i));
 const shifted = (timesS: readonly number[], days: number) => timesS.map((timeS) => timeS + days * DAY_S);
 
-Deno.test("one or two times far ahead are left out, and those after them are used", () => {
+Deno.test("one or two times far ahead are left out, and the following ones are used", () => {
   for (const wrong of [[400 * DAY_S], [400 * DAY_S, 400 * DAY_S + 60], [900 * DAY_S, 400 * DAY_S]]) {
     const { timesS, numLate, numWrong } = judge([...minutes(0, 30), ...wrong, ...minutes(30, 60)]);
     assertEquals(timesS, minutes(0, 60));
@@ -49,7 +49,7 @@ Deno.test("one or two times far ahead are left out, and those after them are use
   }
 });
 
-Deno.test("a gap is used once three measurements after it follow each other, or the input ends", () => {
+Deno.test("a gap is accepted after three consecutive measurements or at the end of the input", () => {
   const before = minutes(0, 30);
   const after = shifted(minutes(0, 3), 10);
   assertEquals(judge([...before, ...after], { isEnd: false }).timesS, [...before, ...after]);
@@ -72,14 +72,14 @@ Deno.test("many times far ahead move a pair's clock only until three others go b
   }
 });
 
-Deno.test("two jumps ahead do not hide the pair either", () => {
+Deno.test("two jumps ahead do not block later measurements either", () => {
   const wrong = [...shifted(minutes(0, 20), 400), ...shifted(minutes(0, 20), 900)];
   const found = judge([...minutes(0, 30), ...wrong, ...minutes(30, 60)]);
   assertEquals([found.numLate, found.numWrong], [0, 40]);
   assertEquals(found.timesS.slice(-30), minutes(30, 60));
 });
 
-Deno.test("wrong times among the first of a pair, ahead or behind, do not stop it", () => {
+Deno.test("wrong first times of a pair, ahead or behind, do not block later ones", () => {
   for (const wrong of [shifted(minutes(0, 1), 400), shifted(minutes(0, 2), 400)]) {
     const { timesS, numLate, numWrong } = judge([...wrong, ...minutes(0, 60)]);
     assertEquals([timesS.slice(-60), numLate, numWrong], [minutes(0, 60), 0, wrong.length]);
@@ -93,7 +93,7 @@ Deno.test("wrong times among the first of a pair, ahead or behind, do not stop i
   assertEquals(judge([...early, ...minutes(0, 60)]).timesS, [...early, ...minutes(0, 60)]);
 });
 
-Deno.test("measurements that are read again are late", () => {
+Deno.test("measurements read again are late", () => {
   const times = [...minutes(0, 60), ...shifted(minutes(0, 60), 5)];
   const { timesS, numLate, numWrong } = judge([...times, ...times]);
   assertEquals(numWrong, 0);
@@ -101,7 +101,7 @@ Deno.test("measurements that are read again are late", () => {
   assertEquals([timesS.length, numLate], [121, 119]);
 });
 
-Deno.test("rare measurements and bursts are not far apart", () => {
+Deno.test("rare measurements and bursts are all used", () => {
   const daily = minutes(0, 60).map((timeS) => 1440 * timeS);
   assertEquals(judge(daily).timesS, daily);
   const bursts = Array.from({ length: 40 }, (_, i) => Math.floor(i / 5) * 7200 + i % 5);
@@ -109,7 +109,7 @@ Deno.test("rare measurements and bursts are not far apart", () => {
   assertEquals([timesS, clock.numHeld], [bursts, 0]);
 });
 
-Deno.test("every measurement is used, left out or held, and few are held", () => {
+Deno.test("every measurement is used, left out or held, and at most four are held", () => {
   const time = fc.oneof(fc.nat(100), fc.nat(100_000), fc.nat(100 * DAY_S));
   fc.assert(
     fc.property(fc.array(time, { maxLength: 200 }), (times) => {

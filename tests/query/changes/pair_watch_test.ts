@@ -47,7 +47,7 @@ function eventsOf(
 const between = (from: number, to: number, inside: number | null, outside: number) => (number: number) =>
   number >= from && number < to ? inside : outside;
 
-Deno.test("an alarm has a beginning with its size, and an end", () => {
+Deno.test("an alarm reports its beginning and size, and its end", () => {
   const watch = new PairWatch(OPTIONS);
   const lines: Record<string, unknown>[] = [];
   for (let number = 0; number < 100; number++) {
@@ -68,14 +68,14 @@ Deno.test("an alarm has a beginning with its size, and an end", () => {
   assertEquals(end.time, new Date(1000 * (START_S + 70 * INTERVAL_S)).toISOString().replace(".000", ""));
 });
 
-Deno.test("a level between the usual one and the first change does not end an alarm, nor begin another", () => {
+Deno.test("a level between the usual one and the first change neither ends an alarm nor begins another", () => {
   const level = (number: number) => number < 40 ? 20 : number < 60 ? 60 : number < 80 ? 45 : 22;
   const events = eventsOf({ "10.0.0.1 192.0.2.1": level }, 120);
   assertEquals(events.map(({ kind }) => kind), ["begin", "change", "end"]);
   assertEquals(new Set(events.map(({ alarm }) => alarm.id)).size, 1);
 });
 
-Deno.test("an outage is told after few losses, by their number and what the pair lost before, and ends at replies", () => {
+Deno.test("an outage is reported after few losses, depending on earlier losses, and ends with replies", () => {
   const told = (level: (number: number) => number | null, numMeasurements = 300) => {
     const watch = new PairWatch(OPTIONS);
     const found: [number, string][] = [];
@@ -99,7 +99,7 @@ Deno.test("an outage is told after few losses, by their number and what the pair
   assertEquals(told((number) => number >= 200 && number < 230 && number !== 210 ? null : 20).length, 2);
 });
 
-Deno.test("the usual level after an outage is that before it", () => {
+Deno.test("the usual level after an outage is the one before it", () => {
   const level = (number: number) => number >= 40 && number < 80 ? null : number < 80 ? 20 : 58;
   const watch = new PairWatch({ ...OPTIONS, newUsualAfterS: 20 * INTERVAL_S });
   const lines = eventsOf({ "10.0.0.1 192.0.2.1": level }, 95, watch).map((event) => alarmLine(event));
@@ -112,7 +112,7 @@ Deno.test("the usual level after an outage is that before it", () => {
   assertEquals([lines[2].time, lines[2].loss_rate], [lines[1].time, 0]);
 });
 
-Deno.test("a recovery is no alarm, whenever it comes", () => {
+Deno.test("a recovery is no alarm, however late", () => {
   const watch = () => new PairWatch({ ...OPTIONS, newUsualAfterS: 50 * INTERVAL_S });
   const kinds = (level: (number: number) => number | null) =>
     eventsOf({ "10.0.0.1 192.0.2.1": level }, 240, watch()).map(({ kind, reason }) => reason ?? kind);
@@ -125,14 +125,14 @@ Deno.test("a recovery is no alarm, whenever it comes", () => {
   assertEquals(kinds(between(40, 180, 20, 60)), ["begin", "new usual", "begin", "new usual"]);
 });
 
-Deno.test("a level that lasts is the usual one", () => {
+Deno.test("a lasting level becomes the usual one", () => {
   const watch = new PairWatch({ ...OPTIONS, newUsualAfterS: 50 * INTERVAL_S });
   const events = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 140, 60, 90) }, 180, watch);
   assertEquals(events.map(({ kind, reason }) => reason ?? kind), ["begin", "new usual", "begin"]);
   assertAlmostEquals(events[2].alarm.usual.medianMs, 60, 0.5);
 });
 
-Deno.test("alarms that begin together and share an end are one group", () => {
+Deno.test("alarms that begin together and share an end form one group", () => {
   const shifted = between(40, 60, 60, 20);
   const events = eventsOf({
     "10.0.0.1 192.0.2.1": shifted,
@@ -153,7 +153,7 @@ Deno.test("alarms that begin together and share an end are one group", () => {
   assertEquals(begun.map(({ group }) => group.numOpen), [0, 0, 0, 0, 0]);
 });
 
-Deno.test("alarms that begin together and share an AS or a country are one group", () => {
+Deno.test("alarms that begin together and share an AS or a country form one group", () => {
   const places: Record<string, { asNumber?: number; countryCode?: string }> = {
     "10.0.0.1": { asNumber: 65_001, countryCode: "DE" },
     "10.0.0.2": { asNumber: 65_001, countryCode: "DE" },
@@ -185,7 +185,7 @@ Deno.test("alarms that begin together and share an AS or a country are one group
   );
 });
 
-Deno.test("the pairs that are shown are those with the largest alarms, then those that were seen first", () => {
+Deno.test("foremostPairs() returns the pairs with the largest alarms, then those seen first", () => {
   const watch = new PairWatch(OPTIONS);
   eventsOf(
     {
@@ -202,7 +202,7 @@ Deno.test("the pairs that are shown are those with the largest alarms, then thos
   assertEquals(watch.alarms.numOpen, 2);
 });
 
-Deno.test("of too many pairs the one that was seen least recently is dropped, and its alarm ends", () => {
+Deno.test("beyond maxPairs the least recently seen pair is dropped, and its alarm ends", () => {
   const watch = new PairWatch({ ...OPTIONS, maxPairs: 2 });
   const events = eventsOf(
     { "10.0.0.1 192.0.2.1": between(40, 99, 60, 20), "10.0.0.2 192.0.2.2": () => 5 },
@@ -216,7 +216,7 @@ Deno.test("of too many pairs the one that was seen least recently is dropped, an
   assertEquals([watch.numPairs, watch.numDropped], [2, 1]);
 });
 
-Deno.test("a measurement that is earlier than the newest of its pair is left out, one of the same time is not", () => {
+Deno.test("a measurement earlier than its pair's newest is left out, and one at the same time is used", () => {
   const watch = new PairWatch(OPTIONS);
   const pair = "10.0.0.1 192.0.2.1";
   eventsOf({ [pair]: () => 20 }, 30, watch);
@@ -231,7 +231,7 @@ Deno.test("a measurement that is earlier than the newest of its pair is left out
   assertEquals(recent.slice(-6).map(({ timeS }) => timeS), Array(6).fill(newest.timeS));
 });
 
-Deno.test("the end of the input decides what is left, for all pairs in order of time", () => {
+Deno.test("finish() decides the remaining measurements of all pairs in order of time", () => {
   const watch = new PairWatch(OPTIONS);
   const shifted = (from: number) => between(from, 99, 58, 20);
   const pairs = { "10.0.0.1 192.0.2.1": shifted(55), "10.0.0.2 192.0.2.1": shifted(53) };
@@ -261,7 +261,7 @@ function departuresOf(cause: Departure["cause"], evidences: readonly number[], e
   }));
 }
 
-Deno.test("neededEvidence() leaves as many groups as the rate allows, outages first up to half of them", () => {
+Deno.test("neededEvidence() admits as many groups as the rate allows, outages first up to half of them", () => {
   const shifts = departuresOf("shift", [30, 10, 50, 20, 40]);
   const needed = (departures: readonly Departure[], days: number, alarmsPerDay: number, groupWithinS = 900) =>
     neededEvidence({ departures, days }, { alarmsPerDay, groupWithinS });
@@ -286,7 +286,7 @@ const shiftedPairs = (numPairs: number) =>
       [`10.0.${i}.1 192.0.${i}.1`, between(40 + 20 * i, 60 + 20 * i, 22 + i, 20)] as const),
   );
 
-Deno.test("alarms of a whole input are the strongest of all, those of an endless one of what was until then", () => {
+Deno.test("a whole input reports the strongest alarms of all, an endless one the strongest so far", () => {
   const begun = (isWhole: boolean, alarmsPerDay: number) => {
     const watch = new PairWatch({ ...OPTIONS, alarmsPerDay, isWhole });
     const events = [...eventsOf(shiftedPairs(10), 300, watch), ...watch.finish()];
@@ -310,7 +310,7 @@ Deno.test("alarms of a whole input are the strongest of all, those of an endless
   assertEquals(eventsOf(shiftedPairs(10), 300, strict).filter(({ kind }) => kind === "begin").length, 3);
 });
 
-Deno.test("a whole input tells each alarm as it was then", () => {
+Deno.test("a whole input reports alarms as an endless one does", () => {
   const level = (number: number) => number < 40 ? 20 : number < 60 ? 60 : number < 80 ? 45 : 22;
   const told = (isWhole: boolean) => {
     const watch = new PairWatch({ ...OPTIONS, isWhole });
@@ -331,14 +331,14 @@ Deno.test("a whole input tells each alarm as it was then", () => {
   assertEquals(told(true), told(false));
 });
 
-Deno.test("an alarm that was told before a restart is told whatever its evidence", () => {
+Deno.test("an alarm reported before a restart is reported regardless of its evidence", () => {
   const told = (wasTold: WatchOptions["wasTold"]) =>
     eventsOf(shiftedPairs(4), 200, new PairWatch({ ...OPTIONS, alarmsPerDay: 1, wasTold, isWhole: false }))
       .filter(({ kind }) => kind === "begin").map(({ alarm }) => alarm.src);
   assert(told(() => true).length === 4);
 });
 
-Deno.test("times after now are left out, and hide none of their pair", () => {
+Deno.test("future times are left out and do not block their pair", () => {
   const log: string[] = [];
   const nowS = START_S + 40 * INTERVAL_S;
   const watch = new PairWatch({ ...OPTIONS, nowS: () => nowS, log: (line) => log.push(line) });
@@ -358,7 +358,7 @@ Deno.test("times after now are left out, and hide none of their pair", () => {
   );
 });
 
-Deno.test("wrong clocks hide no alarm, and are told", () => {
+Deno.test("wrong clocks hide no alarms and are reported", () => {
   const log: string[] = [];
   const watch = new PairWatch({ ...OPTIONS, log: (line) => log.push(line) });
   const pair = "10.0.0.1 192.0.2.1";

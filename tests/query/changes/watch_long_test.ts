@@ -5,12 +5,12 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
 import { linesOf, requireSameAlarms, RunningWatch, textOf } from "./rotated_watch.ts";
 
-Deno.test("watch --follow tells the same alarms over 20 rotations and 20 kills as undisturbed", async () => {
+Deno.test("watch --follow reports the same alarms over 20 rotations and 20 kills as undisturbed", async () => {
   assertGreater(await requireSameAlarms({ numRotations: 20, numKills: 20, seed: 1 }), 80);
 });
 
 const ignore = !await SmallDisk.isPossible();
-Deno.test("a full disk for the metrics is told once, until they are written again", { ignore }, async () => {
+Deno.test("a full disk is reported once, until metrics are written again", { ignore }, async () => {
   using folder = new TemporaryFolder();
   await using _disk = await SmallDisk.mount(folder.at("disk"), "64k");
   const [input, output] = [folder.at("pings.jsonl"), folder.at("alarms.jsonl")];

@@ -55,7 +55,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
   await test(folder.path);
 }
 
-Deno.test("watch tells alarms of standard input, and names the lines that it cannot use", async () => {
+Deno.test("watch reports alarms of standard input and names unusable lines", async () => {
   const { stdout, stderr } = await succeeded(watchText(`${linesOf(0, 30)}nonsense\n${linesOf(30, 130)}`));
   const [begin, end, ...others] = parse(stdout);
   assertEquals(others, []);
@@ -71,7 +71,7 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   );
 });
 
-Deno.test("watch says once which unit would fit RTTs that are not those of a network", async () => {
+Deno.test("watch suggests a unit for implausible RTTs once", async () => {
   const inSeconds = linesOf(0, 130).replace(/"rtt":([\d.]+)/g, (_, ms) => `"rtt":${Number(ms) / 1000}`);
   for (const text of [inSeconds, inSeconds.slice(0, inSeconds.indexOf("\n", 500) + 1)]) {
     const { stderr } = await succeeded(watchText(text));
@@ -80,7 +80,7 @@ Deno.test("watch says once which unit would fit RTTs that are not those of a net
   }
 });
 
-Deno.test("watch fails at the end where it could use nothing, or too little, of its input", () =>
+Deno.test("watch fails at the end if it could use none or too little of its input", () =>
   inFolder(async (folder) => {
     const parquet = join(folder, "ms.parquet");
     const numRows = 300;
@@ -122,7 +122,7 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
     );
   }));
 
-Deno.test("watch fails at the end where much of its input is out of order or has wrong times", () =>
+Deno.test("watch fails at the end if much of its input is out of order or has wrong times", () =>
   inFolder(async (folder) => {
     const output = join(folder, "alarms.jsonl");
     const watch = (text: string) => watchText(text, "--output", output, "--json");
@@ -152,7 +152,7 @@ Deno.test("watch fails at the end where much of its input is out of order or has
     );
   }));
 
-Deno.test("watch takes several pings a second, of lines and of Parquet, and asks the model about whole seconds", () =>
+Deno.test("watch accepts several pings per second, in lines and Parquet, and asks the model about whole seconds", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const pings = linesOf(0, 130, { intervalS: 0.2 });
     const lines = join(folder, "pings.jsonl");
@@ -216,7 +216,7 @@ Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of
     assertEquals([begin.src, begin.src_name, begin.dst_name], ["10.0.0.1", 'probe "A"', "docs"]);
   }));
 
-Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, and answers status checks", () =>
+Deno.test("watch --listen serves the metrics of Grafana's dashboard and answers status checks", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const input = join(folder, "a.jsonl");
     const atlas = (from: number, to: number) =>
@@ -274,7 +274,7 @@ Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, an
     assertEquals(await watch.end("SIGINT"), 130);
   }));
 
-Deno.test("watch --webhook posts what it tells, signed, and fails where alarms are refused", () =>
+Deno.test("watch --webhook posts signed events and fails if alarms are refused", () =>
   inFolder(async (folder) => {
     const key = join(folder, "key");
     await Deno.writeTextFile(key, "secret-key\n");
@@ -315,7 +315,7 @@ Deno.test("watch --webhook posts what it tells, signed, and fails where alarms a
     await server.shutdown();
   }));
 
-Deno.test("watch --geo makes a group of alarms that share an AS", () =>
+Deno.test("watch --geo groups alarms that share an AS", () =>
   inFolder(async (folder) => {
     const places = join(folder, "asn.csv");
     await Deno.writeTextFile(
@@ -350,7 +350,7 @@ async function followUntil(input: string, output: string, numLines: number): Pro
   await until(`${numLines} lines`, () => numLinesIn(output) === numLines);
 }
 
-Deno.test("watch --follow --output goes on behind its lines after kill -9, and tells none twice", () =>
+Deno.test("watch --follow --output continues after its lines after kill -9, without duplicates", () =>
   inFolder(async (folder) => {
     const input = join(folder, "a.jsonl");
     const output = join(folder, "alarms.jsonl");
@@ -378,7 +378,7 @@ Deno.test("watch --follow --output goes on behind its lines after kill -9, and t
     ]);
   }));
 
-Deno.test("watch --follow appends to no other file than its own output", () =>
+Deno.test("watch --follow appends only to its own output", () =>
   inFolder(async (folder) => {
     const [input, output] = [join(folder, "a.jsonl"), join(folder, "alarms.jsonl")];
     await Deno.writeTextFile(input, linesOf(0, 130));
@@ -397,11 +397,11 @@ Deno.test("watch --follow appends to no other file than its own output", () =>
     await followUntil(input, output, 2);
   }));
 
-Deno.test("watch --follow tells the same alarms over rotations and kills as undisturbed", async () => {
+Deno.test("watch --follow reports the same alarms over rotations and kills as undisturbed", async () => {
   assert(await requireSameAlarms({ numRotations: 3, numKills: 3, seed: 4 }) > 10);
 });
 
-Deno.test("watch --follow waits for a file that is not there, and writes metrics when they can be written", () =>
+Deno.test("watch --follow waits for a missing file, and writes metrics once it can", () =>
   inFolder(async (folder) => {
     const [input, output, place] = ["a.jsonl", "alarms.jsonl", "place"].map((name) => join(folder, name));
     await Deno.writeTextFile(place, "");
@@ -433,7 +433,7 @@ Deno.test("watch --follow waits for a file that is not there, and writes metrics
     );
   }));
 
-Deno.test("watch --follow tells an alarm while it waits for more", () =>
+Deno.test("watch --follow reports alarms while it waits for more input", () =>
   inFolder(async (folder) => {
     const path = join(folder, "a.jsonl");
     await Deno.writeTextFile(path, linesOf(0, 30) + linesOf(30, 31).slice(0, 10));
@@ -455,7 +455,7 @@ Deno.test("watch --follow tells an alarm while it waits for more", () =>
     assertEquals(told().map(({ event }) => event), ["begin", "begin", "end"]);
   }));
 
-Deno.test("watch needs more evidence where the calibration has changes", () =>
+Deno.test("watch needs more evidence if the calibration data contains changes", () =>
   inFolder(async (folder) => {
     const [path, noisy] = ["pings.jsonl", "noisy.jsonl"].map((name) => join(folder, name));
     await Deno.writeTextFile(path, linesOf(0, 800, { shiftedFrom: 200, shiftedTo: 230 }));
@@ -480,7 +480,7 @@ Deno.test("watch needs more evidence where the calibration has changes", () =>
     );
   }));
 
-Deno.test("watch --text shows a line for each group, open ones first, then the largest", () =>
+Deno.test("watch --text prints a line per group, open ones first, then the largest", () =>
   inFolder(async (folder) => {
     const outage = linesOf(40, 60, { src: "10.0.0.9", shiftedFrom: 999 }).replaceAll(
       /"rtt":[\d.]+/g,
@@ -531,7 +531,7 @@ Deno.test("watch --text shows a line for each group, open ones first, then the l
     ]);
   }));
 
-Deno.test("watch refuses in one line what does not go together", async () => {
+Deno.test("watch refuses invalid options with a one-line error", async () => {
   for (
     const [args, message] of [
       [["--json"], "add --output FILE"],

@@ -37,7 +37,7 @@ async function withModel(test: (model: PingModel) => Promise<void>, of = tinyLoc
   );
 }
 
-Deno.test("adviseOn() chooses each pair once, and each lessens the spread that the one before has left", () =>
+Deno.test("adviseOn() chooses each pair once, and each reduces the spread left by the previous one", () =>
   withModel(async (model) => {
     const candidates = [...KNOWN, ...KNOWN].map((dst) => pair(NEW_ADDRESS, dst));
     candidates.push(pair(KNOWN[0], NEW_ADDRESS));
@@ -57,7 +57,7 @@ Deno.test("adviseOn() chooses each pair once, and each lessens the spread that t
     );
   }));
 
-Deno.test("adviseOn() takes what the source has measured into account, and only what targets need", () =>
+Deno.test("adviseOn() takes the source's measurements and the targets into account", () =>
   withModel(async (model) => {
     const candidates = KNOWN.map((dst) => pair(NEW_ADDRESS, dst));
     const targets = [pair(NEW_ADDRESS, KNOWN[3])];
@@ -71,14 +71,14 @@ Deno.test("adviseOn() takes what the source has measured into account, and only 
     assertAlmostEquals(share(await advise([measured(NEW_ADDRESS, KNOWN[3], null)])), share(alone), 1e-12);
   }));
 
-Deno.test("adviseOn() refuses a model without coordinates", () =>
+Deno.test("adviseOn() rejects a model without coordinates", () =>
   withModel(async (model) => {
     const candidates = [pair(NEW_ADDRESS, KNOWN[0])];
     const error = await assertRejects(() => adviseOn(model, { candidates }, OPTIONS), UserError);
     assertStringIncludes(error.message, "the model has no coordinates");
   }, tinyRowModel()));
 
-Deno.test("query advise reads the candidates of a source, or pairs, and writes what to measure", () =>
+Deno.test("query advise reads the candidates of a source, or pairs, and writes its advice", () =>
   withRowCheckpoint(async (at) => {
     const write = (name: string, ...lines: string[]) => {
       Deno.writeTextFileSync(at(name), lines.join("\n"));
@@ -121,7 +121,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
     }
   }, tinyLocatedModel()));
 
-Deno.test("the example of the README runs as it stands there", () =>
+Deno.test("the example of the README runs as written", () =>
   withRowCheckpoint(async (at) => {
     const readme = Deno.readTextFileSync(new URL("../../../lib/query/adapt/README.md", import.meta.url));
     const [, words] = /^deno task (query advise .*)$/m.exec(readme) ?? [];

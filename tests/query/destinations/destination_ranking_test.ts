@@ -95,7 +95,7 @@ async function assertByBayes(
   });
 }
 
-Deno.test("rankDestinations() gives Bayes' rule over what query rtt says, for RTTs, ranges and no reply", () =>
+Deno.test("rankDestinations() applies Bayes' rule to query rtt's answers, for RTTs, ranges and no reply", () =>
   withTinyModel(async (model) => {
     for (const query of QUERIES) {
       const [answer] = await rankDestinations(model, [query], { numCandidates: 5, top: 100 });
@@ -111,7 +111,7 @@ Deno.test("rankDestinations() gives Bayes' rule over what query rtt says, for RT
     }
   }, 4));
 
-Deno.test("rankDestinations() corrects the RTTs as query rtt does with a calibration", () =>
+Deno.test("rankDestinations() corrects RTTs with a calibration as query rtt does", () =>
   withTinyModel(async ({ config, registry, weights }) => {
     const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 3));
     const model = PingModel.of(config, registry, { weights, calibration });
@@ -123,7 +123,7 @@ Deno.test("rankDestinations() corrects the RTTs as query rtt does with a calibra
     }
   }, 4));
 
-Deno.test("rankDestinations() answers several questions as each by itself, in any memory", () =>
+Deno.test("rankDestinations() answers several questions as if asked separately, in any memory", () =>
   withTinyModel(async (model) => {
     const weights = model.weights;
     const small = PingModel.of(TINY_CONFIG, model.registry, { weights, memoryLimitBytes: 3e6 });
@@ -142,7 +142,7 @@ Deno.test("rankDestinations() answers several questions as each by itself, in an
     }
   }, 4));
 
-Deno.test("rankDestinations() ranks what training and adaptation have of the source, then of others, by their counts", () =>
+Deno.test("rankDestinations() weighs the source's destinations by their counts in training and adaptation", () =>
   withTinyModel(async ({ config, registry, weights }) => {
     const trained = dataOf([
       ["192.0.2.1", "203.0.113.1", 6],
@@ -180,7 +180,7 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
     await assertByBayes(model, other, unknown, own);
   }, 4));
 
-Deno.test("rankDestinations() needs no other destinations where the known ones have nearly all of the prior", () =>
+Deno.test("rankDestinations() skips the search if known destinations have nearly all of the prior", () =>
   withTinyModel(async ({ config, registry, weights }) => {
     // Its neighbours do not measure other destinations either; sources elsewhere do.
     const trainingData = dataOf([
@@ -196,7 +196,7 @@ Deno.test("rankDestinations() needs no other destinations where the known ones h
     assert(priorMass > 0.999 && priorMass <= 1);
   }, 4));
 
-Deno.test("rankDestinations() weighs what neighbours measured, without a search where little else is likely", () =>
+Deno.test("rankDestinations() includes neighbours' destinations, without a search if little else is likely", () =>
   withTinyModel(async ({ config, registry, weights }) => {
     const trainingData = dataOf(
       [1, 2, 3, 4, 5, 6].flatMap((i) => [
@@ -216,7 +216,7 @@ Deno.test("rankDestinations() weighs what neighbours measured, without a search 
     assert(priorMass > 0.99 && priorMass < 0.999, `${priorMass}`);
   }, 4));
 
-Deno.test("the search for likely destinations finds those of greatest mass of the whole tree", () =>
+Deno.test("the search for likely destinations finds those with the greatest mass in the whole tree", () =>
   withTinyModel(async (model) => {
     for (const query of [QUERIES[0], QUERIES[1]]) {
       const prompt = promptOf(model, query);
@@ -262,7 +262,7 @@ Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
     }
   }, 4));
 
-Deno.test("rankDestinations() refuses what is no question", () =>
+Deno.test("rankDestinations() rejects invalid questions", () =>
   withTinyModel(async (model) => {
     for (const rttMs of [[-1, 5], [5, 4], [NaN, 4], [0, Infinity]] as [number, number][]) {
       await assertRejects(() => rankDestinations(model, [{ ...PLAIN, rttMs }]), UserError, "at an RTT of");
@@ -273,7 +273,7 @@ Deno.test("rankDestinations() refuses what is no question", () =>
     }
   }));
 
-Deno.test("rankDestinations() ends soon after its signal, while it searches and while it weighs", () =>
+Deno.test("rankDestinations() ends soon after its signal, while searching and while weighing", () =>
   withTinyModel(async (model) => {
     const aborted = AbortSignal.abort(new UserError("stopped"));
     await assertRejects(() => rankDestinations(model, [PLAIN], { signal: aborted }), UserError, "stopped");

@@ -54,7 +54,7 @@ const masses = fc.array(fc.tuple(fc.integer({ min: 2000, max: 2006 }), fc.intege
 });
 const runners = fc.array(fc.tuple(fc.constantFrom(0, 0.1, 0.9), masses), { minLength: 1, maxLength: 6 });
 
-Deno.test("raceOf() is what all combinations of outcomes give, ties shared", () =>
+Deno.test("raceOf() equals the enumeration of all outcomes, with ties shared", () =>
   fc.assert(
     fc.property(runners, (drawn) => {
       const race = drawn.map(([pFailed, each]) => runnerOf(pFailed, each));
@@ -69,7 +69,7 @@ Deno.test("raceOf() is what all combinations of outcomes give, ties shared", () 
     { numRuns: 60 },
   ));
 
-Deno.test("raceOf() divides evenly between many candidates that are alike, however sharp", () => {
+Deno.test("raceOf() divides evenly between identical candidates, however sharp", () => {
   for (const n of [2, 3, 40, 301]) {
     for (const places of [[3000], [3000, 3001, 20_000]]) {
       const runner = runnerOf(0.2, places.map((place) => [place, 1]));
@@ -80,7 +80,7 @@ Deno.test("raceOf() divides evenly between many candidates that are alike, howev
   }
 });
 
-Deno.test("raceOf() has no regret for a candidate alone, nor a reply that comes after what a ping waits", () => {
+Deno.test("raceOf() computes no regret for a single candidate and caps replies at the longest ping wait", () => {
   const alone = raceOf([runnerOf(0.3, [[100, 1], [9000, 2], [20_000, 1]])]);
   assertEquals([alone.regretsMs[0], alone.pNoReply], [0, 0.3]);
   assertAlmostEquals(alone.pNearest[0], 0.7, 1e-12);
@@ -126,7 +126,7 @@ Deno.test("nearestOf() ranks by the medians of query rtt or by probability, and 
     assertEquals(likely.nearest, nearest.toSorted((a, b) => b.p_nearest - a.p_nearest).slice(0, 2));
   }));
 
-Deno.test("nearestOf() refuses too many candidates, none, and one of another IP version by its line", () =>
+Deno.test("nearestOf() rejects too many candidates, none, and one of another IP version by its line", () =>
   withTinyModel(async (model) => {
     const refused = (destinations: string[], message: string) =>
       assertRejects(

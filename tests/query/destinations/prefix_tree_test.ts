@@ -35,7 +35,7 @@ function searched(options: { numBytes: number; top: number }, sharpness: number,
   return search;
 }
 
-Deno.test("PrefixSearch finds the addresses of greatest mass, whatever their length and how many nodes at once", () => {
+Deno.test("PrefixSearch finds the addresses of greatest mass, for any length and batch size", () => {
   for (const sharpness of [0.3, 3]) {
     for (const numBytes of [1, 2]) {
       const expected = enumerate(numBytes, sharpness);
@@ -49,7 +49,7 @@ Deno.test("PrefixSearch finds the addresses of greatest mass, whatever their len
   }
 });
 
-Deno.test("PrefixSearch looks into few nodes where few have mass", () => {
+Deno.test("PrefixSearch expands few nodes where few have mass", () => {
   const { numExpanded } = searched({ numBytes: 2, top: 5 }, 5, 1);
   assert(numExpanded <= 12, `${numExpanded} nodes`);
 });

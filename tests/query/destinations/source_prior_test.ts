@@ -55,7 +55,7 @@ function backedOff(
   return p;
 }
 
-Deno.test("prefixWeights() makes the pairs of the table likeliest by those of other sources", () => {
+Deno.test("prefixWeights() maximises the likelihood of the table's pairs given those of other sources", () => {
   const { known } = ALIKE;
   const numDestinations = new Set(pairsOf(known).map(({ destination }) => destination)).size;
   const logLikelihood = (weights: readonly number[]) =>
@@ -77,7 +77,7 @@ Deno.test("prefixWeights() makes the pairs of the table likeliest by those of ot
   assertEquals(prefixWeights(known, 16), [0, 0, 0]);
 });
 
-Deno.test("prefixWeights() are 0 where sources never measure what their neighbours do", () => {
+Deno.test("prefixWeights() are 0 if sources share no destinations with their neighbours", () => {
   const each = Array.from({ length: 20 }, (_, i) => [`192.0.2.${i}`, `203.0.113.${i}`, 2] as const);
   assertEquals(prefixWeights(dataOf(each).known, 4), [0, 0, 0]);
 });
@@ -105,7 +105,7 @@ Deno.test("SourcePrior backs off from the source to its prefixes and to the mode
   }
 });
 
-Deno.test("SourcePrior lists what neighbours measured, the likeliest first, also those of an adaptation", () => {
+Deno.test("SourcePrior lists neighbours' destinations, likeliest first, including those of an adaptation", () => {
   const adaptation = dataOf([["192.0.2.77", "203.0.113.9", 1], ["192.0.2.78", "203.0.113.9", 1]]);
   const ask = (source: string, data = { ...ALIKE, adaptation }) =>
     new SourcePrior(data, { source: addressBytes(source), context: [] })

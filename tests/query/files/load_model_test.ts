@@ -6,7 +6,7 @@ import { runDeno } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
 
-Deno.test("loadModel() says that it uses an earlier checkpoint, where the latest is damaged", () =>
+Deno.test("loadModel() reports that it uses an earlier checkpoint if the latest is damaged", () =>
   withRowCheckpoint(async (at) => {
     const earlier = checkpointDirectory(at("run"));
     const latest = join(earlier, "..", "step-00000004");
@@ -28,7 +28,7 @@ Deno.test("loadModel() says that it uses an earlier checkpoint, where the latest
     );
   }));
 
-Deno.test("a program without a permission is told which one it needs, in one line", async () => {
+Deno.test("a one-line error names the permission that a program lacks", async () => {
   using folder = new TemporaryFolder();
   const library = JSON.stringify(import.meta.resolve("../../../mod.ts"));
   const config = fromFileUrl(import.meta.resolve("../../../deno.json"));

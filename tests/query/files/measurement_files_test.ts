@@ -24,7 +24,7 @@ const PING = {
   result: [{ rtt: 10 }, { rtt: 20 }],
 };
 
-Deno.test("readMeasurementFiles() reads a measurement of ours and a ping result of Atlas alike", () =>
+Deno.test("readMeasurementFiles() reads our measurements and Atlas ping results alike", () =>
   withFolder(async (folder) => {
     const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_600_000_000, rtt: 15 };
     const atlas = { ...PING, from: undefined, src_addr: "192.0.2.1" };
@@ -42,7 +42,7 @@ Deno.test("readMeasurementFiles() reads a measurement of ours and a ping result 
     );
   }));
 
-Deno.test("times of lines are exact for watch, and whole seconds for a context", () =>
+Deno.test("times of lines are exact for watch and whole seconds for a context", () =>
   withFolder(async (folder) => {
     const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: "2020-09-13T12:26:40.123456Z", rtt: 15 };
     const text = JSON.stringify(ours);
@@ -55,7 +55,7 @@ Deno.test("times of lines are exact for watch, and whole seconds for a context",
     assertEquals(timeS, 1_600_000_000);
   }));
 
-Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =>
+Deno.test("readMeasurementFiles() keeps the newest across Parquet and JSON lines", () =>
   withFolder(async (folder) => {
     writeParquet(join(folder, "a.parquet"), [makeBatch(300)]);
     const { measurements: all } = await readContext(join(folder, "a.parquet"));
@@ -77,7 +77,7 @@ Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =
     assert(error.message.includes("40 of 540 rows were rejected"), error.message);
   }));
 
-Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Parquet has", () =>
+Deno.test("ArrivingMeasurements yields the measurement and probe ids in Parquet", () =>
   withFolder(async (folder) => {
     const path = join(folder, "a.parquet");
     const batch = makeBatch(60);
@@ -101,7 +101,7 @@ Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Pa
     ]);
   }));
 
-Deno.test("ArrivingMeasurements reads a file to its end that another took the place of", () =>
+Deno.test("ArrivingMeasurements reads a replaced file to its end", () =>
   withFolder(async (folder) => {
     const path = join(folder, "ping.log");
     const ended = new AbortController();
@@ -123,7 +123,7 @@ Deno.test("ArrivingMeasurements reads a file to its end that another took the pl
     assertEquals(found, [encodeRttCode(5), ...Array(7).fill(null), encodeRttCode(5)]);
   }));
 
-Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
+Deno.test("readContext() returns the newest measurements, oldest first, and reports an unsorted file", () =>
   withFolder(async (folder) => {
     const path = join(folder, "context.parquet");
     writeParquet(path, [makeBatch(5000)]);
@@ -140,7 +140,7 @@ Deno.test("readContext() gives the newest measurements, oldest first, and says i
     );
   }));
 
-Deno.test("readContext() leaves out what is after a time and counts it, and knownAt() does the same later", () =>
+Deno.test("readContext() skips and counts measurements after a time, and knownAt() skips the same ones", () =>
   withFolder(async (folder) => {
     const path = join(folder, "context.parquet");
     writeParquet(path, [makeBatch(5000)]);

@@ -56,7 +56,7 @@ function after(context: readonly TokenMeasurement[]) {
   return MEASUREMENTS.map((measurement) => ({ measurement, context }));
 }
 
-Deno.test("measurementBits() equals the next-token probabilities, token by token, in every order", () =>
+Deno.test("measurementBits() equals the next-token probabilities, token by token, in different orders", () =>
   withTinyModel(async (model) => {
     for (const context of [[], CONTEXT]) {
       const bits = await measurementBits(model, after(context));
@@ -77,7 +77,7 @@ Deno.test("measurementBits() equals the next-token probabilities, token by token
     }
   }));
 
-Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilities of the written RTT", () =>
+Deno.test("measurementBits() with vocabulary v1 equals the next-token probabilities of the written RTT", () =>
   withTinyModel(
     async (model) => {
       const rttsMs = [31.0625, null, 3.5];
@@ -103,7 +103,7 @@ Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilitie
     { ...TINY_CONFIG, vocabulary: "v1", rttEncoding: "log" },
   ));
 
-Deno.test("measurementBits() of many gives each measurement what it has alone after its context", () =>
+Deno.test("measurementBits() of many measurements equals the bits of each alone after its context", () =>
   withTinyModel(async (model) => {
     const longer = [...CONTEXT, measured("192.0.2.1", "198.51.100.9", 80, 1_700_000_150)];
     const contexts = [CONTEXT, longer, [], CONTEXT, longer.slice(1), CONTEXT];
@@ -121,7 +121,7 @@ Deno.test("measurementBits() of many gives each measurement what it has alone af
     }
   }));
 
-Deno.test("measurementBits() sums up the orders: mean, spread and the probability whatever the order", () =>
+Deno.test("measurementBits() summarises the orders by mean, spread and total probability", () =>
   withTinyModel(async (model) => {
     const [{ orders, meanBits, spreadBits, totalBits }] = await measurementBits(
       model,
@@ -135,7 +135,7 @@ Deno.test("measurementBits() sums up the orders: mean, spread and the probabilit
     assert(spreadBits > 0 && totalBits < Math.min(...each));
   }));
 
-Deno.test("measurementBits() in one order gives that order, without the time of untimed measurements", () =>
+Deno.test("measurementBits() with one order uses only it, without the time of untimed measurements", () =>
   withTinyModel(async (model) => {
     const order: Field[] = ["time", "result", "destination", "source"];
     const bits = await measurementBits(model, after([]), { order });

@@ -28,7 +28,7 @@ function draw(model: PingModel, query: SampleQuery, options: SampleOptions) {
   return Array.fromAsync(sampleMeasurements(model, query, options));
 }
 
-Deno.test("MeasurementGrammar allows exactly what decodes, along random walks", () => {
+Deno.test("MeasurementGrammar allows only what decodes, along random walks", () => {
   const random = new RandomStream(1, "test/grammar");
   const lengths = new Set<number>();
   for (let walk = 0; walk < 300; walk++) {
@@ -58,7 +58,7 @@ Deno.test("MeasurementGrammar allows a 4-byte gap only above 255 s, and gaps onl
   assertEquals(grammar.allowed().length, 256);
 });
 
-Deno.test("sampleMeasurements() draws measurements of every kind, all valid", () =>
+Deno.test("sampleMeasurements() draws valid measurements of many kinds", () =>
   withTinyModel(async (model) => {
     const samples = await draw(model, ANYTHING, { count: 300, seed: 1 });
     assertEquals(samples.length, 300);
@@ -70,7 +70,7 @@ Deno.test("sampleMeasurements() draws measurements of every kind, all valid", ()
     for (const { source, destination } of samples) assertEquals(source.length, destination.length);
   }, 3));
 
-Deno.test("sampleMeasurements() keeps what is given, after context and without", () =>
+Deno.test("sampleMeasurements() keeps the given fields, with and without context", () =>
   withTinyModel(async (model) => {
     for (const context of [[], CONTEXT]) {
       for (
@@ -105,7 +105,7 @@ Deno.test("sampleMeasurements() keeps what is given, after context and without",
     await assertRejects(() => draw(model, mixed, { count: 1, seed: 0 }), UserError, "different versions");
   }));
 
-Deno.test("sampleMeasurements() depends on the seed and each sample's number alone", () =>
+Deno.test("sampleMeasurements() depends only on the seed and each sample's number", () =>
   withTinyModel(async (model) => {
     const many = await draw(model, ANYTHING, { count: 40, seed: 5 });
     assertEquals(await draw(model, ANYTHING, { count: 40, seed: 5 }), many);
@@ -123,7 +123,7 @@ function chiSquareDeviate(observed: readonly number[], expected: readonly number
   return (Math.cbrt(statistic / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
 }
 
-Deno.test("the result of each sample follows the distribution of its own addresses and time", () =>
+Deno.test("each sample's result follows the distribution of its addresses and time", () =>
   withTinyModel(async (model) => {
     const samples = await draw(model, { source: SOURCE, timeS: null, context: [] }, { count: 600, seed: 4 });
     const random = new RandomStream(0, "test/ties");
@@ -148,7 +148,7 @@ Deno.test("the result of each sample follows the distribution of its own address
     assert(Math.abs(deviate) < 4, `chi-square lies ${deviate} standard deviations off: ${bins}`);
   }, 3));
 
-Deno.test("temperature and topK choose among outcomes, first bytes and second bytes", () =>
+Deno.test("temperature and topK apply to outcomes, first bytes and second bytes", () =>
   withTinyModel(async (model) => {
     const query = { source: SOURCE, destination: DESTINATION, timeS: 1_700_000_000, context: [] };
     const { pFailed, probabilities } = await model.rttDistribution(query);

@@ -68,7 +68,7 @@ const asked = (source: Uint8Array, destination: Uint8Array) => ({
 const EVERYWHERE = [[BERLIN, NOWHERE, 200], [NOWHERE, SYDNEY, 290], [BERLIN, POTSDAM, 140]] as const;
 const FIRST = CANONICAL_RTT_CODES.findIndex((code) => code > encodeRttCode(FLOOR_MS));
 
-Deno.test("what is below the floor is left out, and all else is renormalised", () =>
+Deno.test("mass below the floor is removed and the rest renormalised", () =>
   withPlaced(EVERYWHERE, async (model, without) => {
     const floored = await model.rttDistribution(asked(BERLIN, SYDNEY));
     const before = await without.rttDistribution(asked(BERLIN, SYDNEY));
@@ -99,7 +99,7 @@ Deno.test("what is below the floor is left out, and all else is renormalised", (
     assert(FIRST_BYTES.length > 0);
   }));
 
-Deno.test("an address that training found elsewhere has no floor, nor has one without a place", () =>
+Deno.test("addresses without a place or found elsewhere in training have no floor", () =>
   withPlaced(EVERYWHERE, async (model) => {
     const floorsMs = (await model.rttDistributions([
       asked(BERLIN, WRONG),
@@ -110,7 +110,7 @@ Deno.test("an address that training found elsewhere has no floor, nor has one wi
     assertEquals(floorsMs.map((floorMs) => floorMs !== null), [false, false, false, true]);
   }));
 
-Deno.test("a pair that was measured below its floor has none, but where it stands for its places", () =>
+Deno.test("a pair measured below its floor has none, unless it represents its places", () =>
   withPlaced([...EVERYWHERE, [BERLIN, SYDNEY, 100]], async (model) => {
     const query = asked(BERLIN, SYDNEY);
     assertEquals((await model.rttDistribution(query)).floorMs, null);
@@ -121,7 +121,7 @@ Deno.test("a pair that was measured below its floor has none, but where it stand
     assertEquals((await model.rttDistribution({ ...other, context })).floorMs, null);
   }));
 
-Deno.test("two measured addresses have no floor where their measurements say that they are nearer", () =>
+Deno.test("two addresses have no floor if their measurements show that they are nearer", () =>
   withPlaced([[BERLIN, NOWHERE, 3], [NOWHERE, SYDNEY, 4]], async (model) => {
     const query = asked(BERLIN, SYDNEY);
     assertEquals((await model.rttDistribution(query)).floorMs, null);
@@ -130,7 +130,7 @@ Deno.test("two measured addresses have no floor where their measurements say tha
     assert((await model.rttDistribution(asked(POTSDAM, SYDNEY))).floorMs !== null);
   }));
 
-Deno.test("quantiles, scores, likelihoods, destinations and samples have the distribution of query rtt", () =>
+Deno.test("quantiles, scores, likelihoods, destinations and samples use the distribution of query rtt", () =>
   withPlaced(EVERYWHERE, async (model, without) => {
     const query = { ...asked(BERLIN, SYDNEY), timeS: 1.7e9 };
     const exact = await model.rttDistribution(query);
@@ -192,7 +192,7 @@ Deno.test("quantiles, scores, likelihoods, destinations and samples have the dis
     assertAlmostEquals(wide.odds / wide.likelihoods / (narrow.odds / narrow.likelihoods), 1, 1e-3);
   }));
 
-Deno.test("between places no draw has mass below, and addresses that are elsewhere are not drawn", () =>
+Deno.test("between places no draw has mass below the floor", () =>
   withPlaced([...EVERYWHERE, [BERLIN, SYDNEY, 100]], async (model) => {
     const place = (text: string): IpPrefix => ({ ...parsePrefix(text), isWholePlace: true });
     const query = { source: place("192.0.2.0/24"), destination: place("198.51.100.0/24") };
@@ -202,7 +202,7 @@ Deno.test("between places no draw has mass below, and addresses that are elsewhe
     assertEquals(distribution.cdf(FLOOR_MS), 0);
   }));
 
-Deno.test("forecasts of an evaluation have the numbers with floors and without", () =>
+Deno.test("forecasts of an evaluation contain the numbers with and without floors", () =>
   withPlaced(EVERYWHERE, async (model, without) => {
     const query = { ...asked(BERLIN, SYDNEY), timeS: 1.7e9 };
     const ends = { sourceKey: "1", srcAddr: "192.0.2.1", dstAddr: "198.51.100.7", history: [] };
@@ -226,7 +226,7 @@ Deno.test("forecasts of an evaluation have the numbers with floors and without",
     assert(floored.codeBits[1] < free.codeBits[1]);
   }));
 
-Deno.test("of a place no address is drawn that training found elsewhere", () =>
+Deno.test("no address found elsewhere in training is drawn for a place", () =>
   withPlaced(EVERYWHERE, async (model) => {
     const prefix = parsePrefix("198.51.100.8/31");
     const drawn = async (destination: IpPrefix) => {
@@ -250,7 +250,7 @@ Deno.test("of a place no address is drawn that training found elsewhere", () =>
     }
   }));
 
-Deno.test("a checkpoint without a pool has floors, but for --no-pool", () =>
+Deno.test("a checkpoint without a pool has floors, except with --no-pool", () =>
   withPlaced(EVERYWHERE, async ({ config, registry, weights }) => {
     const [model, alone] = [false, true].map((noPool) => PingModel.of(config, registry, { weights, noPool }));
     const query = asked(BERLIN, SYDNEY);

@@ -52,7 +52,7 @@ const TABLE = PlaceTable.of(await openPlaces(FILES));
 const INDEX = new PlaceIndex(TABLE);
 const ends = (src: string, dst: string) => parseEnds(src, dst, INDEX);
 
-Deno.test("the places of the campaign have all its public addresses, by names", async () => {
+Deno.test("the campaign's places cover all its public addresses, most with city and AS", async () => {
   const { measurements } = await readMeasurementFiles([pathOf(DEMO_CAMPAIGN.measurements)], {
     most: 1_000_000,
     isWanted: () => true,
@@ -70,7 +70,7 @@ Deno.test("the places of the campaign have all its public addresses, by names", 
   assert(known.filter(({ asName }) => asName).length > 740);
 });
 
-Deno.test("a source and a destination may be places, of the IP version of the other end", () => {
+Deno.test("sources and destinations may be places, with the IP version of the other end", () => {
   const { source, destination, notes } = ends("Tehran, IR", "8.8.8.0/24");
   assertEquals(source.mixture?.name, "Tehran, IR");
   assertEquals([source.bytes.length, formatPrefix(destination)], [4, "8.8.8.0/24"]);
@@ -82,7 +82,7 @@ Deno.test("a source and a destination may be places, of the IP version of the ot
   assertEquals(one.source.mixture, undefined, JSON.stringify(INDEX.prefixes({ asNumber: 59441 }, 9, 4)));
 });
 
-Deno.test("what is no place is refused in one line, which lists what it may be", () => {
+Deno.test("unknown places and invalid prefixes are rejected, with similar names", () => {
   const messageOf = (src: string, places?: PlaceIndex) =>
     assertThrows(() => parseEnds(src, "8.8.8.8", places), UserError).message;
   assertStringIncludes(messageOf("Tehrna, IR", INDEX), "similar: Tehran, IR");
@@ -91,7 +91,7 @@ Deno.test("what is no place is refused in one line, which lists what it may be",
   assertThrows(() => parseWithin("Atlantis", INDEX), UserError, "within: ");
 });
 
-Deno.test("a mixture draws from its prefixes by their shares, and the same each time", () =>
+Deno.test("a mixture draws from its prefixes by their shares, and reproducibly", () =>
   withTinyModel(async (model) => {
     const { source, destination } = ends("IR", "OM");
     const query = { source, destination, timeS: null, context: [] };
@@ -112,7 +112,7 @@ Deno.test("a mixture draws from its prefixes by their shares, and the same each 
     assertEquals(a.mixture.distribution.probabilities, b.mixture.distribution.probabilities);
   }));
 
-Deno.test("a mixture of one prefix answers as that prefix does, and one of equal halves as their mean", () =>
+Deno.test("a mixture of one prefix answers like that prefix, and one of equal halves like their mean", () =>
   withTinyModel(async (model) => {
     const [first, second] = ["192.0.2.0/24", "198.51.100.0/24"].map(parsePrefix);
     const destination = parsePrefix("203.0.113.5");
@@ -137,7 +137,7 @@ function mixtureOf(...prefixes: IpPrefix[]): IpPrefix {
   };
 }
 
-Deno.test("samples of a place lie in it, and their RTTs are those of the mixture that query rtt gives", () =>
+Deno.test("samples of a place lie in it, and their RTTs follow the mixture of query rtt", () =>
   withTinyModel(async (model) => {
     const { source, destination } = ends("IR", "OM");
     const timeS = 1_700_000_000;
@@ -184,7 +184,7 @@ Deno.test("samples of a place lie in it, and their RTTs are those of the mixture
     assertEquals([formatAddress(one.source), countryOf(one.destination)], ["8.8.8.8", "OM"]);
   }, 3));
 
-Deno.test("destinations of a place have the mean weights of its sources, and those within another place its share", () =>
+Deno.test("destinations from a place average its sources' weights, and those within a prefix are renormalised", () =>
   withTinyModel(async (model) => {
     const addresses = ["192.0.2.1", "198.51.100.7"].map(parsePrefix);
     const asked = { rttMs: [10, 2000] as const, timeS: null, context: [] };
@@ -229,7 +229,7 @@ Deno.test("destinations of a place have the mean weights of its sources, and tho
     );
   }));
 
-Deno.test("query rtt, nearest and matrix take places, and say what the mixture is over", () =>
+Deno.test("query rtt, nearest and matrix accept places and report what the mixture covers", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const asked = ["--checkpoint", checkpoint, "--draws", "8"];
     const rtt = ["query", "rtt", ...asked, "--src", "Tehran, IR", "--dst", "8.8.8.8"];
@@ -272,13 +272,13 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     assertEquals(found[0].measured, null);
   }, { places: TABLE }));
 
-Deno.test("--geo needs a model that was trained with places", () =>
+Deno.test("--geo needs a model trained with places", () =>
   withCheckpoint(async (_, checkpoint) => {
     const loaded = loadModel(checkpoint, { geo: [FILES[0]] });
     await assertRejects(() => loaded, UserError, "use one that was trained with --geo");
   }));
 
-Deno.test("--geo at a question overrides what the checkpoint knows", () =>
+Deno.test("--geo in a query overrides the checkpoint's places", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const own = join(folder, "own.csv");
     Deno.writeTextFileSync(
@@ -309,7 +309,7 @@ function placedModel(pairs: readonly (readonly [Uint8Array, Uint8Array])[]): Ret
   return { config, weights };
 }
 
-Deno.test("score, serve and adapt --merge answer by the places of --geo", async () => {
+Deno.test("score, serve and adapt --merge use the places of --geo", async () => {
   const { measurements } = await readMeasurementFiles([pathOf(DEMO_CAMPAIGN.measurements)], {
     most: 40,
     isWanted: () => true,

@@ -65,7 +65,7 @@ function withPooled(test: (pooled: PingModel, alone: PingModel) => Promise<void>
   });
 }
 
-Deno.test("the basis of a pair has the measured RTTs that the pool remembers, the newest first", () =>
+Deno.test("the basis of a pair contains its measured RTTs in the pool, newest first", () =>
   withPooled((pooled) => {
     const basisOf = (destination: Uint8Array) =>
       pooled.basisOf({ source: prefixOfAddress(SOURCE), destination: prefixOfAddress(destination) });
@@ -80,7 +80,7 @@ Deno.test("the basis of a pair has the measured RTTs that the pool remembers, th
   }));
 
 /** The mixture in float64: the model's codes up to the highest RTT, and the probability of each kernel. */
-Deno.test("a pool mixes the model's codes within the known range and the simple forecasts; all sums to 1", () =>
+Deno.test("a pool mixes the model's codes within the known range with simple forecasts, summing to 1", () =>
   withPooled(async (pooled, alone) => {
     const distributions = await pooled.rttDistributions(QUESTIONS);
     const ofModel = await alone.rttDistributions(QUESTIONS);
@@ -110,7 +110,7 @@ Deno.test("a pool mixes the model's codes within the known range and the simple 
     );
   }));
 
-Deno.test("hardly any mass lies above four times the greatest RTT, so that the mean is one of RTTs", () =>
+Deno.test("hardly any mass lies above four times the greatest RTT, and the mean lies below", () =>
   withPooled(async (pooled, alone) => {
     const limitMs = 4 * 140;
     const [distribution, ofModel] = [
@@ -125,7 +125,7 @@ Deno.test("hardly any mass lies above four times the greatest RTT, so that the m
     for (const probability of distribution.probabilities) assert(probability > 0);
   }));
 
-Deno.test("of a pair without RTTs hardly any mass lies above four times what pairs usually have", () =>
+Deno.test("for a pair without RTTs hardly any mass lies above four times the usual RTTs", () =>
   withPooled(async (pooled) => {
     // One training pair also has an RTT of 9 s.
     const { config, registry, weights } = pooled;
@@ -151,7 +151,7 @@ function logsOf({ name, numWeights }: Forecast, known: KnownOfQuestion): number[
   return kernelsOf(known)(weights).map(({ log }) => log);
 }
 
-Deno.test("a pool asks its forest and its kriging about pairs without RTTs", () =>
+Deno.test("a pool uses its forest and its kriging for pairs without RTTs", () =>
   withTinyModel(({ config, weights }) => {
     const tables = new PoolTables();
     const known = [SOURCE, address("192.0.2.2")];
@@ -173,7 +173,7 @@ Deno.test("a pool asks its forest and its kriging about pairs without RTTs", () 
     return Promise.resolve();
   }));
 
-Deno.test("a pool asks its vectors about pairs without RTTs whose ends have four pairs", () =>
+Deno.test("a pool uses its vectors for pairs without RTTs whose ends have four pairs", () =>
   withTinyModel(({ config, weights }) => {
     const tables = new PoolTables();
     const mesh = Array.from({ length: 6 }, (_, i) => address(`192.0.2.${10 + i}`));
@@ -219,7 +219,7 @@ function withLately(
   });
 }
 
-Deno.test("without a time an answer is what a random moment of the data shows, with one the newest state", () =>
+Deno.test("an answer without a time reflects a random moment of the data, one at its end the newest state", () =>
   withLately(async (ask) => {
     const [anyTime, now] = [await ask(null), await ask(NEWEST_S)];
     assertAlmostEquals(anyTime.quantileMs(0.5), 157, 1);
@@ -227,7 +227,7 @@ Deno.test("without a time an answer is what a random moment of the data shows, w
     assert(now.cdf(200) < anyTime.cdf(200) - 0.1, `${now.cdf(200)}`);
   }));
 
-Deno.test("an answer widens with the age of the pair's RTTs, and of all RTTs where the pair has none", () =>
+Deno.test("an answer widens with the age of the pair's RTTs, or of all RTTs if the pair has none", () =>
   withLately(async (ask) => {
     const width = (of: RttDistribution) => Math.log(of.quantileMs(0.95) / of.quantileMs(0.05));
     const bitsOf = (of: RttDistribution, ms: number) => -Math.log2(of.cdf(1.005 * ms) - of.cdf(0.995 * ms));

@@ -67,7 +67,7 @@ function assertDrawnAs(counts: ReadonlyMap<string, number>, expected: ReadonlyMa
   }
 }
 
-Deno.test("drawDestinations() draws as drawAddresses() does, whatever is drawn beside it", () =>
+Deno.test("drawDestinations() draws as drawAddresses() does, whatever else is drawn", () =>
   withTinyModel(async (model) => {
     const query = queryOf("192.0.2.1", "198.51.100.0/26");
     const { pairs } = await drawAddresses(model, query, { numDraws: 40, seed: 5 });
@@ -87,7 +87,7 @@ Deno.test("drawDestinations() draws as drawAddresses() does, whatever is drawn b
     assertEquals(counts, new Map(pairs.map(({ destination, count }) => [formatAddress(destination), count])));
   }));
 
-Deno.test("drawAddresses() draws sources as the model has them within the prefix, and gives its mass", () =>
+Deno.test("drawAddresses() draws sources by their probability within the prefix, and returns its mass", () =>
   withTinyModel(async (model) => {
     for (const prefix of ["192.0.2.8/29", "192.0.2.160/28"]) {
       const { mass, addresses } = await massOf(model, SOURCE_TOKENS, prefix);
@@ -101,7 +101,7 @@ Deno.test("drawAddresses() draws sources as the model has them within the prefix
     }
   }, 3));
 
-Deno.test("drawAddresses() draws destinations given the source, masked inside a byte that others follow", () =>
+Deno.test("drawAddresses() draws destinations given the source, in a prefix that ends inside a byte", () =>
   withTinyModel(async (model) => {
     const prefix = "198.51.96.0/22";
     const { mass, addresses } = await massOf(model, DESTINATION_TOKENS, prefix);
@@ -122,7 +122,7 @@ Deno.test("drawAddresses() draws destinations given the source, masked inside a 
     assertAlmostEquals(draws.destinationProbability / mass, 1, 1e-4);
   }, 3));
 
-Deno.test("drawAddresses() keeps to both prefixes, after context and a time, for both IP versions", () =>
+Deno.test("drawAddresses() stays within both prefixes, with context and a time, for both IP versions", () =>
   withTinyModel(async (model) => {
     const context = [{
       source: addressBytes("192.0.2.1"),
@@ -155,7 +155,7 @@ Deno.test("drawAddresses() keeps to both prefixes, after context and a time, for
     }
   }, 3));
 
-Deno.test("rttBetweenPrefixes() agrees with the sum over all addresses within the error it states", () =>
+Deno.test("rttBetweenPrefixes() agrees with the sum over all addresses within its stated error", () =>
   withTinyModel(async (model) => {
     const { addresses } = await massOf(model, DESTINATION_TOKENS, "198.51.100.16/28");
     const query = queryOf("192.0.2.1", "198.51.100.16/28");
@@ -185,7 +185,7 @@ Deno.test("rttBetweenPrefixes() agrees with the sum over all addresses within th
     assertAlmostEquals(mixture.distribution.probabilities.reduce((sum, p) => sum + p, 0), 1, 1e-9);
   }, 6));
 
-Deno.test("rttBetweenPrefixes() of two addresses is their exact distribution", () =>
+Deno.test("rttBetweenPrefixes() of two addresses returns their exact distribution", () =>
   withTinyModel(async (model) => {
     const answer = await rttBetweenPrefixes(model, queryOf("192.0.2.1/32", "198.51.100.7"));
     const { mixture: { distribution, numDraws, pFailedError, meanErrorMs, ...errors } } = answer;
@@ -200,7 +200,7 @@ Deno.test("rttBetweenPrefixes() of two addresses is their exact distribution", (
     assertEquals([answer.sourceProbability, answer.destinationProbability], [null, null]);
   }));
 
-Deno.test("rttBetweenPrefixes() tells its progress and refuses mixed versions and single draws", () =>
+Deno.test("rttBetweenPrefixes() reports progress and rejects mixed IP versions and single draws", () =>
   withTinyModel(async (model) => {
     const query = queryOf("10.0.0.0/8", "198.51.100.7");
     const told: [number, number][] = [];
@@ -249,7 +249,7 @@ Deno.test("MixtureSums weighs each draw by its replies", () => {
   assertAlmostEquals(distribution.meanMs, share * 10 + (1 - share) * 40, 0.02);
 });
 
-Deno.test("RttMixture states the errors that repeated draws have", () => {
+Deno.test("RttMixture states errors that match those of repeated draws", () => {
   const numDraws = 100;
   const runs = Array.from({ length: 300 }, (_, seed) => mixtureOf(numDraws, seed));
   const quantities: [string, (run: RttMixture) => number, (run: RttMixture) => number][] = [
@@ -274,7 +274,7 @@ Deno.test("RttMixture states the errors that repeated draws have", () => {
   }
 });
 
-Deno.test("RttMixture of draws that are all alike has next to no error, and one draw has none to state", () => {
+Deno.test("RttMixture of identical draws has almost no error, and a single draw is rejected", () => {
   const sums = new MixtureSums();
   sums.add(HOSTS[3], 1);
   assertThrows(() => sums.mixture(), Error, "no standard error");

@@ -25,7 +25,7 @@ function uniformOver(first: number, count: number): RttDistribution {
   return new RttDistribution(0.25, probabilities, 0.99);
 }
 
-Deno.test("QuantileCalibration.of() leaves alone what is calibrated, points and ranges", () => {
+Deno.test("QuantileCalibration.of() does not change calibrated points and ranges", () => {
   const n = 1000;
   const ranges = {
     below: Float64Array.from({ length: n }, (_, i) => i / n),
@@ -39,12 +39,12 @@ Deno.test("QuantileCalibration.of() leaves alone what is calibrated, points and 
   }
 });
 
-Deno.test("QuantileCalibration.of() finds the share of the measurements below each level", () => {
+Deno.test("QuantileCalibration.of() computes the share of measurements below each level", () => {
   const calibration = QuantileCalibration.of(pointsOf(10_000, (u) => u * u));
   CALIBRATION_LEVELS.forEach((level, k) => assertAlmostEquals(calibration.shares[k], Math.sqrt(level), 2e-4));
 });
 
-Deno.test("apply() gives R(F) as the distribution, of mass 1, and leaves the failures", () => {
+Deno.test("apply() returns the distribution R(F), with mass 1, and keeps P(no reply)", () => {
   const calibration = QuantileCalibration.of(pointsOf(500, (u) => 0.3 + 0.4 * u));
   const predicted = uniformOver(9000, 777);
   const corrected = calibration.apply(predicted);
@@ -56,7 +56,7 @@ Deno.test("apply() gives R(F) as the distribution, of mass 1, and leaves the fai
   }
 });
 
-Deno.test("massOf() gives a range's mass in the corrected distribution, however small it is", () => {
+Deno.test("massOf() computes a range's mass in the corrected distribution, however small", () => {
   const calibration = QuantileCalibration.of(pointsOf(500, (u) => u * u));
   const predicted = uniformOver(9000, 777);
   const corrected = calibration.apply(predicted);
@@ -72,7 +72,7 @@ Deno.test("massOf() gives a range's mass in the corrected distribution, however 
   }
 });
 
-Deno.test("corrected intervals hold what they say of further measurements, raw ones do not", () => {
+Deno.test("corrected intervals cover their share of new measurements, unlike raw ones", () => {
   const random = new RandomStream(0, "calibration");
   const predicted = uniformOver(9000, 1000);
   // Measurements are in the middle fifth: the model is strongly underconfident.
@@ -94,7 +94,7 @@ Deno.test("corrected intervals hold what they say of further measurements, raw o
   assert(share > 0.87 && share < 0.93, `${share}`);
 });
 
-Deno.test("readCalibration() reads the one of a report, and refuses files without", () => {
+Deno.test("readCalibration() reads a report's calibration and rejects files without one", () => {
   using folder = new TemporaryFolder();
   const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
   const path = folder.at("report.json");
@@ -130,7 +130,7 @@ Deno.test("readCalibration() reads the one of a report, and refuses files withou
 /** The model identified in a report. */
 const RUN = { checkpoint: "runs/a/checkpoints/step-00000020", step: 20, modelSha256: "ab".repeat(32) };
 
-Deno.test("loadModel() refuses the calibration of another model, also of another step, and names both", () =>
+Deno.test("loadModel() rejects the calibration of another model and names both with their steps", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const path = join(folder, "report.json");
     const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
@@ -148,7 +148,7 @@ Deno.test("loadModel() refuses the calibration of another model, also of another
     assertEquals(model.step, 3);
   }));
 
-Deno.test("loadModel() refuses a calibration of the pool without it, and of the network alone with it", () =>
+Deno.test("loadModel() rejects a calibration of the pool without it, and of the network alone with it", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const path = join(folder, "report.json");
     const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));

@@ -48,7 +48,7 @@ Deno.test("readQueries() reads JSON lines and CSV alike, with and without times"
   assertEquals(await read(""), []);
 });
 
-Deno.test("readQueries() reads destinations of one source alike, as plain lines, CSV and JSON lines", async () => {
+Deno.test("readQueries() reads one source's destinations from plain lines, CSV and JSON lines alike", async () => {
   const shared = { src: "192.0.2.1", time: "1700000000" };
   const expected = ["198.51.100.7", "10.0.0.0/8"].map((dst) => ["192.0.2.1", dst, 1_700_000_000]);
   for (
@@ -87,7 +87,7 @@ Deno.test("readQueries() skips comments and empty lines, also before the first l
   assertEquals(gist(query), [4, "192.0.2.1", "198.51.100.7", null]);
 });
 
-Deno.test("readQueries() tells bad lines with number and reason and goes on", async () => {
+Deno.test("readQueries() reports bad lines with number and reason and continues", async () => {
   const lines = await read(
     [
       '{"src":"192.0.2.1","dst":"198.51.100.7"}',
@@ -123,7 +123,7 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
   assertEquals(gist(many), [3, "found more than 2 values, expected 2 as in the header"]);
 });
 
-Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () => {
+Deno.test("readQueries() reads prefixes and, in JSON lines, contexts", async () => {
   const [first, second] = await read(
     '{"src":"10.2.0.0/16","dst":"10.3.4.5/9","context":[{"src":"10.2.0.1","dst":"10.3.0.1","time":1700000000,"rtt":1.5}]}\n' +
       '{"src":"::/0","dst":"::1","context":[]}\n',
@@ -140,7 +140,7 @@ Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () =
   await assertRejects(() => read("src,dst,context\n"), FormatError);
 });
 
-Deno.test("readQueries() refuses a header that it does not know and a file that is not there", async () => {
+Deno.test("readQueries() rejects an unknown header and readLines() a missing file", async () => {
   await assertRejects(() => read("source,dst\n1.2.3.4,1.2.3.4\n"), FormatError, "header src,dst[,time]");
   await assertRejects(() => read("src,src,dst\n"), FormatError);
   await assertRejects(() => read(new Uint8Array(1000).fill(200)), FormatError);
@@ -157,7 +157,7 @@ function around(bytes: Uint8Array): Uint8Array {
   return all;
 }
 
-Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as errors of their own", async () => {
+Deno.test("readQueries() reports each line that is too long, too deep or not UTF-8 as an error", async () => {
   const text = (start: string, length: number) => new TextEncoder().encode(start.padEnd(length, "["));
   const bad: [Uint8Array, string][] = [
     [
@@ -182,7 +182,7 @@ Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as 
   }
 });
 
-Deno.test("readLines() gives lines of any length up to the limit, and the numbers of others", async () => {
+Deno.test("readLines() returns lines up to the length limit and reports longer ones", async () => {
   const path = Deno.makeTempFileSync();
   try {
     const lengths = [0, 1, 65_535, 65_536, 65_537, 131_071, 200_000, 3, 0, 200_001, 400_000, 5];
@@ -212,7 +212,7 @@ function keep(answered: AnsweredQuery): AnsweredQuery {
   return { ...answered, answer: { ...masses, mixture: kept } };
 }
 
-Deno.test("answerQueries() answers in order as each by itself, and hands on what cannot be answered", () =>
+Deno.test("answerQueries() answers in order as if asked separately, and passes on errors", () =>
   withTinyModel(async (model) => {
     const rows = Array.from({ length: 130 }, (_, i) => `192.0.2.${i % 5},198.51.100.7`);
     rows[3] = "192.0.2.1,2001:db8::1";
@@ -242,7 +242,7 @@ Deno.test("answerQueries() answers in order as each by itself, and hands on what
     }
   }));
 
-Deno.test("answerQueries() takes each line's own context and prefixes, and says how much context was used", () =>
+Deno.test("answerQueries() uses each line's context and prefixes and reports how much context was used", () =>
   withTinyModel(async (model) => {
     const context = Array.from({ length: 30 }, (_, i) => ({
       src: "192.0.2.1",
@@ -286,7 +286,7 @@ Deno.test("answerQueries() takes each line's own context and prefixes, and says 
     assertEquals(prefix.pFailedError, drawn.mixture.pFailedError);
   }));
 
-Deno.test("answerQueries() leaves out what is after a query in the context of all, refuses it in the query's own", () =>
+Deno.test("answerQueries() skips later measurements in the shared context and rejects them in a query's own", () =>
   withTinyModel(async (model) => {
     const pair = { src: "192.0.2.1", dst: "198.51.100.7" };
     const own = [1, 2, 3].map((i) => ({ ...pair, time: 1_700_000_000 + i, rtt: i }));

@@ -10,7 +10,7 @@ const SRC = "192.0.2.1";
 
 type Place = AnswerOf<"map">["places"][number];
 
-Deno.test("query map writes the same places as a picture, GeoJSON and CSV, from an address and from a country", async () =>
+Deno.test("query map writes the same places to SVG, GeoJSON and CSV, from an address and from a country", async () =>
   withRowCheckpoint(async (at) => {
     const map = async (...options: string[]) =>
       await runStageProcess(["query", "map", "--checkpoint", at("run"), ...options]);
@@ -50,7 +50,7 @@ Deno.test("query map writes the same places as a picture, GeoJSON and CSV, from 
     assertEquals(text.match(/class="country"/g)?.length, countries.length);
   }, await tinyPlacedModel()));
 
-Deno.test("query map refuses other files, unknown sources and models without places in one line", () =>
+Deno.test("query map refuses other file types and models without places", () =>
   withRowCheckpoint(async (at) => {
     for (
       const [options, code, message] of [

@@ -18,7 +18,7 @@ async function answersOf(folder: string, checkpoint: string, pairs: readonly str
   return stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a graph that Shadow reads", () =>
+Deno.test("query matrix writes query rtt's answer for each pair, as CSV and as a Shadow graph", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const nodes = join(folder, "nodes.txt");
     Deno.writeTextFileSync(nodes, NODES.join("\n"));
@@ -56,7 +56,7 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     });
   }));
 
-Deno.test("query matrix takes other destinations, and refuses what it cannot write in one line", () =>
+Deno.test("query matrix accepts other destinations and refuses invalid input with a one-line error", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [nodes, destinations, output] = ["n.txt", "d.csv", "m.csv"].map((name) => join(folder, name));
     Deno.writeTextFileSync(nodes, "192.0.2.1\n198.51.100.7\n");
@@ -101,7 +101,7 @@ async function columnsOf(path: string): Promise<Map<string, unknown[]>> {
   return new Map(own.columnNames.map((name) => [name, rows.map((row) => row[name])]));
 }
 
-Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples that depend on the pair and the seed", () =>
+Deno.test("query matrix writes the same to Parquet, JSON and CSV, with samples by pair and seed", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [nodes, fewer] = ["nodes.txt", "fewer.txt"].map((name) => join(folder, name));
     Deno.writeTextFileSync(nodes, NODES.join("\n"));
@@ -176,7 +176,7 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
     );
   }));
 
-Deno.test("query matrix --names writes the names of nodes beside them in every format", () =>
+Deno.test("query matrix --names writes the names of nodes in every format", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [nodes, names] = ["nodes.txt", "names.csv"].map((name) => join(folder, name));
     Deno.writeTextFileSync(nodes, NODES.slice(0, 2).join("\n"));
@@ -210,7 +210,7 @@ Deno.test("query matrix --names writes the names of nodes beside them in every f
     ]);
   }));
 
-Deno.test("the examples of lib/query/README.md run", () =>
+Deno.test("the query matrix examples of lib/query/README.md run", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const page = Deno.readTextFileSync(new URL("../../../lib/query/README.md", import.meta.url));
     const examples = [...page.matchAll(/^deno task (query matrix .*)$/gm)].map(([, command]) => command);

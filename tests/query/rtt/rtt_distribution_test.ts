@@ -18,7 +18,7 @@ function distributionOf(masses: Record<number, number>, pFailed = 0.1): RttDistr
   return new RttDistribution(pFailed, probabilities, 1);
 }
 
-Deno.test("RttDistribution gives quantiles, CDF and mean of a known distribution", () => {
+Deno.test("RttDistribution computes quantiles, CDF and mean of a known distribution", () => {
   const distribution = distributionOf({ 10: 0.25, 20: 0.5, 80: 0.25 });
   const near = (actual: number, expected: number) => assertAlmostEquals(actual, expected, expected * 5e-4);
   near(distribution.quantileMs(0.1), 10);
@@ -39,7 +39,7 @@ Deno.test("RttDistribution gives quantiles, CDF and mean of a known distribution
   assertThrows(() => distribution.quantileMs(1.5), RangeError);
 });
 
-Deno.test("RttDistribution.likeliest() is where most mass is within a hundredth, not the median", () => {
+Deno.test("RttDistribution.likeliest() is the RTT with the most mass within 1 %, not the median", () => {
   // A peak of 40 % at 10 ms over three codes, and 60 % over 41 RTTs that are more than a hundredth apart.
   const wide = Array.from({ length: 41 }, (_, i) => [20 * 1.02 ** i, 0.6 / 41]);
   const distribution = distributionOf({ 9.97: 0.1, 10: 0.2, 10.03: 0.1, ...Object.fromEntries(wide) });
@@ -55,7 +55,7 @@ Deno.test("RttDistribution.likeliest() is where most mass is within a hundredth,
   assertAlmostEquals(distributionOf({ 10: 0.5, 10.12: 0.5 }).likeliest().probability, 0.5, 1e-12);
 });
 
-Deno.test("RttDistribution refuses probabilities that cannot be, in one line", () => {
+Deno.test("RttDistribution rejects invalid probabilities with a one-line error", () => {
   for (
     const [masses, pFailed, found] of [
       [{ 10: 0.5, 20: NaN }, 0.1, "the sum of P(RTT) is NaN, expected 1"],
@@ -71,7 +71,7 @@ Deno.test("RttDistribution refuses probabilities that cannot be, in one line", (
   }
 });
 
-Deno.test("RttDistribution.likeliest() finds as much mass as trying all intervals", () => {
+Deno.test("RttDistribution.likeliest() finds as much mass as an exhaustive search", () => {
   const random = new RandomStream(3, "likeliest");
   for (let draw = 0; draw < 20; draw++) {
     const rttsMs = Array.from({ length: 60 }, () => 5 + 0.5 * random.float64());
@@ -95,7 +95,7 @@ Deno.test("RttDistribution.likeliest() finds as much mass as trying all interval
   }
 });
 
-Deno.test("RttDistribution.histogram() keeps the mass and its place", () => {
+Deno.test("RttDistribution.histogram() preserves the mass and its position", () => {
   const distribution = distributionOf({ 10: 0.25, 20: 0.5, 80: 0.25 });
   const bars = distribution.histogram(30);
   assertAlmostEquals(bars.reduce((sum, { probability }) => sum + probability, 0), 1, 1e-9);
@@ -104,7 +104,7 @@ Deno.test("RttDistribution.histogram() keeps the mass and its place", () => {
   assert(peak.lowMs <= 20.02 && peak.highMs >= 19.98, JSON.stringify(peak));
 });
 
-Deno.test("RttDistribution.cdf() and quantileMs() invert each other on every code of a spread distribution", () => {
+Deno.test("RttDistribution.quantileMs() inverts cdf() across the codes of a wide distribution", () => {
   const probabilities = Float64Array.from(CANONICAL_RTT_CODES, (_, i) => 1 + (i * 7919) % 13);
   const total = probabilities.reduce((sum, p) => sum + p, 0);
   const distribution = new RttDistribution(0, probabilities.map((p) => p / total), 1);
@@ -114,14 +114,14 @@ Deno.test("RttDistribution.cdf() and quantileMs() invert each other on every cod
   }
 });
 
-Deno.test("RttDistribution.meanMs is that of the RTTs up to the longest that ping tools wait", () => {
+Deno.test("RttDistribution.meanMs covers only RTTs up to the longest wait of ping tools", () => {
   const near = (actual: number, expected: number) => assertAlmostEquals(actual, expected, expected * 5e-4);
   near(distributionOf({ 10: 0.499, 59_900: 0.001, 3_600_000: 0.5 }).meanMs, (4.99 + 59.9) / 0.5);
   near(distributionOf({ 10: 0.499, 20: 0.5, 61_000: 0.001 }).meanMs, 14.99 / 0.999);
   assertEquals(distributionOf({ 3_600_000: 1 }).meanMs, MAX_PING_RTT_MS);
 });
 
-Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how likely given RTTs are", () => {
+Deno.test("summaryOf() computes quantiles, the mean of reportable RTTs and the likelihood of given RTTs", () => {
   const distribution = distributionOf({ 10: 0.25, 20: 0.7495, 1e9: 0.0005 }, 0.2);
   const summary = summaryOf(exactAnswer(distribution), {
     quantiles: [0.1, 0.5],
@@ -143,7 +143,7 @@ Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how
   assertEquals(JSON.parse(JSON.stringify(summary)), { ...summary });
 });
 
-Deno.test("summaryOf() states standard errors of what was drawn", () => {
+Deno.test("summaryOf() computes standard errors of drawn mixtures", () => {
   const sums = new MixtureSums();
   for (const rttMs of [10, 20, 30, 40]) sums.add(distributionOf({ [rttMs]: 1 }, 0.2), 4);
   const mixture = sums.mixture();
@@ -191,7 +191,7 @@ Deno.test("plotRttDistribution() draws well-formed SVG with pFailed in its title
   assertEquals(await plotRttDistribution(around(100, 0.5), options), svg);
 });
 
-Deno.test("plotRttDistribution() puts labels that would cover each other above each other", async () => {
+Deno.test("plotRttDistribution() stacks labels that would overlap", async () => {
   const quantiles = [0.48, 0.49, 0.5, 0.51, 0.52];
   const svg = await plotRttDistribution(around(20, 0.3), { title: "a", quantiles });
   const heights = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text)).map(({ y }) => y);
@@ -199,7 +199,7 @@ Deno.test("plotRttDistribution() puts labels that would cover each other above e
   for (let i = 1; i < heights.length; i++) assert(heights[i] - heights[i - 1] >= 10, heights.join());
 });
 
-Deno.test("plotRttDistribution() draws a distribution that has all its mass in one bucket", async () => {
+Deno.test("plotRttDistribution() draws a distribution with all its mass in one bucket", async () => {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   probabilities[20_000] = 1;
   const svg = await plotRttDistribution(new RttDistribution(0, probabilities, 1), {

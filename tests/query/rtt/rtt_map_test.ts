@@ -28,7 +28,7 @@ async function withPlacedModel(test: (model: PingModel) => Promise<void>) {
   await test(PingModel.of(config, new KernelRegistry(gpu), { weights }));
 }
 
-Deno.test("a map has each country and each cell in it once, and what it says of one is the mixture over its prefixes", () =>
+Deno.test("a map contains each country and cell once, with the mixture over its prefixes", () =>
   withPlacedModel(async (model) => {
     const maps = new RttMaps(model);
     const source = maps.source(KNOWN[0]);
@@ -70,7 +70,7 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
     }
   }));
 
-Deno.test("a map begins at a prefix, a city, a country, a network too, and refuses what it does not know", () =>
+Deno.test("a map may start from a prefix or a country, and rejects unknown places", () =>
   withPlacedModel(async (model) => {
     const maps = new RttMaps(model);
     const [area] = maps.areas("country", maps.source(KNOWN[0]));
@@ -95,7 +95,7 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
     );
   }));
 
-Deno.test("a place of a map is an estimate where it has measured addresses and the source is one, else a guess", () =>
+Deno.test("a place of a map is an estimate if it has measured addresses and the source is one, else a guess", () =>
   withPlacedModel(async (placed) => {
     const { config, registry, weights } = placed;
     const [area, other] = new RttMaps(placed).areas("country", parsePrefix("0.0.0.0/0"));
@@ -154,7 +154,7 @@ const MAP: RttMapFile = {
 const write = (format: string, changes: Partial<RttMapFile> = {}) =>
   MAP_FORMATS.get(format)?.({ ...MAP, ...changes }) ?? "";
 
-Deno.test("a map as GeoJSON has countries as points, cells as polygons, their numbers, and whom it is owed to", () => {
+Deno.test("a GeoJSON map contains countries as points, cells as polygons, their numbers and attribution", () => {
   const { features, attribution, src } = JSON.parse(write("geojson"));
   assertEquals(src, "AS3320");
   assertEquals(attribution, [
@@ -179,7 +179,7 @@ Deno.test("a map as GeoJSON has countries as points, cells as polygons, their nu
   assertEquals(write("json"), write("geojson"));
 });
 
-Deno.test("a map as CSV has a line for each place", () => {
+Deno.test("a CSV map contains a line for each place", () => {
   assertEquals(write("csv").split("\n"), [
     "country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed,known_addresses,basis",
     "US,United States,40,-75,,23.5,20,320,0.250000,3,estimate",
@@ -188,7 +188,7 @@ Deno.test("a map as CSV has a line for each place", () => {
   ]);
 });
 
-Deno.test("a map as a picture is shaded by the median, or by the width of the interval", () => {
+Deno.test("an SVG map is shaded by the median or by the width of the interval", () => {
   assertEquals(MAP_BOUNDS_MS.length + 1, NUM_HEATS);
   const [median, interval] = (["median", "interval"] as const).map((layer) => write("svg", { layer }));
   for (const svg of [median, interval]) assertEquals(faultOfXml(svg), undefined);

@@ -10,7 +10,7 @@ import { withTinyModel } from "../tiny_model.ts";
 const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 const START_S = Date.UTC(2025, 0, 1) / 1000;
 
-Deno.test("parseQuestion() reads a context, sorts it by time and says so", () => {
+Deno.test("parseQuestion() reads a context, sorts it by time and notes it", () => {
   const measurements = [
     { ...PAIR, time: "2025-01-01T00:05:00Z", rtt: 20 },
     { ...PAIR, time: START_S + 100, rtt: null },
@@ -31,7 +31,7 @@ Deno.test("parseQuestion() reads a context, sorts it by time and says so", () =>
   assertEquals(parseQuestion(PAIR).context, null);
 });
 
-Deno.test("parseQuestion() names what is wrong with a context", () => {
+Deno.test("parseQuestion() names the error in a context", () => {
   const measurement = { ...PAIR, time: START_S, rtt: 5 };
   const cases: [unknown, string][] = [
     ["recent", "expected an array of measurements"],
@@ -56,7 +56,7 @@ Deno.test("parseQuestion() names what is wrong with a context", () => {
   }
 });
 
-Deno.test("parseQuestion() shows the start of what is long, and nothing of what is deep", () => {
+Deno.test("parseQuestion() keeps errors about long and deep values short", () => {
   const long = "1".repeat(1e6);
   let deep: unknown = [];
   for (let depth = 0; depth < 1e5; depth++) deep = [deep];
@@ -76,7 +76,7 @@ Deno.test("parseQuestion() shows the start of what is long, and nothing of what 
   }
 });
 
-Deno.test("a question whose context is after its time, or 2^32 s before it, is refused", () =>
+Deno.test("a question with context after its time, or 2^32 s before it, is rejected", () =>
   withTinyModel(async (model) => {
     const context = [{ ...PAIR, time: START_S, rtt: 12 }];
     const late = { ...PAIR, time: START_S - 1, context };
@@ -98,7 +98,7 @@ Deno.test("a question whose context is after its time, or 2^32 s before it, is r
     await model.rttDistribution({ ...far, timeS: far.timeS - 1 });
   }));
 
-Deno.test("questions as text get the answers of queries as bytes; prefixes have no one exact distribution", () =>
+Deno.test("text questions are answered like byte queries, and rttDistribution() rejects prefixes", () =>
   withTinyModel(async (model) => {
     const question = { ...PAIR, time: 1_700_000_000, context: [{ ...PAIR, time: 1_600_000_000, rtt: 12 }] };
     const ofBytes = await model.rttDistribution(parseAddressQuestion(question));
@@ -117,7 +117,7 @@ Deno.test("questions as text get the answers of queries as bytes; prefixes have 
     );
   }));
 
-Deno.test("parseQuestion() takes times of the years that measurements may have", () => {
+Deno.test("parseQuestion() accepts times from 1990 to 2099", () => {
   for (const [time, timeS] of [["1990-01-01", 631_152_000], ["4102444799.9", 4_102_444_799], ["", null]]) {
     assertEquals(parseQuestion({ ...PAIR, time }).timeS, timeS);
   }

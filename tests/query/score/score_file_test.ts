@@ -85,7 +85,7 @@ async function expectedScores(
   return (await scoreResults(model, cases, { seed: 3 })).scores;
 }
 
-Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each row after its own context", () =>
+Deno.test("scoreFile() keeps rows, order and columns and adds each row's scores given its context", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
     const [rows, history] = [sampleRows(150), sampleRows(60, 1)];
@@ -131,7 +131,7 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
     ]);
   }));
 
-Deno.test("scoreFile() corrects p-values by those of an earlier output", () =>
+Deno.test("scoreFile() corrects p-values with those of an earlier output", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
     writeRows(folder.at("in.parquet"), sampleRows(80));
@@ -150,7 +150,7 @@ Deno.test("scoreFile() corrects p-values by those of an earlier output", () =>
     await assertRejects(() => readNormal(folder.at("in.parquet")), UserError, "found no p-values");
   }));
 
-Deno.test("scoreFile() with workers goes on after an interruption and ends with the bytes of one thread", () =>
+Deno.test("scoreFile() resumes after an interruption with workers and writes the same bytes as one thread", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
     writeRows(folder.at("in.parquet"), sampleRows(2500));
@@ -174,7 +174,7 @@ Deno.test("scoreFile() with workers goes on after an interruption and ends with 
     assertEquals(Deno.readFileSync(cut.output), Deno.readFileSync(whole.output));
   }));
 
-Deno.test("scoreFile() leaves no work behind where the input cannot be used", () =>
+Deno.test("scoreFile() leaves no work folder behind if the input is unusable", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
     const rows = sampleRows(10);
@@ -202,7 +202,7 @@ function rows(): ScoredRow[] {
   }));
 }
 
-Deno.test("ScoreTally finds the least p-values, the share below 0.01 and the sources that have them", () => {
+Deno.test("ScoreTally finds the smallest p-values, the share below 0.01 and their sources", () => {
   const tally = new ScoreTally();
   for (const row of rows()) tally.add(row);
   const { mostSurprising, surprising, sources, numSources, pValueCounts, natsCounts } = tally.findings();
@@ -240,7 +240,7 @@ Deno.test("ScoreTally lists the least probable run of lost replies of each pair"
   assertStringIncludes(await pageOfFindings("scores", findings), "runs of lost replies: 2");
 });
 
-Deno.test("ScoreTally keeps no more sources than its bound, and counts the rows of all", () => {
+Deno.test("ScoreTally keeps a bounded number of sources and counts the rows of all", () => {
   const tally = new ScoreTally(3);
   for (const row of rows()) tally.add(row);
   const { numSources, rows: numRows, mostSurprising } = tally.findings();
@@ -248,7 +248,7 @@ Deno.test("ScoreTally keeps no more sources than its bound, and counts the rows 
   assertEquals(mostSurprising[0].src, "192.0.2.9");
 });
 
-Deno.test("findings are said in words and drawn on a page, also those of no rows", async () => {
+Deno.test("findings are described in text and drawn on a page, even without rows", async () => {
   const tally = new ScoreTally();
   for (const row of rows()) tally.add({ ...row, src: row.src.replace("192", "<b>") });
   const findings = tally.findings();

@@ -46,7 +46,7 @@ function kolmogorovSmirnov(values: readonly number[]): number {
   return Math.max(...sorted.map((value, i) => Math.max((i + 1) / n - value, value - i / n)));
 }
 
-Deno.test("p-values of results drawn from the model are uniform, those of other results are not", () =>
+Deno.test("p-values of results drawn from the model are uniform, unlike those of other results", () =>
   withTinyModel(async (model) => {
     const cases = await drawnCases(model, 60);
     const pValues = (scores: Score[]) => scores.map(({ pValue }) => pValue);
@@ -63,7 +63,7 @@ Deno.test("p-values of results drawn from the model are uniform, those of other 
     assert(far > 2 * critical, `${far} from uniform`);
   }));
 
-Deno.test("a p-value is that of query rtt's distribution, but for the mass that is spread within first bytes", () =>
+Deno.test("p-values match query rtt's distribution, except for the mass spread within first bytes", () =>
   withTinyModel(async (model) => {
     const cases = await drawnCases(model, 4);
     const queries = cases.map(({ measurement, context }) => ({ ...measurement, context }));
@@ -92,7 +92,7 @@ function growingCases(rttsMs: readonly (number | null)[]): ScoreCase[] {
   return all.map((each, i) => ({ measurement: each, context: all.slice(0, i), number: i }));
 }
 
-Deno.test("cases whose contexts grow are read in one pass and have the scores that each has alone, to the last bit", () =>
+Deno.test("cases with growing contexts are read in one pass, with the scores of each alone to the last bit", () =>
   withTinyModel(async (model) => {
     const random = new RandomStream(0, "tests/score in one pass");
     const cases = growingCases([8, 9, null, 7, 8.5, 300]);
@@ -113,7 +113,7 @@ Deno.test("cases whose contexts grow are read in one pass and have the scores th
     }
   }));
 
-Deno.test("cases without a reply are read in the pass of the others", () =>
+Deno.test("cases without a reply are read in the same pass as the others", () =>
   withTinyModel(async (model) => {
     const [some, none] = [[8, null, 9, null, null, 7, null, 8], [8, 8, 9, 9, 8, 7, 8, 8]];
     const [withFailed, without] = await Promise.all(

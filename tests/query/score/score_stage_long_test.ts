@@ -5,7 +5,7 @@ import { killWhenThere, refused, runStageProcess, succeed } from "../../cli/proc
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { sampleRows, writeRows } from "./sample_rows.ts";
 
-Deno.test("score ends with the same bytes when it was killed on the way", () =>
+Deno.test("score resumes after a kill and writes the same bytes", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, whole, killed] = ["in", "whole", "killed"].map((name) => join(folder, `${name}.parquet`));
     writeRows(input, sampleRows(5000));
@@ -30,7 +30,7 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     assertEquals([doneAlready, rowsAgain], [true, 5000]);
   }));
 
-Deno.test("score refuses bad input with one line and leaves nothing behind", () =>
+Deno.test("score refuses bad input with a one-line error and leaves nothing behind", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const at = (name: string) => join(folder, name);
     writeRows(at("good.parquet"), sampleRows(20));

@@ -37,7 +37,7 @@ function rounded(pFailed: number, spreadMs: number): RttDistribution {
   );
 }
 
-Deno.test("p-values of results that the distribution draws are uniform, with few and many lost replies", () => {
+Deno.test("p-values of results drawn from the distribution are uniform, with few and many lost replies", () => {
   for (const pFailed of [0.001, 0.1, 0.5, 0.9, 0.999]) {
     const expected = rounded(pFailed, 3);
     const random = new RandomStream(0, "tests/surprise");
@@ -52,7 +52,7 @@ Deno.test("p-values of results that the distribution draws are uniform, with few
   }
 });
 
-Deno.test("a lost reply is compared with all RTTs, not with the codes of single ones", () => {
+Deno.test("a lost reply is compared with all RTTs, not with single codes", () => {
   for (const draw of [0, 0.5, 0.99]) {
     const p = pValueOfNoReply(0.001, draw);
     assert(p > 0.001 && p <= 0.002, `${p}`);
@@ -62,7 +62,7 @@ Deno.test("a lost reply is compared with all RTTs, not with the codes of single 
   assert(pValueOfReply(encodeRttCode(150), rounded(0.99, 3), 0.5) <= 0.01);
 });
 
-Deno.test("RTTs are as surprising as they are far out, whatever a tool rounds them to", () => {
+Deno.test("the surprise of an RTT depends on how far out it is, not on rounding", () => {
   const expected = rounded(0, 1.5);
   const pOf = (rttMs: number) => pValueOfReply(encodeRttCode(rttMs), expected, 0.5);
   // Hardly any RTTs were measured between two tenths, and none outside them.
@@ -74,7 +74,7 @@ Deno.test("RTTs are as surprising as they are far out, whatever a tool rounds th
   assert(pOf(175) < 1e-5);
 });
 
-Deno.test("a gap between two levels is surprising", () => {
+Deno.test("an RTT in the gap between two levels is surprising", () => {
   const levels = [100, 200].flatMap((level) =>
     Array.from({ length: 41 }, (_, i) => [level - 2 + i / 10, 1] as const)
   );
@@ -83,7 +83,7 @@ Deno.test("a gap between two levels is surprising", () => {
   assert(between < near && near > 0.05, `${between} and ${near}`);
 });
 
-Deno.test("corrected p-values of normal measurements are uniform, lost replies and replies alike below a limit", () => {
+Deno.test("corrected p-values of normal measurements are uniform, with losses and replies alike below a limit", () => {
   const random = new RandomStream(1, "tests/normal p-values");
   // A model that is overconfident about RTTs and underconfident about losses, which are 1 % of the rows.
   const drawn = (count: number) => {
@@ -111,7 +111,7 @@ Deno.test("corrected p-values of normal measurements are uniform, lost replies a
   assert(neverLost.corrected(0.3, true) < neverLost.corrected(0.1, false));
 });
 
-Deno.test("runs of lost replies have the probability of all their losses, at most ten, by pair", () => {
+Deno.test("a pair's run of lost replies has the product of at most ten loss probabilities", () => {
   const runs = new LossRuns(2);
   const log = Math.log(0.1);
   assertAlmostEquals(runs.add("a", true, log), 0.1, 1e-12);
