@@ -64,7 +64,7 @@ function forecastOf(pool: Pool, result: Result): RttDistribution {
   return new RttDistribution(0, probabilities, 1);
 }
 
-Deno.test("one to three weeks later 85 to 95 % of the results are in their 90 % intervals, with the least CRPS", () =>
+Deno.test("one to three weeks later 85 to 95 % of the results lie in their 90 % intervals, with the lowest CRPS", () =>
   withTinyModel(async ({ config, weights }) => {
     const replies = await readReplies();
     const endS = replies[0].timeS + 2 * DAY_S;

@@ -47,7 +47,7 @@ async function killAt(path: string, args: string[]): Promise<void> {
   assertEquals((await ended).code, 137);
 }
 
-Deno.test("eval --all-splits, killed in each part and given again, makes what one run makes", async () => {
+Deno.test("eval --all-splits, killed in each part and repeated, matches an uninterrupted run", async () => {
   const args = allOf(output, ...TRAINING);
   for (const path of ["shards/pair/manifest.json", "train/checkpoints/latest", "eval/probe/report.json"]) {
     await killAt(join(output, path), args);
@@ -71,7 +71,7 @@ Deno.test("eval --all-splits, killed in each part and given again, makes what on
   assert(!exists(join(other, "train")));
 });
 
-Deno.test("eval --all-splits holds out nested splits with a validation split of their own, and counts all rows", () => {
+Deno.test("eval --all-splits holds out nested splits, each with a validation split, and counts all rows", () => {
   const { splits, empty, run } = readReport(output);
   const all = [...splits, ...empty];
   assertEquals(all.map(({ mode }) => mode).sort(), SPLITS.toSorted());
@@ -91,7 +91,7 @@ Deno.test("eval --all-splits holds out nested splits with a validation split of 
   assertEquals(new Set(fingerprints), new Set([run.trainFingerprint]));
 });
 
-Deno.test("eval --all-splits has the summary of each split's own report, and a row for each number of context", () => {
+Deno.test("eval --all-splits reports each split's summary and a row for each context size", () => {
   const { splits } = readReport(output);
   const page = Deno.readTextFileSync(join(output, "report.html"));
   const text = (html: string) => html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
@@ -111,7 +111,7 @@ Deno.test("eval --all-splits has the summary of each split's own report, and a r
   }
 });
 
-Deno.test("eval --all-splits adapts to addresses never seen where they are held out, and tells so", () => {
+Deno.test("eval --all-splits adapts to unseen addresses where they are held out, and reports it", () => {
   const { splits } = readReport(output);
   let numRows = 0;
   for (const { mode, folder } of splits) {
@@ -127,7 +127,7 @@ Deno.test("eval --all-splits adapts to addresses never seen where they are held 
 });
 
 Deno.test({
-  name: "eval --all-splits' page is whole, in a browser, and leads to the page of each split",
+  name: "eval --all-splits' page renders in a browser and links to the page of each split",
   ignore: !hasBrowser(),
   async fn() {
     await using browser = await TestBrowser.start();
@@ -154,7 +154,7 @@ Deno.test({
   },
 });
 
-Deno.test("eval --all-splits refuses options of one split, others' results and other models in one line", async () => {
+Deno.test("eval --all-splits refuses options of one split, others' results and other models", async () => {
   const [run, other] = [join(output, "train"), folder.at("refused")];
   const cases: [string[], number, string][] = [
     [allOf(output, ...TRAINING, "--seed", "3"), 1, "with other options (seed) wrote to it"],
@@ -186,7 +186,7 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
   assertMatch(stranger.stderr, /it was trained on data with fingerprint [0-9a-f]{16}, that of/);
 });
 
-Deno.test("eval --all-splits of few sources says of which split nothing could be predicted", async () => {
+Deno.test("eval --all-splits of few sources names the splits without predictions", async () => {
   const [few, of] = [folder.at("few.parquet"), folder.at("few")];
   const size = ["--rows", "2000", "--probes", "4", "--destinations", "3"];
   await succeed("synth", "--output", few, ...size);
@@ -202,7 +202,7 @@ Deno.test("eval --all-splits of few sources says of which split nothing could be
   );
 });
 
-Deno.test("eval --all-splits replaces what other options gave with --overwrite alone", async () => {
+Deno.test("eval --all-splits replaces results of other options only with --overwrite", async () => {
   const of = folder.at("replaced");
   const run = (...more: string[]) => runStageProcess(allOf(of, ...TRAINING, "--quiet", ...more));
   await succeeded(run("--splits", "row=10"));
@@ -215,7 +215,7 @@ Deno.test("eval --all-splits replaces what other options gave with --overwrite a
   assertMatch(again.stderr, /eval\/row.*--overwrite/);
 });
 
-Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembers how many", async () => {
+Deno.test("eval --all-splits --max-time trains as many steps as fit and remembers the number", async () => {
   const timed = folder.at("timed");
   const args = allOf(
     timed,

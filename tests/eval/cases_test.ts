@@ -41,7 +41,7 @@ const caseAt = (cases: readonly EvalCase[], timeS: number) => {
   return found;
 };
 
-Deno.test("contextOf() takes the newest of the pair, then the newest others", async () => {
+Deno.test("contextOf() selects the newest of the pair, then the newest others", async () => {
   const history: [number, number, number][] = [
     [1, 7, 5],
     [2, 8, 5],
@@ -67,7 +67,7 @@ Deno.test("contextOf() takes the newest of the pair, then the newest others", as
   ]);
 });
 
-Deno.test("drawCases() gives the same contexts however large maxContext is", async () => {
+Deno.test("drawCases() returns the same contexts for any maxContext", async () => {
   const rows = rowsOf({ heldOut: syntheticRows(3, 6, 60), training: syntheticRows(3, 6, 90) });
   const small = await drawCases(rows, { count: 100, maxContext: 7, seed: 1 });
   const large = await drawCases(rows, { count: 100, maxContext: 1000, seed: 1 });
@@ -80,7 +80,7 @@ Deno.test("drawCases() gives the same contexts however large maxContext is", asy
   });
 });
 
-Deno.test("drawCases() knows earlier measurements of the source in all splits, or in training only", async () => {
+Deno.test("drawCases() includes earlier measurements of the source from all splits or only from training", async () => {
   const parts = {
     heldOut: [rowOf(1n, [[20, 7, 3], [50, 7, -1]]), rowOf(2n, [[45, 7, 5]])],
     training: [rowOf(1n, [[10, 7, 1], [60, 7, 1]]), rowOf(3n, [[11, 7, 1]])],
@@ -99,7 +99,7 @@ Deno.test("drawCases() knows earlier measurements of the source in all splits, o
   assertEquals(timesOf(caseAt(ofTraining, 50).history), [10]);
 });
 
-Deno.test("drawCases() says what was measured", async () => {
+Deno.test("drawCases() returns the ends, result and history of each case", async () => {
   const rows = rowsOf({ heldOut: [rowOf(4n, [[20, 7, 3], [50, 8, -1]])] });
   const cases = await drawCases(rows, { count: 10, maxContext: 10, seed: 1 });
   const { sourceKey, srcAddr, dstAddr, rttMs, measurement } = caseAt(cases, 50);
@@ -110,7 +110,7 @@ Deno.test("drawCases() says what was measured", async () => {
   assertEquals(timesOf(caseAt(cases, 50).history), [20]);
 });
 
-Deno.test("drawCases() draws each measurement equally often, and the same ones for the same seed", async () => {
+Deno.test("drawCases() draws measurements uniformly, and reproducibly by seed", async () => {
   const rows = rowsOf({
     heldOut: [rowOf(1n, [[1, 7, 1], [2, 7, 1], [3, 7, 1]]), rowOf(2n, []), rowOf(3n, [[4, 7, 1]])],
   });
@@ -128,7 +128,7 @@ Deno.test("drawCases() draws each measurement equally often, and the same ones f
   assertNotEquals(await draw(5), await draw(6));
 });
 
-Deno.test("openEvalRows() refuses rows of which nothing says how they were split", async () => {
+Deno.test("openEvalRows() rejects rows with an unknown split mode", async () => {
   using folder = new TemporaryFolder();
   const options = { splitBy: "folders", groupBy: "src_addr" };
   const manifest = { ...newManifest({ stage: "probe-rows", inputs: [], options }), complete: true };
@@ -140,7 +140,7 @@ Deno.test("openEvalRows() refuses rows of which nothing says how they were split
   );
 });
 
-Deno.test("splitModeOf() says how rows were split, or the shards they were made from", () => {
+Deno.test("splitModeOf() returns the split mode of rows or of the shards they were made from", () => {
   using folder = new TemporaryFolder();
   const write = (name: string, options: Record<string, unknown>, inputs: string[] = []) => {
     Deno.mkdirSync(folder.at(name), { recursive: true });
@@ -168,7 +168,7 @@ function writeFolder(folder: TemporaryFolder, name: string, inputs: string[]): v
   writeManifest(folder.at(`${name}/manifest.json`), { ...manifest, complete: true });
 }
 
-Deno.test("findTruthFile() finds the truth beside the measurements, also by way of shards", () => {
+Deno.test("findTruthFile() finds the truth beside the measurements, also through shards", () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("a.truth.json"), "{}");
   writeFolder(folder, "shards", ["a.parquet"]);
@@ -178,7 +178,7 @@ Deno.test("findTruthFile() finds the truth beside the measurements, also by way 
   assertEquals(findTruthFile(folder.at("direct")), folder.at("a.truth.json"));
 });
 
-Deno.test("findTruthFile() finds none where there is none, or one of several", () => {
+Deno.test("findTruthFile() finds nothing if there are no or several truth files", () => {
   using folder = new TemporaryFolder();
   writeFolder(folder, "rows", ["a.parquet", "b.parquet"]);
   assertEquals(findTruthFile(folder.at("rows")), undefined);

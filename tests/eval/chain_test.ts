@@ -17,7 +17,7 @@ function opened(test: (open: (options: typeof OPTIONS) => unknown, output: strin
   test((options) => openChain(folder, options, false), output);
 }
 
-Deno.test("openChain() takes other options where the chain before made nothing", () =>
+Deno.test("openChain() accepts other options if the earlier chain made nothing", () =>
   opened((open, output) => {
     open(OPTIONS);
     Deno.mkdirSync(join(output, ".work"));
@@ -25,7 +25,7 @@ Deno.test("openChain() takes other options where the chain before made nothing",
     assertEquals(open(OTHER_INPUT), { options: OTHER_INPUT });
   }));
 
-Deno.test("openChain() takes other options of training until there is a checkpoint, and of nothing else", () =>
+Deno.test("openChain() accepts only other training options, and only until there is a checkpoint", () =>
   opened((open, output) => {
     open(OPTIONS);
     Deno.mkdirSync(join(output, "rows"));
@@ -36,7 +36,7 @@ Deno.test("openChain() takes other options of training until there is a checkpoi
     assertThrows(() => open(OPTIONS), UserError, MESSAGE);
   }));
 
-Deno.test("openChain() goes on with a chain until it is done; then --overwrite begins it again", () => {
+Deno.test("openChain() resumes an unfinished chain, and --overwrite restarts a finished one", () => {
   using temporary = new TemporaryFolder();
   const folder = { output: temporary.path, fileName: "test.json", what: "a test" };
   const state = openChain(folder, OPTIONS, false);
@@ -49,7 +49,7 @@ Deno.test("openChain() goes on with a chain until it is done; then --overwrite b
   assertEquals(openChain(folder, OPTIONS, false), { options: OPTIONS, replaces: true });
 });
 
-Deno.test("openChain() keeps other options out where results of a given checkpoint are", () =>
+Deno.test("openChain() rejects other options if results of a given checkpoint exist", () =>
   opened((open, output) => {
     open(OPTIONS);
     Deno.mkdirSync(join(output, "eval"));

@@ -52,7 +52,7 @@ async function refusal(...args: string[]): Promise<[code: number, line: string]>
   return [code, stderr];
 }
 
-Deno.test("eval gives one JSON object and writes two reports and a complete manifest", async () => {
+Deno.test("eval prints one JSON object and writes two reports and a complete manifest", async () => {
   const output = shared;
   const { stdout } = await succeed(...evalOf(output, "--json"));
   const result = JSON.parse(stdout);
@@ -76,7 +76,7 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
   assert(!Deno.readTextFileSync(result.report).includes("NaN"));
 });
 
-Deno.test("query rtt --calibration answers with the corrected distribution of eval's report", async () => {
+Deno.test("query rtt --calibration answers with the distribution corrected by eval's report", async () => {
   const output = await sharedReport();
   const question = [
     ...["query", "rtt", "--checkpoint", run, "--src", "192.0.2.1", "--dst", "192.0.2.2", "--json"],
@@ -104,7 +104,7 @@ Deno.test("query rtt --calibration answers with the corrected distribution of ev
 });
 
 Deno.test({
-  name: "eval's page shows every picture with its marks, in a browser, light and dark and printed",
+  name: "eval's page shows every chart with its marks in a browser, light, dark and printed",
   ignore: !hasBrowser(),
   async fn() {
     const output = await sharedReport();
@@ -137,7 +137,7 @@ Deno.test({
   },
 });
 
-Deno.test("eval of the same again does no work, another is refused without --overwrite", async () => {
+Deno.test("eval repeated does no work, and other options are refused without --overwrite", async () => {
   const output = await sharedReport();
   const first = Deno.readTextFileSync(join(output, "report.json"));
   const again = await succeed(...evalOf(output));
@@ -155,7 +155,7 @@ Deno.test("eval of the same again does no work, another is refused without --ove
   assertEquals(JSON.parse(Deno.readTextFileSync(join(elsewhere, "report.json"))).run.contexts, [0, 3]);
 });
 
-Deno.test("eval refuses wrong options, and what is not there, in one line", async () => {
+Deno.test("eval refuses invalid options and missing files with a one-line error", async () => {
   const output = folder.at("refused");
   const cases: [string[], number, string][] = [
     [evalOf(output, "--contexts", "1,x"), 2, "--contexts 1,x"],
@@ -198,7 +198,7 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
   }
 });
 
-Deno.test("eval interrupted leaves no report, and the same command then makes it", async () => {
+Deno.test("eval interrupted leaves no report, and the same command then writes it", async () => {
   const output = folder.at("interrupted");
   const args = evalOf(output, "--every-context", ...SHORT);
   const child = spawnStage(args);

@@ -20,7 +20,7 @@ import { writeUntrainedRun } from "../train/untrained_run.ts";
 import { writeRows, writeTrainingRows } from "../train/training_runs.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 
-Deno.test("fitPoolOf() gives a checkpoint a pool, once, the same every time, and without it is the model alone", () =>
+Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the pool changes answers", () =>
   withCheckpoint(async (folder, run) => {
     const rows = join(folder, "rows");
     await writeTrainingRows(rows);
@@ -47,7 +47,7 @@ Deno.test("fitPoolOf() gives a checkpoint a pool, once, the same every time, and
     assert(withPool.quantileMs(0.95) < ofModel.quantileMs(0.95));
   }));
 
-Deno.test("fitPoolOf() says the bits that the model and the pool assign, of RTTs that the pool rules out too", () =>
+Deno.test("fitPoolOf() reports the bits of the model and the pool, including RTTs that the pool rules out", () =>
   withCheckpoint(async (folder, run) => {
     const rows = join(folder, "rows");
     await writeRows(rows, "train", syntheticRows(1, 60, 20));
@@ -90,7 +90,7 @@ Deno.test("fitPoolOf() says the bits that the model and the pool assign, of RTTs
     assertAlmostEquals(fitted?.poolBits ?? NaN, await bitsOf(false), 1e-3);
   }));
 
-Deno.test("fitPoolOf() makes no pool where there is no validation split, or nothing to remember", () =>
+Deno.test("fitPoolOf() makes no pool without a validation split", () =>
   withCheckpoint(async (folder, run) => {
     const rows = join(folder, "rows");
     await writeTrainingRows(rows);
@@ -137,7 +137,7 @@ function rowsBetweenCities(hours: number, first: number): ProbeRow[] {
   });
 }
 
-Deno.test("fitPoolOf() asks about unknown addresses at the places of known ones, so that places count", async () => {
+Deno.test("fitPoolOf() fits a pool that uses the places of unknown addresses", async () => {
   const folder = Deno.makeTempDirSync();
   try {
     const rows = join(folder, "rows");

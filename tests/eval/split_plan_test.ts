@@ -27,13 +27,13 @@ function splitsOf(survey: Partial<MeasurementSurvey>): string {
     .join(",");
 }
 
-Deno.test("splitsFor() holds out sources, destinations, pairs and the end of the time where there is one", () => {
+Deno.test("splitsFor() holds out sources, destinations, pairs and the end of any time span", () => {
   assertEquals(splitsOf({}), "probe=10,destination=10,pair=10,time=10");
   assertEquals(splitsOf({ hasTimeSpan: false }), "probe=10,destination=10,pair=10");
   assertEquals(splitsOf({ numBoth: 10 }), "probe=10,destination=10,pair=10,time=10");
 });
 
-Deno.test("splitsFor() holds out most pairs of a mesh, and time only where the matrix was measured again", () => {
+Deno.test("splitsFor() holds out most pairs of a mesh, and time only if the matrix was measured repeatedly", () => {
   const mesh = { numSources: 50, numDestinations: 50, numBoth: 50 };
   assertEquals(splitsOf({ ...mesh, numRows: 2450 }), "pair=70");
   assertEquals(splitsOf({ ...mesh, numRows: 9 * 2450 }), "pair=70,time=10");
@@ -41,7 +41,7 @@ Deno.test("splitsFor() holds out most pairs of a mesh, and time only where the m
   assertEquals(splitsOf({ ...mesh, numBoth: 20 }), "probe=10,destination=10,pair=10,time=10");
 });
 
-Deno.test("splitsFor() takes real matrices for what they are", async () => {
+Deno.test("splitsFor() recognises real matrices as meshes", async () => {
   const data = realData("mesh");
   for (
     const [name, splits] of [["planetlab-03", "pair=70"], ["seattle-001-040", "pair=70,time=10"]] as const
@@ -50,7 +50,7 @@ Deno.test("splitsFor() takes real matrices for what they are", async () => {
   }
 });
 
-Deno.test("surveyMeasurements() counts addresses over all files and groups by prb_id only where all rows have it", async () => {
+Deno.test("surveyMeasurements() counts addresses over all files and groups by prb_id only if all rows have it", async () => {
   using folder = new TemporaryFolder();
   const [a, b, c] = ["a", "b", "c"].map((name) => folder.at(`${name}.parquet`));
   const batch = makeBatch(60);
@@ -77,7 +77,7 @@ Deno.test("surveyMeasurements() counts addresses over all files and groups by pr
   assertEquals((await surveyMeasurements([a, b])).groupBy, "src_addr");
 });
 
-Deno.test("parseSplits() reads what splitsFor() says, and refuses all else in one line", () => {
+Deno.test("parseSplits() reads the format of splitsFor() and rejects anything else", () => {
   assertEquals(parseSplits("node=5, time=12.5"), [
     { mode: "node", heldOutPercent: 5 },
     { mode: "time", heldOutPercent: 12.5 },
@@ -90,7 +90,7 @@ Deno.test("parseSplits() reads what splitsFor() says, and refuses all else in on
   assertThrows(() => parseSplits("pair=5,time=5,pair=6"), UsageError, "each once");
 });
 
-Deno.test("ratiosOf() leaves all but what is held out to training, and a little of that to validation", () => {
+Deno.test("ratiosOf() leaves the rest to training, and a little of the held-out share to validation", () => {
   const of = (heldOutPercent: number) => ratiosOf({ mode: "pair", heldOutPercent });
   assertEquals([10, 70, 5].map(of), [[90, 2, 8], [30, 2, 68], [95, 1, 4]]);
   for (const percent of [0.01, 3, 99.9]) {

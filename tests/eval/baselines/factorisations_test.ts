@@ -40,7 +40,7 @@ const MAKERS: Record<string, (seed: number, numPasses: number) => Baseline> = {
     new BiasedFactorisationBaseline({ seed, rank: 16, regularisation: 0.02, numPasses }),
 };
 
-Deno.test("DmfsgdBaseline recovers a matrix of low rank from half of its entries", () => {
+Deno.test("DmfsgdBaseline recovers a low-rank matrix from half of its entries", () => {
   const { training, heldOut } = lowRankRtts();
   const baseline = MAKERS.DmfsgdBaseline(1, 200);
   baseline.train(training);
@@ -57,7 +57,7 @@ Deno.test("DmfsgdBaseline withstands a tenth of the RTTs being 100 times too lar
   assert(error < 0.03, `median relative error ${error}`);
 });
 
-Deno.test("BiasedFactorisationBaseline recovers biases and a matrix of low rank from half of its entries", () => {
+Deno.test("BiasedFactorisationBaseline recovers biases and a low-rank matrix from half of its entries", () => {
   const { training, heldOut } = biasedLogRtts();
   const baseline = MAKERS.BiasedFactorisationBaseline(1, 300);
   baseline.train(training);
@@ -65,7 +65,7 @@ Deno.test("BiasedFactorisationBaseline recovers biases and a matrix of low rank 
   assert(error < 0.08, `median relative error ${error}`);
 });
 
-Deno.test("BiasedFactorisationBaseline takes an end it never met for an average one", () => {
+Deno.test("BiasedFactorisationBaseline treats an unseen end as an average one", () => {
   const baseline = MAKERS.BiasedFactorisationBaseline(0, 500);
   assertEquals(baseline.predictMs({ source: "a", destination: "x", timeS: 0 }), undefined);
   baseline.train(series(["a", "x", 100], ["b", "x", 1], ["c", "x", null]));
@@ -84,7 +84,7 @@ Deno.test("BiasedFactorisationBaseline takes an end it never met for an average 
   );
 });
 
-Deno.test("DmfsgdBaseline says nothing of an end it never met, nor of one that only lost pings", () => {
+Deno.test("DmfsgdBaseline predicts nothing for an unseen end or one that only lost pings", () => {
   const baseline = MAKERS.DmfsgdBaseline(0, 20);
   baseline.train(series(["a", "x", 10], ["a", "y", null]));
   assertEquals(baseline.predictMs({ source: "a", destination: "y", timeS: 0 }), undefined);
@@ -92,7 +92,7 @@ Deno.test("DmfsgdBaseline says nothing of an end it never met, nor of one that o
 });
 
 for (const [name, make] of Object.entries(MAKERS)) {
-  Deno.test(`${name} is the same for the same seed and another for another`, () => {
+  Deno.test(`${name} is reproducible by seed`, () => {
     const { training, heldOut } = lowRankRtts();
     const predict = (seed: number) => {
       const baseline = make(seed, 2);
@@ -104,7 +104,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
   });
 }
 
-Deno.test("Descent makes steps that shrink by equal factors from pass to pass, larger ones of new ends", () => {
+Deno.test("Descent shrinks steps by equal factors from pass to pass, with larger ones for new ends", () => {
   const factor = (numSteps: number) => ({ vector: new Float64Array(1), numSteps });
   const rates = { first: 0.1, last: 0.001, firstOfEnd: 0.1 };
   const descent = new Descent(() => factor(0), rates, { numPasses: 3 });
@@ -117,7 +117,7 @@ Deno.test("Descent makes steps that shrink by equal factors from pass to pass, l
 });
 
 for (const [name, make] of Object.entries(MAKERS)) {
-  Deno.test(`${name} learns an end that it first meets after training`, () => {
+  Deno.test(`${name} learns an end first seen after training`, () => {
     const { training, heldOut } = lowRankRtts();
     const isNew = ({ source }: { source: string }) => source === "row0";
     for (const m of [...training, ...heldOut].filter(isNew)) m.rttMs = 4 * (m.rttMs ?? NaN);
@@ -129,7 +129,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
   });
 }
 
-Deno.test("observePasses() refuses measurements that can be iterated once only", () => {
+Deno.test("observePasses() rejects measurements that can be iterated only once", () => {
   const { training } = lowRankRtts();
   assertThrows(() => MAKERS.DmfsgdBaseline(0, 2).train(training.values()), Error, "iterated once");
 });
@@ -164,7 +164,7 @@ Deno.test("LogAlsBaseline counts a pair once, however often it was measured", ()
   assertAlmostEquals(predictAfter(1) ?? NaN, predictAfter(40) ?? NaN, 1e-9);
 });
 
-Deno.test("LogAlsBaseline learns ends that it first meets after training, and says nothing of others", () => {
+Deno.test("LogAlsBaseline learns ends first seen after training, and predicts nothing for others", () => {
   const { training, heldOut } = rankTwoLogs(0.5);
   const isNew = ({ source, destination }: { source: string; destination: string }) =>
     source === "row0" || destination === "column0";
@@ -181,7 +181,7 @@ Deno.test("LogAlsBaseline learns ends that it first meets after training, and sa
   assert(error < 0.02, `median relative error ${error}`);
 });
 
-Deno.test("LogAlsBaseline is the same for the same seed and another for another", () => {
+Deno.test("LogAlsBaseline is reproducible by seed", () => {
   const { training, heldOut } = rankTwoLogs(0.2);
   const predict = (seed: number) => {
     const baseline = new LogAlsBaseline({ seed, rank: 10, regularisation: 1 });
@@ -192,7 +192,7 @@ Deno.test("LogAlsBaseline is the same for the same seed and another for another"
   assert(predict(7)[0] !== predict(8)[0]);
 });
 
-Deno.test("MirroredBaseline learns both directions where a node is a source and a destination, else one", () => {
+Deno.test("MirroredBaseline learns both directions if a node is a source and a destination, else one", () => {
   const predictBack = (destination: string) => {
     const baseline = new MirroredBaseline(new LogAlsBaseline({ seed: 1, rank: 1, regularisation: 0.01 }));
     baseline.train(series(["a", "b", 10], ["b", destination, 30], ["a", "d", 20]));
@@ -205,7 +205,7 @@ Deno.test("MirroredBaseline learns both directions where a node is a source and 
   assertEquals(apart.predictMs({ source: "x", destination: "a", timeS: 2 }), undefined);
 });
 
-Deno.test("RidgeSum.solve() has a gradient of zero, with a prior and a penalty for each weight", () => {
+Deno.test("RidgeSum.solve() reaches a zero gradient, with a prior and a penalty for each weight", () => {
   const random = new RandomStream(4, "test/ridge");
   const sum = new RidgeSum(4);
   sum.add(Float64Array.of(1, 1, 1, 1), 99);

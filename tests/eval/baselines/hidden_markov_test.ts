@@ -29,7 +29,7 @@ for (const levelsMs of [[20, 50], [50, 20]] as const) {
   });
 }
 
-Deno.test("HiddenMarkovBaseline predicts the level that the newest measurement is of, and its spread", () => {
+Deno.test("HiddenMarkovBaseline predicts the level of the newest measurement and its spread", () => {
   for (const [count, expectedMs] of [[600, 50], [601, 20], [629, 20], [631, 50]]) {
     const baseline = new HiddenMarkovBaseline({ numLevels: 2 });
     const wave = squareWave(count, [20, 50]);
@@ -44,14 +44,14 @@ Deno.test("HiddenMarkovBaseline predicts the level that the newest measurement i
   }
 });
 
-Deno.test("HiddenMarkovBaseline is not moved by single outliers", () => {
+Deno.test("HiddenMarkovBaseline ignores single outliers", () => {
   const baseline = new HiddenMarkovBaseline({ numLevels: 1 });
   const flat = squareWave(200, [20, 20]).map((each, i) => i % 20 === 7 ? { ...each, rttMs: 900 } : each);
   baseline.train(flat);
   assertAlmostEquals(baseline.predictMs(ASK) ?? NaN, 20, 0.1);
 });
 
-Deno.test("HiddenMarkovBaseline keeps pairs apart, learns new ones, and bears zeros and repeats", () => {
+Deno.test("HiddenMarkovBaseline keeps pairs apart, learns new ones and handles zeros and repeats", () => {
   const baseline = new HiddenMarkovBaseline({ numLevels: 6 });
   baseline.train(squareWave(100, [20, 50]));
   const other = { ...ASK, destination: "y" };
@@ -66,7 +66,7 @@ Deno.test("HiddenMarkovBaseline keeps pairs apart, learns new ones, and bears ze
   assertAlmostEquals(baseline.predictMs(other) ?? NaN, 9, 0.02);
 });
 
-Deno.test("studentCdf() has the quantiles of tables for 3 degrees of freedom", () => {
+Deno.test("studentCdf() matches tabulated quantiles for 3 degrees of freedom", () => {
   for (const [z, p] of [[0, 0.5], [1.638, 0.9], [2.353, 0.95], [-4.541, 0.01]]) {
     assertAlmostEquals(studentCdf(z), p, 1e-4);
   }

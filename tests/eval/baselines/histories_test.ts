@@ -24,7 +24,7 @@ function ask(source: string, destination: string) {
   return { source, destination, timeS: 100 };
 }
 
-Deno.test("RttHistogram.medianMs() is the smallest RTT that half do not exceed, after every RTT", () => {
+Deno.test("RttHistogram.medianMs() is the lower median after every RTT", () => {
   fc.assert(fc.property(
     fc.array(fc.oneof(fc.integer({ min: 1, max: 6 }), fc.double({ min: 0, max: 5000, noNaN: true }))),
     (rttsMs) => {
@@ -38,7 +38,7 @@ Deno.test("RttHistogram.medianMs() is the smallest RTT that half do not exceed, 
   ));
 });
 
-Deno.test("MedianBaseline takes the median of all, of the source, of the destination, of the pair", () => {
+Deno.test("MedianBaseline predicts the median of all, the source, the destination or the pair", () => {
   const predict = (of: "all" | "source" | "destination" | "pair", source: string, destination: string) => {
     const baseline = new MedianBaseline(of);
     baseline.train(TRAINING);
@@ -54,7 +54,7 @@ Deno.test("MedianBaseline takes the median of all, of the source, of the destina
   assertEquals(predict("pair", "b", "new"), undefined);
 });
 
-Deno.test("RecentBaseline takes the last value, the median of the last 9", () => {
+Deno.test("RecentBaseline predicts the last value or the median of the last 9", () => {
   const rttsMs = [5, 9, null, 1, 8, 100, 7, 6, 5.5, 30, 40];
   const heldOut = series(...rttsMs.map((rttMs) => ["a", "x", rttMs] as ["a", "x", number | null]));
   const predict = (count: number) => {
@@ -75,7 +75,7 @@ Deno.test("RecentBaseline keeps the histories of pairs apart and forgets older v
   assertEquals(baseline.predictMs(ask("b", "x")), undefined);
 });
 
-Deno.test("FallBackBaseline takes the first that can say and teaches all", () => {
+Deno.test("FallBackBaseline uses the first that can predict and trains all", () => {
   const baseline = new FallBackBaseline(
     new RecentBaseline(1),
     new MedianBaseline("source"),
@@ -89,7 +89,7 @@ Deno.test("FallBackBaseline takes the first that can say and teaches all", () =>
   assertEquals(baseline.predictMs(ask("new", "new")), coded(50));
 });
 
-Deno.test("askInOrder() lets a baseline see what came before, and nothing of the same time", () => {
+Deno.test("askInOrder() shows a baseline only earlier measurements, none of the same time", () => {
   const heldOut = series(["a", "x", 1], ["a", "x", 2], ["b", "x", 3], ["a", "x", 4]);
   const predict = (known: BaselineMeasurement[], queries = heldOut) => {
     const baseline = new RecentBaseline(1);

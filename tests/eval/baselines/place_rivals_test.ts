@@ -42,7 +42,7 @@ function kmOf(a: string, b: string): number {
   return from && to ? distanceKm(from, to) : NaN;
 }
 
-Deno.test("DistanceBaseline recovers a base and a rise, whatever a tenth of the pairs do", () => {
+Deno.test("DistanceBaseline recovers a base and a slope despite a tenth of outlying pairs", () => {
   const { training, heldOut } = splitMatrix([40, 40], (row, column) => {
     const isWrong = (7 * row + 3 * column) % 10 === 0;
     return (8 + 0.02 * kmOf(`row${row}`, `column${column}`)) * (isWrong ? 20 : 1);
@@ -62,7 +62,7 @@ Deno.test("DistanceBaseline recovers a base and a rise, whatever a tenth of the 
   assert(medianRelativeError(alone, clean.heldOut) < 0.03);
 });
 
-Deno.test("DistanceBaseline with ends learns slow ones, also after training, but nothing twice", () => {
+Deno.test("DistanceBaseline with ends learns slow ends, also after training, and ignores repeats", () => {
   const slow = (name: string) => Number(name.slice(3)) % 2 === 0 ? 3 : 1;
   const rttMs = (row: number, column: number) =>
     (8 + 0.02 * kmOf(`row${row}`, `column${column}`)) * slow(`row${row}`);
@@ -81,7 +81,7 @@ Deno.test("DistanceBaseline with ends learns slow ones, also after training, but
   assert((withEnds.predictMs(fresh) ?? 0) > 3 * first);
 });
 
-Deno.test("CountryBaseline takes the pair's median, then one end's, then that of all", () => {
+Deno.test("CountryBaseline falls back from the pair's median to one end's, then to that of all", () => {
   const country = (code: string): LocatedPlace => ({
     position: undefined,
     country: countryNumber(code),
@@ -132,7 +132,7 @@ function placedNetwork() {
   };
 }
 
-Deno.test("PlaceForestBaseline beats the distance for new pairs, sources and destinations", () => {
+Deno.test("PlaceForestBaseline beats DistanceBaseline for new pairs, sources and destinations", () => {
   const rttMs = placedNetwork();
   const { training, heldOut } = splitMatrix([40, 40], rttMs, { share: 0.5 });
   const isNew = ({ source, destination }: BaselineMeasurement) =>
@@ -159,7 +159,7 @@ Deno.test("PlaceForestBaseline beats the distance for new pairs, sources and des
   assert(share > 0.75 && share < 1, `${share}`);
 });
 
-Deno.test("PlaceForestBaseline follows the history of a known pair, and is the same for the same seed", () => {
+Deno.test("PlaceForestBaseline follows the history of a known pair and is reproducible by seed", () => {
   const rttMs = placedNetwork();
   const random = new RandomStream(4, "test/histories");
   const at = (timeS: number) => (row: number, column: number) =>
@@ -185,7 +185,7 @@ Deno.test("PlaceForestBaseline follows the history of a known pair, and is the s
   assert(quantileOfSample(errors, 0.5) < 0.05, `${quantileOfSample(errors, 0.5)}`);
 });
 
-Deno.test("standardBaselines() with places adds methods that bear any measurements and unknown places", () => {
+Deno.test("standardBaselines() with places adds methods that handle any measurements and unknown places", () => {
   const end = (letters: string[]) => fc.constantFrom(...letters);
   const rttMs = fc.oneof(
     { weight: 4, arbitrary: fc.double({ min: 0.1, max: 500, noNaN: true }) },
@@ -212,7 +212,7 @@ Deno.test("standardBaselines() with places adds methods that bear any measuremen
   );
 });
 
-Deno.test("MirroredBaseline learns the other direction too", () => {
+Deno.test("MirroredBaseline also learns the reverse direction", () => {
   const seen: BaselineMeasurement[] = [];
   const witness: Baseline = {
     train: (measurements) => seen.push(...measurements),
@@ -243,7 +243,7 @@ async function menog(): Promise<(BaselineMeasurement & { rttMs: number })[]> {
   return all.filter(({ rttMs }, i) => i % 20 === 0 && rttMs >= 0).sort((a, b) => a.timeS - b.timeS);
 }
 
-Deno.test("of destinations that training never met, methods that know places know more than medians (MENOG 19)", async () => {
+Deno.test("methods with places beat medians for destinations unseen in training (MENOG 19)", async () => {
   const places = await openPlaces(
     DEMO_CAMPAIGN.places.map((name) => new URL(`../../../${name}`, import.meta.url).pathname),
   );

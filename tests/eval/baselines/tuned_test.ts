@@ -31,7 +31,7 @@ const RECENT = new Map([200, 9, 1].map((count): [string, () => Baseline] => [
   () => new RecentBaseline(count),
 ]));
 
-Deno.test("TunedBaseline takes the settings that do best on what was held out, then learns from all", () => {
+Deno.test("TunedBaseline chooses the best settings on held-out data, then trains on all", () => {
   const all = jumping(400);
   const baseline = new TunedBaseline(RECENT);
   const tuning = { training: all.slice(0, 300), heldOut: all.slice(300), known: all.slice(300) };
@@ -43,7 +43,7 @@ Deno.test("TunedBaseline takes the settings that do best on what was held out, t
   assertEquals([untuned.settings, untuned.predictSampleMs(ASK)], ["of 200", undefined]);
 });
 
-Deno.test("TunedBaseline makes distributions of numbers by their errors, which cover what they say", () => {
+Deno.test("TunedBaseline turns numbers into calibrated distributions by their errors", () => {
   const random = new RandomStream(5, "test/dressing");
   const draw = (timeS: number) => ({ ...ASK, timeS, rttMs: 50 * Math.exp(0.2 * random.normal()) });
   const all = Array.from({ length: 3000 }, (_, timeS) => draw(timeS));
@@ -57,7 +57,7 @@ Deno.test("TunedBaseline makes distributions of numbers by their errors, which c
   assertAlmostEquals(Math.log(at(0.95) / 50), 0.2 * 1.645, 0.04);
 });
 
-Deno.test("TunedBaseline leaves a number alone that distributions would spoil, and distributions to their method", () => {
+Deno.test("TunedBaseline keeps numbers that distributions would worsen, and a method's distributions", () => {
   // Exact until the query, then far off half of the time: no common factor helps.
   const exact = Array.from({ length: 60 }, (_, timeS) => ({ ...ASK, timeS, rttMs: 20 }));
   const baseline = new TunedBaseline(RECENT);
@@ -71,7 +71,7 @@ Deno.test("TunedBaseline leaves a number alone that distributions would spoil, a
   assertEquals(own.predictSampleMs(ASK), alone.predictSampleMs(ASK));
 });
 
-Deno.test("crpsOfSampleMs() is the mean over all pairs that its formula says", () => {
+Deno.test("crpsOfSampleMs() equals its formula over all pairs", () => {
   const sample = Float64Array.of(1, 2, 4, 4, 30);
   for (const measuredMs of [0.5, 3, 4, 100]) {
     const mean = (of: (ms: number) => number) => sample.reduce((sum, ms) => sum + of(ms), 0) / sample.length;
@@ -91,7 +91,7 @@ function mesh(): BaselineMeasurement[] {
 
 const pairOf = ({ source, destination }: BaselineMeasurement) => [source, destination].sort().join(" ");
 
-Deno.test("tuningRows() holds out a tenth of the links, both directions of each, where pairs are unseen", () => {
+Deno.test("tuningRows() holds out both directions of a tenth of the links if pairs are unseen", () => {
   const tuning = tuningRows(mesh(), { validation: undefined, history: "train" });
   const known = new Set([...tuning.training].map(pairOf));
   assert(tuning.heldOut.every((each) => !known.has(pairOf(each)) && each.rttMs !== null));
@@ -100,14 +100,14 @@ Deno.test("tuningRows() holds out a tenth of the links, both directions of each,
   assertEquals([...tuning.known], []);
 });
 
-Deno.test("tuningRows() holds out the last tenth of the time where earlier measurements are known", () => {
+Deno.test("tuningRows() holds out the last tenth of the time if earlier measurements are known", () => {
   const tuning = tuningRows(mesh(), { validation: undefined, history: "all" });
   assertEquals([...tuning.training].length, 3600);
   assertEquals(tuning.heldOut[0].timeS, 3601);
   assertEquals([...tuning.known].length, 400);
 });
 
-Deno.test("tuningRows() takes the validation split where there is one, and a sample of the pairs of much", () => {
+Deno.test("tuningRows() uses the validation split if there is one, and samples the pairs of large data", () => {
   const rows = mesh();
   const validation = rows.slice(3000);
   const tuning = tuningRows(rows.slice(0, 3000), { validation, history: "all" });
@@ -123,7 +123,7 @@ const SOURCE_MEDIAN_MS = decodeRttCode(encodeRttCode(30));
 const DESTINATION_MEDIAN_MS = decodeRttCode(encodeRttCode(10));
 const GLOBAL_MEDIAN_MS = decodeRttCode(encodeRttCode(50));
 
-Deno.test("standardBaselines() fall back to the source's median, the destination's, the one of all", () => {
+Deno.test("standardBaselines() fall back to the median of the source, then the destination, then all", () => {
   const training = series(
     ["a", "x", 10],
     ["a", "y", 30],
@@ -145,7 +145,7 @@ Deno.test("standardBaselines() fall back to the source's median, the destination
   }
 });
 
-Deno.test("standardBaselines() predict finite RTTs of 0 and more from any measurements", () => {
+Deno.test("standardBaselines() predict finite, non-negative RTTs from any measurements", () => {
   const end = (letters: string) => fc.constantFrom(...letters);
   const rttMs = fc.oneof(
     { weight: 4, arbitrary: fc.double({ min: 0.1, max: 500, noNaN: true }) },

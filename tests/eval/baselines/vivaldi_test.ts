@@ -36,7 +36,7 @@ Deno.test("VivaldiBaseline recovers heights", () => {
   assert(error < 0.02, `median relative error ${error}`);
 });
 
-Deno.test("VivaldiBaseline learns a single distance, in either direction, however small and often", () => {
+Deno.test("VivaldiBaseline learns a single distance in both directions, however small and often measured", () => {
   for (const rttMs of [0, 0.001, 12, 5000]) {
     const baseline = new VivaldiBaseline({ seed: 0 });
     baseline.train(
@@ -47,14 +47,14 @@ Deno.test("VivaldiBaseline learns a single distance, in either direction, howeve
   }
 });
 
-Deno.test("VivaldiBaseline says nothing of a node it never met, and learns nothing from a lost ping", () => {
+Deno.test("VivaldiBaseline predicts nothing for an unseen node and learns nothing from a lost ping", () => {
   const baseline = new VivaldiBaseline({ seed: 0 });
   baseline.train(series(["a", "b", 10], ["a", "c", null]));
   assertEquals(baseline.predictMs({ source: "a", destination: "c", timeS: 0 }), undefined);
   assertEquals(baseline.predictMs({ source: "c", destination: "b", timeS: 0 }), undefined);
 });
 
-Deno.test("VivaldiBaseline is the same for the same seed and another for another", () => {
+Deno.test("VivaldiBaseline is reproducible by seed", () => {
   const { training, heldOut } = network(10);
   const predict = (seed: number) => {
     const baseline = new VivaldiBaseline({ seed, numPasses: 1 });

@@ -2,7 +2,7 @@ import { assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { agreementOf } from "../../../lib/eval/metrics/change_points.ts";
 
-Deno.test("a detection counts at most two rows from its mark, and once", () => {
+Deno.test("a detection counts once, at most two rows from its mark", () => {
   const { numMatched, distance, precision, recall, f2 } = agreementOf([10, 50], [8, 12, 53]);
   assertEquals({ numMatched, distance, precision, recall }, {
     numMatched: 1,
@@ -13,23 +13,23 @@ Deno.test("a detection counts at most two rows from its mark, and once", () => {
   assertAlmostEquals(f2, 5 / 11);
 });
 
-Deno.test("as many pairs as possible are made before short ones", () => {
+Deno.test("the pairing prefers more pairs to shorter ones", () => {
   const { numMatched, distance } = agreementOf([10, 12], [12, 14]);
   assertEquals([numMatched, distance], [2, 4]);
 });
 
-Deno.test("of as many pairs the shortest are made", () => {
+Deno.test("the pairing prefers the shortest of equally many pairs", () => {
   const { numMatched, distance } = agreementOf([10], [8, 10, 11]);
   assertEquals([numMatched, distance], [1, 0]);
 });
 
-Deno.test("without detections F2 is 0, without marks recall is 1", () => {
+Deno.test("F2 is 0 without detections, and recall is 1 without marks", () => {
   assertEquals(agreementOf([3], []).f2, 0);
   assertEquals(agreementOf([], []).recall, 1);
   assertEquals(agreementOf([], [3]).f2, 0);
 });
 
-Deno.test("F2 counts recall twice", () => {
+Deno.test("F2 is the F-measure with beta 2", () => {
   // Published F-measures: van Rijsbergen's formula for beta 2.
   assertAlmostEquals(agreementOf([10, 20, 30, 40], [10, 20, 30, 35]).f2, 0.75);
   assertAlmostEquals(agreementOf([10, 20, 30, 40], [10]).f2, 5 * 0.25 / (4 + 0.25));

@@ -52,7 +52,7 @@ Deno.test("crpsMs() of one certain value is the absolute error", () => {
   }
 });
 
-Deno.test("crpsMs() of a uniform distribution is its closed form", () => {
+Deno.test("crpsMs() of a uniform distribution equals the closed form", () => {
   const distribution = distributionOf(uniform(10, 60));
   // CRPS of U(0, 1): y^3 / 3 + (1 - y)^3 / 3 inside, plus the distance outside; times the width of the
   // interval.
@@ -63,7 +63,7 @@ Deno.test("crpsMs() of a uniform distribution is its closed form", () => {
   }
 });
 
-Deno.test("crpsMs() of an exponential distribution is its closed form", () => {
+Deno.test("crpsMs() of an exponential distribution equals the closed form", () => {
   const meanMs = 30;
   const distribution = distributionOf((ms) => 1 - Math.exp(-ms / meanMs));
   for (const measuredMs of [1, 10, 30, 100, 500]) {
@@ -73,7 +73,7 @@ Deno.test("crpsMs() of an exponential distribution is its closed form", () => {
   }
 });
 
-Deno.test("crpsMs() of a little mass at the longest RTTs is the share squared of the time up to a minute", () => {
+Deno.test("crpsMs() of a small mass at the longest RTTs is its square times a minute", () => {
   const distribution = distributionOf((ms) => ms < 20 ? 0 : ms < 1e9 ? 0.99 : 1);
   assertAlmostEquals(crpsMs(distribution, decodeRttCode(encodeRttCode(20))), 0.01 ** 2 * 60_000, 0.02);
 });
@@ -86,7 +86,7 @@ function errorValues(scored: ScoredForecasts) {
   return values;
 }
 
-Deno.test("scoreErrors() gives median, mean and relative errors and leaves out what was not forecast", () => {
+Deno.test("scoreErrors() computes median, mean and relative errors and skips missing forecasts", () => {
   const measuredMs = Float64Array.of(10, 25, 30, 40, 99);
   const predictedMs = Float64Array.of(10, 20, 33, 48, NaN);
   assertEquals(errorValues({ predictedMs, measuredMs }), {
@@ -110,7 +110,7 @@ Deno.test("scoreErrors() gives median, mean and relative errors and leaves out w
   });
 });
 
-Deno.test("errorCdf() has the quantiles of the absolute error", () => {
+Deno.test("errorCdf() returns the quantiles of the absolute error", () => {
   const predictedMs = Float64Array.from({ length: 201 }, (_, i) => i === 200 ? NaN : (i % 2 ? 5 : -5) * i);
   const cdf = errorCdf({ predictedMs, measuredMs: new Float64Array(201) });
   assertEquals(cdf.length, 101);
@@ -118,7 +118,7 @@ Deno.test("errorCdf() has the quantiles of the absolute error", () => {
   assertEquals(errorCdf({ predictedMs: new Float64Array(0), measuredMs: new Float64Array(0) }), []);
 });
 
-Deno.test("a calibrated forecaster covers what it says and has a flat PIT, one that is too sure does not", () => {
+Deno.test("a calibrated forecaster has nominal coverage and a flat PIT, unlike an overconfident one", () => {
   const random = new RandomStream(1, "test/calibration");
   const count = 20_000;
   const ranges = (spread: number) => {
@@ -142,7 +142,7 @@ Deno.test("a calibrated forecaster covers what it says and has a flat PIT, one t
   assert(pitHistogram(tooSure, 20)[0] > 0.1, "and the ends of the PIT are full");
 });
 
-Deno.test("coverages() and pitHistogram() share a range between the parts it lies in", () => {
+Deno.test("coverages() and pitHistogram() divide a range between the parts it spans", () => {
   const ranges = { below: Float64Array.of(0.2, 0.9), upTo: Float64Array.of(0.3, 1) };
   assertEquals(coverages(ranges).map(({ share }) => Math.round(1e6 * (share ?? NaN)) / 1e6), [
     0.25,
@@ -174,12 +174,12 @@ Deno.test("brierScore() and reliability() score forecasts of failure", () => {
   assertEquals(equal.map(({ numMeasurements }) => numMeasurements), [5]);
 });
 
-Deno.test("quantileOfSample() is the smallest value that the share does not exceed", () => {
+Deno.test("quantileOfSample() is the smallest value with at least the share at or below it", () => {
   assertEquals([0, 0.5, 0.51, 0.9, 1].map((q) => quantileOfSample([4, 1, 3, 2], q)), [1, 2, 3, 4, 4]);
   assert(Number.isNaN(quantileOfSample([], 0.5)));
 });
 
-Deno.test("casesToShow() is how many cases show a true difference four times in five", () => {
+Deno.test("casesToShow() is the number of cases that show a true difference with 80 % power", () => {
   const level = (model: number, differenceInterval: [number, number] | null) => ({
     model,
     baseline: 10,
@@ -236,7 +236,7 @@ function meanInterval(values: Float64Array, clusterOf: Uint32Array, seed = 1): I
 
 const widthOf = ([low, high]: Interval) => high - low;
 
-Deno.test("ClusterBootstrap gives means the interval of the normal distribution", () => {
+Deno.test("ClusterBootstrap's intervals of means match the normal distribution", () => {
   const { values, clusterOf } = clustered(2000, 1, 0);
   const interval = meanInterval(values, clusterOf);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -244,7 +244,7 @@ Deno.test("ClusterBootstrap gives means the interval of the normal distribution"
   assertAlmostEquals(interval[1], mean + NORMAL_975 / Math.sqrt(2000), 0.006);
 });
 
-Deno.test("ClusterBootstrap takes measurements that are alike for one: ten copies tell no more", () => {
+Deno.test("ClusterBootstrap gains no precision from ten similar measurements in each cluster", () => {
   const { values, clusterOf } = clustered(200, 10, 3);
   const byCluster = meanInterval(values, clusterOf);
   const alone = meanInterval(values, Uint32Array.from(values, (_, i) => i));
@@ -253,7 +253,7 @@ Deno.test("ClusterBootstrap takes measurements that are alike for one: ten copie
   assert(widthOf(alone) < 0.45 * widthOf(byCluster), `${widthOf(alone)} of ${widthOf(byCluster)}`);
 });
 
-Deno.test("ClusterBootstrap's intervals hold the truth 95 % of the time", () => {
+Deno.test("ClusterBootstrap's intervals contain the truth about 95 % of the time", () => {
   let numHeld = 0;
   for (let seed = 0; seed < 60; seed++) {
     const { values, clusterOf } = clustered(80, 3, 1, seed);
@@ -264,7 +264,7 @@ Deno.test("ClusterBootstrap's intervals hold the truth 95 % of the time", () => 
   assert(numHeld >= 51, `${numHeld} of 60`);
 });
 
-Deno.test("ClusterBootstrap.quantiles() are the quantiles of resamples, whole clusters at a time", () => {
+Deno.test("ClusterBootstrap.quantiles() are the quantiles of resamples of whole clusters", () => {
   // The values of a cluster are equal, so a resample's quantile is the value of a cluster.
   const clusterOf = Uint32Array.from({ length: 30 }, (_, i) => Math.floor(i / 3));
   const values = Float64Array.from(clusterOf, (cluster) => 10 * cluster);
@@ -279,7 +279,7 @@ Deno.test("ClusterBootstrap.quantiles() are the quantiles of resamples, whole cl
   }
 });
 
-Deno.test("ClusterBootstrap pairs: a small difference shows where both methods share the noise", () => {
+Deno.test("ClusterBootstrap detects a small paired difference if both methods share the noise", () => {
   const { values, clusterOf } = clustered(100, 2, 5);
   const random = new RandomStream(3, "test/pairs");
   const better = values.map((value) => value - 0.5 + 0.3 * random.normal());
@@ -294,7 +294,7 @@ Deno.test("ClusterBootstrap pairs: a small difference shows where both methods s
   assertEquals(verdictOf(differenceInterval(a, a)), "none");
 });
 
-Deno.test("ClusterBootstrap is the same for a seed, leaves out NaN, and says nothing of few clusters", () => {
+Deno.test("ClusterBootstrap is reproducible by seed, skips NaN and has no intervals for few clusters", () => {
   const { values, clusterOf } = clustered(40, 2, 1);
   assertEquals(meanInterval(values, clusterOf, 4), meanInterval(values, clusterOf, 4));
   assert(meanInterval(values, clusterOf, 4)[0] !== meanInterval(values, clusterOf, 5)[0]);
@@ -318,7 +318,7 @@ Deno.test("ClusterBootstrap is the same for a seed, leaves out NaN, and says not
   assert(six.map(intervalOf).every((interval) => interval !== null));
 });
 
-Deno.test("clustersOf() puts both directions of a pair together, and sources where these were held out", () => {
+Deno.test("clustersOf() groups both directions of a pair, or sources if these were held out", () => {
   const caseOf = ([sourceKey, dstAddr]: string) => ({ sourceKey, dstAddr });
   const cases = ["ab", "ba", "ac", "ab", "bc"].map(caseOf);
   assertEquals([...clustersOf(cases, "pair").ofCase], [0, 0, 1, 0, 2]);

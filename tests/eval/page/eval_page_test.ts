@@ -124,7 +124,7 @@ async function reportOf(
   return { run: RUN, ...sections };
 }
 
-Deno.test("summaryLines() has three sentences and a table of who wins, and the page begins with them", async () => {
+Deno.test("summaryLines() returns three sentences and a table of winners, and the page begins with them", async () => {
   const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4], {
     pFailed: 0.3,
     numFailed: 1,
@@ -148,7 +148,7 @@ Deno.test("summaryLines() has three sentences and a table of who wins, and the p
   assertEquals(headings.slice(0, 2), ["how-far-predictions-are-off", "calibration-of-the-intervals"]);
 });
 
-Deno.test("the page says what corrected intervals contain, where there is a correction", async () => {
+Deno.test("the page reports the coverage of corrected intervals if there is a correction", async () => {
   const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
   const calibration = {
@@ -163,7 +163,7 @@ Deno.test("the page says what corrected intervals contain, where there is a corr
   assertNotMatch(await evalPage(report), /corrected by/);
 });
 
-Deno.test("nothing is called better or worse where no difference is shown", async () => {
+Deno.test("nothing is called better or worse without a significant difference", async () => {
   const ofPairs = (factorOf: (pair: number) => number) =>
     reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
   assertMatch(
@@ -175,7 +175,7 @@ Deno.test("nothing is called better or worse where no difference is shown", asyn
   assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
 });
 
-Deno.test("summaryLines() says how often first guesses of destinations are right, beside the best table", () => {
+Deno.test("summaryLines() reports how often first guesses of destinations are right, beside the best table", () => {
   const scoresOf = (modelShare: number, difference: [number, number] | null) => ({
     version: 4 as const,
     numContext: 10,
@@ -208,7 +208,7 @@ Deno.test("summaryLines() says how often first guesses of destinations are right
   );
 });
 
-Deno.test("the page compares with methods that know places", async () => {
+Deno.test("the page compares with baselines that know places", async () => {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
   const placeComparisons = rtt.comparisons.filter(({ numContext }) => numContext === null)
@@ -219,7 +219,7 @@ Deno.test("the page compares with methods that know places", async () => {
   );
 });
 
-Deno.test("the page says how well the nearest destination is chosen, and where errors are", async () => {
+Deno.test("the page reports how well the nearest destination is chosen and where errors are", async () => {
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
   const method = (
@@ -298,7 +298,7 @@ Deno.test("the page says how well the nearest destination is chosen, and where e
   assertNotMatch(await evalPage({ run: RUN }), /Errors by place|nearest destination/);
 });
 
-Deno.test("summaryLines() judges P(no reply) only where replies were missing", async () => {
+Deno.test("summaryLines() judges P(no reply) only if replies were missing", async () => {
   const rowOf = async (pFailed: number, numFailed: number, trainingShare: number) =>
     summaryLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }))
       .find((line) => line.startsWith("squared error of P(no reply)"));
@@ -335,7 +335,7 @@ async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalRe
   return { run: RUN, adapted };
 }
 
-Deno.test("the page and its summary have addresses never seen, by K, where the model was adapted to them", async () => {
+Deno.test("the page and its summary report unseen addresses by K if the model was adapted to them", async () => {
   const report = await adaptedReport();
   assertMatch(
     summaryLines(report).at(-1) ?? "",
@@ -353,14 +353,14 @@ Deno.test("the page and its summary have addresses never seen, by K, where the m
   assertNotMatch(await evalPage({ run: RUN }), /never seen/);
 });
 
-Deno.test("the page and its summary say where no address never seen has enough replies", async () => {
+Deno.test("the page and its summary report that no unseen address has enough replies", async () => {
   const report = await adaptedReport([]);
   const told = "None of the 12 unseen addresses has more than 5 replies";
   assertStringIncludes(summaryLines(report)[0], told);
   assertStringIncludes(await evalPage(report), told);
 });
 
-Deno.test("evalPage() leaves out the sections that are not there, and escapes names", async () => {
+Deno.test("evalPage() omits missing sections and escapes names", async () => {
   const bare = await evalPage({ run: RUN });
   assertStringIncludes(bare, "<h1>Evaluation of runs/&lt;first&gt;</h1>");
   assertStringIncludes(bare, "About this run");
@@ -380,7 +380,7 @@ Deno.test("evalPage() leaves out the sections that are not there, and escapes na
   assertMatch(page, /<span class="wins">2\.00 ms \(−50 %\)<\/span>/);
 });
 
-Deno.test("ratioText() and countText() are read as people write", () => {
+Deno.test("ratioText() and countText() return readable numbers", () => {
   assertEquals([0.5, 0.9951, 1.12, 2.44, 101].map(ratioText), ["−50 %", "−0.5 %", "+12 %", "2.4×", "100×"]);
   assertEquals([1, 999, 1000, 1234567].map(countText), ["1", "999", "1,000", "1,234,567"]);
 });
@@ -397,7 +397,7 @@ function rulesOf(svg: string): { y: number; length: number }[] {
     .map(([, y, length]) => ({ y: Number(y), length: Number(length) }));
 }
 
-Deno.test("reliabilityChart() puts what is right on the diagonal, with the error bars of few cases", async () => {
+Deno.test("reliabilityChart() puts calibrated points on the diagonal, with the error bars of few cases", async () => {
   const points = [{ promised: 0.25, observed: 0.25, count: 10 }];
   const svg = await renderSvg(reliabilityChart(points, { ...TITLES, scale: "linear" }));
   assertStringIncludes(svg, "translate(75,225)");
@@ -407,14 +407,14 @@ Deno.test("reliabilityChart() puts what is right on the diagonal, with the error
   assertAlmostEquals(Math.min(y, y + length), 300 * (1 - 0.5579), 0.1);
 });
 
-Deno.test("reliabilityChart() leaves out what a logarithmic axis cannot show", async () => {
+Deno.test("reliabilityChart() omits points that a logarithmic axis cannot show", async () => {
   const points = [{ promised: 0.01, observed: 0.01, count: 50 }, { promised: 0, observed: 0.1, count: 50 }];
   const svg = await renderSvg(reliabilityChart(points, { ...TITLES, scale: "log" }));
   assertEquals(rulesOf(svg).length, 1);
   assertEquals([...svg.matchAll(/>1%<\/text>/g)].length, 2);
 });
 
-Deno.test("pitChart() draws the shares and where chance puts them", async () => {
+Deno.test("pitChart() draws the shares and the range expected by chance", async () => {
   const svg = await renderSvg(pitChart([0.5, 0.5], 100));
   const lines = svg.matchAll(/translate\(330,([\d.]+)\)" x2="-330" y2="0" stroke="var\(--ink\)"/g);
   const places = [...lines].map(([, y]) => Number(y));

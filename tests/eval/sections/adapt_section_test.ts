@@ -82,7 +82,7 @@ const withModel = (test: (of: { model: PingModel; checkpoint: LoadedCheckpoint }
     await test({ model, checkpoint });
   });
 
-Deno.test("evaluateAdapted() judges the model as it is after a fit to K measurements of each address", () =>
+Deno.test("evaluateAdapted() judges the model after a fit to K measurements of each address", () =>
   withModel(async (of) => {
     const rows = rowsOf();
     const { section } = await evaluated(of, rows);
@@ -115,7 +115,7 @@ Deno.test("evaluateAdapted() judges the model as it is after a fit to K measurem
     assertEquals(section.resampling.by, "address");
   }));
 
-Deno.test("evaluateAdapted() gives baselines the same K measurements, and compares with the best", () =>
+Deno.test("evaluateAdapted() trains baselines on the same K measurements and compares with the best", () =>
   withModel(async (of) => {
     const { section, witnesses } = await evaluated(of, rowsOf(), [0, 2]);
     const trained = rowsOf().training.numRows * 9;
@@ -137,7 +137,7 @@ Deno.test("evaluateAdapted() gives baselines the same K measurements, and compar
     });
   }));
 
-Deno.test("evaluateAdapted() is the same to the last bit again, and tunes baselines by the validation split alike", () =>
+Deno.test("evaluateAdapted() is reproducible to the last bit, and tunes baselines on the validation split", () =>
   withModel(async (of) => {
     const [first, second] = [await evaluated(of, rowsOf(), [2]), await evaluated(of, rowsOf(), [2])];
     assertEquals(JSON.stringify(second.section), JSON.stringify(first.section));
@@ -148,7 +148,7 @@ Deno.test("evaluateAdapted() is the same to the last bit again, and tunes baseli
     assertEquals([tuned.section.numTuningAddresses, tuned.section.numTuningMeasurements], [8, MAX]);
   }));
 
-Deno.test("evaluateAdapted() fits addresses in rounds where the table has no rows for all at once", () =>
+Deno.test("evaluateAdapted() fits addresses in rounds if the table lacks rows for all at once", () =>
   withModel(async (of) => {
     const strangers = Array.from({ length: 64 }, (_, i) => `10.${i}.0.1`);
     const { section } = await evaluated(of, rowsOf(strangers, 3), [1], 64);
@@ -157,13 +157,13 @@ Deno.test("evaluateAdapted() fits addresses in rounds where the table has no row
     assertEquals([fit.numWithoutRow, fit.numMeasurements, model.numMeasurements], [0, 64, 64]);
   }));
 
-Deno.test("evaluateAdapted() says so where no address has enough replies", () =>
+Deno.test("evaluateAdapted() returns no results if no address has enough replies", () =>
   withModel(async (of) => {
     const { section } = await evaluated(of, rowsOf(NEW, 2), [0, 2]);
     assertEquals([section.numUnseen, section.numAddresses, section.byCount], [8, 0, []]);
   }));
 
-Deno.test("requireAdaptable() refuses models without rows, and splits that hold out no addresses", () =>
+Deno.test("requireAdaptable() rejects models without rows and splits that hold out no addresses", () =>
   withRowCheckpoint((at) => {
     const { config } = loadCheckpoint(join(at("run"), "checkpoints"));
     for (const mode of ["destination", "node", "probe", undefined] as const) requireAdaptable(config, mode);
@@ -187,7 +187,7 @@ function heldOutOf(seed: number): MemoryRowSource {
   return meshRows({ sources: all, destinations: all, numEach: 12, seed, failed: 0.2 });
 }
 
-Deno.test("drawUnseen() gives the same measurements of each address first, and judges by none of them", () =>
+Deno.test("drawUnseen() draws nested measurements of each address, and judges by none of them", () =>
   fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -237,7 +237,7 @@ async function assertNested(
   });
 }
 
-Deno.test("unseenAddresses() knows an address at either end and however it is written", async () => {
+Deno.test("unseenAddresses() recognises an address at either end and in any spelling", async () => {
   const known = new MemoryRowSource([meshRow("2001:db8::1", [["2001:DB8:0::2", 5, 1]])]);
   const rows = new MemoryRowSource([
     meshRow("2001:0db8::2", [["2001:db8::1", 5, 2], ["2001:db8::A", 6, 3], ["2001:db8::a", 7, 4]]),
@@ -249,7 +249,7 @@ Deno.test("unseenAddresses() knows an address at either end and however it is wr
   assertEquals([given[0].length, judged.length], [1, 1]);
 });
 
-Deno.test("drawUnseen() leaves out addresses with too few replies, and says how many", async () => {
+Deno.test("drawUnseen() omits addresses with too few replies and reports how many are usable", async () => {
   const rows = new MemoryRowSource([
     meshRow(NEW_ENDS[0], [[KNOWN_ENDS[0], 5, 1], [KNOWN_ENDS[1], 6, 2], [KNOWN_ENDS[2], 7, 3]]),
     meshRow(NEW_ENDS[1], [[KNOWN_ENDS[0], 5, 4], [KNOWN_ENDS[1], -1, 5], [KNOWN_ENDS[2], 7, 6]]),

@@ -34,7 +34,7 @@ function assertSumsAgree(bits: ContextBits): void {
   }
 }
 
-Deno.test("evaluateBits() adds up the same bits by token type, position and field, each once", () =>
+Deno.test("evaluateBits() sums the same bits by token type, position and field", () =>
   withTinyModel(async (model) => {
     const done: [number, number][] = [];
     const options = { seed: 3, numContexts: 9 };
@@ -61,7 +61,7 @@ Deno.test("evaluateBits() adds up the same bits by token type, position and fiel
     assertNotEquals(await evaluateBits(model, ROWS, { ...options, seed: 4 }), bits);
   }));
 
-Deno.test("evaluateBits() of vocabulary v1 adds up the bits of single measurements", () =>
+Deno.test("evaluateBits() with vocabulary v1 sums the bits of single measurements", () =>
   withTinyModel(
     async (model) => {
       const bits = await evaluateBits(model, ROWS, { seed: 3, numContexts: 9 });
@@ -86,7 +86,7 @@ Deno.test("evaluateBits() of vocabulary v1 adds up the bits of single measuremen
     { ...TINY_CONFIG, vocabulary: "v1" },
   ));
 
-Deno.test("evaluateBits() asks about the sources' own addresses, however many of a training's are random", () =>
+Deno.test("evaluateBits() uses the sources' own addresses, whatever share is random in training", () =>
   withTinyModel(async (model) => {
     const bitsOf = (unknownSourceShare: number) =>
       evaluateBits(model, ROWS, {
@@ -97,7 +97,7 @@ Deno.test("evaluateBits() asks about the sources' own addresses, however many of
     assertEquals(await bitsOf(1), await bitsOf(0));
   }));
 
-Deno.test("evaluateBits() gives each token the bits of a next-token question, in the loader's contexts", () =>
+Deno.test("evaluateBits() computes each token's bits as a next-token query, in the loader's contexts", () =>
   withTinyModel(async (model) => {
     const row = syntheticRow(1, 0, 20);
     const { withTimes } = await evaluateBits(model, new MemoryRowSource([row]), { seed: 7, numContexts: 1 });
@@ -124,7 +124,7 @@ Deno.test("evaluateBits() gives each token the bits of a next-token question, in
     );
   }));
 
-Deno.test("evaluateBits() gives a model of equal weights log2 of the vocabulary a token, and nothing of no rows", () =>
+Deno.test("evaluateBits() of a uniform model is log2 of the vocabulary per token, and null without rows", () =>
   withTinyModel(async (model) => {
     const { withTimes, withoutTimes } = await evaluateBits(model, ROWS, { seed: 0, numContexts: 5 });
     for (const { byTokenType, bitsPerToken } of [withTimes, withoutTimes]) {

@@ -39,7 +39,7 @@ function guess(query: { source?: string; rttMs: number | null; context?: TokenMe
   return Object.fromEntries([...guesses].map(([name, list]) => [name, list.map((bytes) => bytes[3]).join()]));
 }
 
-Deno.test("KnownDestinations ranks by the median RTT of the source, by that of all, by its counts and by all counts", () => {
+Deno.test("KnownDestinations ranks by median RTT and by count, of the source and of all", () => {
   assertEquals(guess({ rttMs: 12 }), {
     "nearest median RTT of the source": "2,1,3,9",
     "nearest median RTT of all": "2,9,1,3",
@@ -53,7 +53,7 @@ Deno.test("KnownDestinations ranks by the median RTT of the source, by that of a
   assertEquals(guess({ source: "10.0.0.9", rttMs: 12 })["nearest median RTT of the source"], "9,1,2,3");
 });
 
-Deno.test("KnownDestinations learns from a measurement's context, for this measurement alone", () => {
+Deno.test("KnownDestinations learns from a measurement's context, for the source's own rankings", () => {
   const context = [measured("192.0.2.4", 12), measured("192.0.2.2", 30), measured("192.0.2.2", null)];
   assertEquals(guess({ rttMs: 12, context }), {
     "nearest median RTT of the source": "4,2,1,3,9",
@@ -70,7 +70,7 @@ function bootstrapOf(addresses: readonly Uint8Array[]): ClusterBootstrap {
   return new ClusterBootstrap(Uint32Array.from(addresses.keys()), { seed: 1 });
 }
 
-Deno.test("scoreMethods() counts exact and prefix matches of the first guess and of any", () => {
+Deno.test("scoreMethods() counts exact and prefix matches of the first and of any guess", () => {
   const guesses = [["192.0.2.1", "10.0.0.1"], ["9.9.9.9", "192.1.0.0"], []].map((list) =>
     list.map(addressBytes)
   );
@@ -88,7 +88,7 @@ Deno.test("scoreMethods() counts exact and prefix matches of the first guess and
   assertEquals([near.top1Exact, near.top1Prefix], [0, { 16: 1, 32: 1, 48: 1, 64: 0 }]);
 });
 
-Deno.test("scoreMethods() tells how sure shares of right guesses are, and their differences to the model's", () => {
+Deno.test("scoreMethods() computes intervals of the shares of right guesses and of differences to the model", () => {
   const addresses = Array.from({ length: 40 }, (_, i) => addressBytes(`192.0.2.${i}`));
   const wrong = addressBytes("198.51.100.1");
   const rightIn = (isRight: (i: number) => boolean) =>
@@ -109,7 +109,7 @@ Deno.test("scoreMethods() tells how sure shares of right guesses are, and their 
   assert(below < 0 && above > 0, `${below}, ${above}`);
 });
 
-Deno.test("evaluateDestinations() tells what is asked of which cases, and leaves the pair's own context out", () =>
+Deno.test("evaluateDestinations() scores cases by IP version and number of context, and reports progress", () =>
   withTinyModel(async (model) => {
     const [training, heldOut] = [syntheticRows(3, 4, 90), syntheticRows(3, 4, 60)].map((rows) =>
       new MemoryRowSource(rows)
@@ -147,7 +147,7 @@ Deno.test("evaluateDestinations() tells what is asked of which cases, and leaves
     assertEquals(numCases, 10);
   }));
 
-Deno.test("learnDestinations() counts the measurements of an address, in any spelling, not of others of its row", async () => {
+Deno.test("learnDestinations() counts the measurements of an address in any spelling, not of others in its row", async () => {
   const [row] = syntheticRows(3, 1, 30, { ipv6: 1 });
   assertEquals(row.srcAddrs[1], "2001:db8::0");
   row.srcAddrs.push("2001:db8:9::9");

@@ -93,7 +93,7 @@ function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
 
 const PLACES = { tableSize: TABLE.length / 3, sources: [], dropShare: 0 };
 
-Deno.test("placeLookup() knows what the checkpoint knows, but no place that is known to be wrong", async () => {
+Deno.test("placeLookup() returns the checkpoint's places, except those known to be wrong", async () => {
   assertEquals(await placeLookup(checkpointOf(null)), undefined);
   const placeOf = await placeLookup(checkpointOf(PLACES));
   assert(placeOf);
@@ -110,7 +110,7 @@ Deno.test("placeLookup() knows what the checkpoint knows, but no place that is k
   ]);
 });
 
-Deno.test("placeLookup() takes files instead, with the positions that they have", async () => {
+Deno.test("placeLookup() reads given files instead, with their positions", async () => {
   const files = [`${DATA}/city.csv`, `${DATA}/asn.csv`];
   const placeOf = await placeLookup(checkpointOf(null), files);
   const source = await openPlaces(files);
@@ -135,7 +135,7 @@ function caseOf(from: string, to: string): EvalCase {
   };
 }
 
-Deno.test("evaluatePlaces() groups by distance, country and AS, beside the best baseline of each group", async () => {
+Deno.test("evaluatePlaces() groups by distance, country and AS, with the best baseline of each group", async () => {
   const checkpoint = checkpointOf(PLACES);
   const placeOf = await placeLookup(checkpoint);
   assert(placeOf);
@@ -231,7 +231,7 @@ Deno.test("evaluatePlaces() groups by distance, country and AS, beside the best 
   assertEquals(JSON.parse(JSON.stringify(section)), section);
 });
 
-Deno.test("alignmentsOf() is 1 where embeddings are the places' directions, and near 0 where they are random", () => {
+Deno.test("alignmentsOf() is 1 if embeddings are the places' directions, and near 0 if they are random", () => {
   const checkpoint = checkpointOf(PLACES);
   const { width } = checkpoint.config.model;
   const table = checkpoint.weights.get("address_embed.weight") ?? new Float32Array(0);
@@ -276,7 +276,7 @@ Deno.test("alignmentsOf() is high for coordinates of RTTs that follow distances"
   }
 });
 
-Deno.test("ranksOf() gives ranks from 0 to 1, and equal values their mean", () => {
+Deno.test("ranksOf() returns ranks from 0 to 1, and their mean for equal values", () => {
   assertEquals([...ranksOf(Float64Array.of(5, 1, 3))], [1, 0, 0.5]);
   assertEquals([...ranksOf(Float64Array.of(7, 7, 1, 9, 7))], [0.5, 0.5, 0, 1, 0.5]);
   fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 }), (values) => {

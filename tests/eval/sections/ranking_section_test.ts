@@ -15,7 +15,7 @@ import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { type MeshMeasurement, meshRow } from "./mesh_rows.ts";
 
-Deno.test("choiceOf() takes the least, shares ties, and chooses at random where nothing is known", () => {
+Deno.test("choiceOf() chooses the least, shares ties and is random if nothing is known", () => {
   const rttsMs = [30, 10, 20];
   const choose = (...values: number[]) => choiceOf(Float64Array.from(values), rttsMs);
   assertEquals(choose(3, 1, 2), { regretMs: 0, right: 1 });
@@ -34,7 +34,7 @@ Deno.test("choiceOf() takes the least, shares ties, and chooses at random where 
   );
 });
 
-Deno.test("scoreChoices() has means, and the model's difference to each with an interval", () => {
+Deno.test("scoreChoices() computes means and the model's difference to each, with an interval", () => {
   const numChoices = 40;
   const choicesOf = (regretMs: (i: number) => number) =>
     Array.from(
@@ -77,7 +77,7 @@ function hourly(numHours: number, numSources = 4): MemoryRowSource {
   }));
 }
 
-Deno.test("drawRankings() takes windows of an hour with three destinations that replied, and their medians", async () => {
+Deno.test("drawRankings() draws one-hour windows with three destinations that replied, and their medians", async () => {
   const rows = hourly(20);
   const { windowS, groups } = await drawRankings(rows, { seed: 1 });
   assertEquals([windowS, groups.length], [HOUR_S, 40]);
@@ -91,7 +91,7 @@ Deno.test("drawRankings() takes windows of an hour with three destinations that 
   }
 });
 
-Deno.test("drawRankings() widens its windows where there are few, bounds them, and is the same for the same seed", async () => {
+Deno.test("drawRankings() widens windows if there are few, bounds their number and is reproducible by seed", async () => {
   const sparse = new MemoryRowSource(
     Array.from(
       { length: 40 },
@@ -111,7 +111,7 @@ function evalRows(): EvalRows {
   return { heldOut: hourly(12), training: hourly(3), others: [], history: "all" };
 }
 
-Deno.test("drawCasesAnd() draws the same cases as without others, and gives these their own histories", async () => {
+Deno.test("drawCasesAnd() draws the same cases as without others, which get their own histories", async () => {
   const rows = evalRows();
   const options = { count: 20, maxContext: 4, seed: 1 };
   const { groups } = await drawRankings(rows.heldOut, { seed: 1 });

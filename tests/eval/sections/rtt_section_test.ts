@@ -54,7 +54,7 @@ async function forecastAt(history: "all" | "train") {
   return { cases, witness, predictedMs: methods.get("witness")?.predictedMs ?? new Float64Array(0) };
 }
 
-Deno.test("forecastWithBaselines() lets a baseline know all that is older than a case, in order", async () => {
+Deno.test("forecastWithBaselines() shows a baseline all measurements older than a case, in order", async () => {
   const { cases, witness, predictedMs } = await forecastAt("all");
   const answered = (rows: ProbeRow[]) =>
     rows.flatMap(({ srcAddrs, srcIndex, eventTimeUs, rttMs }) =>
@@ -82,7 +82,7 @@ Deno.test("forecastWithBaselines() lets a baseline know all that is older than a
   assertEquals(others.difference(new Set(training.map(({ timeS }) => timeS))).size, 0);
 });
 
-Deno.test("forecastWithBaselines() does not go over the training twice where all of it is older", async () => {
+Deno.test("forecastWithBaselines() does not repeat the training data if all of it is older", async () => {
   const later = syntheticRows(3, 8, 12).map((row) => ({
     ...row,
     eventTimeUs: row.eventTimeUs.map((timeUs) => timeUs + 1e15),
@@ -116,7 +116,7 @@ Deno.test("forecastWithBaselines() counts each training measurement once in a me
   assertEquals([...methods.values()].map(({ predictedMs }) => predictedMs[0]), [2, 8]);
 });
 
-Deno.test("MeasurementTable keeps a uniform sample of no more than was asked for", async () => {
+Deno.test("MeasurementTable keeps a uniform sample of at most maxMeasurements", async () => {
   const rows = new MemoryRowSource(syntheticRows(5, 30, 40, { failed: 0.1 }));
   const all = await MeasurementTable.read([rows], { maxMeasurements: 1e6, seed: 1 });
   assertEquals(all.length, all.numSeen - all.numFailed);
@@ -148,7 +148,7 @@ function knownBaselines(cases: readonly EvalCase[]): BaselineForecasts {
   };
 }
 
-Deno.test("evaluateRtt() equals exact distributions and compares with the best baseline", () =>
+Deno.test("evaluateRtt() matches exact distributions and compares with the best baseline", () =>
   withTinyModel(async (model) => {
     const cases = await drawCases(synthetic("all"), { count: 40, maxContext: 4, seed: 1 });
     const baselines = knownBaselines(cases);
@@ -205,7 +205,7 @@ Deno.test("evaluateRtt() equals exact distributions and compares with the best b
     assertEquals(JSON.stringify({ rtt, failures }).includes("null,null,null,null"), false);
   }));
 
-Deno.test("evaluateRtt() predicts each case with every context on request, and the rest of the mass spread", () =>
+Deno.test("evaluateRtt() predicts each case with every context on request, with bounded spread mass", () =>
   withTinyModel(async (model) => {
     const cases = await drawCases(synthetic("train"), { count: 6, maxContext: 4, seed: 2 });
     const chance = { seed: 1, clusters: clustersOf(cases) };
@@ -223,7 +223,7 @@ Deno.test("evaluateRtt() predicts each case with every context on request, and t
     assert((meanSpreadMass ?? 0) > 0 && (maxSpreadMass ?? 1) <= 0.2, `${meanSpreadMass}, ${maxSpreadMass}`);
   }));
 
-Deno.test("compareForecasts() of no measurement has no numbers and no comparison", async () => {
+Deno.test("compareForecasts() without measurements returns no numbers and no comparison", async () => {
   const none = new Float64Array(0);
   const forecasts = {
     caseIndex: new Uint32Array(0),

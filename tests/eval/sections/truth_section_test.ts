@@ -70,7 +70,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-Deno.test("evaluateTruth() tells the excess that exact distributions and the truth's own function give", async () => {
+Deno.test("evaluateTruth() computes the excess bits of exact distributions over the truth", async () => {
   await withTinyModel(async (model) => {
     const cases = await synthCases(12);
     const section = await evaluateTruth(model, cases, { truth: TRUTH, contexts: [0, 2] });
@@ -100,7 +100,7 @@ Deno.test("evaluateTruth() tells the excess that exact distributions and the tru
   });
 });
 
-Deno.test("evaluateTruth() compares corrected predictions too: the same where nothing is corrected, else others", async () => {
+Deno.test("evaluateTruth() also compares corrected predictions, which differ only if corrected", async () => {
   await withTinyModel(async (model) => {
     const cases = await synthCases(6);
     const sectionOf = (shares: readonly number[]) =>
@@ -120,7 +120,7 @@ Deno.test("evaluateTruth() compares corrected predictions too: the same where no
   });
 });
 
-Deno.test("evaluateTruth() breaks down by IP version and context, and is plain JSON", async () => {
+Deno.test("evaluateTruth() breaks results down by IP version and context, as plain JSON", async () => {
   await withTinyModel(async (model) => {
     const cases = await synthCases(20);
     const calls: number[] = [];
@@ -140,7 +140,7 @@ Deno.test("evaluateTruth() breaks down by IP version and context, and is plain J
   });
 });
 
-Deno.test("evaluateTruth() refuses measurements that cannot come from the synthetic Internet", async () => {
+Deno.test("evaluateTruth() rejects measurements that cannot come from the synthetic Internet", async () => {
   const cases = await synthCases(1);
   const options = { truth: TRUTH, contexts: [0] };
   const measurement = { ...cases[0].measurement, rttCode: encodeRttCode(0.01) };
@@ -179,7 +179,7 @@ Deno.test("scoreReply() of the truth itself has no excess, exact coverage and th
   }
 });
 
-Deno.test("scoreReply() has one bit of excess where half of the mass is where the truth has none", () => {
+Deno.test("scoreReply() computes one bit of excess if half of the mass lies where the truth has none", () => {
   const halved = codeProbabilities(MODEL).map((p) => p / 2);
   halved[CANONICAL_RTT_CODES.indexOf(encodeRttCode(5))] += 0.5;
   const score = scoreReply(MODEL, distribution(halved), encodeRttCode(62.4));
@@ -190,7 +190,7 @@ Deno.test("scoreReply() has one bit of excess where half of the mass is where th
   assertAlmostEquals(score.predictedMs[1], 5, 0.01);
 });
 
-Deno.test("scoreReply() covers as many of the truth's draws as it says", () => {
+Deno.test("scoreReply() computes the coverage of the truth's draws", () => {
   const wrong = new LatencyModel(0.1, 62.1, 0.6);
   const predicted = distribution(codeProbabilities(wrong));
   const random = new RandomStream(1, "test/truth-scores");
