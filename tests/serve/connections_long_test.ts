@@ -45,7 +45,7 @@ async function flood(port: number, path: string, { waves, size }: Waves): Promis
 }
 
 for (const [maxFiles, waves] of [[64, { waves: 20, size: 150 }], [1024, { waves: 12, size: 500 }]] as const) {
-  Deno.test(`serve is well after thousands of connections where it may open ${maxFiles} files`, () =>
+  Deno.test(`serve survives thousands of connections with a limit of ${maxFiles} open files`, () =>
     withCheckpoint(async (_, checkpoint) => {
       await using server = await TestServer.startWithFiles(maxFiles, checkpoint);
       const path = `/v1/rtt?${PAIR_QUERY}`;
@@ -61,7 +61,7 @@ for (const [maxFiles, waves] of [[64, { waves: 20, size: 150 }], [1024, { waves:
     }));
 }
 
-Deno.test("watch is well after many connections where it may open few files", async () => {
+Deno.test("watch survives many connections with a low limit of open files", async () => {
   const port = freePort();
   const args = ["watch", "--input", "-", "--listen", `127.0.0.1:${port}`];
   const child = spawnStage(args, {

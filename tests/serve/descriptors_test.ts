@@ -55,7 +55,7 @@ class SmallServer implements AsyncDisposable {
   }
 }
 
-Deno.test("a server takes fewer connections where its process may open few files, and says so", async () => {
+Deno.test("a server with a low limit of open files accepts fewer connections and reports it", async () => {
   await using server = new SmallServer(64);
   assertMatch(await server.line() ?? "", /^http/);
   for (let wave = 0; wave < 4; wave++) {
@@ -69,7 +69,7 @@ Deno.test("a server takes fewer connections where its process may open few files
   );
 });
 
-Deno.test("a server refuses to listen where its process may open too few files", async () => {
+Deno.test("a server refuses to listen if the limit of open files is too low", async () => {
   await using server = new SmallServer(36);
   assertEquals(await server.line(), undefined);
   assertMatch(
@@ -78,7 +78,7 @@ Deno.test("a server refuses to listen where its process may open too few files",
   );
 });
 
-Deno.test("a server that has run out of file descriptors listens again", async () => {
+Deno.test("a server accepts connections again after running out of file descriptors", async () => {
   await using server = new SmallServer(64);
   await server.line();
   await server.tell("take");

@@ -64,7 +64,7 @@ async function askWell(server: TestServer, isOver: () => boolean): Promise<numbe
   return numAnswers;
 }
 
-Deno.test("serve outlives hostile requests, and another client sees nothing of them", () =>
+Deno.test("serve survives hostile requests, and another client is unaffected", () =>
   withCheckpoint(async (_, checkpoint) => {
     await using server = await TestServer.start(checkpoint);
     let next = 0;

@@ -16,7 +16,7 @@ async function isIdle(server: TestServer): Promise<boolean> {
   return /^ping_llm_requests_in_flight 1$/m.test(text);
 }
 
-Deno.test("nothing is logged of a client that leaves while its next answer is made", async () => {
+Deno.test("nothing is logged about a client that leaves while its next answer is computed", async () => {
   const logged: string[] = [];
   const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
   const { promise: isLeft, resolve: left } = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ Deno.test("nothing is logged of a client that leaves while its next answer is ma
   assertEquals(logged, []);
 });
 
-Deno.test("serve prints nothing of clients that leave, ask often or at once, or close the connection", (test) =>
+Deno.test("serve logs nothing about clients that leave, pipeline requests or close the connection", (test) =>
   withCheckpoint(async (_, checkpoint) => {
     await using server = await TestServer.start(checkpoint);
 
@@ -79,7 +79,7 @@ Deno.test("serve prints nothing of clients that leave, ask often or at once, or 
     });
 
     // Node warns about more than ten listeners for one event.
-    await test.step("16 requests that come at once, and 20 one after the other", async () => {
+    await test.step("16 pipelined requests, and 20 in sequence", async () => {
       using connection = await connect(server);
       const part = new Uint8Array(2 ** 16);
       let text = "";
@@ -96,7 +96,7 @@ Deno.test("serve prints nothing of clients that leave, ask often or at once, or 
       await until("the end of all", () => isIdle(server));
     });
 
-    await test.step("/mcp closes the connection of a client that wants it", async () => {
+    await test.step("/mcp honours Connection: close", async () => {
       using connection = await connect(server);
       const clientInfo = { name: "test", version: "1" };
       const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };

@@ -11,13 +11,13 @@ async function numberIn(server: TestServer, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 
-Deno.test("serve bounds what a client can take", (test) =>
+Deno.test("serve limits what a client can use", (test) =>
   withCheckpoint(async (_, checkpoint) => {
     const limits = ["--max-body-bytes", "2048", "--max-request-s", "20"];
     await using server = await TestServer.start(checkpoint, ...limits);
     const step = (name: string, run: () => Promise<void>) => test.step(name, run);
 
-    await step("a body that says no length, and a head, are cut at their limits", async () => {
+    await step("a body without a length and a long header are cut off at their limits", async () => {
       const chunk = `400\r\n${" ".repeat(1024)}\r\n`;
       const head = headOf("/v1/rtt", 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
       assertMatch(await server.send(head + chunk.repeat(3)), /^HTTP\/1.1 413 [^]*the limit of 2048 bytes/);
@@ -70,7 +70,7 @@ Deno.test("serve bounds what a client can take", (test) =>
       },
     );
 
-    await step("a full queue refuses with 429 and says when to come again", async () => {
+    await step("a full queue returns 429 with Retry-After", async () => {
       await using server = await TestServer.start(checkpoint, "--max-queue", "2");
       const statuses = new Set<string>();
       await until("a full queue", async () => {
@@ -84,7 +84,7 @@ Deno.test("serve bounds what a client can take", (test) =>
       assertEquals([...statuses].sort(), ["200 null", "429 1"]);
     });
 
-    await step("connections over the limit get /healthz only, and are answered again later", async () => {
+    await step("connections over the limit can reach only /healthz, until others close", async () => {
       const few = ["--max-connections", "12", "--max-request-s", "86400"];
       await using server = await TestServer.start(checkpoint, ...few);
       const held = await hold(server, 12);
@@ -96,7 +96,7 @@ Deno.test("serve bounds what a client can take", (test) =>
     });
   }));
 
-Deno.test("serve bounds the connections of one client, and answers its /healthz", () =>
+Deno.test("serve limits the connections of one client, but still answers /healthz", () =>
   withCheckpoint(async (_, checkpoint) => {
     const few = ["--max-client-connections", "8", "--max-request-s", "86400"];
     await using server = await TestServer.start(checkpoint, ...few);

@@ -164,7 +164,7 @@ function stdioOf(checkpoint: string): StdioClientTransport {
   });
 }
 
-Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard input", (test) =>
+Deno.test("MCP tools return the answers of /v1 over HTTP and standard input", (test) =>
   withCheckpoint(async (_, checkpoint) => {
     await using server = await TestServer.start(checkpoint);
     const url = new URL("mcp", server.url);
@@ -198,7 +198,7 @@ Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard i
       checkOddAnswers(await Promise.all(answers));
     });
 
-    await test.step("HTTP has the limits of the other routes", async () => {
+    await test.step("/mcp applies the limits of the other routes", async () => {
       const call = (name: string) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } });
       const large = await server.post("/mcp", { ...call("rtt"), _: "x".repeat(2 ** 20) });
       assertEquals(large.status, 413);
@@ -219,7 +219,7 @@ Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard i
     });
   }, { scale: 12, places: PLACES }));
 
-Deno.test("serve --mcp prints protocol lines only, answers what was asked before its input ends, and ends", (test) =>
+Deno.test("serve --mcp prints only protocol lines, and exits after answering all of its input", (test) =>
   withCheckpoint(async (_, checkpoint) => {
     const serve = ["serve", "--mcp", "--checkpoint", checkpoint];
     const lines = [
@@ -238,7 +238,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       '"capabilities":{},"clientInfo":{"name":"a","version":"1"}',
     );
 
-    await test.step("lines of a pipe, odd ones and some that are not messages", async () => {
+    await test.step("piped lines, including odd and invalid messages", async () => {
       const odd = ODD_REQUESTS.map((request) => JSON.stringify({ jsonrpc: "2.0", ...request }));
       const text = [...lines, "{", '{"a":1}', "x".repeat(2 ** 20 + 1), ...odd].join("\n");
       const { code, stdout, stderr } = await runStageProcess(serve, {
@@ -264,7 +264,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       assertEquals(answers.length, 6 + odd.length);
     });
 
-    await test.step("Ctrl-C ends it with one line", async () => {
+    await test.step("Ctrl-C ends it with a one-line error", async () => {
       const child = spawnStage(serve, { stdin: new Uint8Array() });
       const writer = child.stdin.getWriter();
       await writer.write(new TextEncoder().encode(lines[0] + "\n"));
@@ -276,7 +276,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       await writer.close().catch(() => {});
     });
 
-    await test.step("nobody who reads the answers ends it with one line", async () => {
+    await test.step("a closed standard output ends it with a one-line error", async () => {
       const child = spawnStage(serve, { stdin: new Uint8Array() });
       await child.stdout.cancel();
       const writer = child.stdin.getWriter();
@@ -289,7 +289,7 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       );
     });
 
-    await test.step("flags of a port are refused", async () => {
+    await test.step("options for a port are rejected", async () => {
       for (const flags of [["--port", "9"], ["--host", "::1"], ["--allow-origin", "*"], ["--json"]]) {
         const { code, stdout, stderr } = await runStageProcess([...serve, ...flags]);
         assertEquals([code, stdout], [2, ""]);

@@ -18,7 +18,7 @@ async function run(program: string, args: string[], cwd?: string) {
   return { code, text: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
 }
 
-Deno.test("openapi-typescript makes types of the description, which a client compiles with", async () => {
+Deno.test("openapi-typescript generates types from the description that a client compiles with", async () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("openapi.json"), JSON.stringify(openApiDocument()));
   Deno.writeTextFileSync(folder.at("deno.json"), "{}");
@@ -46,8 +46,7 @@ if (!hasPythonGenerator) {
 }
 
 Deno.test({
-  name:
-    "openapi-python-client makes a client of all but JSON lines, which asks the server as CLIENTS.md says",
+  name: "openapi-python-client generates a client, without JSON lines, that runs the program of CLIENTS.md",
   ignore: !hasPythonGenerator,
   fn: () =>
     withCheckpoint(async (_, checkpoint) => {

@@ -39,7 +39,7 @@ for (
     [() => Promise.resolve(tinyLocatedModel()), ["advise", "rtt"]],
   ] as const
 ) {
-  Deno.test(`query ${names} --json, GET and POST give the same bytes for the same question`, async (test) =>
+  Deno.test(`query ${names} --json, GET and POST return the same bytes for the same question`, async (test) =>
     await withRowCheckpoint(async (at) => {
       await using server = await TestServer.start(at("run"));
       for (const name of names) {

@@ -56,7 +56,7 @@ Deno.test("serve answers every route", (test) =>
       );
     });
 
-    await step("a batch is answered while its lines come", async () => {
+    await step("a batch is answered while its lines arrive", async () => {
       const sent = new TransformStream<Uint8Array, Uint8Array>();
       const writer = sent.writable.getWriter();
       const line = new TextEncoder().encode(JSON.stringify(PAIR) + "\n");
@@ -73,7 +73,7 @@ Deno.test("serve answers every route", (test) =>
       assertEquals((await reader?.read())?.done, true);
     });
 
-    await step("GET and POST /v1/places say what a text may stand for, in a bounded number", async () => {
+    await step("GET and POST /v1/places return a bounded number of matches for a text", async () => {
       const found = await answerOf(QUESTIONS.places.answer, server.fetch("/v1/places?q=192.0.2.1&count=3"));
       assertEquals(found, { q: "192.0.2.1", places: [{ text: "192.0.2.1", position: null }] });
       const asked = { q: "192.0.2.1", count: 3 };
@@ -82,7 +82,7 @@ Deno.test("serve answers every route", (test) =>
       await requireProblem(server.fetch("/v1/places"), 400, /q/);
     });
 
-    await step("POST /v1/watch tells alarms over several requests, and status checks know them", async () => {
+    await step("POST /v1/watch reports alarms across requests, and status checks include them", async () => {
       const startS = 1_480_000_000;
       const measured = (from: number, to: number) =>
         Array.from({ length: to - from }, (_, i) => {
@@ -155,7 +155,7 @@ Deno.test("serve answers every route", (test) =>
       );
     });
 
-    await step("model, description, health, page", async () => {
+    await step("the model, description, health and page routes answer", async () => {
       const model = await answerOf(modelAnswerSchema, server.fetch("/v1/model"));
       assertEquals([model.step, model.evaluation, model.is_calibrated], [3, null, false]);
       const { paths } = await (await server.fetch("/openapi.json")).json();
@@ -186,7 +186,7 @@ Deno.test("serve answers every route", (test) =>
       assertStringIncludes(await page.text(), "default-src 'none'");
     });
 
-    await step("entity tags spare known answers; a HEAD has no body", async () => {
+    await step("entity tags avoid repeated answers, and HEAD returns no body", async () => {
       for (const path of [`/v1/rtt?${PAIR_QUERY}`, "/v1/model", "/openapi.json", "/"]) {
         const first = await server.fetch(path);
         await first.body?.cancel();
@@ -204,7 +204,7 @@ Deno.test("serve answers every route", (test) =>
       );
     });
 
-    await step("mistakes are problems with the words of a stage", async () => {
+    await step("invalid requests return problems with the wording of a stage", async () => {
       const { stderr } = await runStageProcess([
         ...["query", "rtt", "--checkpoint", checkpoint, "--src", "nobody", "--dst", "192.0.2.1"],
       ]);
@@ -249,7 +249,7 @@ Deno.test("serve answers every route", (test) =>
       assertEquals(removed.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
     });
 
-    await step("a text in UTF-16, or with letters of another encoding, is read", async () => {
+    await step("a text in UTF-16 or Latin-1 is read", async () => {
       const text = `\ufeffsrc,dst,rtt\n${PAIR.src},${PAIR.dst},5\n`;
       const body = Uint16Array.from(text, (character) => character.charCodeAt(0));
       const headers = { "content-type": "text/csv" };
@@ -259,7 +259,7 @@ Deno.test("serve answers every route", (test) =>
         assertStringIncludes(await response.text(), `{"line":${line},"src":"${PAIR.src}"`);
       }
     });
-    await step("no other page may read answers, and no other name is answered for", async () => {
+    await step("other origins may not read answers, and other host names get 421", async () => {
       const headers = { origin: "https://example.org", "access-control-request-method": "POST" };
       const preflight = await server.fetch("/v1/rtt", { method: "OPTIONS", headers });
       assertEquals(preflight.headers.get("access-control-allow-origin"), null);
@@ -276,7 +276,7 @@ Deno.test("serve answers every route", (test) =>
     const ask = async (head: string[], expected: RegExp) =>
       assertMatch(await server.send(head.join("\r\n") + "\r\n\r\n"), expected);
 
-    await step("a client that ends its side after the request gets its answer", async () => {
+    await step("a client that half-closes the connection gets its answer", async () => {
       using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
       const request = `GET /v1/rtt?${PAIR_QUERY} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
       await connection.write(new TextEncoder().encode(request));
@@ -285,7 +285,7 @@ Deno.test("serve answers every route", (test) =>
       assertMatch(answer, /^HTTP\/1.1 200 [^]*"quantiles_ms"/);
     });
 
-    await step("HTTP/1.0 needs no Host, HTTP/1.1 exactly one", async () => {
+    await step("HTTP/1.0 needs no Host, and HTTP/1.1 exactly one", async () => {
       await ask(["GET /healthz HTTP/1.0"], /^HTTP\/1.1 200 [^]*ok\n$/);
       await ask(["GET /healthz HTTP/1.1"], /^HTTP\/1.1 400 [^]*found 0 Host fields, expected one/);
       const hosts = ["Host: localhost", "Host: evil.example"];
@@ -318,7 +318,7 @@ Deno.test("serve answers every route", (test) =>
       assertMatch(text, /^ping_llm_queue_length 0$/m);
     });
 
-    await step("another place, another host and a damaged report are refused", async () => {
+    await step("a port in use, invalid hosts and origins, and unsuitable reports are errors", async () => {
       const serve = (...args: string[]) =>
         runStageProcess(["serve", "--checkpoint", checkpoint, ...args], { flags: ["--allow-net"] });
       const taken = await serve("--port", String(server.port));
@@ -337,7 +337,7 @@ Deno.test("serve answers every route", (test) =>
     });
   }, { scale: 12 }));
 
-Deno.test("serve --allow-origin lets that page ask, and no other", () =>
+Deno.test("serve --allow-origin allows only that origin", () =>
   withCheckpoint(async (_, checkpoint) => {
     const origin = "https://example.org";
     await using server = await TestServer.start(checkpoint, "--allow-origin", origin);
@@ -354,7 +354,7 @@ Deno.test("serve --allow-origin lets that page ask, and no other", () =>
     assertMatch(await server.send(named), /^HTTP\/1.1 200 OK/);
   }));
 
-Deno.test("serve --names shows names in every answer, and searches them", () =>
+Deno.test("serve --names includes names in every answer, and searches them", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const names = join(folder, "names.csv");
     Deno.writeTextFileSync(names, `${PAIR.src},probe 6001\n198.51.100.0/24,"<i>Example</i>"\n`);

@@ -13,7 +13,7 @@ import { ServedModels } from "../../lib/serve/served_models.ts";
 import { HttpServer } from "../../lib/serve/server.ts";
 import { withService } from "./api/tiny_service.ts";
 
-Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was trained up to it", () =>
+Deno.test("modelInfo() describes the checkpoint, with a thinned training curve up to its step", () =>
   withCheckpoint((folder, path) => {
     const checkpoint = loadCheckpoint(path);
     const options = { isCalibrated: true, evaluation: null };
@@ -50,7 +50,7 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
     return Promise.resolve();
   }));
 
-Deno.test("readEvaluation() reads the report of this model, the model first, and no other's", () =>
+Deno.test("readEvaluation() reads this model's report, with the model first, and no other model's", () =>
   withCheckpoint((folder, path) => {
     const checkpoint = loadCheckpoint(path);
     assertEquals(readEvaluation(undefined, checkpoint), null);
@@ -86,7 +86,7 @@ Deno.test("readEvaluation() reads the report of this model, the model first, and
     return Promise.resolve();
   }));
 
-Deno.test("exposition() writes counters, readings and cumulative histograms, and escapes labels", () => {
+Deno.test("exposition() writes counters, gauges and cumulative histograms, and escapes labels", () => {
   const counter = new Counter("a_total", "Counts\nlines.");
   counter.add({ route: 'x"\\\n', status: 200 });
   counter.add({ route: 'x"\\\n', status: 200 });
@@ -118,7 +118,7 @@ Deno.test("exposition() writes counters, readings and cumulative histograms, and
 
 const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4, maxClientConnections: 4 };
 
-Deno.test("the server says that it is ill when its GPU is lost", () =>
+Deno.test("/healthz returns 503 after the GPU is lost", () =>
   withService(async (service, { gpu }) => {
     const models = new ServedModels({ service, tag: "1", step: 1, fault: () => gpu.fault, close: () => {} });
     const place = { host: "127.0.0.1", limits: LIMITS };

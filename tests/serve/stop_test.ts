@@ -4,7 +4,7 @@ import { until } from "../until.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
-  Deno.test(`serve answers what it accepted and ends with ${exitCode} at ${signal}`, () =>
+  Deno.test(`serve answers accepted requests and exits with ${exitCode} at ${signal}`, () =>
     withCheckpoint(async (_, checkpoint) => {
       await using server = await TestServer.start(checkpoint);
       let hasBegun = false;

@@ -14,7 +14,7 @@ async function untilTriedAgain(server: TestServer): Promise<void> {
   await until("it is tried again", async () => await numFailed() >= 3);
 }
 
-Deno.test("serve --watch replaces the model without a failed request, and keeps it where the new one is damaged", () =>
+Deno.test("serve --watch replaces the model without a failed request, and keeps it if the new one is damaged", () =>
   withCheckpoint(async (folder, checkpoint) => {
     await using server = await TestServer.start(checkpoint, "--watch", "--watch-s", "0.2");
     const checkpoints = join(folder, "checkpoints");
@@ -74,7 +74,7 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     assertEquals([numLogged("instead of"), numLogged(`Cannot read ${damaged}`)], [4, 1], stderr);
   }));
 
-Deno.test("serve --watch goes on where the newer model cannot be loaded, and says so once", () =>
+Deno.test("serve --watch keeps serving if the newer model cannot be loaded, and reports it once", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const report = join(folder, "report.json");
     const { state } = loadResumable(checkpoint);

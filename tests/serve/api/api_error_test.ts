@@ -29,7 +29,7 @@ function problemFrom(read: () => unknown): Problem {
   throw new Error("it was read");
 }
 
-Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and tells nothing of other errors", () => {
+Deno.test("problemOf() maps callers' errors to 400 and interruptions to 503, and hides other errors", () => {
   const known = [
     new UserError("found no src, expected one"),
     new UsageError("Cannot use --src: it is invalid"),
@@ -76,7 +76,7 @@ function asTexts(value: unknown, asText: (list: unknown[]) => unknown): unknown 
   );
 }
 
-Deno.test("numbers and lists of every request may be text, alone, in lists and in objects", () => {
+Deno.test("numbers and lists in every request may be text", () => {
   for (const [name, schema] of Object.entries(REQUESTS)) {
     const example = exampleOf(schema);
     const fields = Object.entries(schema.shape).filter(([, field]) =>
@@ -117,7 +117,7 @@ Deno.test("numbers and lists of every request may be text, alone, in lists and i
   });
 });
 
-Deno.test("null and an empty text are as absent in every optional field of every request; the rtt of a measurement is no reply", () => {
+Deno.test("null and an empty text count as absent in every optional field, and as no reply in a measurement's rtt", () => {
   for (const [name, schema] of Object.entries(REQUESTS)) {
     const required: Record<string, unknown> = {};
     const nulls: Record<string, null> = {};
@@ -144,7 +144,7 @@ Deno.test("null and an empty text are as absent in every optional field of every
   }
 });
 
-Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected and right", () => {
+Deno.test("a schema error names the field, the value found, the expected one and an example", () => {
   const ofRtt: [fields: object, expected: string][] = [
     [{ src: 7 }, 'found src 7, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [
@@ -229,7 +229,7 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
   }
 });
 
-Deno.test("errors of a URL's fields show an example that a URL may have", () => {
+Deno.test("errors of a URL's fields show an example in URL form", () => {
   const url = "http://localhost/v1/destinations?src=192.0.2.1";
   const cases: [schema: z.ZodType, url: string, expected: string][] = [
     [
@@ -269,7 +269,7 @@ Deno.test("errors of a URL's fields show an example that a URL may have", () => 
   assert(numTried > 20, `${numTried} examples`);
 });
 
-Deno.test("names of before version 0.2 are refused, and the error names the new ones", () => {
+Deno.test("names from before version 0.2 are rejected with their new names", () => {
   const measurement = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 2 };
   const old = { src: "src_addr", dst: "dst_addr", time: "timestamp" };
   for (const [name, before] of Object.entries(old)) {
@@ -283,7 +283,7 @@ Deno.test("names of before version 0.2 are refused, and the error names the new 
   }
 });
 
-Deno.test("a source or destination that is wrong is told by its name", () =>
+Deno.test("an invalid source or destination is reported by its field name", () =>
   withService(async (service) => {
     for (
       const [fields, expected] of [
@@ -331,7 +331,7 @@ function nearQuestions(): fc.Arbitrary<unknown> {
   );
 }
 
-Deno.test("whatever JSON is asked, there is an answer or a problem with status 400", () =>
+Deno.test("any JSON gets an answer or a problem with status 400", () =>
   withService(async (service) => {
     const limits = { max_expansions: 8, candidates: 4 };
     // The bounds keep searches and draws short; exceeding them is not a fault of the value.
@@ -365,7 +365,7 @@ Deno.test("whatever JSON is asked, there is an answer or a problem with status 4
     assert(numRefused > 100 && numAnswered > 20, `${numRefused} refused, ${numAnswered} answered`);
   }));
 
-Deno.test("whatever a line has, it has an answer or an error with its number", () =>
+Deno.test("any line gets an answer or an error with its number", () =>
   withService(async (service) => {
     const text = fc.oneof(
       fc.string(),

@@ -20,7 +20,7 @@ async function after<T>(numTurns: number, value: T): Promise<T> {
   return value;
 }
 
-Deno.test("inOrder() gives results in order, with at most so many items taken in before them", () =>
+Deno.test("inOrder() yields results in order, and reads a bounded number of items ahead", () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.nat(3), { maxLength: 12 }),
@@ -47,7 +47,7 @@ Deno.test("inOrder() gives results in order, with at most so many items taken in
     { numRuns: 30 },
   ));
 
-Deno.test("inOrder() gives results while the next item does not come", async () => {
+Deno.test("inOrder() yields results while it waits for the next item", async () => {
   const stalled = async function* () {
     yield 1;
     yield 2;
@@ -62,7 +62,7 @@ Deno.test("inOrder() gives results while the next item does not come", async () 
   assertEquals(ended, "still waiting");
 });
 
-Deno.test("inOrder() ends its source when its taker or an item ends it", async () => {
+Deno.test("inOrder() closes its source when its consumer stops or an item fails", async () => {
   const ends: string[] = [];
   const source = async function* (name: string) {
     try {
@@ -109,7 +109,7 @@ function contextsOf(lines: readonly ReturnType<typeof lineOf>[], maxContext = 3)
   });
 }
 
-Deno.test("scores are those of the stage score, where lines come in order of time", () =>
+Deno.test("scores match those of the stage score for lines in time order", () =>
   withService(async (service, model) => {
     using folder = new TemporaryFolder();
     const rows = sampleRows(120);
@@ -155,7 +155,7 @@ Deno.test("scores are those of the stage score, where lines come in order of tim
     });
   }));
 
-Deno.test("contexts hold earlier lines of the source that are not after the line, and go on with the pair's own", () => {
+Deno.test("contexts contain the source's lines up to the line's time, with the pair's own lines last", () => {
   assertEquals(contextsOf([lineOf(1, 3), lineOf(1, 2), lineOf(1, 1)]), [[], [], []]);
   assertEquals(contextsOf([lineOf(1, 1), lineOf(1, 9), lineOf(1, 5), lineOf(1, 10)]), [[], [0], [0], [
     0,
@@ -173,7 +173,7 @@ Deno.test("contexts hold earlier lines of the source that are not after the line
   assertEquals(contextsOf(manyPairs, 0).flat(), []);
 });
 
-Deno.test("LineHistories remembers a bounded number of measurements, those of the newest sources", () => {
+Deno.test("LineHistories keeps a bounded number of measurements, from the newest sources", () => {
   const histories = new LineHistories(4, Infinity, 40);
   const contextOf = (source: number, time: number | null, dst = 1) => {
     const line = { ...lineOf(dst, time), src: `192.0.2.${source}` };
@@ -195,7 +195,7 @@ Deno.test("LineHistories remembers a bounded number of measurements, those of th
   assertEquals(contextOf(78, 6), 1);
 });
 
-Deno.test("the random share of a p-value depends on the seed and the line alone", () =>
+Deno.test("the random part of a p-value depends only on the seed and the line", () =>
   withService(async (service) => {
     const same = lineOf(1, 0);
     const pValuesOf = async (lines: (ReturnType<typeof lineOf> | string)[], seed: number) => {
@@ -213,7 +213,7 @@ Deno.test("the random share of a p-value depends on the seed and the line alone"
     assertEquals([...second.keys()], [3]);
   }));
 
-Deno.test("scoreLines() reads no more lines than a part, and ends its source", () =>
+Deno.test("scoreLines() reads at most one part ahead, and stops with its consumer", () =>
   withService(async (service) => {
     let numPulled = 0;
     const lines = Array.from({ length: 600 }, (_, i) => JSON.stringify(lineOf(i % 3, i)));
@@ -245,7 +245,7 @@ async function measuredIn(
   return found;
 }
 
-Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages of its stream", async () => {
+Deno.test("measurementLines() reads RIPE Atlas results and messages of its stream", async () => {
   const ping = {
     ...{ type: "ping", msm_id: 1, prb_id: 2, af: 4, timestamp: 1_700_000_000, from: "193.0.0.1" },
     ...{ dst_addr: "198.51.100.7", src_addr: "10.0.0.2", sent: 1, rcvd: 1, size: 48, result: [{ rtt: 5 }] },
@@ -271,7 +271,7 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
   assertEquals(await measuredIn(JSON.stringify({ src_addr, dst_addr, timestamp, rtt })), [[1, own]]);
 });
 
-Deno.test("measurementLines() takes the names, units and words for no reply of tables", async () => {
+Deno.test("measurementLines() reads the column names, units and no-reply words of tables", async () => {
   const [src, dst, time] = ["192.0.2.1", "198.51.100.7", 1_700_000_000];
   const row = { src, dst, time };
   const cases: [object, unknown][] = [
@@ -295,7 +295,7 @@ Deno.test("measurementLines() takes the names, units and words for no reply of t
   }
 });
 
-Deno.test("measurementLines() takes texts of other formats, with the ends that these do not say", async () => {
+Deno.test("measurementLines() reads other text formats, with source and destination added", async () => {
   const ping = "PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.\n" +
     "[1700000000.5] 64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=27.0 ms\n" +
     "[1700000002.5] 64 bytes from 198.51.100.7: icmp_seq=3 ttl=57 time=16.7 ms";

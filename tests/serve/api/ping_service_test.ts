@@ -22,7 +22,7 @@ const CONTEXT = [
   { src: "192.0.2.1", dst: "198.51.100.7", time: 1_699_999_900, rtt: null },
 ];
 const QUESTION = { src: "192.0.2.1", dst: "198.51.100.7", time: "2023-11-14T22:13:20Z", context: CONTEXT };
-Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distribution function", () =>
+Deno.test("rtt() returns the numbers of rttDistribution() and a grid of its distribution function", () =>
   withService(async (service, model) => {
     const expected = await model.rttDistribution(QUESTION);
     const quantiles = [0, 0.1, 0.5, 1];
@@ -53,7 +53,7 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
     assertEquals(Object.keys(quantiles_ms).join(), "0.05,0.25,0.5,0.75,0.95");
   }));
 
-Deno.test("lines() answers lines in order as rtt() does, and tells of those it cannot", () =>
+Deno.test("lines() answers in order as rtt() does, and reports invalid lines", () =>
   withService(async (service) => {
     const lines = [
       JSON.stringify(questionOf(1)),
@@ -103,7 +103,7 @@ Deno.test("lines() answers lines in order as rtt() does, and tells of those it c
     assertEquals(third.cdf?.length, 2);
   }));
 
-Deno.test("lines() takes in a part of its lines before they are answered", () =>
+Deno.test("lines() reads a bounded part of its lines ahead of the answers", () =>
   withService(async (service) => {
     let numPulled = 0;
     const questions = Array.from({ length: 400 }, (_, i) => JSON.stringify(questionOf(i)));
@@ -122,7 +122,7 @@ Deno.test("lines() takes in a part of its lines before they are answered", () =>
     assertEquals(numPulled, pulledAtEnd, "more lines were pulled after the last answer was taken");
   }));
 
-Deno.test("requests of several callers share batches, and one alone is not behind another's lines", () => {
+Deno.test("callers share batches, and a single question does not wait for another caller's lines", () => {
   const sizes: number[] = [];
   return withService(async (service) => {
     const events: string[] = [];
@@ -142,7 +142,7 @@ Deno.test("requests of several callers share batches, and one alone is not behin
   }, { onBatch: (size) => sizes.push(size) });
 });
 
-Deno.test("destinations() says how often the source measured each, from the model's training data", () =>
+Deno.test("destinations() reports how often the source measured each one in the training data", () =>
   withService(async (_, { config, registry, weights }) => {
     const asked = { src: "192.0.2.1", rtt: [12.5, 12.5] as [number, number], prefix_length: 1 };
     const counts = new AddressCounts();
@@ -165,7 +165,7 @@ Deno.test("destinations() says how often the source measured each, from the mode
     });
   }));
 
-Deno.test("destinations() gives those of rankDestinations()", () =>
+Deno.test("destinations() returns the result of rankDestinations()", () =>
   withService(async (service, model) => {
     const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
     const { dst: _, ...source } = QUESTION;
@@ -193,7 +193,7 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
     });
   }));
 
-Deno.test("examples are pairs that were measured often, without those that lose most replies", () =>
+Deno.test("examples are frequently measured pairs, without those that lose most replies", () =>
   withService(async (_, { config, registry, weights }) => {
     const counts = new AddressCounts();
     const ids = [1, 2, 3, 4, 5, 6].map((i) => counts.id(parsePrefix(`192.0.2.${i}`).bytes));
@@ -219,7 +219,7 @@ Deno.test("examples are pairs that were measured often, without those that lose 
     assertEquals(await Promise.all(examples.map(lossOf)), least);
   }));
 
-Deno.test("long work ends with its signal, while it waits and while it runs", () =>
+Deno.test("long work stops at its signal, both waiting and running", () =>
   withService(async (service) => {
     const search = { src: "192.0.2.1", rtt: [1, 1000] as [number, number], top: 1000 };
     const running = new AbortController();
@@ -248,7 +248,7 @@ Deno.test("long work ends with its signal, while it waits and while it runs", ()
     await assertRejects(() => Array.fromAsync(lines), DOMException);
   }));
 
-Deno.test("a caller beyond the bound of the queue gets 429, those that wait are answered", () =>
+Deno.test("a caller beyond the queue's limit gets 429, and waiting callers are answered", () =>
   withService(async (service) => {
     const asked = [1, 2, 3].map((number) => service.rtt(questionOf(number)));
     const drawn = [1, 2, 3, 4].map((seed) =>
@@ -272,7 +272,7 @@ async function problemFrom(promise: Promise<unknown>): Promise<string> {
   throw new Error("there was an answer");
 }
 
-Deno.test("map() answers a map part by part, and refuses a model without places", async () => {
+Deno.test("map() returns a map part by part, and rejects a model without places", async () => {
   using gpu = await Gpu.open();
   const { config, weights } = await tinyPlacedModel();
   const model = PingModel.of(config, new KernelRegistry(gpu), { weights });
@@ -319,7 +319,7 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   });
 });
 
-Deno.test("places() finds addresses, names of them, known addresses, places and ASes while they are typed", async () => {
+Deno.test("places() completes addresses, their names, places and ASes", async () => {
   using gpu = await Gpu.open();
   const { config, weights } = await tinyPlacedModel();
   const names = new AddressNames();

@@ -51,7 +51,7 @@ async function started(sizes: readonly number[], number: number): Promise<void> 
   await until(`batch ${number}`, () => sizes.length >= number);
 }
 
-Deno.test("RttBatcher merges questions that are asked together, with the answers of one by one", () =>
+Deno.test("RttBatcher merges simultaneous questions, with the same answers as one by one", () =>
   withTinyModel(async (model) => {
     const sizes: number[] = [];
     const batcher = new RttBatcher(model, { onBatch: (size) => sizes.push(size) });
@@ -70,7 +70,7 @@ Deno.test("RttBatcher merges questions that are asked together, with the answers
     }
   }, 3));
 
-Deno.test("RttBatcher collects the next batch while one runs, in parts of at most maxBatch", () =>
+Deno.test("RttBatcher collects the next batches while one runs, each of at most maxBatch", () =>
   withGate(async ({ batcher, sizes, open }) => {
     const asked = [batcher.ask(queryOf(0), keep)];
     await started(sizes, 1);
@@ -86,7 +86,7 @@ Deno.test("RttBatcher collects the next batch while one runs, in parts of at mos
     assertEquals(sizes, [1, 4, 3]);
   }, { maxBatch: 4 }));
 
-Deno.test("RttBatcher waits for as many questions as the last batch had, at most maxWaitMs", () =>
+Deno.test("RttBatcher waits up to maxWaitMs for as many questions as in the last batch", () =>
   withGate(async ({ batcher, sizes, open }) => {
     const both = [0, 1].map((number) => batcher.ask(queryOf(number), keep));
     await started(sizes, 1);
@@ -102,7 +102,7 @@ Deno.test("RttBatcher waits for as many questions as the last batch had, at most
   }, { maxWaitMs: 600 }));
 
 // Here maxWaitMs is longer than `started` takes.
-Deno.test("RttBatcher waits for nobody where one was alone before, and not on when as many came as the last time", () =>
+Deno.test("RttBatcher does not wait after a batch of one, or once as many have come as last time", () =>
   withGate(async ({ batcher, sizes, open }) => {
     for (const number of [1, 2]) {
       const alone = batcher.ask(queryOf(0), keep);
@@ -124,7 +124,7 @@ Deno.test("RttBatcher waits for nobody where one was alone before, and not on wh
     assertEquals(sizes, [1, 1, 2, 2]);
   }, { maxWaitMs: 1e9 }));
 
-Deno.test("RttBatcher refuses a caller beyond its queue, and takes one when there is room again", () =>
+Deno.test("RttBatcher rejects a caller beyond its queue, and accepts one when there is room again", () =>
   withGate(async ({ batcher, sizes, open }) => {
     const lane = {};
     const asked = [batcher.ask(queryOf(0), keep)];
@@ -151,7 +151,7 @@ Deno.test("RttBatcher refuses a caller beyond its queue, and takes one when ther
     assertEquals(sizes, [1, 5, 1]);
   }, { maxQueue: 2 }));
 
-Deno.test("a question whose signal aborts leaves the queue; in a running batch it ends alone", () =>
+Deno.test("an aborted question leaves the queue, or ends alone in a running batch", () =>
   withGate(async ({ batcher, sizes, open }) => {
     const controllers = [0, 1, 2].map(() => new AbortController());
     const asked = controllers.slice(0, 2).map(({ signal }, i) => batcher.ask(queryOf(i), keep, { signal }));
@@ -172,7 +172,7 @@ Deno.test("a question whose signal aborts leaves the queue; in a running batch i
     await assertRejects(() => batcher.ask(queryOf(1), keep, { signal: AbortSignal.abort() }), DOMException);
   }));
 
-Deno.test("a question that cannot be asked or used fails alone, an error of the GPU fails its batch only", () =>
+Deno.test("a faulty question fails alone, and a GPU error fails only its batch", () =>
   withTinyModel(async (model) => {
     let isBroken = false;
     const fragile = {
@@ -207,7 +207,7 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
     await batcher.ask(queryOf(0), keep);
   }, 3));
 
-Deno.test("FairQueue gives each item once, lanes in order, whatever is asked of it", () => {
+Deno.test("FairQueue returns each item once, in its lane's order", () => {
   const action = fc.oneof(
     fc.record({ push: fc.nat(3) }),
     fc.record({ remove: fc.nat(40) }),
@@ -240,7 +240,7 @@ Deno.test("FairQueue gives each item once, lanes in order, whatever is asked of 
   }));
 });
 
-Deno.test("LongWork does one piece at a time, callers in turn, also after one that fails", async () => {
+Deno.test("LongWork runs one piece at a time, with callers in turn, even after a failure", async () => {
   const work = new LongWork();
   const events: string[] = [];
   let numRunning = 0;
@@ -268,7 +268,7 @@ Deno.test("LongWork does one piece at a time, callers in turn, also after one th
   await work.run(piece("late"), {});
 });
 
-Deno.test("SizeGate lets large questions in as there is room, small ones beside them, and none after its signal", async () => {
+Deno.test("SizeGate admits large questions as room allows, small ones at once, and none after its signal", async () => {
   const gate = new SizeGate();
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

@@ -10,7 +10,7 @@ import { type ProcessResult, refused, runDeno, succeeded } from "../../cli/proce
 const BUNDLE = "lib/serve/page_bundle.json";
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-Deno.test("serve, export and compile refuse a page that is missing or outdated, and deno task bundle makes it", async (test) => {
+Deno.test("serve, export and compile refuse a missing or outdated page, and deno task bundle rebuilds it", async (test) => {
   using folder = new TemporaryFolder();
   for (const name of [...codeFiles(PROGRAM), "deno.lock"]) {
     if (name === BUNDLE) continue;
@@ -41,12 +41,12 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
     await refused(main(...asking.serve, "--mcp"), 1, checkpoint[1]);
   });
 
-  await test.step("cut short", async () => {
+  await test.step("truncated", async () => {
     Deno.writeTextFileSync(folder.at(BUNDLE), '{"sources":');
     await refuse("missing");
   });
 
-  await test.step("made, and kept while its sources are the same, without a permission to do anything", async () => {
+  await test.step("built, and kept without write permission while its sources are unchanged", async () => {
     await make();
     await refused(main(...asking.serve), 1, checkpoint[1]);
     assertEquals((await succeeded(run("lib/serve/site/bundle.ts")())).stdout, "");
@@ -64,14 +64,14 @@ Deno.test("serve, export and compile refuse a page that is missing or outdated, 
     await refuse("outdated");
   });
 
-  await test.step("a package has no sources to compare, and its bundle is used", async () => {
+  await test.step("a package without a lock file uses its bundle unchecked", async () => {
     Deno.removeSync(folder.at("deno.lock"));
     // Without a lock file Deno asks npm for versions and says so, unless they are cached.
     await refused(run("tasks/main.ts", "--no-lock", "--quiet")(...asking.serve), 1, checkpoint[1]);
   });
 });
 
-Deno.test("the page's script has no zod, which compiles code, as no page of this policy may", async () => {
+Deno.test("the page's script does not contain zod, which compiles code against the policy", async () => {
   const page = await readPage("test");
   const hasZod = (name: string) => new TextDecoder().decode(page.get(name)).includes("ZodError");
   assertEquals(["page.js", "worker.js"].map(hasZod), [false, true]);

@@ -102,7 +102,7 @@ async function shownText(page: Page): Promise<string> {
 }
 
 pageTest(
-  "the page answers in all parts, in both themes and in narrow windows, with contrast and no complaints",
+  "every part of the page answers in both themes and narrow windows, with enough contrast",
   async (t, open) => {
     const wanted: Record<keyof typeof HASHES, RegExp[]> = {
       ask: [
@@ -143,10 +143,10 @@ pageTest(
 );
 
 pageTest(
-  "the address of the page says all that it shows: reloading, copying, going back",
+  "the page's address holds its whole state when reloading, copying and going back",
   async (t, open) => {
     await t.step(
-      "the first visit has examples, which a click asks, and which are then asked before",
+      "the first visit shows examples, and a clicked one is listed as asked before",
       async () => {
         const { page, complaints } = await open("");
         const text = await shownText(page);
@@ -175,7 +175,7 @@ pageTest(
       },
     );
 
-    await t.step("a page that is loaded again, and one opened by its link, show the same", async () => {
+    await t.step("a reloaded page shows the same, and its copied link holds the same state", async () => {
       for (const hash of Object.values(HASHES)) {
         const { page, url } = await open(hash);
         const before = await shownText(page);
@@ -221,7 +221,7 @@ pageTest(
       assertEquals(complaints, []);
     });
 
-    await t.step("pings that are too long for a link are said to be, and kept by the history", async () => {
+    await t.step("pings too long for a link are reported, and kept by the history", async () => {
       const { page } = await open("#pings");
       const line = (i: number) =>
         `64 bytes from ${DST}: icmp_seq=${i} ttl=57 time=${(Math.sin(i) ** 2 * 1e6).toFixed(3)} ms`;
@@ -238,11 +238,11 @@ pageTest(
   },
 );
 
-pageTest("the page can be used without a mouse, and says what is wrong beside the field", async (t, open) => {
+pageTest("the page works without a mouse, and shows errors beside their fields", async (t, open) => {
   const focused = (page: Page) =>
     page.evaluate("document.activeElement.textContent.trim() || document.activeElement.name");
 
-  await t.step("skip link, parts, fields, answer", async () => {
+  await t.step("the skip link, fields and answer are reached by keyboard", async () => {
     const { page, complaints } = await open("#ask");
     await page.keyboard.press("Tab");
     assertEquals(await focused(page), "Skip to the question");
@@ -272,7 +272,7 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
     assertEquals(complaints, []);
   });
 
-  await t.step("arrow keys in the table of medians, Enter shows a distribution", async () => {
+  await t.step("arrow keys move in the table of medians, and Enter shows a distribution", async () => {
     const { page, complaints } = await open(HASHES.compare.replace("&cell=1,0", ""));
     await page.getByRole("button", { name: "Compare", exact: true }).focus();
     await page.keyboard.press("Tab");
@@ -288,7 +288,7 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
     assertEquals(complaints, []);
   });
 
-  await t.step("a question that is given up is aborted", async () => {
+  await t.step("leaving a question aborts its request", async () => {
     const { page } = await open("#model");
     // The request is held back, so that no answer can arrive before it is cancelled.
     await page.route("**/v1/destinations", () => {});
@@ -303,7 +303,7 @@ pageTest("the page can be used without a mouse, and says what is wrong beside th
     assertEquals((await aborted).failure()?.errorText, "net::ERR_ABORTED");
   });
 
-  await t.step("what the server refuses is said in its words", async () => {
+  await t.step("server errors are shown verbatim, and an unreachable server is reported", async () => {
     const { page } = await open(`#ask?src=${SRC}&dst=2001:db8::1`);
     assertMatch(
       await page.getByRole("alert").first().innerText(),
@@ -326,11 +326,11 @@ function poisoned(value: unknown, keep: (key: string) => boolean, key = ""): unk
 }
 
 pageTest(
-  "hostile links, pasted texts, names of models and answers run nothing and break no rule of the policy",
+  "hostile links, pasted texts, model names and answers run no script and keep to the policy",
   async (t, open) => {
     const ranIn = (page: Page) => page.evaluate("String(window.ran)");
 
-    await t.step("the policy is at work: a script in the HTML does not run and is reported", async () => {
+    await t.step("the policy is active: a script in the HTML is blocked and reported", async () => {
       const { page, complaints } = await open("#model");
       await page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(HOSTILE[0])})`);
       await until("the report", () => complaints.some((text) => text.includes("CSP: script-src")));
@@ -349,7 +349,7 @@ pageTest(
       }
     });
 
-    await t.step("pasted texts, and what the browser kept", async () => {
+    await t.step("pasted texts and texts stored by the browser", async () => {
       const { page, complaints } = await open("#pings");
       const texts = [
         `src_addr,dst_addr,timestamp,rtt\n${HOSTILE.map((text) => `${SRC},${text},1,2`).join("\n")}`,
@@ -375,7 +375,7 @@ pageTest(
       await page.close();
     });
 
-    await t.step("names of models, bases, notes, errors and descriptions", async () => {
+    await t.step("model names, bases, notes, errors and descriptions", async () => {
       const { page, complaints, url } = await open("#model");
       const further = {
         basis: { kind: "measured", text: HOSTILE.join(" ") },
@@ -418,7 +418,7 @@ pageTest(
 );
 
 pageTest(
-  "tables and charts can be saved, questions copied, and /docs read",
+  "tables and charts can be saved, questions can be copied, and /docs is readable",
   async (t, open) => {
     await t.step("CSV, PNG and curl", async () => {
       const { page, complaints, url } = await open(HASHES.ask);
@@ -466,7 +466,7 @@ pageTest(
 );
 
 Deno.test({
-  name: "the page answers, looks and behaves as it should, whatever it is given",
+  name: "the page answers, looks and behaves correctly, even with hostile input",
   ignore: !hasBrowser(),
   fn: (t) =>
     withCheckpoint(async (folder, checkpoint) => {
@@ -481,7 +481,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the page opens with a map where the model knows places, for eyes, keys and ears, in both themes",
+  name: "the page of a model with places opens with an accessible map, in both themes",
   ignore: !hasBrowser(),
   async fn(t) {
     await withRowCheckpoint(async (at) => {
@@ -517,7 +517,7 @@ Deno.test({
         await page.close();
       });
 
-      await t.step("measured RTTs stand in the chart, in a table and in words", async () => {
+      await t.step("measured RTTs appear in the chart, in a table and in words", async () => {
         const { page } = await lookedAt(openWhole, HASHES.ask);
         assertMatch(
           await page.locator(".basis").innerText(),
@@ -532,14 +532,14 @@ Deno.test({
         await page.close();
       });
 
-      await t.step("pasted pings have the names of their ends", async () => {
+      await t.step("pasted pings show the names of their addresses", async () => {
         const page = await open(HASHES.pings);
         await page.getByRole("cell", { name: `${DST} (dns.example)` }).first().waitFor();
         await page.getByRole("cell", { name: `${SRC} (${HOSTILE[0]})` }).first().waitFor();
         await page.close();
       });
 
-      await t.step("a bare address opens the map, which the form draws from another source", async () => {
+      await t.step("the bare address opens the map, and the form changes its source", async () => {
         const page = await open("");
         await page.getByRole("heading", { name: "How far is everywhere?" }).waitFor();
         assertEquals(
@@ -556,7 +556,7 @@ Deno.test({
       });
 
       await t.step(
-        "pointing, arrow keys and Enter tell the numbers of a place, which a link keeps",
+        "focus, arrow keys and Enter show a place's numbers, and the link keeps the place",
         async () => {
           const page = await open(`#map?src=${SRC}&time=${TIME}`);
           const pointed = page.locator(".pointed");
@@ -628,25 +628,28 @@ Deno.test({
         await page.close();
       });
 
-      await t.step("a place has a dot where it is, and an unknown one a fault beside its field", async () => {
-        const page = await open(`#map?src=${SRC}&time=${TIME}`);
-        const field = page.getByRole("combobox", { name: "Find on the map" });
-        await field.pressSequentially("new jer");
-        await page.getByRole("listbox").getByRole("option", { name: "New Jersey, US" }).click();
-        const dot = page.locator(".world .dot");
-        await dot.waitFor();
-        const { x, y } = mapPoint({ latitude: 40.77, longitude: -74.02 });
-        const at = await Promise.all(["cx", "cy"].map((name) => dot.getAttribute(name)));
-        assert(Math.abs(Number(at[0]) - x) < 30 && Math.abs(Number(at[1]) - y) < 30, `${at}`);
-        await page.getByText("The ring is the source, the dot the destination.").waitFor();
-        await field.fill("Atlantis");
-        await page.keyboard.press("Enter");
-        await page.locator(".field.dst .fault").waitFor();
-        assertMatch(await page.locator(".field.dst .fault").innerText(), /Atlantis/);
-        await page.close();
-      });
+      await t.step(
+        "a place is marked with a dot, and an unknown place is reported beside its field",
+        async () => {
+          const page = await open(`#map?src=${SRC}&time=${TIME}`);
+          const field = page.getByRole("combobox", { name: "Find on the map" });
+          await field.pressSequentially("new jer");
+          await page.getByRole("listbox").getByRole("option", { name: "New Jersey, US" }).click();
+          const dot = page.locator(".world .dot");
+          await dot.waitFor();
+          const { x, y } = mapPoint({ latitude: 40.77, longitude: -74.02 });
+          const at = await Promise.all(["cx", "cy"].map((name) => dot.getAttribute(name)));
+          assert(Math.abs(Number(at[0]) - x) < 30 && Math.abs(Number(at[1]) - y) < 30, `${at}`);
+          await page.getByText("The ring is the source, the dot the destination.").waitFor();
+          await field.fill("Atlantis");
+          await page.keyboard.press("Enter");
+          await page.locator(".field.dst .fault").waitFor();
+          assertMatch(await page.locator(".field.dst .fault").innerText(), /Atlantis/);
+          await page.close();
+        },
+      );
 
-      await t.step("a field of places suggests them, one of addresses does not", async () => {
+      await t.step("a field for places suggests places, and one for addresses does not", async () => {
         const page = await open(HASHES.ask);
         await page.getByRole("heading", { name: `${SRC} (${HOSTILE[0]}) to ${DST} (dns.example)` }).waitFor();
         const options = page.getByRole("listbox").getByRole("option");
@@ -661,7 +664,7 @@ Deno.test({
       });
 
       await t.step(
-        "the map begins at what was measured; wheel, drag, buttons and keys change the part that is shown",
+        "the wheel, dragging and buttons zoom and move the map",
         async () => {
           const page = await open(`#map?src=${SRC}&time=${TIME}`);
           const box = page.locator(".world");
@@ -693,14 +696,14 @@ Deno.test({
         },
       );
 
-      await t.step("a map from where nothing was measured is pale", async () => {
+      await t.step("the map of an unmeasured source is pale", async () => {
         const page = await open(`#map?src=198.51.100.200&time=${TIME}`);
         await page.getByText("The source was never measured").waitFor();
         await page.locator(".world.guess").waitFor();
         await page.close();
       });
 
-      await t.step("two fingers zoom the map, and a phone is told of fingers", async () => {
+      await t.step("two fingers zoom the map on a phone, with a matching hint", async () => {
         const context = await browser.browser.newContext({
           viewport: { width: 390, height: 800 },
           hasTouch: true,
@@ -736,7 +739,7 @@ Deno.test({
         await context.close();
       });
 
-      await t.step("an unknown place is told beside its field; host names are not resolved", async () => {
+      await t.step("a host name is reported beside its field, and not resolved", async () => {
         const page = await open(`#map?src=example.org&time=${TIME}`);
         await page.locator(".fault").first().waitFor();
         assertMatch(

@@ -12,7 +12,7 @@ what is this
 PING ${OTHER} (${OTHER}): 56 data bytes
 64 bytes from ${OTHER}: icmp_seq=0 ttl=57 time=20 ms`;
 
-Deno.test("parsePaste() gives output of ping a source, and a time each second up to the end", () => {
+Deno.test("parsePaste() adds a source to ping output, and one time per second up to the end", () => {
   const { pings, faults, format, needsSource } = parsePaste(RUNS, OPTIONS);
   assertEquals([format, needsSource], ["Output of ping", false]);
   assertEquals(pings.map(({ dst, time, rtt, line }) => [dst, time, rtt, line]), [
@@ -27,7 +27,7 @@ Deno.test("parsePaste() gives output of ping a source, and a time each second up
   assertEquals(parsePaste(RUNS, { ...OPTIONS, source: "" }).needsSource, true);
 });
 
-Deno.test("parsePaste() puts measurements of other formats in order of time, and tells what it cannot use", () => {
+Deno.test("parsePaste() sorts measurements of other formats by time, and reports unusable lines", () => {
   const own = { src: SOURCE, dst: HOST };
   const text = [
     { ...own, time: 1_750_000_060, rtt: 5 },
@@ -48,7 +48,7 @@ Deno.test("parsePaste() puts measurements of other formats in order of time, and
   ]);
 });
 
-Deno.test("parsePaste() says of other text what is wanted", () => {
+Deno.test("parsePaste() reports which formats it expects for any other text", () => {
   const { pings, faults } = parsePaste("hello\nworld", OPTIONS);
   assertEquals([pings.length, faults.length], [0, 1]);
   assertStringIncludes(faults[0].message, "expected measurements as atlas,");

@@ -25,7 +25,7 @@ import {
   unpackText,
 } from "../../../lib/serve/page/url_state.ts";
 
-Deno.test("RTTs and probabilities have three figures, and small probabilities one", () => {
+Deno.test("RTTs and probabilities are rounded for display", () => {
   const rtts: [number, string][] = [
     [0, "0 ms"],
     [0.0004, "0.0004 ms"],
@@ -55,7 +55,7 @@ Deno.test("RTTs and probabilities have three figures, and small probabilities on
   assertEquals([0.3456, 0.0021, 3.2e-7, 0].map(formatPValue), ["0.35", "0.0021", "3e-7", "0"]);
 });
 
-Deno.test("logTicks() are in the range, in order, no more than there is room for, and some", () => {
+Deno.test("logTicks() returns at least one tick, in range, in order and within the requested number", () => {
   assertEquals(logTicks(1, 1000, 5), [1, 10, 100, 1000]);
   assertEquals(logTicks(149, 161, 6), [150, 152, 154, 156, 158, 160]);
   const range = fc.tuple(
@@ -74,13 +74,13 @@ Deno.test("logTicks() are in the range, in order, no more than there is room for
   }));
 });
 
-Deno.test("judge() calls surprising only what is so among all", () => {
+Deno.test("judge() accounts for the number of pings", () => {
   assertEquals(judge([0.5, 0.009, 0.0001]), ["usual", "unusual", "surprising"]);
   assertEquals(judge([0.009]), ["surprising"]);
   assertEquals(judge([...Array(99).fill(0.5), 0.002]).at(-1), "unusual");
 });
 
-Deno.test("sumUp() names the unusual pings with their lines and what was expected", () => {
+Deno.test("sumUp() lists the unusual pings with their lines and expected ranges", () => {
   const row = (line: number, rtt: number | null, pValue: number | undefined): JudgedPing => ({
     ping: { src: "192.0.2.1", dst: "198.51.100.7", time: line, rtt, line },
     pValue,
@@ -103,7 +103,7 @@ function answerOf(rttMs: (quantile: number) => number, p_failed = 0): AnswerOf<"
   return { quantiles_ms, p_failed, basis: { kind: "estimate" } } as unknown as AnswerOf<"rtt">;
 }
 
-Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", () => {
+Deno.test("binsOf() returns each bin's share of the replies, in milliseconds", () => {
   const { widthMs, edgesMs, shares: [shares] } = binsOf([answerOf((quantile) => 100 + 40 * quantile)]);
   assertEquals(widthMs, 1);
   const inside = shares.slice(1, -1);
@@ -115,7 +115,7 @@ Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", (
   assertEquals(Number(atom.reduce((sum, share) => sum + share, 0).toFixed(6)), 1);
 });
 
-Deno.test("binsOf() has room for measured RTTs near its own range, which do not squeeze it", () => {
+Deno.test("binsOf() extends its range to nearby measured RTTs, but not to distant ones", () => {
   const answer = answerOf((quantile) => 100 + 40 * quantile);
   const rangeWith = (...rttsMs: number[]) => {
     const rtts = rttsMs.map((rtt_ms) => ({ rtt_ms, time: null }));
@@ -127,7 +127,7 @@ Deno.test("binsOf() has room for measured RTTs near its own range, which do not 
   assertEquals(rangeWith(20, 249), rangeWith());
 });
 
-Deno.test("a cell shows by its colour what was lost, else how long its median is, and what it rests on", () => {
+Deno.test("a cell's colour shows its loss, or else its median, and its class the basis", () => {
   const lost = (p_failed: number) => Object.values(lookOf(answerOf(() => 20, p_failed), 3));
   const [usual, lossy] = ["estimate", "lossy estimate"];
   assertEquals([0, 0.09, 0.1, 0.5, 1].map(lost), [
@@ -137,7 +137,7 @@ Deno.test("a cell shows by its colour what was lost, else how long its median is
   assertEquals(lookOf({ line: 1, error: "no" }), { class: "none", style: { "--mix": "0%" } });
 });
 
-Deno.test("measurements in words: once, twice, more, and the median of RTTs", () => {
+Deno.test("times() counts measurements in words, and medianOf() returns the median RTT", () => {
   const seen = (measurements: number) => ({ measurements, in_adaptation: 0, last_seen: null });
   assertEquals([0, 1, 2, 3].map((count) => times(seen(count))), [
     "never measured",
@@ -148,7 +148,7 @@ Deno.test("measurements in words: once, twice, more, and the median of RTTs", ()
   assertEquals(medianOf([3, 1, 20, 4].map((rtt_ms) => ({ rtt_ms, time: null }))), 3.5);
 });
 
-Deno.test("hours differ much at 5 % of the median or 2 percentage points of no reply", () => {
+Deno.test("rangeOfHours() flags differences above 5 % of the median or 2 percentage points of no reply", () => {
   const hour = (medianMs: number, failed = 0.01) => answerOf(() => medianMs, failed);
   assertEquals(rangeOfHours([hour(100), hour(104.9)]).isMuch, false);
   assertEquals(rangeOfHours([hour(100), hour(106)]).isMuch, true);
@@ -156,18 +156,18 @@ Deno.test("hours differ much at 5 % of the median or 2 percentage points of no r
   assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.035)]).isMuch, true);
 });
 
-Deno.test("CSV and commands of curl hold any text as a text", () => {
+Deno.test("CSV and curl commands escape any text", () => {
   assertEquals(csvText(["a", "b"], [['x,"y"', 1], ["=1+1", null]]), `a,b\r\n"x,""y""",1\r\n'=1+1,\r\n`);
   assertEquals(curlCommand("http://h/?a=$(x)'b"), `curl 'http://h/?a=$(x)'\\''b'`);
 });
 
-Deno.test("shadesOf() go from the shortest to the longest RTT, and hardly differ where RTTs do", () => {
+Deno.test("shadesOf() ranges from the shortest to the longest RTT, and is constant for equal RTTs", () => {
   assertEquals(shadesOf([1, 10, 100, undefined]), [0, 3, 6, undefined]);
   assertEquals(shadesOf([100, 100]), [0, 0]);
   assertEquals(shadesOf([undefined]), [undefined]);
 });
 
-Deno.test("formatHash() and parseHash() are each other's inverse, and addresses stay readable", async () => {
+Deno.test("formatHash() and parseHash() are inverses, and addresses stay readable", async () => {
   const states: PageState[] = [
     { part: "model", fields: {} },
     { part: "ask", fields: { src: "10.2.0.0/16", dst: "2001:db8::1", time: "2025-06-15T12:00" } },
@@ -188,7 +188,7 @@ Deno.test("formatHash() and parseHash() are each other's inverse, and addresses 
   assertEquals(hash, "#ask?src=10.2.0.0/16&dst=2001:db8::1&time=2025-06-15T12:00");
 });
 
-Deno.test("parseHash() makes something of every fragment", async () => {
+Deno.test("parseHash() accepts invalid fragments", async () => {
   assertEquals(await parseHash(""), { part: "ask", fields: {} });
   assertEquals(await parseHash("#nothing?what=1&src="), { part: "ask", fields: {} });
   assertEquals(await parseHash("#pings?pings=!!!&dst=a?b"), { part: "pings", fields: { dst: "a?b" } });
@@ -197,7 +197,7 @@ Deno.test("parseHash() makes something of every fragment", async () => {
   assertEquals(await unpackText(packed.slice(3)), undefined);
 });
 
-Deno.test("questionTimeS() reads now, any time and times in UTC", () => {
+Deno.test("questionTimeS() reads now, any and times in UTC", () => {
   const nowMs = Date.UTC(2025, 5, 15, 12, 0, 59);
   assertEquals(questionTimeS("", nowMs), nowMs / 1000 - 59);
   assertEquals(questionTimeS("any", nowMs), null);
@@ -206,7 +206,7 @@ Deno.test("questionTimeS() reads now, any time and times in UTC", () => {
   assert(typeof questionTimeS("soon", nowMs) === "object");
 });
 
-Deno.test("questions begin with any time, and a warning, where the data are older than their period is long", () => {
+Deno.test("questions start with any time, and a warning, if the data are older than their period is long", () => {
   const counts = { measurements: 9, sources: 1, destinations: 1 };
   const [start, end] = ["2019-05-12T00:00:00Z", "2019-06-02T00:00:00Z"];
   const data = { origin: "", is_synthetic: false, start, end, ...counts, adaptation: null };

@@ -32,7 +32,7 @@ async function refused(args: string[], code: number, ...parts: string[]): Promis
   for (const part of parts) assertStringIncludes(result.stderr, part);
 }
 
-Deno.test("export writes the page, and weights whose size and SHA-256 the site names; a rerun does nothing", () =>
+Deno.test("export writes the page and weights with their size and SHA-256, and a rerun keeps them", () =>
   withRowCheckpoint(async (at) => {
     assertStringIncludes(await exported(at, "site"), "Wrote ");
     const names = [...Deno.readDirSync(at("site"))].map(({ name }) => name).sort();
@@ -70,7 +70,7 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     assertEquals(siteIn(at("site")).dtype, "f16");
   }, MODEL));
 
-Deno.test("export writes the pool beside the weights, in float32, and leaves it out with --no-pool", () =>
+Deno.test("export writes the pool in float32 beside the weights, and omits it with --no-pool", () =>
   withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
     const pool = poolOfMesh();
@@ -100,7 +100,7 @@ Deno.test("export --dtype f16 halves the parameters and keeps keys and coordinat
     }
   }, MODEL));
 
-Deno.test("export takes the calibration and the evaluation of the model, and refuses those of another", () =>
+Deno.test("export includes the model's calibration and evaluation, and rejects those of another model", () =>
   withRowCheckpoint(async (at) => {
     const shares = CALIBRATION_LEVELS.map((level) => level ** 2);
     const { sha256 } = loadCheckpoint(at("run")).state.files.model;
@@ -122,7 +122,7 @@ Deno.test("export takes the calibration and the evaluation of the model, and ref
     await refused([...args, "--report", report], 1, report, "it is the report of another model");
   }, MODEL));
 
-Deno.test("export refuses what is no model, what float16 cannot hold, and to write over its checkpoint", () =>
+Deno.test("export rejects a missing model, values too large for float16 and its checkpoint as output", () =>
   withRowCheckpoint(async (at) => {
     await refused(["--checkpoint", at("none"), "--output", at("site")], 1, at("none"), "no such file");
     const run = ["--checkpoint", at("run")];

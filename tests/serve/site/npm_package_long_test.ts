@@ -10,7 +10,7 @@ import { exportPackage, runIn } from "./npm_project.ts";
 const [NODE_22, NODE_20, WEBGPU] = ["node@22.0.0", "node@20.20.2", "webgpu@0.6.2"];
 
 Deno.test({
-  name: "the package of export --form npm is one that npm, its linters and Node accept",
+  name: "npm, package linters and Node accept the package of export --form npm",
   ignore: programsAreMissing(["npm"]),
   fn: (test) =>
     withRowCheckpoint(async (at) => {
@@ -38,7 +38,7 @@ Deno.test({
       }));
       const [node20, node22] = nodes;
 
-      await test.step("npm pack and the linters of packages", async () => {
+      await test.step("npm pack and package linters", async () => {
         await npm(at("package"), "pack", "--dry-run");
         await npm(at("package"), "exec", "--yes", "--", "publint@0.3.25", "--strict");
         const types = ["@arethetypeswrong/cli@0.18.5", "--profile", "esm-only", "--pack", "."];
@@ -54,7 +54,7 @@ Deno.test({
         await refused(folder, node20, "found Node 20.20.2, expected Node 22 or later");
       });
 
-      await test.step("installed as a link, which has no packages beside it", async () => {
+      await test.step("installed as a link without packages beside it", async () => {
         check(
           await runIn("/", node22, `${await project("linked", at("package"), WEBGPU)}/program.js`),
           false,

@@ -17,7 +17,7 @@ export const question: RttQuestion = { src: "::1", dst: "::2", quantiles: [0.5],
 export const wrong: RttQuestion = { src: "::1" };
 `;
 
-Deno.test("export --form npm writes a package that another project asks, with the answers of query rtt", () =>
+Deno.test("export --form npm writes a package that answers another project as query rtt does", () =>
   withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
     writePool(directory, poolOfMesh(), state.files.model.sha256);

@@ -82,8 +82,7 @@ function report(at: (name: string) => string): string[] {
 }
 
 Deno.test({
-  name:
-    "the model in a browser gives the quantiles of query rtt, calibrated or not, and from a site of version 1",
+  name: "the model in a browser matches query rtt, calibrated or not, and from a version 1 site",
   ignore: !HAS_BROWSER,
   fn: (t) =>
     withSite(async ({ server, browser, at }) => {
@@ -110,7 +109,7 @@ Deno.test({
         return answers;
       };
 
-      await t.step("not calibrated, then as version 1", async () => {
+      await t.step("uncalibrated, then as version 1", async () => {
         const wanted = await check();
         toSiteVersion1(server.folder);
         assertEquals(await ask(), wanted);
@@ -127,7 +126,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the map and the search of a site answer from the model in the browser",
+  name: "a site's map and search use the model in the browser",
   ignore: !HAS_BROWSER,
   fn: async () =>
     await withSite(async ({ server, browser }) => {
@@ -164,11 +163,11 @@ function assertNear(found: number, wanted: number, what: string): void {
 }
 
 Deno.test({
-  name: "a site keeps its weights, and says what is wrong with them, or with the browser",
+  name: "a site caches its weights, and reports problems with them or the browser",
   ignore: !HAS_BROWSER,
   fn: (t) =>
     withSite(async ({ server, browser }) => {
-      await t.step("no weights are loaded where a browser gives no GPU", async () => {
+      await t.step("no weights are loaded in a browser without a GPU", async () => {
         await using other = await TestBrowser.start(["--host-resolver-rules=MAP site.test 127.0.0.1"]);
         const page = await other.browser.newPage();
         const said = await statusOf(page, server.at("/"), /^Cannot/);
@@ -181,7 +180,7 @@ Deno.test({
       });
 
       await t.step(
-        "they are kept until they are deleted, and loaded again where they were damaged",
+        "weights are cached until deleted, and loaded again if damaged",
         async () => {
           const files = [WEIGHTS, "/training_data.safetensors"];
           const size = formatBytes(
@@ -218,7 +217,7 @@ Deno.test({
         },
       );
 
-      await t.step("damaged ones, short ones and none are refused", async () => {
+      await t.step("damaged, truncated, missing and oversized weights are errors", async () => {
         const path = `${server.folder}${WEIGHTS}`;
         const bytes = Deno.readFileSync(path);
         const page = await browser.newPage();
