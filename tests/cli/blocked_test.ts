@@ -32,20 +32,20 @@ async function assertRefused(words: readonly string[], name: string): Promise<vo
 const ASK = ["query", "rtt", "--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
 for (const name of ["latest", "step-00000003/state.json", "step-00000003/model.safetensors"]) {
-  Deno.test(`a named pipe as ${name} of a run is refused in one line`, () =>
+  Deno.test(`a named pipe as ${name} of a run is a one-line error`, () =>
     withCheckpoint(async (_, checkpoint) => {
       await pipeAt(join(checkpoint, "checkpoints", name));
       await assertRefused([...ASK, "--checkpoint", checkpoint], name);
     }));
 }
 
-Deno.test("a named pipe as metrics.jsonl of a run is refused in one line", () =>
+Deno.test("a named pipe as metrics.jsonl of a run is a one-line error", () =>
   withCheckpoint(async (_, checkpoint) => {
     await newPipe(join(checkpoint, "metrics.jsonl"));
     await assertRefused(["inspect", checkpoint], "metrics.jsonl");
   }));
 
-Deno.test("a named pipe as a manifest, a lock or a configuration is refused in one line", async () => {
+Deno.test("a named pipe as a manifest, a lock or a configuration is a one-line error", async () => {
   using folder = new TemporaryFolder();
   const input = folder.at("in.csv");
   Deno.writeTextFileSync(input, "src,dst,time,rtt\n192.0.2.1,198.51.100.7,2024-01-01T00:00:00Z,20\n");
@@ -64,7 +64,7 @@ Deno.test("a named pipe as a manifest, a lock or a configuration is refused in o
   await assertRefused(train, "pipe");
 });
 
-Deno.test("a named pipe is refused before it is opened for writing", async () => {
+Deno.test("a named pipe is rejected before it is opened for writing", async () => {
   using folder = new TemporaryFolder();
   const pipe = await newPipe(folder.at("pipe"));
   // A pipe that is also opened for reading would not block.
@@ -75,7 +75,7 @@ Deno.test("a named pipe is refused before it is opened for writing", async () =>
   );
 });
 
-Deno.test("queries come from a named pipe, and a signal ends the wait for them", () =>
+Deno.test("queries are read from a named pipe, and a signal ends the wait for them", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const pipe = await newPipe(join(folder, "queries"));
     const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", pipe];
@@ -93,7 +93,7 @@ Deno.test("queries come from a named pipe, and a signal ends the wait for them",
     assertMatch(ended.stderr, /error: stopped by SIGTERM; run the same command again to continue\n$/);
   }));
 
-Deno.test("readLines() ends by its signal while nobody writes to a named pipe", async () => {
+Deno.test("readLines() stops at its signal while a named pipe has no writer", async () => {
   using folder = new TemporaryFolder();
   const pipe = await newPipe(folder.at("pipe"));
   const stopped = new AbortController();

@@ -120,17 +120,17 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-Deno.test("compile makes one file that runs the stages as a checkout does", async (test) => {
+Deno.test("compile builds a single file that runs the stages as a checkout does", async (test) => {
   using elsewhere = new TemporaryFolder();
   const machine = new Machine(elsewhere, made.path);
   const at = (name: string) => join(dirname(machine.program), name);
 
-  await test.step("says its version and what a stage takes", async () => {
+  await test.step("prints its version and a stage's help", async () => {
     assertEquals(await machine.done(["--version"]), version);
     assertEquals(await machine.done(["train", "--help"]), `${helpOf(STAGES.train)}\n`);
   });
 
-  await test.step("makes the rows that a checkout makes, draws them, and runs kernels", async () => {
+  await test.step("writes the same rows as a checkout, plots them and runs kernels", async () => {
     Deno.copyFileSync(ATLAS, at("atlas results.bz2"));
     const chain = (place: string, results: string) => [
       ["import", "--input", results, "--output", `${place}/a.parquet`, "--max-reject-ratio", "1"],
@@ -150,7 +150,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     assert(JSON.parse(bench).rows.length > 0);
   });
 
-  await test.step("writes jobs that start itself, unless told otherwise", async () => {
+  await test.step("writes jobs that start this file, or the program of --program", async () => {
     const slurm = ["slurm", "--input", "one file/a.parquet", "--output", "cluster", "--dry-run"];
     for (const program of [machine.program, "./ping llm"]) {
       const scripts = await machine.done(slurm, { program });
@@ -170,7 +170,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     assertEquals(Deno.readFileSync(at("b.parquet")), Deno.readFileSync(at("one file/a.parquet")));
   });
 
-  await test.step("refuses what is wrong in one line", async () => {
+  await test.step("rejects invalid commands with a one-line error", async () => {
     for (const args of [["shard", "--inptu", "x"], ["trane"]]) {
       const { code, stderr } = await machine.run(args);
       assertEquals(code, 2);
@@ -181,7 +181,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     assertMatch(stderr, /^error: Cannot compile: [^\n]*; run deno task compile in a checkout\n$/);
   });
 
-  await test.step("takes signals itself", async () => {
+  await test.step("receives signals directly", async () => {
     const child = machine.spawn(["synth", "--rows", "1_000_000_000", "--output", "endless.parquet"]);
     // The signal goes to the started process, which must be the one that works.
     await untilAtWork(child, "its output", () => namesIn(at(".endless.parquet.work")).includes("next"));
@@ -190,14 +190,14 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
   });
 });
 
-Deno.test("the launcher of compile unpacks what nobody else can have changed", async (test) => {
+Deno.test("the launcher of compile protects its unpacked files from other users", async (test) => {
   const { path, hash } = launcher;
   using elsewhere = new TemporaryFolder();
   const machine = new Machine(elsewhere, path);
   await machine.done(["--version"]);
   const cacheOf = (name: string) => elsewhere.at(`${name}/ping-llm`);
 
-  await test.step("unpacks once, however many start at the same time", async () => {
+  await test.step("unpacks once when several start at the same time", async () => {
     const env = { XDG_CACHE_HOME: elsewhere.at("xdg"), HOME: NOWHERE };
     const outputs = await Promise.all([1, 2].map(() => machine.done(["--version"], { env })));
     assertEquals(outputs, [version, version]);
@@ -206,7 +206,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     assertEquals(namesIn(elsewhere.at("home/.cache/ping-llm")), [hash]);
   });
 
-  await test.step("unpacks where temporary files are, if there is no home, and again what was cleared away", async () => {
+  await test.step("unpacks to the temporary folder without a home, and restores deleted files", async () => {
     const env = { HOME: NOWHERE };
     await machine.done(["--version"], { env });
     const [own, ...others] = namesIn(elsewhere.at("tmp"));
@@ -220,7 +220,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     assertEquals(namesIn(unpacked), [hash]);
   });
 
-  await test.step("unpacks again what others can have changed, and what was changed", async () => {
+  await test.step("unpacks again if the files changed or others could have changed them", async () => {
     const env = { XDG_CACHE_HOME: elsewhere.at("poisoned"), HOME: NOWHERE, TMPDIR: NOWHERE };
     const unpacked = join(cacheOf("poisoned"), hash);
     const stage = join(unpacked, "program/tasks", basename(moduleOf(STAGES.synth).pathname));
@@ -275,7 +275,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     },
   });
 
-  await test.step("unpacks nowhere that others may write", async () => {
+  await test.step("refuses a folder that others may write to", async () => {
     const env = { HOME: NOWHERE, TMPDIR: elsewhere.at("shared") };
     const [own] = namesIn(elsewhere.at("tmp"));
     Deno.mkdirSync(join(env.TMPDIR, own), { recursive: true });
@@ -286,7 +286,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     assertEquals(namesIn(join(env.TMPDIR, own)), []);
   });
 
-  await test.step("refuses to unpack what is cut short or damaged", async () => {
+  await test.step("refuses to unpack a truncated or damaged file", async () => {
     const env = { HOME: NOWHERE, TMPDIR: NOWHERE, XDG_CACHE_HOME: elsewhere.at("damaged") };
     const bytes = Deno.readFileSync(machine.program);
     const program = elsewhere.at("copy");

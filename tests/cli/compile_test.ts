@@ -22,13 +22,13 @@ Deno.test("threadModules() finds every module that serves a thread", () => {
   assert(serving.length > 2);
 });
 
-Deno.test("the one file starts every stage with the flags that it has in deno.json", () => {
+Deno.test("the compiled file starts every stage with its flags from deno.json", () => {
   const { flags } = PROGRAM;
   assertEquals([...flags.keys()].sort(), Object.keys(STAGES).sort());
   assertEquals(flags.get("import"), ["--no-prompt", "-R", "-W"]);
 });
 
-Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
+Deno.test("compileArguments() contains every stage's permissions and all modules and data", () => {
   const args = compileArguments("out", PROGRAM);
   assertEquals(args.filter((word) => /^(?:--allow-|-[A-Z])/.test(word)).sort(), [
     "--allow-ffi",
@@ -66,7 +66,7 @@ function partsIn(folder: TemporaryFolder, content: string): LauncherParts {
   return { entries, flags: new Map([["train", ["--allow-read"]]]), version: "1.2.3", system: "Linux x86_64" };
 }
 
-Deno.test("writeLauncher() writes the same bytes for the same files, and another name for others", async () => {
+Deno.test("writeLauncher() writes the same bytes for the same files, and another hash for others", async () => {
   using folder = new TemporaryFolder();
   const first = await writeLauncher(folder.at("a"), partsIn(folder, "one"), quiet);
   const again = await writeLauncher(folder.at("b"), partsIn(folder, "one"), quiet);
@@ -77,7 +77,7 @@ Deno.test("writeLauncher() writes the same bytes for the same files, and another
   assertEquals(first.sizeBytes, Deno.statSync(folder.at("a")).size);
 });
 
-Deno.test("tarOf() writes what tar unpacks to the same files, with modes and long names", async () => {
+Deno.test("tarOf() writes an archive that tar unpacks, with modes and long names", async () => {
   using folder = new TemporaryFolder();
   const long = `${"folder/".repeat(20)}${"name".repeat(20)}.js`;
   const sizes: [string, number][] = [["empty", 0], ["a/block", 512], ["a/more", 513], [long, 100_000]];
@@ -99,7 +99,7 @@ Deno.test("tarOf() writes what tar unpacks to the same files, with modes and lon
   }
 });
 
-Deno.test("tarHeader() refuses a name that does not fit", () => {
+Deno.test("tarHeader() rejects a name that is too long", () => {
   for (const name of ["n".repeat(101), `${"f".repeat(156)}/name`, `folder/${"n".repeat(101)}`]) {
     assertThrows(() => tarHeader(name, { sizeBytes: 0, mode: 0o644 }), RangeError, "too long");
   }

@@ -16,7 +16,7 @@ function makeFolder(): TemporaryFolder {
 }
 
 Deno.test({
-  name: "fish offers what bash offers",
+  name: "fish offers the same completions as bash",
   ignore: programsAreMissing(["fish"]),
   async fn() {
     using folder = makeFolder();
@@ -61,7 +61,7 @@ zpty -r -m shell output '*<<*>>*'
 print -r -- \${\${output##*<<}%%>>*}`;
 
 Deno.test({
-  name: "zsh completes what is typed",
+  name: "zsh completes stages, options and their values",
   ignore: programsAreMissing(["zsh"]),
   async fn() {
     using folder = makeFolder();

@@ -8,7 +8,7 @@ import { refused, runStageProcess, succeeded } from "./process.ts";
 
 const COMMANDS = leavesOf(STAGES).filter(({ isRaw }) => !isRaw);
 
-Deno.test("completion prints the script of a shell, and refuses others", async () => {
+Deno.test("completion prints a shell's script, and rejects unknown shells", async () => {
   const { stdout } = await succeeded(runStageProcess(["completion", "bash"]));
   assertEquals(stdout, `${scriptOf("bash")}\n`);
   for (const words of [["csh"], ["bash", "zsh"]]) {
@@ -29,7 +29,7 @@ Deno.test("bash completes stages, kinds, and the options of every command", asyn
   }
 });
 
-Deno.test("bash completes the choices of every option that has some, and paths of every option that takes them", async () => {
+Deno.test("bash completes the choices and paths of every option", async () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("folder"));
   Deno.writeTextFileSync(folder.at("a file.csv"), "");
@@ -48,7 +48,7 @@ Deno.test("bash completes the choices of every option that has some, and paths o
   assert(asked.filter(({ option: { choices } }) => choices).length > 15);
 });
 
-Deno.test("bash completes what an option takes as often as it takes it", async () => {
+Deno.test("bash completes each option's values as often as it accepts them", async () => {
   using folder = new TemporaryFolder();
   for (const name of ["a.csv", "b.csv"]) Deno.writeTextFileSync(folder.at(name), "");
   const cases: [string, string[]][] = [

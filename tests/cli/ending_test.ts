@@ -21,7 +21,7 @@ async function runSignalled(place: string, ...names: string[]) {
 }
 
 for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75]] as const) {
-  Deno.test(`${name} ends the process with ${exitCode} before a stage begins, and stops it afterwards`, async () => {
+  Deno.test(`${name} exits with ${exitCode} before a stage begins, and stops the stage afterwards`, async () => {
     for (const place of ["before the thread", "while the thread is loaded"]) {
       const { code, stderr } = await runSignalled(place, name);
       assertEquals(code, exitCode, `${place}: ${stderr}`);
@@ -36,7 +36,7 @@ for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75
   });
 }
 
-Deno.test("SIGTERM again, as schedulers send it to all processes of a job, ends nothing; with SIGINT it ends at once", async () => {
+Deno.test("a repeated SIGTERM, as schedulers send it, is ignored, while SIGINT ends the process at once", async () => {
   const { code, stderr } = await runSignalled("in the stage", "SIGUSR2", "SIGTERM", "SIGTERM");
   assertEquals(code, 75, stderr);
   assertMatch(stderr, /error: stage saw SIG/);
@@ -47,7 +47,7 @@ Deno.test("SIGTERM again, as schedulers send it to all processes of a job, ends 
   }
 });
 
-Deno.test("a stage that shows no work after SIGTERM is cut off, and one that saves for long is not", async () => {
+Deno.test("a stage that is stuck after SIGTERM is cut off, and a slow save is not", async () => {
   const stuck = await runSignalled("in a stuck stage", "SIGTERM");
   assertEquals(stuck.code, 75, stuck.stderr);
   const message = /\nerror: Cannot end cleanly after SIGTERM: the stage made no progress for 20 s [^\n]+\n$/;
@@ -56,7 +56,7 @@ Deno.test("a stage that shows no work after SIGTERM is cut off, and one that sav
   assertEquals(working.code, 98, working.stderr);
 });
 
-Deno.test("a thread that waits for a disk shows work", () => {
+Deno.test("a thread that waits for a disk counts as working", () => {
   const signs = newSigns();
   const observer = new SignObserver(signs);
   countSignsIn(signs);
@@ -66,7 +66,7 @@ Deno.test("a thread that waits for a disk shows work", () => {
   assertEquals([observer.hasWorked(), observer.hasWorked()], [true, false]);
 });
 
-Deno.test("a bug of ours in a stage ends the process with 1 and its stack trace", async () => {
+Deno.test("a bug in a stage exits with 1 and prints its stack trace", async () => {
   const { code, stderr } = await runSignalled("a bug");
   assertEquals(code, 1);
   assertStringIncludes(stderr, "TypeError: a bug of ours");
@@ -83,7 +83,7 @@ for (
     ["SIGINT twice", 130],
   ] as const
 ) {
-  Deno.test(`the thread of a stage finishes its work on devices before the process ends: ${how}`, async () => {
+  Deno.test(`a stage's thread finishes its device work before the process ends: ${how}`, async () => {
     const names = how === "SIGINT twice" ? ["SIGINT", "SIGINT"] : [];
     const { code, stderr } = await runSignalled("with work at its end", how, ...names);
     assertEquals(code, exitCode, stderr);
@@ -94,14 +94,14 @@ for (
   });
 }
 
-Deno.test("a stage talks with the threads that are started for it, and hears of one that dies", async () => {
+Deno.test("a stage exchanges messages with its threads, and learns when one dies", async () => {
   const { code, stdout, stderr } = await runSignalled("with threads of its own");
   assertEquals([code, stdout], [0, "sent 0, got 7, Uncaught (in promise) Error: worn out\n"], stderr);
 });
 
 const MOMENTS = ["before it listened", "before the stage", "in the stage"];
 
-Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a failure", async () => {
+Deno.test("SIGTERM at any moment ends a stage without a failure", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000, numBad: 0 }));
   const seen = new Set<string>();
@@ -133,7 +133,7 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
   }
 });
 
-Deno.test("a result that standard output does not take ends in one line and exit code 1", async () => {
+Deno.test("a failed write to standard output is a one-line error with exit code 1", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20 }));
   const launcher = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
@@ -144,7 +144,7 @@ Deno.test("a result that standard output does not take ends in one line and exit
 });
 
 for (const [stage, file] of [["import", "a.parquet"], ["watch", "a.jsonl"]]) {
-  Deno.test(`${stage} whose output folder is replaced by a link meanwhile ends in one line`, async () => {
+  Deno.test(`${stage} reports a one-line error if its output folder is replaced by a link meanwhile`, async () => {
     using folder = new TemporaryFolder();
     const [out, foreign] = [folder.at("out"), folder.at("foreign")];
     const work = `.${file}.work`;

@@ -16,7 +16,7 @@ function run(
   );
 }
 
-Deno.test("deno task install gives a ping-llm that does in any folder what deno task does", async () => {
+Deno.test("deno task install creates a ping-llm that works in any folder as deno task does", async () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("work"));
   const env = { DENO_INSTALL_ROOT: folder.at("root"), NO_COLOR: "1" };

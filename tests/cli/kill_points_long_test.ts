@@ -231,7 +231,7 @@ const DATA_STAGES: Record<string, {
 
 for (const [stage, { end = "", args }] of Object.entries(DATA_STAGES)) {
   for (const isFirst of [true, false]) {
-    Deno.test(`${stage}${isFirst ? "" : " --overwrite"}, killed at any change`, async () => {
+    Deno.test(`${stage}${isFirst ? "" : " --overwrite"} survives a kill at any change`, async () => {
       using folder = new TemporaryFolder();
       const at = (name: string) => folder.at(name);
       writeMeasurements(folder);
@@ -255,7 +255,7 @@ for (const [stage, { end = "", args }] of Object.entries(DATA_STAGES)) {
   }
 }
 
-Deno.test("fetch prometheus --overwrite, killed at any change", async () => {
+Deno.test("fetch prometheus --overwrite survives a kill at any change", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const span = ["--start", "2020-10-07T03:00:00", "--stop", "2020-10-07T03:20:00", "--window", "8m"];
@@ -268,7 +268,7 @@ Deno.test("fetch prometheus --overwrite, killed at any change", async () => {
   });
 });
 
-Deno.test("query matrix and eval --overwrite, killed at any change", async (t) => {
+Deno.test("query matrix and eval --overwrite survive a kill at any change", async (t) => {
   using folder = new TemporaryFolder();
   writeRowCheckpoint(folder.at("run"));
   Deno.writeTextFileSync(folder.at("nodes.txt"), "10.0.0.1\n10.0.0.2\n");
@@ -305,7 +305,7 @@ Deno.test("query matrix and eval --overwrite, killed at any change", async (t) =
   });
 });
 
-Deno.test("export --overwrite, killed at any change", async () => {
+Deno.test("export --overwrite survives a kill at any change", async () => {
   using folder = new TemporaryFolder();
   writeRowCheckpoint(folder.at("run"));
   const numRefused = await killEverywhere(folder, {
@@ -339,7 +339,7 @@ for (
     "adapt of what adapt --merge wrote": { old: ["--merge"], new: [] },
   })
 ) {
-  Deno.test(`${name} --overwrite, killed at any change`, async () => {
+  Deno.test(`${name} --overwrite survives a kill at any change`, async () => {
     using folder = new TemporaryFolder();
     const args = adaptation(folder);
     await killEverywhere(folder, {
@@ -349,7 +349,7 @@ for (
   });
 }
 
-Deno.test("adapt --follow, killed at any change", async () => {
+Deno.test("adapt --follow survives a kill at any change", async () => {
   using folder = new TemporaryFolder();
   const args = adaptation(folder);
   await killEverywhere(folder, {
@@ -363,7 +363,7 @@ Deno.test("adapt --follow, killed at any change", async () => {
   });
 });
 
-Deno.test("train --fresh, killed at any change", async () => {
+Deno.test("train --fresh survives a kill at any change", async () => {
   using folder = new TemporaryFolder();
   // Few rows, whose pool is fitted quickly.
   await writeRows(folder.at("rows"), "train", syntheticRows(1, 10, 10));
@@ -399,7 +399,7 @@ Deno.test("train --fresh, killed at any change", async () => {
   assert(numRefused > 0);
 });
 
-Deno.test("slurm --overwrite, killed at any change: each script is an old or a new one", async () => {
+Deno.test("slurm --overwrite, killed at any change, leaves each script old or new", async () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("data.csv"), "src,dst,time,rtt\n10.0.0.1,10.0.0.2,1700000000,10\n");
   await run(["import", "--input", folder.at("data.csv"), "--output", folder.at("data.parquet")]);

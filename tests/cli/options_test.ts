@@ -30,7 +30,7 @@ function parse(args: readonly string[]) {
   return { values: convertArguments(split, OPTIONS), positionals: split.positionals };
 }
 
-Deno.test("a command line has lists, numbers, choices, switches and positionals", () => {
+Deno.test("a command line is parsed into lists, numbers, choices, switches and positionals", () => {
   const { values, positionals } = parse(
     "--input a b --rows=1_000 --quiet --split-by time --input c --max-row-size-mb 2.5".split(" "),
   );
@@ -64,7 +64,7 @@ Deno.test("an option with a value may begin with no-", () => {
   assertThrows(() => parse(["--input=a", "--no-reply"]), UsageError, "no value was given");
 });
 
-Deno.test("an unknown option is refused with the nearest known one", () => {
+Deno.test("the error for an unknown option suggests the nearest known one", () => {
   const error = assertThrows(() => parse(["--inptu", "a"]), UsageError, "--inptu");
   assertStringIncludes(error.message, "did you mean input?");
   for (const word of ["-q", "--no-rows", "--=5"]) {
@@ -72,7 +72,7 @@ Deno.test("an unknown option is refused with the nearest known one", () => {
   }
 });
 
-Deno.test("missing, doubled and wrong values are refused", () => {
+Deno.test("missing, repeated and invalid values are rejected", () => {
   for (
     const [args, part] of [
       [[], "--input PATH is missing"],
@@ -100,7 +100,7 @@ Deno.test("parseDurationS() reads seconds and units", () => {
   for (const [text, seconds] of cases) assertEquals(parseDurationS(text, "max-time"), seconds);
 });
 
-Deno.test("parseDurationS() refuses what is not a duration", () => {
+Deno.test("parseDurationS() rejects a text that is not a duration", () => {
   for (const text of ["", "0", "0s", "-5", "x", "5x", "1h x", "1:30", "h"]) {
     assertThrows(() => parseDurationS(text, "max-time"), UsageError, "--max-time");
   }
@@ -116,7 +116,7 @@ Deno.test("a command's own option replaces the common one", () => {
 
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
 
-Deno.test("deno.json has a task for each stage, with its summary and the permissions that it needs", () => {
+Deno.test("deno.json contains a task for each stage, with its summary and permissions", () => {
   const { tasks } = JSON.parse(read("deno.json")) as { tasks: Record<string, { command: string }> };
   const found = Object.entries(tasks).filter(([, { command }]) => command.includes(" tasks/main.ts "));
   const expected = Object.values(STAGES).map((stage) => {
@@ -131,7 +131,7 @@ Deno.test("deno.json has a task for each stage, with its summary and the permiss
   assertEquals(Object.fromEntries(found), Object.fromEntries(expected));
 });
 
-Deno.test("the README of lib/cli says what each stage reads and writes", () => {
+Deno.test("the README of lib/cli lists what each stage reads and writes", () => {
   const rows = [...read("lib/cli/README.md").matchAll(/^\| (`[a-z- ]+`) +\| ([^|]*?) +\| ([^|]*?) +\|$/gm)]
     .map((
       cells,
@@ -154,7 +154,7 @@ Deno.test("every command is listed by its name", () => {
   }
 });
 
-Deno.test("--help of every command has its summary, an example and at most five options, those required among them", () => {
+Deno.test("--help shows each command's summary, an example and at most five options, including all required ones", () => {
   for (const command of leavesOf(STAGES)) {
     const help = helpOf(command);
     assert(help.replaceAll("\n", " ").startsWith(`${command.name}: ${command.summary} `), help);
@@ -167,7 +167,7 @@ Deno.test("--help of every command has its summary, an example and at most five 
   }
 });
 
-Deno.test("--help --all lists all options; its lines end at the terminal's width", () => {
+Deno.test("--help --all lists all options and wraps at the terminal's width", () => {
   for (const command of leavesOf(STAGES)) {
     for (const width of [60, 110]) {
       const help = helpOf(command, { isWhole: true, width });

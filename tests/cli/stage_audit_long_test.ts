@@ -89,7 +89,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
 
-Deno.test("no stage asks for more than it is granted, and each works with that", async (test) => {
+Deno.test("no stage requests more permissions than it is granted", async (test) => {
   using folder = new TemporaryFolder();
   await using server = new ReplayServer();
   const out = folder.at("out");

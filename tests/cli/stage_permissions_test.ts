@@ -134,7 +134,7 @@ async function probe(permissions: Deno.PermissionOptionsObject[], attempts: Atte
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-Deno.test("each stage may read and write what its options name, and nothing else", async () => {
+Deno.test("each stage may read and write only the paths of its options", async () => {
   using folder = new TemporaryFolder();
   makeFiles(folder);
   const full = (path: string) => path.startsWith("/") ? path : folder.at(path);
@@ -166,7 +166,7 @@ function pathOptionsOf({ options }: Command, isWritten: boolean): string[] {
     .map(([name]) => kebab(name));
 }
 
-Deno.test("every stage's options that name paths have a use, and others have none", () => {
+Deno.test("only options that name paths have a use", () => {
   for (const command of leavesOf(STAGES)) {
     const options = [
       ...helpOf(command, { isWhole: true }).matchAll(
@@ -178,7 +178,7 @@ Deno.test("every stage's options that name paths have a use, and others have non
   }
 });
 
-Deno.test("the table of permissions in lib/cli/README.md has the options of every stage", () => {
+Deno.test("the table of permissions in lib/cli/README.md lists the options of every stage", () => {
   const readme = Deno.readTextFileSync(new URL("../../lib/cli/README.md", import.meta.url));
   const section = /^## Permissions$([^]*)/m.exec(readme)?.[1] ?? "";
   const documented = [...section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)].flatMap(
@@ -198,7 +198,7 @@ Deno.test("the table of permissions in lib/cli/README.md has the options of ever
   }
 });
 
-Deno.test("many named files are allowed by their folder", () => {
+Deno.test("many named files are permitted through their folder", () => {
   using folder = new TemporaryFolder();
   const files = Array.from({ length: 100 }, (_, i) => folder.at(`${i}.parquet`));
   const { command, rest } = commandOf(["shard", "--input", ...files, "--output", folder.at("out")]);
@@ -206,7 +206,7 @@ Deno.test("many named files are allowed by their folder", () => {
   assert(read.includes(folder.path) && read.length < 20, `${read.length} paths`);
 });
 
-Deno.test("a bench may write temporary files where the system has them, unless it has a folder of its own", () => {
+Deno.test("a bench without --folder may write only to the system's temporary folder", () => {
   using folder = new TemporaryFolder();
   const temporary = dirname(folder.path);
   for (const kind of ["peers", "loader", "preprocess"]) {
@@ -215,7 +215,7 @@ Deno.test("a bench may write temporary files where the system has them, unless i
   }
 });
 
-Deno.test("a link as an output opens the place it leads to, there or not", () => {
+Deno.test("an output that is a link grants access to its target, existing or not", () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("far"));
   Deno.symlinkSync("far/real.parquet", folder.at("f.parquet"));
@@ -232,7 +232,7 @@ Deno.test("a link as an output opens the place it leads to, there or not", () =>
   }
 });
 
-Deno.test("a stage's module by itself, with all permissions of its process, does nothing", async () => {
+Deno.test("a stage's module refuses to run directly", async () => {
   for (const path of leavesOf(STAGES).map((command) => fromFileUrl(moduleOf(command)))) {
     assert(Deno.readTextFileSync(path).includes("if (import.meta.main) serveStage("), path);
   }

@@ -14,7 +14,7 @@ import { Progress } from "../../lib/cli/progress.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
-Deno.test("the dispatcher lists the stages, prints its version and refuses an unknown stage", async () => {
+Deno.test("the dispatcher lists the stages, prints its version and rejects an unknown stage", async () => {
   const help = await succeeded(runStageProcess(["--help"]));
   assertStringIncludes(help.stdout, "probe-rows");
   for (const words of [["--version"], ["train", "--version"]]) {
@@ -25,13 +25,13 @@ Deno.test("the dispatcher lists the stages, prints its version and refuses an un
   assertEquals(unknown.stderr, "error: Cannot run trian: no such stage; did you mean train?\n");
 });
 
-Deno.test("a stage refuses an unknown option with exit code 2 and one line", async () => {
+Deno.test("a stage rejects an unknown option with a one-line error and exit code 2", async () => {
   for (const stage of [["synth"], ["query", "rtt"]]) {
     await refused(runStageProcess([...stage, "--sede", "1"]), 2, "did you mean seed?");
   }
 });
 
-Deno.test("a stage says in one line why it cannot start a program where the environment has LD_LIBRARY_PATH", async () => {
+Deno.test("a stage reports as a one-line error that LD_LIBRARY_PATH keeps it from starting programs", async () => {
   using folder = new TemporaryFolder();
   const starting = [
     ["compile", "--output", folder.at("program"), "--form", "launcher"],
@@ -51,7 +51,7 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
   }
 });
 
-Deno.test("serve refuses invalid ports and hosts in one line", async () => {
+Deno.test("serve rejects invalid ports and hosts with a one-line error", async () => {
   const cases = [["--port", "99999"], ["--port", "8080x"], ["--host", "a b"], ["--host", ""], [
     "--host",
     ".",
@@ -71,7 +71,7 @@ const CONTEXT: StageContext = {
   log() {},
 };
 
-Deno.test("stages refuse the input of another stage with one line that says what to do", async () => {
+Deno.test("stages reject another stage's input with an error that explains the mismatch", async () => {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   const at = (name: string) => `${folder}/${name}`;

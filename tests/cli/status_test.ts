@@ -35,13 +35,13 @@ async function run(...args: string[]): Promise<void> {
   await (await loadStage(command)).run([...rest, "--quiet"]);
 }
 
-Deno.test("numbers of tasks are listed as SLURM's --array takes them", () => {
+Deno.test("task numbers are formatted for SLURM's --array", () => {
   assertEquals(formatIndexes([]), "");
   assertEquals(formatIndexes([3, 7, 8, 9]), "3,7-9");
   assertEquals(formatIndexes([1, 2, 4, 6, 7]), "1-2,4,6-7");
 });
 
-Deno.test("status lists the tasks that are missing, and those that stopped, until all are done", async () => {
+Deno.test("status lists missing and stopped tasks until all are done", async () => {
   using folder = new TemporaryFolder();
   writeRowGroups(folder.at("in.parquet"), sampleBatch({ numRows: 2000 }), 100);
   const shards = folder.at("out/shards");
@@ -88,7 +88,7 @@ Deno.test("status lists the tasks that are missing, and those that stopped, unti
   );
 });
 
-Deno.test("status tells of output files and single runs, whole, unfinished, lost and damaged", async () => {
+Deno.test("status reports complete, unfinished, missing and damaged outputs", async () => {
   using folder = new TemporaryFolder();
   const file = folder.at("data/synth.parquet");
   await run("synth", "--rows", "500", "--output", file);
@@ -126,7 +126,7 @@ Deno.test("status tells of output files and single runs, whole, unfinished, lost
   assertMatch(damaged.text, /state +broken: Cannot read .*rows\/manifest\.json: it is not a manifest/);
 });
 
-Deno.test("status tells of a run that was killed, has ended, and is damaged", async () => {
+Deno.test("status reports killed, finished and damaged training runs", async () => {
   using folder = new TemporaryFolder();
   await writeTrainingRows(folder.at("rows"));
   const runs = new TrainingRuns(folder.path);
@@ -168,7 +168,7 @@ Deno.test("status tells of a run that was killed, has ended, and is damaged", as
   assertMatch(lost.text, /broken: .*optimizer\.safetensors is missing/);
 });
 
-Deno.test("status tells a run that saved at a signal from a working one at once, and names an unknown version", async () => {
+Deno.test("status distinguishes a run stopped by a signal from a working one, and reports an unknown version", async () => {
   using folder = new TemporaryFolder();
   await writeTrainingRows(folder.at("rows"));
   const runs = new TrainingRuns(folder.path);
@@ -195,7 +195,7 @@ Deno.test("status tells a run that saved at a signal from a working one at once,
   assertMatch(other.text, /broken: .*model\.depth.*; use the version of the program that wrote it$/m);
 });
 
-Deno.test("status finds what demo writes, and tells a demo that lives from a killed one", async () => {
+Deno.test("status finds the outputs of demo, and distinguishes a working demo from a killed one", async () => {
   using folder = new TemporaryFolder();
   const demo = folder.at("runs/demo");
   await run("synth", "--rows", "500", "--output", folder.at("in.parquet"));
@@ -233,7 +233,7 @@ function takeIntervals(): { calls: (() => void)[]; restore: () => void } {
   return { calls, restore: () => void Object.assign(globalThis, { setInterval }) };
 }
 
-Deno.test("status refuses with one line what is not an output of a stage", async () => {
+Deno.test("status rejects a path that is not a stage's output with a one-line error", async () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("site"));
   Deno.writeTextFileSync(folder.at("site/manifest.json"), '{"name": "a web page"}');
@@ -245,7 +245,7 @@ Deno.test("status refuses with one line what is not an output of a stage", async
   }
 });
 
-Deno.test("status shows a line each of many outputs, the worst first, and counts the rest", async () => {
+Deno.test("status prints one line per output, the worst first, and counts the rest", async () => {
   using folder = new TemporaryFolder();
   const file = folder.at("000.parquet");
   await run("synth", "--rows", "100", "--output", file);
@@ -267,7 +267,7 @@ Deno.test("status shows a line each of many outputs, the worst first, and counts
   assertEquals(lines[41], "and 10 more (all with --json)");
 });
 
-Deno.test("the end of a long metrics file is read without its beginning", () => {
+Deno.test("readLastMetrics() reads only the end of a long metrics file", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("metrics.jsonl");
   const lines = Array.from({ length: 5000 }, (_, i) => `{"step":${i + 1},"train/loss":${1 / (i + 1)}}\n`);

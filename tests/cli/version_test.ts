@@ -15,7 +15,7 @@ Deno.test("versionText() names the version, the commit and the engines", () => {
   );
 });
 
-Deno.test("the commit of a checkout is found in a branch, packed or not, a detached HEAD and a worktree", () => {
+Deno.test("the commit of a checkout is found for a packed or loose branch, a detached HEAD and a worktree", () => {
   const packed =
     `# pack-refs with: peeled fully-peeled sorted\n${OTHER} refs/heads/main2\n${COMMIT} refs/heads/main\n`;
   const cases: Record<string, Record<string, string>> = {
@@ -48,7 +48,7 @@ Deno.test("the commit of a checkout is found in a branch, packed or not, a detac
   assertEquals(gitFolders(new URL("https://jsr.io/@ping-llm/ping-llm/0.1.0/")), []);
 });
 
-Deno.test("splitEmbedded() takes only what compile embeds", () => {
+Deno.test("splitEmbedded() splits off only the words that compile embeds", () => {
   assertEquals(splitEmbedded([`--commit=${COMMIT}`, "train"]), { commit: COMMIT, words: ["train"] });
   for (const words of [[], ["train"], ["--commit=x"], ["train", `--commit=${COMMIT}`]]) {
     assertEquals(splitEmbedded(words), { words });

@@ -69,7 +69,7 @@ Deno.test("events are posted in order, signed over time and body", () =>
     assertEquals(new Set(received.map(({ headers }) => headers.get(DELIVERY_HEADER))).size, 3);
   }));
 
-Deno.test("what fails for now is tried again, with the same number, until it is taken", () => {
+Deno.test("temporary failures are retried with the same delivery id until one succeeds", () => {
   const statuses = [500, 503, 408, 425, 429, 502, 200, 200];
   return withReceiver((number) => status(statuses[number]), async ({ received, webhook, log }) => {
     using time = new SimulatedTime();
@@ -88,7 +88,7 @@ Deno.test("what fails for now is tried again, with the same number, until it is 
   });
 });
 
-Deno.test("Retry-After is waited for, in seconds and as a date by the receiver's clock", () => {
+Deno.test("Retry-After is honoured in seconds and as a date by the receiver's clock", () => {
   // The receiver's clock is two hours fast.
   const receiversTime = (afterMs: number) => new Date(Date.now() + 7_200_000 + afterMs).toUTCString();
   return withReceiver(
@@ -109,7 +109,7 @@ Deno.test("Retry-After is waited for, in seconds and as a date by the receiver's
   );
 });
 
-Deno.test("what is refused is given up, redirects among it, and the next event is posted", () => {
+Deno.test("rejected events and redirects are dropped, and the next event is posted", () => {
   const statuses = [400, 302, 410, 200];
   const headers = { location: "http://127.0.0.2/" };
   return withReceiver((number) => status(statuses[number], headers), async ({ received, webhook, log }) => {
@@ -121,7 +121,7 @@ Deno.test("what is refused is given up, redirects among it, and the next event i
   });
 });
 
-Deno.test("a receiver that does not answer in time is asked again", () => {
+Deno.test("a post without an answer in time is retried", () => {
   const slow = Promise.withResolvers<Response>();
   return withReceiver(
     (number) => number === 0 ? slow.promise : status(200),
@@ -140,7 +140,7 @@ Deno.test("a receiver that does not answer in time is asked again", () => {
   );
 });
 
-Deno.test("events wait for a receiver that is not there; the oldest of too many are dropped; without a key none is signed", async () => {
+Deno.test("events queue while the receiver is unreachable, the oldest are dropped, and without a key none is signed", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -171,7 +171,7 @@ Deno.test("events wait for a receiver that is not there; the oldest of too many 
   assertStringIncludes(log.join("\n"), "the connection failed; trying again");
 });
 
-Deno.test("finish() gives up what is not taken in its time, and after that of one try at a signal", async () => {
+Deno.test("finish() gives up at its time limit, or at that of one attempt after a signal", async () => {
   for (const isStopped of [false, true]) {
     const slow = Promise.withResolvers<Response>();
     await withReceiver(() => slow.promise, async ({ webhook, received }) => {
@@ -194,7 +194,7 @@ Deno.test("finish() gives up what is not taken in its time, and after that of on
   }
 });
 
-Deno.test("the URL is checked, and not told", () => {
+Deno.test("the URL is validated, and errors do not reveal it", () => {
   assertEquals(webhookUrl("https://example.org/a?b").href, "https://example.org/a?b");
   for (const text of ["example.org/secret", "ftp://example.org/secret", "https://me:secret@example.org/"]) {
     const { message } = assertThrows(

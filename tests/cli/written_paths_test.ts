@@ -101,7 +101,7 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-Deno.test("the table has every option that names a path to write, but folders of temporary files", () => {
+Deno.test("the table lists every option that names an output path, except temporary folders", () => {
   const named = leavesOf(STAGES).flatMap(({ name, options }) =>
     Object.entries(options).filter(([, { use }]) => use?.role === "output" && use !== workFolder)
       .map(([option]) => `${name} --${kebab(option)}`)
@@ -110,7 +110,7 @@ Deno.test("the table has every option that names a path to write, but folders of
 });
 
 for (const name of Object.keys(TABLE)) {
-  Deno.test(`${name}: a user's file is kept, and so is what is read`, async () => {
+  Deno.test(`${name} keeps a user's file and its own inputs`, async () => {
     const [ending] = ENDINGS[name] ?? [".out"];
     const isFolder = commandOf(wordsOf(name, "x")).command.options[name.split(" --")[1]].use?.value === "DIR";
     const place = isFolder ? at("mine") : at(`mine${ending}`);
@@ -161,7 +161,7 @@ for (const name of OWN_OUTPUTS) {
   }
 }
 
-Deno.test("JSON of other programs that has some of the same keys is kept", async () => {
+Deno.test("other programs' JSON with some of the same keys is kept", async () => {
   const others = {
     "query rtt --output": [
       '{"line":12,"level":"error","error":"timeout"}\n',
@@ -179,7 +179,7 @@ Deno.test("JSON of other programs that has some of the same keys is kept", async
   }
 });
 
-Deno.test("an output is not a device, no two options name the same, and a glob does not match one", async () => {
+Deno.test("outputs in device folders, outputs named twice and outputs among the inputs are rejected", async () => {
   const watch = ["watch", "--input", at("pings.jsonl")];
   for (const path of ["/dev/stdout", "/dev/full", "/proc/self/fd/1"]) {
     await refused(runStageProcess([...watch, "--output", path]), 2, `${path}: it is in a device folder`);

@@ -26,7 +26,7 @@ async function seriesFile(text: string): Promise<string> {
   return path;
 }
 
-Deno.test("a series has losses, decimal commas and marks", async () => {
+Deno.test("readSeries() reads losses, decimal commas and marks", async () => {
   const path = await seriesFile(
     'epoch;"rtt";cp\r\n14/10/2016 21:17;178,5;0\r\n2016-10-14 21:21:00;-3;1\r\n;;0\r\n0;17;1\r\n',
   );
@@ -35,14 +35,14 @@ Deno.test("a series has losses, decimal commas and marks", async () => {
   assertEquals(marks, [1, 3]);
 });
 
-Deno.test("a series may have no marks", async () => {
+Deno.test("a series without marks has no agreement", async () => {
   const path = await seriesFile("epoch;rtt\n1;20\n2;21\n");
   const changes = changesOf(await readSeries(path), {});
   assertEquals(changes.agreement, undefined);
   assertEquals(describeChanges([changes]), "1 series, 0 changes; no file has labels in a column cp");
 });
 
-Deno.test("the marks are not looked at", async () => {
+Deno.test("the marks do not affect the detections", async () => {
   const { chunks } = await openInput(MARKED);
   let text = "";
   for await (const chunk of chunks) text += new TextDecoder().decode(chunk);
@@ -53,7 +53,7 @@ Deno.test("the marks are not looked at", async () => {
   assertEquals(unmarked.agreement?.numMatched, 0);
 });
 
-Deno.test("a row without an RTT is named", async () => {
+Deno.test("an RTT that is not a number is reported with its row", async () => {
   const path = await seriesFile("epoch;rtt;cp\n1;20;0\n2;fast;0\n");
   await assertRejects(
     () => readSeries(path),
@@ -64,14 +64,14 @@ Deno.test("a row without an RTT is named", async () => {
   await assertRejects(() => readSeries(other), UserError, "expected column names including rtt");
 });
 
-Deno.test("most changes that people marked are found", async () => {
+Deno.test("most changes marked by people are detected", async () => {
   const { numRows, agreement } = changesOf(await readSeries(MARKED), {});
   assertEquals(numRows, 1646);
   assert(agreement && agreement.f2 >= 0.85);
 });
 
 Deno.test({
-  name: "half of the changes of the shown series are reported 5 rows later, without loss of agreement",
+  name: "the median reporting delay on the shown series is 5 rows, without loss of agreement",
   ignore: !isShown,
   async fn() {
     const series = await Promise.all(listSeries([SHOWN]).map(readSeries));
@@ -86,21 +86,21 @@ Deno.test({
   },
 });
 
-Deno.test("a setting is drawn by seed and number, and has every option but the delays", () => {
+Deno.test("drawSetting() depends on seed and number, and covers every option but the delays", () => {
   const { delay: _, maxDelay: _2, clearMargin: _3, ...others } = DEFAULT_CHANGE_OPTIONS;
   assertEquals(Object.keys(drawSetting(1, 2)).sort(), Object.keys(others).sort());
   assertEquals(drawSetting(1, 2), drawSetting(1, 2));
   assert(drawSetting(1, 2).penalty !== drawSetting(1, 3).penalty);
 });
 
-Deno.test("crossValidate() gives the best setting's F2 if one is best everywhere", () => {
+Deno.test("crossValidate() returns the best setting's F2 if one is best everywhere", () => {
   const best = [0.9, 0.8, 0.7, 0.9, 0.8];
   const { mean, range } = crossValidate([best.map((f2) => f2 - 0.3), best, best.map((f2) => f2 / 2)], 5, 0);
   assertAlmostEquals(mean, 0.8);
   assertEquals(range, [0.8, 0.8]);
 });
 
-Deno.test("crossValidate() does not choose by the series that it holds out", () => {
+Deno.test("crossValidate() does not choose by the held-out series", () => {
   // Each setting is right on one series only, so the setting chosen on the others is wrong on a held-out
   // series.
   const f2 = Array.from({ length: 5 }, (_, i) => Array.from({ length: 5 }, (_, j) => i === j ? 1 : 0));

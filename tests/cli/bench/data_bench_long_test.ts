@@ -13,7 +13,7 @@ async function runBench(args: string[]): Promise<{ rows: Throughput[]; scaling: 
 
 const COMMON = ["--rows", "3000", "--probes", "20", "--destinations", "10", "--json"];
 
-Deno.test("bench preprocess times every stage in a process of its own and removes its files", () =>
+Deno.test("bench preprocess times every stage and removes its files", () =>
   withFolder(async (folder) => {
     const { rows, stderr } = await runBench([
       "preprocess",
@@ -39,7 +39,7 @@ Deno.test("bench preprocess times every stage in a process of its own and remove
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("bench preprocess compares the sizes of --rows, small to large", async () => {
+Deno.test("bench preprocess compares the sizes of --rows in ascending order", async () => {
   const { rows, scaling } = await runBench([
     "preprocess",
     ...COMMON.with(COMMON.indexOf("--rows") + 1, "4_000,2000"),
@@ -56,7 +56,7 @@ Deno.test("bench preprocess compares the sizes of --rows, small to large", async
   ]);
 });
 
-Deno.test("bench loader gives speed and padding of first and later epochs by workers and sizes of rows", async () => {
+Deno.test("bench loader reports speed and padding of first and later epochs by workers and row sizes", async () => {
   const { rows } = await runBench([
     "loader",
     ...COMMON,

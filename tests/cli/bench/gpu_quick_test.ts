@@ -23,7 +23,7 @@ function endsOf(resultOf: (part: GpuPart, name: string) => unknown): StepEnd[] {
   });
 }
 
-Deno.test("quickSteps() has checks of both engines first, PyTorch next, and no part twice", () => {
+Deno.test("quickSteps() starts with the checks of both engines, then PyTorch, without repeating a part", () => {
   const parts = quickSteps(PLAN).map(({ part }) => part);
   assertEquals(new Set(parts.map((part) => JSON.stringify(part))).size, parts.length);
   assertEquals(parts.slice(0, 7).map(({ kind }) => kind), [
@@ -38,7 +38,7 @@ Deno.test("quickSteps() has checks of both engines first, PyTorch next, and no p
   assertEquals(peersOn({ isSoftware: false }).map(([, dtype]) => dtype), ["f32", "f16", "f16"]);
 });
 
-Deno.test("runSteps() reports a step that takes too long and one that fails, and goes on", async () => {
+Deno.test("runSteps() reports a timed-out step and a failed one, and continues", async () => {
   const adapter = (engine: string): GpuPart => ({ kind: "adapter", gpu: { engine: engine as "deno" } });
   const step = (name: string, part: GpuPart, limitS: number) => ({ name, part, limitS });
   const checks: GpuPart = { kind: "checks", gpu: { engine: "deno" } };
@@ -63,7 +63,7 @@ Deno.test("runSteps() reports a step that takes too long and one that fails, and
   assertEquals(late.reason, "the time limit was reached");
 });
 
-Deno.test("describeQuick() names wrong results, and hasFault() is true with them or without checks", () => {
+Deno.test("describeQuick() names wrong results, and hasFault() is true with wrong results or missing checks", () => {
   const checksWith = (error: number) => (part: GpuPart) =>
     part.kind === "checks" ? [{ name: "attention", error, allowedError: 0.1 }] : undefined;
   assert(!hasFault(endsOf(checksWith(0.01))));
@@ -81,7 +81,7 @@ Deno.test("describeQuick() names wrong results, and hasFault() is true with them
   assertStringIncludes(describeQuick(endsOf(ofDeno), PLAN), "NOT MEASURED: it failed");
 });
 
-Deno.test("describeQuick() advises what is faster by more than noise, and a step by kernel beside the other", () => {
+Deno.test("describeQuick() recommends only speedups beyond noise, and compares the engines by kernel", () => {
   const training = (checkedSpeed: number) => (part: GpuPart) => {
     if (part.kind !== "training") return undefined;
     const tokensPerS = part.gpu.toggles ? checkedSpeed : 1000;
@@ -95,7 +95,7 @@ Deno.test("describeQuick() advises what is faster by more than noise, and a step
   assertStringIncludes(describeQuick(endsOf(training(1020)), PLAN), "on 1.02 x   stays");
 });
 
-Deno.test("describeComparisons() gives the ratio to compiled bf16 on a GPU, and rates by core in software", () => {
+Deno.test("describeComparisons() shows the ratio to compiled bf16 on a GPU, and per-core rates in software", () => {
   const row = {
     device: "a GPU",
     perCore: 1,

@@ -37,7 +37,7 @@ function productOf(row: Partial<ProductRow>): ProductRow {
   return { part: "fill", ...shape, kernel: "gemm_tiled", tile: 64, splits: 1, gigaflopsPerS: 1, ...row };
 }
 
-Deno.test("findingsOf() has a finding for constants that are in the files it names", () => {
+Deno.test("findingsOf() covers only constants that exist in the files it names", () => {
   const findings = findingsOf(surveyRows([]), ADAPTER, QUERY);
   assertEquals(new Set(findings.map(({ constant }) => constant)).size, findings.length);
   for (const { constant, file, present } of findings) {
@@ -48,7 +48,7 @@ Deno.test("findingsOf() has a finding for constants that are in the files it nam
   assert(findings.every(({ advice }) => advice === "not measured"));
 });
 
-Deno.test("findingsOf() takes large tiles from where they win on, and keeps what is as good", () => {
+Deno.test("findingsOf() sets the threshold of large tiles to where they start to win", () => {
   const sizes = (winsFrom: number) =>
     [16, 64, 256, 1024].flatMap((tiles) =>
       [64, 128].map((tile) =>
@@ -62,7 +62,7 @@ Deno.test("findingsOf() takes large tiles from where they win on, and keeps what
   assertEquals(adviceOn({ products: sizes(ENOUGH_TILES) }, "ENOUGH_TILES"), "stays");
 });
 
-Deno.test("findingsOf() finds the rule of splits by which gradients are fastest", () => {
+Deno.test("findingsOf() finds the split rule with the fastest gradients", () => {
   const shapes = [[96, 96], [512, 512], [640, 2560], [1536, 1536]].flatMap(([m, n]) =>
     [2048, 16384].map((k) => ({ m, n, k }))
   );
@@ -88,7 +88,7 @@ Deno.test("findingsOf() finds the rule of splits by which gradients are fastest"
   }
 });
 
-Deno.test("findingsOf() reads the other constants from what was measured", () => {
+Deno.test("findingsOf() derives the other constants from the measurements", () => {
   const decoding = [132, 1024, 8192, 32768].map((rows) => ({
     kind: "one step" as const,
     promptTokens: 20,
@@ -109,7 +109,7 @@ Deno.test("findingsOf() reads the other constants from what was measured", () =>
   assertStringIncludes(adviceOn({ submits: [{ ...submit, callS: 0.001 }] }, "Gpu.timeS()"), "set to await");
 });
 
-Deno.test("the checks of an adapter find kernels that compute something else", async () => {
+Deno.test("the checks of an adapter detect kernels with wrong results", async () => {
   using gpu = await Gpu.open();
   const wrongIn = async (
     dtypes: readonly DType[],
@@ -154,7 +154,7 @@ Deno.test("the checks of an adapter find kernels that compute something else", a
   }
 });
 
-Deno.test("bench gpu writes what it measured and a line for each constant, and measures anew when run again", () =>
+Deno.test("bench gpu writes its measurements and a line for each constant, and --overwrite measures again", () =>
   withFolder(async (folder) => {
     const output = join(folder, "gpu");
     const args = ["--output", output, "--scale", "small", "--quiet"];
@@ -183,7 +183,7 @@ Deno.test("bench gpu writes what it measured and a line for each constant, and m
     assert(short.steps.every(({ reason }: { reason?: string }) => reason === "the time limit was reached"));
   }));
 
-Deno.test("bench gpu --quick measures all that is there, and writes it step by step", () =>
+Deno.test("bench gpu --quick measures and describes every part without a fault", () =>
   withFolder(async (folder) => {
     const named = { config: "demo", set: ["train.batchSize=4", "train.microBatchSize=4"] };
     const one = { kind: "one step", promptTokens: 20, rowsPerPrompt: 132, steps: 1 } as const;

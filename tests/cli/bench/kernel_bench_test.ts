@@ -10,7 +10,7 @@ import { addRmsNorm } from "../../../lib/tensor/ops/rms_norm.ts";
 import { Program } from "../../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 
-Deno.test("kernelCases() have different names and run", async () => {
+Deno.test("kernelCases() returns runnable cases with distinct names", async () => {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   const cases = kernelCases();
@@ -26,7 +26,7 @@ Deno.test("kernelCases() have different names and run", async () => {
   }
 });
 
-Deno.test("measureCase() gives a median between the slowest and the fastest batch", async () => {
+Deno.test("measureCase() returns a median between the slowest and the fastest batch", async () => {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   const length = 65_536;

@@ -37,7 +37,7 @@ async function startedPeer(name: PeerName): Promise<PeerProcess | undefined> {
 
 for (const [name, dtype] of [["jax-js", "f32"], ["PyTorch f32", "f32"], ["PyTorch bf16", "f16"]] as const) {
   const started = await startedPeer(name);
-  Deno.test(`compareTraining() finds that ${name} does the same as ${dtype}, and times both`, {
+  Deno.test(`compareTraining() confirms that ${name} matches ${dtype}, and times both`, {
     ignore: !started,
   }, async () => {
     using peer = started;
@@ -61,7 +61,7 @@ for (const [name, dtype] of [["jax-js", "f32"], ["PyTorch f32", "f32"], ["PyTorc
   });
 }
 
-Deno.test("compareTraining() refuses a peer whose losses differ or are missing", async () => {
+Deno.test("compareTraining() rejects a peer whose losses differ or are missing", async () => {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   for (const loss of [{ loss: 1 }, {}]) {
@@ -75,7 +75,7 @@ Deno.test("compareTraining() refuses a peer whose losses differ or are missing",
   }
 });
 
-Deno.test("PeerProcess.start() says why a peer is not available", () =>
+Deno.test("PeerProcess.start() reports why a peer is unavailable", () =>
   withFolder(async (folder) => {
     const start = (name: PeerName, variable: string) =>
       PeerProcess.start(name, { cachedOnly: true, env: { [variable]: folder } });
@@ -84,7 +84,7 @@ Deno.test("PeerProcess.start() says why a peer is not available", () =>
     await assertRejects(() => start("PyTorch f32", "PATH"), UserError, message);
   }));
 
-Deno.test("nothing but the bench's own child needs jax-js", async () => {
+Deno.test("only the bench's child process depends on jax-js", async () => {
   const root = new URL("../../../", import.meta.url);
   for (const name of ["deno.json", "deno.lock", "setup.sh"]) {
     assert(!Deno.readTextFileSync(new URL(name, root)).includes("jax"), name);

@@ -20,7 +20,7 @@ const usage = (seconds: number, cpuSeconds: number, peakMemoryBytes: number) => 
   peakMemoryBytes,
 });
 
-Deno.test("throughputOf() takes the median time, and the largest memory", () => {
+Deno.test("throughputOf() uses the median time and the peak memory", () => {
   const row = throughputOf({ name: "shard", unit: "rows/s", work: 1000 }, [
     usage(4, 8, 10),
     usage(1, 5, 30),
@@ -30,7 +30,7 @@ Deno.test("throughputOf() takes the median time, and the largest memory", () => 
   assertEquals([row.perCore, row.seconds, row.cpuSeconds, row.peakMemoryBytes], [200, 2, 5, 30]);
 });
 
-Deno.test("describeThroughputs() gives a line a measure, with the ratio to an earlier run", () =>
+Deno.test("describeThroughputs() prints one line per measure, with the ratio to an earlier run", () =>
   withFolder((folder) => {
     const rows = [
       throughputOf({ name: "synth", unit: "rows/s", work: 2e6, bytesWritten: 1500 }, [usage(2, 1, 3e8)]),
@@ -58,7 +58,7 @@ Deno.test("describeThroughputs() gives a line a measure, with the ratio to an ea
     assertThrows(() => readEarlierRun(`${folder}/none.json`), UserError, "none.json");
   }));
 
-Deno.test("measureUsage() counts processor time apart from waiting, and hands on what the work gave", async () => {
+Deno.test("measureUsage() separates processor time from waiting, and returns the work's result", async () => {
   // In a separate process: processor time counts all threads, including those that run other tests.
   const child = await succeeded(runProgram([fromFileUrl(new URL("usage_child.ts", import.meta.url))]));
   const { result, waiting, busy } = JSON.parse(child.stdout);
@@ -88,7 +88,7 @@ Deno.test("scalingOf() compares each stage with its next smaller size", () => {
   assertEquals(describeScaling(scaling).split("\n")[1], "a       100 to 1000  0.50 x    0.50 x       1.50 x");
 });
 
-Deno.test("writeAtlasLines() writes results that import makes the same measurements of", () =>
+Deno.test("writeAtlasLines() writes results that import converts back to the same measurements", () =>
   withFolder(async (folder) => {
     const [made, lines, imported] = [
       `${folder}/made.parquet`,

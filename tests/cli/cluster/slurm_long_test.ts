@@ -91,7 +91,7 @@ async function refusalOf(
   return { message, exitCode };
 }
 
-Deno.test("slurm leaves scripts that it did not write or that were changed, and --overwrite replaces its own", async () => {
+Deno.test("slurm keeps foreign scripts and those of other options, and --overwrite replaces only its own", async () => {
   using folder = await prepared();
   const [output, args] = [folder.at("out"), slurmArguments(folder, folder.at("out"))];
   await succeed("slurm", ...args);
@@ -116,7 +116,7 @@ Deno.test("slurm leaves scripts that it did not write or that were changed, and 
   for (const path of jobsOf(output)) assertMatch(Deno.readTextFileSync(path), /^#SBATCH --partition=gpu$/m);
 });
 
-Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => {
+Deno.test("slurm rejects invalid options and inputs with a one-line error", async () => {
   using folder = await prepared();
   const args = slurmArguments(folder, folder.at("out"));
   Deno.writeTextFileSync(folder.at("broken.json"), "{");
@@ -159,7 +159,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
   assert(!exists(folder.at("out")));
 });
 
-Deno.test("slurm refuses inputs as shard would, before it writes a script", async () => {
+Deno.test("slurm rejects the same inputs as shard, before it writes a script", async () => {
   using folder = await prepared();
   const whole = folder.at("in put/m.parquet");
   const at = (name: string) => folder.at(`${name}.parquet`);
@@ -192,7 +192,7 @@ Deno.test("slurm refuses inputs as shard would, before it writes a script", asyn
   }
 });
 
-Deno.test("slurm's scripts call a stage stopped that a signal ended before it could listen", async () => {
+Deno.test("slurm's scripts report a stage as stopped if a signal ended it before it could listen", async () => {
   using folder = await prepared();
   const program = folder.at("program");
   await succeed("slurm", ...slurmArguments(folder, folder.at("out")), "--program", program);
@@ -209,7 +209,7 @@ async function submit(args: readonly string[], env: Record<string, string>): Pro
   return await runDeno([...flags, MAIN, "slurm", ...args, "--submit", "--json"], { env });
 }
 
-Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
+Deno.test("slurm --submit reports why it cannot run sbatch as a one-line error", async () => {
   using folder = await prepared();
   const args = slurmArguments(folder, folder.at("out"));
   Deno.mkdirSync(folder.at("bin"));
@@ -232,7 +232,7 @@ function processOf(run: string): number | undefined {
 /** The result of an undisturbed training. */
 let undisturbed: { folder: TemporaryFolder; output: string } | undefined;
 
-Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a killed one says so", async () => {
+Deno.test("slurm's scripts run by hand in order, resume a stopped training and report a killed one", async () => {
   const folder = await prepared();
   const output = folder.at("by hand");
   undisturbed = { folder, output };
@@ -284,7 +284,7 @@ Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a k
   assertEquals(status.code, 0, status.stdout);
 });
 
-Deno.test("a chain under SLURM ends as one by hand, though its training is signalled and requeued", {
+Deno.test("a chain under SLURM matches one run by hand, though its training is signalled and requeued", {
   ignore: slurmIsMissing() !== undefined,
 }, async () => {
   assert(undisturbed !== undefined, "the run by hand comes first");

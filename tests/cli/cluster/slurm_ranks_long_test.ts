@@ -20,7 +20,7 @@ import { until } from "../../until.ts";
 const STEPS = 150;
 const TRAINING = JSON.stringify(trainingOf(STEPS));
 
-Deno.test("slurm asks for ranks, with memory and processors for each", async () => {
+Deno.test("slurm requests ranks, with memory and processors for each", async () => {
   using folder = await prepared();
   const sets = ["--set", "train.ranks=6", "train.mpi=pmi2", "train.gpus=1", "train.cpus=4"];
   const { stdout } = await succeed(
@@ -39,7 +39,7 @@ Deno.test("slurm asks for ranks, with memory and processors for each", async () 
 
 const launcher = launchers().find(({ name }) => name === "mpirun.openmpi");
 
-Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end as two of mpirun", {
+Deno.test("two ranks on two SLURM nodes, signalled and requeued, match two of mpirun", {
   ignore: slurmIsMissing() !== undefined || !launcher,
 }, async () => {
   assert(launcher);

@@ -33,7 +33,7 @@ const cutBody = () =>
     },
   });
 
-Deno.test("a request is tried again after 429, 5xx, a cut body and one that is no JSON", async () => {
+Deno.test("a request is retried after 429, 5xx, a truncated body and invalid JSON", async () => {
   await using server = new ReplayServer();
   answering(
     server,
@@ -54,7 +54,7 @@ Deno.test("a request is tried again after 429, 5xx, a cut body and one that is n
   assertMatch(lines[3], /the answer is not JSON/);
 });
 
-Deno.test("it waits as Retry-After or X-RateLimit-Reset asks, and not longer than a quarter of an hour", async () => {
+Deno.test("the client honours Retry-After and X-RateLimit-Reset up to a quarter of an hour", async () => {
   await using server = new ReplayServer();
   using time = new SimulatedTime();
   // Dates are by the server's clock, which is two hours fast.
@@ -80,7 +80,7 @@ Deno.test("it waits as Retry-After or X-RateLimit-Reset asks, and not longer tha
   );
 });
 
-Deno.test("it gives up after eight attempts, with one line that says how to continue", async () => {
+Deno.test("the client gives up after eight attempts, with an error that says how to continue", async () => {
   await using server = new ReplayServer();
   server.answer = () => new Response("", { status: 502 });
   const { client } = clientOf(server);
@@ -92,7 +92,7 @@ Deno.test("it gives up after eight attempts, with one line that says how to cont
   assertEquals(server.requests.length, 8);
 });
 
-Deno.test("a refusal is not tried again, and its error has what the server says", async () => {
+Deno.test("a rejected request is not retried, and its error quotes the server", async () => {
   await using server = new ReplayServer();
   const { client } = clientOf(server);
   for (
@@ -127,7 +127,7 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
   assertEquals(server.requests.length, 7);
 });
 
-Deno.test("now is the server's time, or the own one with a line where answers have none", async () => {
+Deno.test("nowS() returns the server's time, or the local time with a log line if answers have no Date", async () => {
   await using server = new ReplayServer();
   using time = new SimulatedTime();
   const serverMs = Date.now() - 7_200_000;
@@ -148,7 +148,7 @@ Deno.test("now is the server's time, or the own one with a line where answers ha
   ]);
 });
 
-Deno.test("all members of a gzip answer are read, and one that is cut is asked for again", async () => {
+Deno.test("all members of a gzip answer are read, and a truncated answer is requested again", async () => {
   await using server = new ReplayServer();
   const headers = { "Content-Encoding": "gzip" };
   const members = [...gzipSync('{"results": '), ...gzipSync("[1, 2]}")];
@@ -166,7 +166,7 @@ Deno.test("all members of a gzip answer are read, and one that is cut is asked f
   assertMatch(lines[0], /the answer is not complete gzip; trying again/);
 });
 
-Deno.test("an answer that does not fit memory is refused", async () => {
+Deno.test("an answer of more than 67.1 MB is rejected", async () => {
   await using server = new ReplayServer();
   const chunk = new Uint8Array(1 << 20);
   answering(
@@ -181,7 +181,7 @@ Deno.test("an answer that does not fit memory is refused", async () => {
   );
 });
 
-Deno.test("paths of requests follow the path of the base", async () => {
+Deno.test("request paths are appended to the path of the base", async () => {
   await using server = new ReplayServer();
   answering(server);
   for (const base of ["/", "/prometheus", "/prometheus/"]) {
@@ -194,7 +194,7 @@ Deno.test("paths of requests follow the path of the base", async () => {
   ]);
 });
 
-Deno.test("a redirection is not followed, so a key goes to no other host", async () => {
+Deno.test("a redirect is not followed, so no other host receives a key", async () => {
   await using server = new ReplayServer();
   await using other = new ReplayServer();
   answering(server, () => new Response("", { status: 302, headers: { Location: `${other.url}/x` } }));
@@ -206,7 +206,7 @@ Deno.test("a redirection is not followed, so a key goes to no other host", async
   assertMatch(server.requests[0].headers.get("User-Agent") ?? "", /^ping-llm\/\d/);
 });
 
-Deno.test("silence ends an attempt, a slow body does not", async () => {
+Deno.test("silence ends an attempt, but a slow body does not", async () => {
   await using server = new ReplayServer();
   using time = new SimulatedTime();
   const silent = () =>
@@ -242,7 +242,7 @@ Deno.test("silence ends an attempt, a slow body does not", async () => {
   assertMatch(lines[0], /it sent nothing for/);
 });
 
-Deno.test("a server that is not there is a user's error", async () => {
+Deno.test("an unreachable server is a UserError", async () => {
   const gone = new ReplayServer();
   const { client } = clientOf(gone);
   await gone[Symbol.asyncDispose]();
@@ -253,7 +253,7 @@ Deno.test("a server that is not there is a user's error", async () => {
   );
 });
 
-Deno.test("an interruption ends a request, its body and a wait at once", async () => {
+Deno.test("an interruption ends a request, its body or a wait at once", async () => {
   await using server = new ReplayServer();
   const endless = Promise.withResolvers<Response>();
   let stopped = new AbortController();
@@ -280,7 +280,7 @@ Deno.test("an interruption ends a request, its body and a wait at once", async (
   await assertRejects(() => waiting.json("/"), InterruptedError);
 });
 
-Deno.test("readKey() takes a file or a variable, and shows a wrong key to nobody", () => {
+Deno.test("readKey() reads a file or a variable, and never shows an invalid key", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("key");
   Deno.writeTextFileSync(path, "1233-3434-4556\n");
@@ -298,7 +298,7 @@ Deno.test("readKey() takes a file or a variable, and shows a wrong key to nobody
   }
 });
 
-Deno.test("parseBase() takes a scheme and a host, and a path only where there may be one", () => {
+Deno.test("parseBase() accepts a scheme and a host, and a path only where allowed", () => {
   assertEquals(parseBase("https://atlas.ripe.net").href, "https://atlas.ripe.net/");
   assertEquals(parseBase("http://[::1]:8080/").port, "8080");
   for (const text of ["atlas.ripe.net", "https://a/b", "ftp://a", "https://user:key@a", "https://a/?x", ""]) {

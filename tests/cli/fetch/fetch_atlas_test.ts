@@ -52,7 +52,7 @@ const paths = (server: ReplayServer) => server.requests.map(({ path }) => path);
 
 for (const isExclusive of [false, true]) {
   const edges = isExclusive ? "left out" : "counted";
-  Deno.test(`each result is in one file, byte for byte, where the ends of a span are ${edges}`, async () => {
+  Deno.test(`each result is written once, byte for byte, where the ends of a span are ${edges}`, async () => {
     await using server = new ReplayServer();
     server.isExclusive = isExclusive;
     using folder = new TemporaryFolder();
@@ -71,7 +71,7 @@ for (const isExclusive of [false, true]) {
   });
 }
 
-Deno.test("a second run asks for nothing, one with other options is refused", async () => {
+Deno.test("a second run sends no requests, and one with other options is refused", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   const first = await fetchInto(server, folder.at("out"));
@@ -95,7 +95,7 @@ const FAULTS: [name: string, fault: Fault][] = [
   ["an error at the end of the lines", "error line"],
 ];
 for (const [name, fault] of FAULTS) {
-  Deno.test(`no result is lost or twice after ${name}`, async () => {
+  Deno.test(`no result is lost or duplicated after ${name}`, async () => {
     await using server = new ReplayServer();
     using folder = new TemporaryFolder();
     server.faults.push(["1768116/results/?start=1602040499", fault]);
@@ -109,7 +109,7 @@ for (const [name, fault] of FAULTS) {
   });
 }
 
-Deno.test("what was whole stays when the server refuses later, and the next run asks for the rest only", async () => {
+Deno.test("complete windows are kept when the server refuses a later one, and the next run fetches only the rest", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   server.faults.push(["1768118/results/?start=1602040499", { status: 403 }]);
@@ -124,7 +124,7 @@ Deno.test("what was whole stays when the server refuses later, and the next run 
   assertEquals(await linesIn(folder.at("out")), LINES_OF_TWO.toSorted());
 });
 
-Deno.test("without --stop a later run fetches what came since, and the windows that were not over", async () => {
+Deno.test("without --stop a later run fetches new results and the windows that were not over", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   const hourS = 3600;
@@ -147,7 +147,7 @@ Deno.test("without --stop a later run fetches what came since, and the windows t
   assertEquals([...Deno.readDirSync(folder.at("out/results"))].length, first.windows);
 });
 
-Deno.test("pages that lead to themselves, do not end or have no objects are refused in one line", async () => {
+Deno.test("pages that repeat, never end or contain no objects are a one-line error", async () => {
   await using server = new ReplayServer();
   const anchor = { type: "Anchor", id: 1, probe: 1 };
   const anchors =
@@ -173,7 +173,7 @@ Deno.test("pages that lead to themselves, do not end or have no objects are refu
   }
 });
 
-Deno.test("probes.json has the probes of the results, of every page, and places for their addresses", async () => {
+Deno.test("probes.json contains the results' probes from every page, with places for their addresses", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   const { probes } = await fetchInto(server, folder.at("out"));
@@ -198,7 +198,7 @@ Deno.test("probes.json has the probes of the results, of every page, and places 
   });
 });
 
-Deno.test("a model's table of places has the probes' addresses of both IP versions", async () => {
+Deno.test("a model's table of places contains the probes' addresses of both IP versions", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   // The same target over IPv4 and IPv6.
@@ -216,7 +216,7 @@ Deno.test("a model's table of places has the probes' addresses of both IP versio
   assertEquals(versions.size, 2);
 });
 
-Deno.test("a measurement that is unknown, not the requested one or not a ping is refused in one line", async () => {
+Deno.test("an unknown measurement, results of another one and a type other than ping are errors", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   await assertRejects(
@@ -241,7 +241,7 @@ Deno.test("a measurement that is unknown, not the requested one or not a ping is
   assertMatch(error.message, /^Cannot use measurement 1768116: .* leave it out of --measurement$/);
 });
 
-Deno.test("wrong ids and times are refused before anything is asked or written", async () => {
+Deno.test("invalid ids and times are rejected before any request or write", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   for (
@@ -260,7 +260,7 @@ Deno.test("wrong ids and times are refused before anything is asked or written",
   assertEquals(exists(folder.at("out")), false);
 });
 
-Deno.test("as a process it may ask the named host only, and the key is in nothing that it writes or prints", async () => {
+Deno.test("the process may connect to the named host only, and neither writes nor prints the key", async () => {
   await using server = new ReplayServer();
   using folder = new TemporaryFolder();
   const key = "0123-4567-secret";

@@ -84,7 +84,7 @@ async function fetchInto(
   return json;
 }
 
-Deno.test("targets are measured as asked for, and what is in progress is waited for", async () => {
+Deno.test("targets are measured with the given options, and measurements in progress are awaited", async () => {
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
   server.numLimited = 1;
@@ -136,7 +136,7 @@ Deno.test("after an interruption at any request, no target is measured twice", a
   }
 });
 
-Deno.test("a result that is gone is fetched again, and no target is measured twice", async () => {
+Deno.test("a deleted result is fetched again, and no target is measured twice", async () => {
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
   const args = ["--id", "old", "--target", "a.example"];
@@ -146,7 +146,7 @@ Deno.test("a result that is gone is fetched again, and no target is measured twi
   assertEquals([results, server.created.length], [4, 1]);
 });
 
-Deno.test("what is fetched is kept as it came, imports with its places, and is refused without --source network", async () => {
+Deno.test("results import with their places, and only with --source network", async () => {
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
   const { input, geo } = await fetchInto(server, folder.at("out"), ["--id", "old"]);
@@ -170,7 +170,7 @@ Deno.test("what is fetched is kept as it came, imports with its places, and is r
   assertEquals([located.position, located.asNumber], [{ latitude: 52.5, longitude: 13.5 }, 14618]);
 });
 
-Deno.test("what cannot be fetched is refused in one line", async () => {
+Deno.test("invalid ids and measurements other than ping are errors", async () => {
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
   for (
@@ -188,7 +188,7 @@ Deno.test("what cannot be fetched is refused in one line", async () => {
   ) await assertRejects(() => fetchInto(server, folder.at(String(args.at(1))), args), kind, message);
 });
 
-Deno.test("what does not end is looked at until the time limit", async () => {
+Deno.test("a measurement that does not end is polled until the time limit", async () => {
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
   using time = new SimulatedTime();
@@ -200,7 +200,7 @@ Deno.test("what does not end is looked at until the time limit", async () => {
   assertEquals(server.looks.get("endless"), 3);
 });
 
-Deno.test("the examples of lib/cli/fetch/README.md run unchanged, and show the keys of the environment to nobody", async () => {
+Deno.test("the examples of lib/cli/fetch/README.md run unchanged, and never show the keys of the environment", async () => {
   await using atlas = new ReplayServer();
   await using globalping = new GlobalpingServer();
   await using prometheus = new PrometheusServer();

@@ -8,7 +8,7 @@ import { pointsIn } from "./fetched_files.ts";
 import { PROMETHEUS_PROGRAMS, RealPrometheus } from "./real_prometheus.ts";
 
 Deno.test({
-  name: "what Prometheus has is in the files, each value once",
+  name: "fetch prometheus writes each value of a real Prometheus once",
   ignore: programsAreMissing(PROMETHEUS_PROGRAMS),
   fn: async () => {
     using folder = new TemporaryFolder();

@@ -39,7 +39,7 @@ async function fetchInto(
 
 const numberOf = (name: string, { query }: { query: URLSearchParams }) => Number(query.get(name));
 
-Deno.test("each value is in one file, at the multiples of the step before --stop", async () => {
+Deno.test("each value is written once, at the multiples of the step before --stop", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const result = await fetchInto(server, folder.at("out"));
@@ -58,7 +58,7 @@ Deno.test("each value is in one file, at the multiples of the step before --stop
   assertEquals(await pointsIn(folder.at("odd")), pointsBetween(firstS, START_S + 400, 7));
 });
 
-Deno.test("no request asks for more than 11,000 points a series", async () => {
+Deno.test("no request asks for more than 11,000 points per series", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const day = { start: "2020-10-07", stop: "2020-10-08", step: "1s", window: "7d" };
@@ -67,7 +67,7 @@ Deno.test("no request asks for more than 11,000 points a series", async () => {
   for (const each of server.requests) assert(numberOf("end", each) - numberOf("start", each) < 11_000);
 });
 
-Deno.test("answers are kept as they came", async () => {
+Deno.test("answers are written unchanged", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const text = '{ "status":"success", "isPartial":false,\n"data":' +
@@ -77,7 +77,7 @@ Deno.test("answers are kept as they came", async () => {
   assertEquals(await answersIn(folder.at("out")), [text]);
 });
 
-Deno.test("an answer above 4 MiB is written as one for each target, with all of its series", async () => {
+Deno.test("an answer above 4 MiB is split by target, each with all of its series", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const targets = ["127.0.0.1", "192.0.2.1"];
@@ -95,7 +95,7 @@ Deno.test("an answer above 4 MiB is written as one for each target, with all of 
   assert(text === `${divided.join("\n")}\n`);
 });
 
-Deno.test("without --stop a later run fetches the windows that were not over, and no time after the server's now", async () => {
+Deno.test("without --stop a later run fetches the windows that were not over, up to the server's time", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   // This machine's clock is two hours fast.
@@ -118,7 +118,7 @@ Deno.test("without --stop a later run fetches the windows that were not over, an
   assertEquals(points, pointsBetween(startS, startS + 15 * points[0].length, 15));
 });
 
-Deno.test("a request is tried again after 503, and a warning is told once", async () => {
+Deno.test("a request is retried after 503, and a warning is logged once", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   server.further = { warnings: ["store 192.0.2.9 did not answer"] };
@@ -137,7 +137,7 @@ Deno.test("a request is tried again after 503, and a warning is told once", asyn
   assertEquals(lines[1], `${server.url} warns: store 192.0.2.9 did not answer`);
 });
 
-Deno.test("what the API refuses, and what it does not document, is an error of one line", async () => {
+Deno.test("API errors and undocumented answers are one-line errors", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const real = (name: string) =>
@@ -173,7 +173,7 @@ Deno.test("what the API refuses, and what it does not document, is an error of o
   assertEquals((await fetchInto(server, folder.at("out"))).fetchedWindows, 4);
 });
 
-Deno.test("wrong options are refused before anything is asked or written", async () => {
+Deno.test("invalid options are rejected before any request or write", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();
   const cases: [changes: Record<string, string>, message: string][] = [

@@ -34,7 +34,7 @@ function groupOf(values: number[]): { title: string; histograms: Histogram[] } {
   };
 }
 
-Deno.test("logBins() counts every value once, in the bin that it lies in", () => {
+Deno.test("logBins() counts every value once, in the bin that contains it", () => {
   const value = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value < 1e-40 ? 0 : value);
   fc.assert(
     fc.property(fc.array(value, { minLength: 1 }), (values) => {
@@ -67,7 +67,7 @@ Deno.test("logBins() counts every value once, in the bin that it lies in", () =>
   });
 });
 
-Deno.test("TimeHistogram counts every time in its bin, in whatever order they come", () => {
+Deno.test("TimeHistogram counts every time in its bin, in any order", () => {
   const timesS = fc.array(fc.integer({ min: -1e4, max: 4e9 }), { minLength: 1, maxLength: 60 });
   fc.assert(fc.property(timesS, (times) => {
     const binsOf = (list: number[]) => {
@@ -86,7 +86,7 @@ Deno.test("TimeHistogram counts every time in its bin, in whatever order they co
   }));
 });
 
-Deno.test("plotHistograms() draws the same bytes for the same counts, a bar for every bin", async () => {
+Deno.test("plotHistograms() draws a bar for every bin, with the same bytes for the same counts", async () => {
   const draw = async (values: number[]) =>
     await plotHistograms("p.svg", [groupOf(values), { title: "empty", histograms: [] }]);
   const values = Array.from({ length: 50 }, (_, i) => 1.2 ** i);
@@ -106,7 +106,7 @@ Deno.test("plotHistograms() draws the same bytes for the same counts, a bar for 
   assert(!/NaN|undefined|Infinity/.test(await draw([7])));
 });
 
-Deno.test("inspect --plot draws measurements, with the permissions of its task, and refuses what has no histograms", async () => {
+Deno.test("inspect --plot draws measurements with its task's permissions, and refuses other file types", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 300 }));
   const plot = folder.at("new/p.svg");
@@ -139,7 +139,7 @@ Deno.test("ValueHistogram.quantile() is within 0.05 % of the sorted values' quan
   ));
 });
 
-Deno.test("ValueHistogram gives whole quantiles of whole values and leaves out what is not a value", () => {
+Deno.test("ValueHistogram returns integer quantiles of integers, and ignores invalid values", () => {
   const histogram = new ValueHistogram();
   for (const value of [1, 39, 39, 80, -1, NaN, Infinity]) histogram.add(value);
   assertEquals([histogram.count, histogram.quantile(0.5), histogram.quantile(1)], [4, 39, 80]);
@@ -153,7 +153,7 @@ Deno.test("ValueHistogram gives whole quantiles of whole values and leaves out w
   assertEquals(zeros.quantile(0.5), 0);
 });
 
-Deno.test("DistinctCount counts each value once and says when its bound is reached", () => {
+Deno.test("DistinctCount counts each value once and reports when its bound is reached", () => {
   const distinct = new DistinctCount(3);
   for (const value of ["a", "b", "a", 1n]) distinct.add(value);
   assertEquals([distinct.count, distinct.isCapped, `${distinct}`], [3, true, "at least 3"]);

@@ -107,7 +107,7 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
     assertStringIncludes(text, "splits              train 4, val 4");
   }));
 
-Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", () =>
+Deno.test("inspect() shows measurements in the requested vocabulary, decoded beside the tokens", () =>
   withFolder(async (folder) => {
     const path = join(folder, "a.parquet");
     const batch = {
@@ -208,7 +208,7 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     assertEquals((await look(join(folder, "train"), { samples: 0 })).json.tokenSamples, []);
   }));
 
-Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", () =>
+Deno.test("inspect() finds duplicate rows, and rows of a group out of order", () =>
   withFolder(async (folder) => {
     const row = (timesS: number[], src = "1.1.1.1") =>
       encodeProbeRow(probeRow(src, timesS, timesS.map(() => 3)));
@@ -225,7 +225,7 @@ Deno.test("inspect() finds rows that are there twice, and rows of a group out of
     assertStringIncludes(text, "0 measurements, 2 rows");
   }));
 
-Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", () =>
+Deno.test("inspect() shows the container of empty ArrayRecord files and of those with other records", () =>
   withFolder(async (folder) => {
     await writeRecords(
       join(folder, "a"),
@@ -239,7 +239,7 @@ Deno.test("inspect() shows the container of ArrayRecord files of anything else, 
     assertEquals((await look(join(folder, "a"))).json.records, 0);
   }));
 
-Deno.test("inspect() leaves out a damaged chunk only when told to", () =>
+Deno.test("inspect() skips a damaged chunk only with onCorrupt set to skip", () =>
   withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     const rows = [[0, 60], [120, 180], [240, 300]].map((times) => probeRow("1.1.1.1", times, [1, 2]));
@@ -253,7 +253,7 @@ Deno.test("inspect() leaves out a damaged chunk only when told to", () =>
     assertStringIncludes(text, "damaged chunks      1, skipped");
   }));
 
-Deno.test("inspect() refuses a record that is not a probe row among probe rows, naming it", () =>
+Deno.test("inspect() names a record among probe rows that is not a probe row", () =>
   withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
@@ -310,7 +310,7 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     await assertRejects(() => look(checkpoint), UserError, "no such file");
   }));
 
-Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", () =>
+Deno.test("inspect() reports what runs and adapted checkpoints learned from, in text and in JSON", () =>
   withFolder(async (folder) => {
     const at = (name: string) => join(folder, name);
     writeRowCheckpoint(at("run"));
@@ -351,7 +351,7 @@ Deno.test("inspect() says of runs and adapted checkpoints what they learned from
     }
   }));
 
-Deno.test("inspect() reads what synth and other stages leave beside their output", () =>
+Deno.test("inspect() reads the files that synth and other stages write beside their output", () =>
   withFolder(async (folder) => {
     const output = join(folder, "s.parquet");
     await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
@@ -370,7 +370,7 @@ Deno.test("inspect() reads what synth and other stages leave beside their output
     assertEquals((await look(join(folder, "rejects.jsonl"))).json.listed, { invalidRtt: 3 });
   }));
 
-Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", () =>
+Deno.test("inspect() reports each kind separately, and sums up files of one kind", () =>
   withFolder(async (folder) => {
     await writeRecords(join(folder, "a"), [new Uint8Array(1)]);
     await writeRecords(join(folder, "b"), [new Uint8Array(2), new Uint8Array(3)]);
@@ -383,7 +383,7 @@ Deno.test("inspect() reports several kinds one after the other, and sums up file
     assertEquals(reports[0].records, 3);
   }));
 
-Deno.test("inspect() says in one line what it does not know", () =>
+Deno.test("inspect() reports unknown files as a one-line error", () =>
   withFolder(async (folder) => {
     const path = join(folder, "x");
     const cases: [string, string][] = [
@@ -409,7 +409,7 @@ Deno.test("inspect() says in one line what it does not know", () =>
     await assertRejects(() => look(folder), UserError, "check the path");
   }));
 
-Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", () =>
+Deno.test("inspect() counts invalid RTTs in Parquet and in probe rows", () =>
   withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
     const writer = MeasurementParquetWriter.create(parquet);
@@ -460,7 +460,7 @@ Deno.test("inspect() of a long file stops soon after it is aborted", async (t) =
   });
 });
 
-Deno.test("import counts results, inspect counts rows: two probes behind one address make equal rows", async () => {
+Deno.test("import counts duplicate results, and inspect counts equal rows from two probes behind one address", async () => {
   using folder = new TemporaryFolder();
   const [input, output] = [folder.at("in.jsonl"), folder.at("out.parquet")];
   // The first result is duplicated; probe 3 has the same address as probe 2.
@@ -487,7 +487,7 @@ Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "w
   assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a named pipe, expected a file[^\n]+\n$/);
 });
 
-Deno.test("inspect says what to do when it may not open that many files", {
+Deno.test("inspect explains what to do when too many files are open", {
   ignore: Deno.build.os === "windows",
 }, async () => {
   using folder = new TemporaryFolder();
@@ -547,7 +547,7 @@ Deno.test("inspect() sums up the token files of pretokenize", async () => {
   );
 });
 
-Deno.test("inspect() names a token file that is cut short", async () => {
+Deno.test("inspect() names a truncated token file", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("a.parquet");
   write(path, "v2", [[0, 10, 11]]);
