@@ -23,7 +23,7 @@ async function runDemo() {
 
 let first: Record<string, unknown>;
 
-Deno.test("demo runs the chain, learns, and writes the report of eval", async () => {
+Deno.test("demo runs the chain, learns and writes the report of eval", async () => {
   const { result, stderr } = await runDemo();
   first = result;
   const { baselines } = result.evaluation.rtt;
@@ -49,7 +49,7 @@ Deno.test("demo runs the chain, learns, and writes the report of eval", async ()
   assertStringIncludes(stderr, "deno task query rtt --checkpoint");
 });
 
-Deno.test("demo run again does no work twice and gives the same result", async () => {
+Deno.test("demo is idempotent, refuses other options and starts over with --overwrite", async () => {
   const { result, stderr } = await runDemo();
   assertEquals({ ...result, seconds: 0 }, { ...first, seconds: 0 });
   assertStringIncludes(stderr, "complete");
@@ -62,7 +62,7 @@ Deno.test("demo run again does no work twice and gives the same result", async (
   assertStringIncludes(again.stderr, "step 100: saved");
 });
 
-Deno.test("demo ends with the command that opens the page on what it learned", async () => {
+Deno.test("demo prints the command that serves its model, and an address with its question", async () => {
   const { stdout } = await runStageProcess(["demo", "--output", demo, ...FIGURE_RUNS.short]);
   const [, checkpoint] = /deno task serve --checkpoint (\S+)/.exec(stdout) ?? [];
   const address = URL.parse(/open (\S+)/.exec(stdout)?.[1] ?? "");
@@ -77,7 +77,7 @@ Deno.test("demo ends with the command that opens the page on what it learned", a
   assertEquals(quantiles_ms, (first.query as { quantiles_ms: unknown }).quantiles_ms);
 });
 
-Deno.test("query rtt gives the distribution that demo asked for, in text and as JSON", async () => {
+Deno.test("query rtt prints the distribution of demo's question, in text and as JSON", async () => {
   const example = first.query as { src: string; dst: string };
   const args = [
     "query",
@@ -117,7 +117,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
   assertStringIncludes(timed.stderr, "the newest 14 of 4096 context measurements were used");
 });
 
-Deno.test("query rtt refuses what it cannot answer in one line", async () => {
+Deno.test("query rtt rejects unanswerable questions with a one-line error", async () => {
   const checkpoint = ["--checkpoint", join(demo, "train")];
   const cases: [string[], number, string][] = [
     [["--src", "1.2.3.4", "--dst", "2001:db8::1", ...checkpoint], 1, "two addresses of the same version"],
@@ -136,7 +136,7 @@ Deno.test("query rtt refuses what it cannot answer in one line", async () => {
   }
 });
 
-Deno.test("train and inspect name file and byte of damaged and truncated probe rows", async () => {
+Deno.test("train and inspect name the file and byte of damaged or truncated probe rows", async () => {
   const rows = join(folder, "damaged");
   for (const split of ["train", "val"]) {
     Deno.mkdirSync(join(rows, split), { recursive: true });

@@ -179,7 +179,7 @@ const ANYWHERE = Object.entries(FORMS).flatMap(([name, [content, options = ["--s
   typeof content === "string" && options.join() === `--src,${SRC}` ? [{ name, content }] : []
 );
 
-Deno.test("the API and the page read the same from the same text", async () => {
+Deno.test("the API and the page parse the same text identically", async () => {
   for (const { name, content } of ANYWHERE) {
     const { pings, faults } = parsePaste(content, { source: SRC, endTimeS: null });
     const pasted = pings.map(({ src, dst, time, rtt }) => [src, dst, time, rtt]);
@@ -194,7 +194,7 @@ Deno.test("the API and the page read the same from the same text", async () => {
   }
 });
 
-Deno.test("watch reads a text of standard input, and import the same as a folder of compressed files", async () => {
+Deno.test("watch reads the text from standard input, and import from a folder of compressed files", async () => {
   const stdin = new TextEncoder().encode(FORMS["ping -D"][0] as string);
   const { stderr } = await succeeded(runStageProcess(["watch", "--src", SRC], { stdin }));
   assertStringIncludes(stderr, "6 measurements, 0 unusable, 0 late");

@@ -42,7 +42,7 @@ async function refused(args: string[], code: number, message: string): Promise<v
   assertEquals(folderHashes(folder.path), before, what);
 }
 
-Deno.test("no stage replaces or deletes its own input, with --overwrite or without", async () => {
+Deno.test("no stage replaces or deletes its own input, with or without --overwrite", async () => {
   const checkpoint = ["--checkpoint", at("run")];
   const evaluation = ["eval", ...checkpoint, "--data", at("rows"), "--history", "all"];
   const query = ["query", "rtt", ...checkpoint, "--queries", at("queries.csv")];
@@ -73,7 +73,7 @@ Deno.test("no stage replaces or deletes its own input, with --overwrite or witho
   );
 });
 
-Deno.test("--overwrite replaces what the same stage wrote, and nothing else", async () => {
+Deno.test("--overwrite replaces only the output of the same stage", async () => {
   const toRun = ["--output", at("run"), "--overwrite"];
   await refused(["shard", ...input, ...toRun], 1, "train wrote to it");
   await refused(["probe-rows", ...input, "--output", at("shards"), "--overwrite"], 1, "shard wrote to it");
@@ -101,7 +101,7 @@ Deno.test("--overwrite replaces what the same stage wrote, and nothing else", as
   assert(replaced["manifest.json"] !== before["manifest.json"]);
 });
 
-Deno.test("train --fresh leaves the run as it was until the new one can begin, and a user's files for good", async () => {
+Deno.test("train --fresh keeps the old run until the new one can start, and never deletes a user's files", async () => {
   const fresh = (settings: Record<string, number>, ...more: string[]) =>
     runs.arguments(at("run"), settings, "--steps", "8", "--fresh", ...more);
   const elsewhere = new TrainingRuns(at("nowhere"));
@@ -120,7 +120,7 @@ Deno.test("train --fresh leaves the run as it was until the new one can begin, a
   assert(after["manifest.json"] !== before["manifest.json"]);
 });
 
-Deno.test("another project imports the library as README says", async () => {
+Deno.test("another project imports the library as README.md describes", async () => {
   const root = fromFileUrl(new URL("../../", import.meta.url));
   const readme = Deno.readTextFileSync(`${root}/README.md`);
   const section = /^## As a library$([^]*?)^## /m.exec(readme)?.[1] ?? "";
