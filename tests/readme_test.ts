@@ -4,7 +4,7 @@ const ROOT = new URL("../", import.meta.url);
 const readme = Deno.readTextFileSync(new URL("README.md", ROOT));
 const config = JSON.parse(Deno.readTextFileSync(new URL("deno.json", ROOT)));
 
-Deno.test("README.md names only tasks that deno.json has, and all stages", () => {
+Deno.test("README.md names only existing tasks, and all of them", () => {
   const named = new Set([...readme.matchAll(/deno task ([a-z-]+(?::[a-z]+)?)/g)].map((match) => match[1]));
   for (const task of named) {
     assert(task in config.tasks, `deno task ${task} is in README.md but not in deno.json`);
@@ -23,16 +23,16 @@ Deno.test("README.md names only paths that exist", () => {
   for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
 });
 
-Deno.test("README.md has at most 200 lines", () => assert(readme.trimEnd().split("\n").length <= 200));
+Deno.test("README.md is at most 200 lines long", () => assert(readme.trimEnd().split("\n").length <= 200));
 
-Deno.test("README.md gives a reason for every dependency", () => {
+Deno.test("README.md mentions every npm dependency", () => {
   for (const target of Object.values(config.imports as Record<string, string>)) {
     const name = /^npm:((?:@[^/]+\/)?[^@/]+)/.exec(target)?.[1];
     if (name) assert(readme.includes(`\`${name}\``), `${name} has no reason in README.md`);
   }
 });
 
-Deno.test("README.md's presets are those of configs/", () => {
+Deno.test("README.md lists exactly the presets of configs/", () => {
   const presets = [...Deno.readDirSync(new URL("configs", ROOT))].map(({ name }) =>
     name.replace(/\.json$/, "")
   ).sort();
@@ -40,7 +40,7 @@ Deno.test("README.md's presets are those of configs/", () => {
   assertEquals([...line.matchAll(/`([^`]+)`/g)].map((match) => match[1]).sort(), presets);
 });
 
-Deno.test("README.md says of the demo what its report says", () => {
+Deno.test("README.md quotes the demo's figures and answer correctly", () => {
   const golden = new URL("golden/demo/", import.meta.url);
   const { demo } = JSON.parse(Deno.readTextFileSync(new URL("figures.json", golden)));
   const [low, high] = demo.medianErrorIntervalMs.map((ms: number) => ms.toFixed(2));

@@ -44,7 +44,7 @@ function wordsAfter(command: RegExp): string[][] {
   return found.map(([, rest]) => rest.trim().replaceAll('"', "").split(/ +/));
 }
 
-Deno.test("test.yml runs the two commands of README as they stand", () => {
+Deno.test("test.yml runs the quick start commands of README.md verbatim", () => {
   const [, quickStart] = /^## Quick start$[^]*?```sh\n([^]*?)```/m.exec(read("README.md")) ?? [];
   const run = test.jobs.commands.steps?.filter(({ name }) => name === undefined).flatMap(({ run }) =>
     run ?? []
@@ -52,7 +52,7 @@ Deno.test("test.yml runs the two commands of README as they stand", () => {
   assertEquals(run, quickStart?.trim().split("\n"));
 });
 
-Deno.test("the workflows and the Containerfile use tasks, options of stages and of setup.sh that exist", () => {
+Deno.test("the workflows and the Containerfile use only existing tasks and options", () => {
   const tasks = wordsAfter(/deno task/);
   assert(tasks.length >= 7, `only ${tasks.length} tasks were found`);
   for (const [task] of tasks) assert(task in config.tasks, task);
@@ -70,7 +70,7 @@ Deno.test("the workflows and the Containerfile use tasks, options of stages and 
   }
 });
 
-Deno.test("the workflows use actions of GitHub by major version, and no more permissions than they need", () => {
+Deno.test("the workflows use GitHub's actions by major version, with minimal permissions", () => {
   for (const { uses } of [...steps, ...jobs.map(([, job]) => job)]) {
     if (uses !== undefined) assertMatch(uses, /^actions\/[a-z-]+@v\d+$|^\.\/\.github\/workflows\/test\.yml$/);
   }
@@ -97,7 +97,7 @@ function runStep(name: string, folder: string, env: Record<string, string>): Pro
   );
 }
 
-Deno.test("release.yml takes the notes of this version from the list of changes, and refuses other tags", async () => {
+Deno.test("release.yml reads this version's notes from the change log, and rejects other tags", async () => {
   const name = "Compare the tag with deno.json, and take the notes from the list of changes";
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at(".github"));
@@ -117,7 +117,7 @@ Deno.test("release.yml takes the notes of this version from the list of changes,
   assertEquals([empty.code, Deno.readTextFileSync(folder.at("notes.md")).trim()], [1, ""]);
 });
 
-Deno.test("release.yml writes the commit into deno.json, and checksums that sha256sum takes", async () => {
+Deno.test("release.yml writes the commit into deno.json, and checksums that sha256sum accepts", async () => {
   using folder = new TemporaryFolder();
   Deno.copyFileSync(`${ROOT}deno.json`, folder.at("deno.json"));
   const commit = "0123456789abcdef0123456789abcdef01234567";
@@ -137,7 +137,7 @@ Deno.test("release.yml writes the commit into deno.json, and checksums that sha2
   );
 });
 
-Deno.test("release.yml's first run of an executable is one that the program takes", async () => {
+Deno.test("the program accepts release.yml's first run of an executable", async () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("dist"));
   const program = `#!/bin/sh\nexec '${Deno.execPath()}' run --no-prompt -A '${ROOT}tasks/main.ts' "$@"\n`;
