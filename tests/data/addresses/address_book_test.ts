@@ -2,7 +2,7 @@ import { assertEquals, assertStrictEquals } from "@std/assert";
 import { isPublicAddress, readAddress } from "../../../lib/data/addresses/address_book.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 
-Deno.test("readAddress() says what an address is, once per text", () => {
+Deno.test("readAddress() parses and classifies an address, once per text", () => {
   const address = readAddress("2001:7FD:0::1");
   assertEquals([address.canonical, address.isPublic, address.bytes?.length], ["2001:7fd::1", true, 16]);
   assertStrictEquals(readAddress("2001:7FD:0::1"), address);
@@ -11,7 +11,7 @@ Deno.test("readAddress() says what an address is, once per text", () => {
   assertEquals([none.text, none.bytes, none.canonical, none.isPublic], ["example.net", undefined, "", false]);
 });
 
-Deno.test("readAddress() tells more texts apart than it remembers", () => {
+Deno.test("readAddress() distinguishes more texts than its cache holds", () => {
   for (let i = 0; i < 200_000; i++) {
     const text = `${i >> 16}.${i >> 8 & 255}.${i & 255}.9`;
     assertStrictEquals(readAddress(text).canonical, text);
@@ -31,7 +31,7 @@ const PUBLIC = `1.0.0.0 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.25
   2000::1 2001:1::1 2001:3::1 2001:4:112::1 2001:20::1 2001:30::1 2001:200::1 2001:7fd::1 2001:db7::1 2001:db9::1
   2001:ffff::1 2003::1 2a00:1450::1 3ffe::1 64:ff9b::808:808`.split(/\s+/);
 
-Deno.test("isPublicAddress() knows special and public addresses", () => {
+Deno.test("isPublicAddress() distinguishes special from public addresses", () => {
   for (const text of SPECIAL) assertEquals(isPublicAddress(addressBytes(text)), false, text);
   for (const text of PUBLIC) assertEquals(isPublicAddress(addressBytes(text)), true, text);
 });

@@ -25,7 +25,7 @@ const CSV = `address,name
 2001:DB8::/32,documentation
 `;
 
-Deno.test("an address has the name of the longest prefix that it is in", () => {
+Deno.test("an address is named by its longest matching prefix", () => {
   const names = namesOf(CSV);
   assertEquals(names.size, 4);
   for (
@@ -45,7 +45,7 @@ Deno.test("an address has the name of the longest prefix that it is in", () => {
   assertEquals(names.shown("Berlin, DE"), "Berlin, DE");
 });
 
-Deno.test("the longest prefix is what a comparison with all prefixes finds", () => {
+Deno.test("longest-prefix matching agrees with a comparison of all prefixes", () => {
   const bytes = fc.uint8Array({ minLength: 4, maxLength: 4 }).map((all) => all.map((byte) => byte & 3));
   const prefixes = fc.array(fc.tuple(bytes, fc.integer({ min: 0, max: 32 })), { maxLength: 30 });
   fc.assert(fc.property(prefixes, bytes, (given, address) => {
@@ -66,7 +66,7 @@ Deno.test("later files and lines override earlier ones, and a header is optional
   assertEquals([...names.entries()], [["192.0.2.1", "newest"], ["192.0.2.2", "kept"]]);
 });
 
-Deno.test("names may be between commas, semicolons or tabs, below a header or not, with comments and a mark of UTF-8", () => {
+Deno.test("a file of names allows commas, semicolons or tabs, an optional header, comments and a UTF-8 byte order mark", () => {
   const expected: [string, string][] = [
     ["192.0.2.1", "Lab, Z\u00fcrich; rack #3"],
     ["2001:db8::/32", "host alias"],
@@ -84,7 +84,7 @@ Deno.test("names may be between commas, semicolons or tabs, below a header or no
   }
 });
 
-Deno.test("a hosts file names addresses, and its aliases find them", () => {
+Deno.test("a hosts file names addresses, and its aliases resolve to them", () => {
   const hosts = `\ufeff# Static names, "as usual"
 127.0.0.1 localhost
 ::1       localhost ip6-localhost # loopback; both
@@ -112,7 +112,7 @@ fe80::1%lo0 link
   assertThrows(() => namesOf("192.0.2.1 a\n\nhost 192.0.2.2\n"), FormatError, 'at line 3: found "host"');
 });
 
-Deno.test("addressOf() finds the first address of a name, in any case of its letters, and none of a prefix", () => {
+Deno.test("addressOf() finds the first address of a name in any letter case, and none for a prefix", () => {
   const names = namesOf(
     "2001:DB8:0::1,Host.Example\n192.0.2.1,host.example\n192.0.2.0/24,lab\n192.0.2.2/32,old",
     "192.0.2.2,new",
@@ -126,7 +126,7 @@ Deno.test("addressOf() finds the first address of a name, in any case of its let
   );
 });
 
-Deno.test("search() finds names by their beginning, by a word and in spite of a typing error", () => {
+Deno.test("search() finds names by their start, by a word and despite a typo", () => {
   const names = namesOf("8.8.8.8,dns.google\n8.8.4.4,dns.google\n1.1.1.1,one.one.one.one\n9.9.9.9,Quad9\n");
   assertEquals(names.search("dns", 5).map(({ prefix }) => prefix), ["8.8.8.8", "8.8.4.4"]);
   assertEquals(names.search("GOOGLE", 1), [{ prefix: "8.8.8.8", name: "dns.google" }]);
@@ -134,7 +134,7 @@ Deno.test("search() finds names by their beginning, by a word and in spite of a 
   assertEquals(names.search(" ", 5), []);
 });
 
-Deno.test("a line that names nothing is told in one line, with its file and number", () => {
+Deno.test("an invalid line is a one-line error with its file and line number", () => {
   for (
     const [line, found] of [
       ["8.8.8.300,dns", '"8.8.8.300"'],
@@ -153,7 +153,7 @@ Deno.test("a line that names nothing is told in one line, with its file and numb
   }
 });
 
-Deno.test("names that a spreadsheet would compute are written as text, and read back", () => {
+Deno.test("names that a spreadsheet would evaluate are written as text and read back", () => {
   const formulas = ["=1+1", "+1", "-1", "@a", '=HYPERLINK("http://example.com","x")', "=a, b"];
   const texts = [...formulas, "'=1", "''@", "'a", "a=b"];
   const names = texts.map((name, i) => [`192.0.2.${i}`, name] as const);

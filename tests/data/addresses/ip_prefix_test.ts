@@ -33,7 +33,7 @@ Deno.test("parsePrefix() reads prefixes of any length and clears the bits after 
   assertEquals(parsePrefix("::1"), prefixOfAddress(addressBytes("::1")));
 });
 
-Deno.test("parsePrefix() refuses what is not an address and lengths that are none or too long", () => {
+Deno.test("parsePrefix() rejects invalid addresses and invalid or excessive lengths", () => {
   for (const length of ["33", "", "-1", "08", "1e1", "8/8"]) {
     assertThrows(() => parsePrefix(`10.2.0.0/${length}`), UserError, "expected 0 to 32");
   }
@@ -44,7 +44,7 @@ Deno.test("parsePrefix() refuses what is not an address and lengths that are non
   }
 });
 
-Deno.test("byteRange() and prefixContains() hold what shares the prefix's bits, bit by bit", () => {
+Deno.test("byteRange() and prefixContains() cover exactly the addresses that share the prefix's bits", () => {
   const bitsOf = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   fc.assert(fc.property(
     fc.constantFrom(4, 16).chain((n) =>
@@ -72,7 +72,7 @@ Deno.test("byteRange() and prefixContains() hold what shares the prefix's bits, 
   assertEquals(byteRange(parsePrefix("10.2.224.0/19"), 2), { first: 224, last: 255 });
 });
 
-Deno.test("parsePrefix() says what to do with a host name or an AS number", () => {
+Deno.test("parsePrefix() explains what to enter instead of a host name or an AS number", () => {
   for (const name of ["example.com", "a-b.example.org.", "localhost"]) {
     assertThrows(() => parsePrefix(name), UserError, "host name: resolve it and give its address");
   }

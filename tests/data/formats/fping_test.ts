@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { NoMeasurementsError } from "../../../lib/data/formats/format.ts";
 import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
-Deno.test("fping -D: a row for each packet with its time, and none for the summary of the same packets", () => {
+Deno.test("fping -D: a timed row for each packet, and none for the summary of the same packets", () => {
   const loop = foundInFile("fping_loop_times.txt");
   assertEquals(loop.length, 17);
   assertEquals(rowsOf(loop).slice(3, 6), [
@@ -45,7 +45,7 @@ Deno.test("fping without times: packet n of a destination is n intervals after s
   ]);
 });
 
-Deno.test("fping -C -q: a row for each packet of the summary, and for several runs", () => {
+Deno.test("fping -C -q: a row for each packet of the summary, in one run or several", () => {
   const once = foundInFile("fping_counts_quiet.txt", { startS: START_S });
   assertEquals(rowsOf(once).slice(0, 6), [
     ["127.0.0.1", START_S, 0.015],
@@ -68,7 +68,7 @@ Deno.test("fping -C -q: a row for each packet of the summary, and for several ru
   );
 });
 
-Deno.test("fping -C -q with the time of a logger is one result of several packets", () => {
+Deno.test("fping -C -q with a logger's timestamp is one result of several packets", () => {
   const text = "2026-01-01T00:00:00Z 198.51.100.1 : 27.0 - 29.0\n";
   const mean = foundIn(text);
   assertEquals(rowsOf(mean), [["198.51.100.1", START_S, 28]]);
@@ -91,7 +91,7 @@ Deno.test("fping -c -q: the mean of the summary and its losses", () => {
   assertEquals(othersOf(found), [[5, "nothing sent"]]);
 });
 
-Deno.test("fping -Q: a row for each interval, and none for the total at the end", () => {
+Deno.test("fping -Q: a row for each interval, and none for the final total", () => {
   const found = foundInFile("fping_intervals.txt", { startS: START_S, intervalS: 2 });
   assertEquals(rowsOf(found), [
     ["127.0.0.1", START_S, 0.041],
@@ -106,7 +106,7 @@ Deno.test("fping -Q: a row for each interval, and none for the total at the end"
   assertEquals(rowsOf(withTime), [["198.51.100.1", 1767225600.5, 1]]);
 });
 
-Deno.test("fping: ICMP errors are not packets of their own, duplicates and statistics are passed over", () => {
+Deno.test("fping: ICMP errors are not separate packets, and duplicates and statistics are ignored", () => {
   const errors = foundInFile("fping_unreachable.txt");
   assertEquals(rowsOf(errors).map(([dst]) => dst).sort(), [
     ...["192.0.2.2", "192.0.2.2", "192.0.2.2", "192.0.2.2"],
@@ -147,7 +147,7 @@ Deno.test("fping without -c: alive and unreachable", () => {
   assertEquals(othersOf(found), [[3, "alive without an RTT"]]);
 });
 
-Deno.test("fping: names, names with addresses, local errors and lines that are not known", () => {
+Deno.test("fping: names, names with addresses, local errors and unknown lines", () => {
   const found = foundIn(
     `user@host:~$ fping -C 2 198.51.100.1 nohost.invalid
 nohost.invalid: Name or service not known
@@ -173,7 +173,7 @@ nohost.invalid address not found
   ]);
 });
 
-Deno.test("fping -J: packets, and summaries only of packets that no line before reports", () => {
+Deno.test("fping -J: packets, and summaries only of packets not reported before", () => {
   const count = foundInFile("documented_fping_json_count.jsonl", { startS: START_S });
   assertEquals(rowsOf(count), [
     ["192.0.2.10", START_S, 5.12],
@@ -192,7 +192,7 @@ Deno.test("fping -J: packets, and summaries only of packets that no line before 
   assertEquals([rttsOf(summary), lossesOf(summary)], [[2], [1]]);
 });
 
-Deno.test("fping -J: times of -D and of intervals, and lines that are not known", () => {
+Deno.test("fping -J: times of -D and of intervals, and unknown lines", () => {
   const intervals = foundInFile("documented_fping_json_intervals.jsonl");
   assertEquals(rowsOf(intervals), [
     ["192.0.2.10", 1733560000, 0.055],
@@ -214,7 +214,7 @@ Deno.test("fping -J: times of -D and of intervals, and lines that are not known"
   assertEquals(othersOf(times), [[4, "fping stats"], [5, "invalidJson"], [6, "invalidTime"]]);
 });
 
-Deno.test("fping: a long first line with colons or points is told from a summary", () => {
+Deno.test("fping: a long first line with colons or dots is not read as a summary", () => {
   for (const text of [":", "a.", "192.0.2.1:80 ", "1.1 : "]) {
     assertThrows(() => foundIn(text.repeat(65_536 / text.length)), NoMeasurementsError, "it begins with");
   }

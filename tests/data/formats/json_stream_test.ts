@@ -16,7 +16,7 @@ function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes
 
 const values = (text: string, chunkBytes?: number) => scan(text, chunkBytes).map(({ value }) => value);
 
-Deno.test("JsonObjectScanner cuts the outermost objects out of any text, however it is chunked", () => {
+Deno.test("JsonObjectScanner extracts the outermost objects from any text, however it is chunked", () => {
   const object = fc.dictionary(fc.string(), fc.jsonValue());
   fc.assert(
     fc.property(
@@ -37,11 +37,11 @@ Deno.test("JsonObjectScanner cuts the outermost objects out of any text, however
   );
 });
 
-Deno.test("JsonObjectScanner tells where an object begins, in bytes", () => {
+Deno.test("JsonObjectScanner reports the byte offset of each object", () => {
   assertEquals(scan(`["é", {"a": 1}]`), [{ offsetBytes: 7, value: { a: 1 } }]);
 });
 
-Deno.test("JsonObjectScanner steps into an object that is longer than an object may be", () => {
+Deno.test("JsonObjectScanner descends into an object that exceeds the maximum length", () => {
   const results = Array.from({ length: 120_000 }, (_, id) => ({ id, text: `}]"${"x".repeat(id % 50)}` }));
   const text = JSON.stringify({
     count: 7,
@@ -52,7 +52,7 @@ Deno.test("JsonObjectScanner steps into an object that is longer than an object 
   assertEquals(values(text, 79_193), [{ page: 1 }, ...results]);
 });
 
-Deno.test("JsonObjectScanner says where a truncated text ends and what was open", () => {
+Deno.test("JsonObjectScanner reports where a truncated text ends and what was open", () => {
   const text = `[{"a": 1}, {"b": [2, 3]}]`;
   for (let size = 1; size < text.length; size++) {
     const message = `Cannot read f.json at byte ${size}: the JSON ends inside the `;
@@ -60,13 +60,13 @@ Deno.test("JsonObjectScanner says where a truncated text ends and what was open"
   }
 });
 
-Deno.test("JsonObjectScanner refuses a file that is no JSON", () => {
+Deno.test("JsonObjectScanner rejects a file that is not JSON", () => {
   for (const text of ["<html>", "PAR1", "\u0000", "'a'", "[}", "]"]) {
     assertThrows(() => scan(text), FormatError, "Cannot read f.json at byte");
   }
 });
 
-Deno.test("JsonObjectScanner hands on a damaged line of JSON lines as undefined and goes on", () => {
+Deno.test("JsonObjectScanner yields undefined for a damaged line of JSON lines and continues", () => {
   const lines = [`{"a": 1}`, `{"a": "cut`, `ERROR 500`, `{"a": tru}`, `{"a": 2}`].join("\n");
   for (const chunkBytes of [1, 3, 100]) {
     const all = scan(lines, chunkBytes);
@@ -75,7 +75,7 @@ Deno.test("JsonObjectScanner hands on a damaged line of JSON lines as undefined 
   }
 });
 
-Deno.test("JsonObjectScanner hands on a line that ends inside an object as undefined, and the next lines whole", () => {
+Deno.test("JsonObjectScanner yields undefined for a line that ends inside an object, and the next lines whole", () => {
   const lines = [`{"a": 1}`, `{"a": {"b": 2}`, `{"c": 3} {"d": 4}`, `{"e": 5} x}`, `{"f": "}`, `{"g": 6}`]
     .join("\n");
   for (const chunkBytes of [1, 10, 100]) {
@@ -87,7 +87,7 @@ Deno.test("JsonObjectScanner hands on a line that ends inside an object as undef
   }
 });
 
-Deno.test("JsonObjectScanner hands on a line that was cut after a number or a bracket, and the next lines whole", () => {
+Deno.test("JsonObjectScanner yields undefined for a line cut after a number or a bracket, and the next lines whole", () => {
   for (const cut of [`{"a": 17`, `{"a"`, `{"a": {"b": 2`, `{"a": [1, 2`, `{"a": true`]) {
     for (const chunkBytes of [1, 10, 100]) {
       const text = `{"a": 1}\n${cut}\n{"a": 2}\n{"a": 3}\n`;
@@ -96,17 +96,17 @@ Deno.test("JsonObjectScanner hands on a line that was cut after a number or a br
   }
 });
 
-Deno.test("JsonObjectScanner reads no text, blanks and a byte order mark as nothing", () => {
+Deno.test("JsonObjectScanner finds no objects in empty text, whitespace or a byte order mark", () => {
   for (const text of ["", " \r\n\t", "\u{feff}[]", "[[], [[]]]", "null"]) assertEquals(values(text), []);
 });
 
-Deno.test("JsonObjectScanner refuses lists nested without end", () => {
+Deno.test("JsonObjectScanner rejects excessive nesting", () => {
   assertThrows(() => scan("[".repeat(600)), FormatError, "nested more than 512 deep");
   const deep = `{"a":`.repeat(400_000);
   assertThrows(() => scan(deep), FormatError);
 });
 
-Deno.test("JsonObjectScanner ends any bytes in objects or a FormatError", () => {
+Deno.test("JsonObjectScanner yields objects or throws a FormatError for any bytes", () => {
   const byte = fc.constantFrom(...new TextEncoder().encode(`{}[]",:\\ \na1e-tn`), 0, 255);
   fc.assert(fc.property(fc.array(byte, { maxLength: 60 }), (bytes) => {
     const scanner = new JsonObjectScanner("f.json");

@@ -15,7 +15,7 @@ import {
 
 const HOST = "198.51.100.7";
 
-Deno.test("ping of Linux: losses as gaps, as lines and in the statistics, late and duplicate replies", () => {
+Deno.test("Linux ping: losses as gaps, as lines and in the statistics, and late and duplicate replies", () => {
   const found = foundIn(
     `$ ping -c 7 example.net
 PING example.net (${HOST}) 56(84) bytes of data.
@@ -41,7 +41,7 @@ rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
   ]);
 });
 
-Deno.test("ping of Linux without times and without startS gives rows without times", () => {
+Deno.test("Linux ping without times and without startS yields rows without times", () => {
   const rttsMs = [0.164, 0.043, 0.039, 0.042, 0.042];
   assertEquals(rowsOf(foundInFile("ping_plain.txt")), rttsMs.map((rttMs) => ["127.0.0.1", null, rttMs]));
   const loss = foundInFile("ping_plain_loss.txt", { startS: START_S });
@@ -49,7 +49,7 @@ Deno.test("ping of Linux without times and without startS gives rows without tim
   assertEquals(rowsOf(loss).map(([, timeS]) => timeS), [0, 1, 2, 3, 4, 5].map((i) => START_S + i));
 });
 
-Deno.test("ping -D of Linux: times, and -O: losses as they happen", () => {
+Deno.test("Linux ping: times with -D, and losses as they happen with -O", () => {
   assertEquals(rowsOf(foundInFile("ping_times.txt"))[0], ["127.0.0.1", 1795761476.609009, 0.025]);
   assertEquals(rowsOf(foundInFile("ping_times_loss.txt")), [
     ["127.0.0.1", 1795761480.696112, 0.012],
@@ -66,7 +66,7 @@ Deno.test("ping -D of Linux: times, and -O: losses as they happen", () => {
   assertEquals(rowsOf(name).map(([dst]) => dst), ["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
 });
 
-Deno.test("ping -D -O of Linux: an ICMP error and `no answer yet` of a packet are one loss", () => {
+Deno.test("Linux ping -D -O: an ICMP error and `no answer yet` for one packet are one loss", () => {
   const found = foundInFile("ping_times_unreachable.txt");
   assertEquals(
     rowsOf(found).map(([dst, , rtt]) => [dst, rtt]),
@@ -75,14 +75,14 @@ Deno.test("ping -D -O of Linux: an ICMP error and `no answer yet` of a packet ar
   assertEquals(othersOf(found), []);
 });
 
-Deno.test("ping -D of Linux: gaps get times between their neighbours", () => {
+Deno.test("Linux ping -D: missing packets are timed between their neighbours", () => {
   const found = foundIn(`PING ${HOST} (${HOST}) 56(84) bytes of data.
 [1750000000.250000] 64 bytes from ${HOST}: icmp_seq=1 ttl=60 time=0.4 ms
 [1750000003.250000] 64 bytes from ${HOST}: icmp_seq=4 ttl=60 time=0.5 ms`);
   assertEquals(rowsOf(found).map(([, timeS]) => timeS), [0.25, 1.25, 2.25, 3.25].map((s) => 1750000000 + s));
 });
 
-Deno.test("ping of Linux over IPv6, with the source", () => {
+Deno.test("Linux ping over IPv6, with the source", () => {
   const found = foundIn(
     `PING 2001:db8::7(2001:db8::7) from 2001:db8:1::1 eth0: 56 data bytes
 [1750000000.250000] 64 bytes from 2001:db8::7: icmp_seq=1 ttl=60 time=0.412 ms
@@ -96,7 +96,7 @@ Deno.test("ping of Linux over IPv6, with the source", () => {
   assertEquals(rttsOf(foundInFile("ping_times_ipv6.txt", { src: "2001:db8::1" })).length, 5);
 });
 
-Deno.test("ping of Linux: what could not be sent is skipped, and takes its interval", () => {
+Deno.test("Linux ping: a packet that could not be sent is skipped but takes up its interval", () => {
   const found = foundIn(
     `PING ${HOST} (${HOST}) 56(84) bytes of data.
 64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12 ms
@@ -118,7 +118,7 @@ ping: sendmsg: Network is unreachable
   assertEquals(othersOf(found), [[3, "local error"], [4, "local error"]]);
 });
 
-Deno.test("ping with a time of a logger before each line", () => {
+Deno.test("ping with a logger's timestamp before each line", () => {
   for (
     const [first, second] of [
       ["2026-01-01 00:00:00 ", "2026-01-01 00:00:01 "],
@@ -164,7 +164,7 @@ ${second}no answer yet for icmp_seq=2
   }
 });
 
-Deno.test("ping of macOS", () => {
+Deno.test("macOS ping", () => {
   const wanted = [15.234, 17.48, LOST, LOST, 13.247, 14.002];
   for (const name of ["documented_macos_plain.txt", "documented_macos_apple_time.txt"]) {
     const found = foundInFile(name, { startS: START_S });
@@ -186,7 +186,7 @@ Request timeout for icmp_seq 1
   assertEquals(othersOf(unsent), [[3, "local error"]]);
 });
 
-Deno.test("ping of busybox", () => {
+Deno.test("busybox ping", () => {
   const found = foundIn(`PING example.net (${HOST}): 56 data bytes
 64 bytes from ${HOST}: seq=0 ttl=57 time=12.345 ms
 64 bytes from ${HOST}: seq=2 ttl=57 time=13.1 ms
@@ -198,7 +198,7 @@ round-trip min/avg/max = 12.345/12.7/13.1 ms`);
   assertEquals(othersOf(found), []);
 });
 
-Deno.test("ping of busybox over IPv6, and hping3 --icmp", () => {
+Deno.test("busybox ping over IPv6, and hping3 --icmp", () => {
   const ipv6 = foundIn(
     "PING 2001:db8::7 (2001:db8::7): 56 data bytes\n64 bytes from 2001:db8::7: seq=0 ttl=57 time=12.3 ms\n",
     { src: "2001:db8::1" },
@@ -210,7 +210,7 @@ len=28 ip=${HOST} ttl=57 id=0 icmp_seq=0 rtt=12.3 ms
   assertEquals([rowsOf(hping), othersOf(hping)], [[[HOST, null, 12.3]], []]);
 });
 
-Deno.test("ping of Go, whose RTTs have units of their own, and oping", () => {
+Deno.test("Go ping, with a unit for each RTT, and oping", () => {
   const go = foundIn(`PING ${HOST} (${HOST}):
 24 bytes from ${HOST}: icmp_seq=0 time=12.345678ms ttl=57
 24 bytes from ${HOST}: icmp_seq=1 time=980.5µs ttl=57
@@ -231,7 +231,7 @@ Deno.test("ping of Go, whose RTTs have units of their own, and oping", () => {
   assertEquals(othersOf(oping), []);
 });
 
-Deno.test("ping of Windows in English: of less than 1 ms the middle, and general failures are skipped", () => {
+Deno.test("Windows ping in English: less than 1 ms is 0.5 ms, and general failures are skipped", () => {
   const found = foundInFile("documented_windows_en.txt");
   assertEquals(rowsOf(found), [14, 0.5, LOST, LOST, 13].map((rttMs) => ["192.0.2.10", null, rttMs]));
   assertEquals(othersOf(found), [[7, "local error"]]);
@@ -239,7 +239,7 @@ Deno.test("ping of Windows in English: of less than 1 ms the middle, and general
   assertEquals(rowsOf(ipv6), [18, 17, LOST, 18].map((rttMs) => ["2001:db8::10", null, rttMs]));
 });
 
-Deno.test("ping of Windows in German, in UTF-16 and in a code page", () => {
+Deno.test("Windows ping in German, in UTF-16 and in a code page", () => {
   for (const name of ["documented_windows_de_utf16.txt", "documented_windows_de_cp850.txt"]) {
     const found = foundInFile(name);
     assertEquals(rowsOf(found), [24, 0.5, LOST, 23].map((rttMs) => ["192.0.2.10", null, rttMs]), name);
@@ -247,7 +247,7 @@ Deno.test("ping of Windows in German, in UTF-16 and in a code page", () => {
   }
 });
 
-Deno.test("ping: several runs are taken apart, and lines that are not known are rejected", () => {
+Deno.test("ping: several runs are separated, and unknown lines are rejected", () => {
   const text = `PING ${HOST} (${HOST}): 56 data bytes
 64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12 ms
 what is this
@@ -262,7 +262,7 @@ From 192.0.2.1: icmp_seq=1 Redirect Host(New nexthop: 192.0.2.2)
   assertEquals(othersOf(found), [[3, "unknownLine"], [7, "zeroRtt"]]);
 });
 
-Deno.test("ping: a reply that comes after ten others keeps its loss", () => {
+Deno.test("ping: a reply that arrives after ten others still counts as lost", () => {
   const reply = (sequence: number) =>
     `64 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 time=${sequence} ms`;
   const numbers = [...Array(12).keys()].map((i) => i + 2);
@@ -276,7 +276,7 @@ Deno.test("ping: lines without a destination are rejected unless it is given", (
   assertEquals(rowsOf(foundIn(text, { dst: HOST })), [[HOST, null, LOST]]);
 });
 
-Deno.test("ping: a time alone in a line is when the next run begins", () => {
+Deno.test("ping: a time alone on a line is the start time of the next run", () => {
   const run = (time: string, replies: string) =>
     `${time}\nPING ${HOST} (${HOST}) 56(84) bytes of data.\n${replies}\n--- ${HOST} ping statistics ---\n` +
     "1 packets transmitted, 0 received, 0% packet loss, time 0ms\n";
@@ -287,7 +287,7 @@ Deno.test("ping: a time alone in a line is when the next run begins", () => {
   assertEquals(rowsOf(foundIn(text, { intervalS: 2 })) as unknown[], wanted);
 });
 
-Deno.test("ping: lines of 64 Ki characters end, and longer ones are one unknown line", () => {
+Deno.test("ping: lines of 64 Ki characters are parsed, and longer ones are one unknown line", () => {
   const reply = (sequence: number) => `64 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 time=5 ms\n`;
   const longest = ["x".repeat(65_536), "x ".repeat(32_768), "f".repeat(65_535) + ":"];
   const text = reply(1) + longest.map((line) => `${line}\n`.repeat(100)).join("") + reply(2);
@@ -303,7 +303,7 @@ Deno.test("ping: lines of 64 Ki characters end, and longer ones are one unknown 
   assertEquals(othersOf(found), [[2, "unknownLine"], [4, "unknownLine"]]);
 });
 
-Deno.test("ping: sequence numbers of 16 bits go on after 65,535", () => {
+Deno.test("ping: 16-bit sequence numbers wrap after 65,535", () => {
   const sent = Array.from({ length: 140_000 }, (_, i) => i + 1);
   const isLost = (i: number) => i % 1000 === 0 || i > 65_530 && i < 65_540;
   const lines = sent.filter((i) => !isLost(i)).map((i) =>
@@ -361,7 +361,7 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
   }
 });
 
-Deno.test("ping: the statistics bound the losses, and give the mean where no line reports a packet", () => {
+Deno.test("ping: the statistics bound the losses, and supply the mean where no line reports a packet", () => {
   const heading = `PING ${HOST} (${HOST}) 56(84) bytes of data.\n`;
   const statistics = (numSent: number, numReceived: number) =>
     `--- ${HOST} ping statistics ---\n${numSent} packets transmitted, ${numReceived} received, 9% packet loss, time 4ms\n`;
@@ -404,7 +404,7 @@ Deno.test("ping: the statistics bound the losses, and give the mean where no lin
   assertEquals(rowsOf(foundIn(text)), [[HOST, START_S, 12.543], [HOST, START_S + 5, 5]]);
 });
 
-Deno.test("ping: a host that could not begin or send is skipped, and is no loss of the next packet", () => {
+Deno.test("ping: a failure to start or send is skipped, and is not a loss of the next packet", () => {
   for (
     const line of [
       "ping: connect: Network is unreachable",
@@ -427,7 +427,7 @@ From 192.0.2.77 icmp_seq=3 Destination Host Unreachable`);
   assertEquals([rttsOf(unsent), othersOf(unsent)], [[12, LOST], [[3, "local error"]]]);
 });
 
-Deno.test("ping of macOS and the BSDs: an ICMP error and the timeout of its packet are one loss", () => {
+Deno.test("macOS and BSD ping: an ICMP error and the timeout of its packet are one loss", () => {
   const error = `92 bytes from router (192.0.2.1): Destination Host Unreachable
 Vr HL TOS  Len   ID Flg  off TTL Pro  cks      Src      Dst
  4  5  00 5400 1a2b   0 0000  3f  01 b2c3 192.0.2.77  ${HOST}
@@ -482,7 +482,7 @@ ${HOST} の ping 統計:
   assertEquals([rttsOf(japanese), othersOf(japanese)], [[0.5, LOST], []]);
 });
 
-Deno.test("ping -R, -f and warnings: lines that are no packets are passed over", () => {
+Deno.test("ping -R, -f and warnings: lines that are not packets are ignored", () => {
   const found = foundIn(`ping: Warning: source address might be selected on device other than: eth0.
 ping: sock4.fd: 3 (socktype: SOCK_RAW), sock6.fd: -1 (socktype: 0), hints.ai_family: AF_INET
 ai->ai_family: AF_INET, ai->ai_canonname: '${HOST}'

@@ -27,7 +27,7 @@ function answered(result: unknown[], options: Partial<ReadingOptions> = {}) {
 
 const near = (found: ReturnType<typeof foundIn>) => rowsOf(found).filter(([dst]) => dst === "127.0.0.1");
 
-Deno.test("Prometheus: the RTTs of the blackbox exporter, where 0 is no reply", () => {
+Deno.test("Prometheus: RTTs of the blackbox exporter, where 0 means no reply", () => {
   const found = foundInFile("prometheus_rtt.json");
   assertEquals(near(found).slice(4, 8), [
     ["127.0.0.1", 1795761610, 0.211666],
@@ -45,7 +45,7 @@ Deno.test("Prometheus: the RTTs of the blackbox exporter, where 0 is no reply", 
   }
 });
 
-Deno.test("Prometheus: all series of a probe give one row per time", () => {
+Deno.test("Prometheus: all series of a probe make one row per time", () => {
   const found = foundInFile("prometheus_probe_all.json");
   assertEquals(near(found), [
     ["127.0.0.1", 1795761600, 0.117345],
@@ -66,7 +66,7 @@ Deno.test("Prometheus: all series of a probe give one row per time", () => {
   ]);
 });
 
-Deno.test("Prometheus: probe_success 0 is no reply, 1 says nothing by itself", () => {
+Deno.test("Prometheus: probe_success 0 means no reply, and 1 alone is skipped", () => {
   assertEquals(near(foundInFile("prometheus_success.json")), [
     ["127.0.0.1", 1795761615, LOST],
     ["127.0.0.1", 1795761620, LOST],
@@ -80,7 +80,7 @@ Deno.test("Prometheus: probe_success 0 is no reply, 1 says nothing by itself", (
   assertEquals(othersOf(instant), [[1, "series probe_success"], [1, "series probe_success"]]);
 });
 
-Deno.test("Prometheus: probe_duration_seconds is the RTT if nothing else is, and probe_success tells its losses", () => {
+Deno.test("Prometheus: probe_duration_seconds is the fallback RTT, and probe_success marks its losses", () => {
   assertEquals(near(foundInFile("prometheus_probe_duration.json")).length, 12);
   const found = answered([
     seriesOf({ __name__: "probe_duration_seconds", instance: DST, job: "a" }, "0.012", "2.0", "0.013"),
@@ -96,7 +96,7 @@ Deno.test("Prometheus: probe_duration_seconds is the RTT if nothing else is, and
   ]);
 });
 
-Deno.test("Prometheus: smokeping_prober's counters give the mean RTT and the loss between two times", () => {
+Deno.test("Prometheus: smokeping_prober's counters yield the mean RTT and the loss between two times", () => {
   const labels = { ip: DST, host: "web.example", instance: "prober:9374", source: "" };
   const counters = ["sum", "count"].map((each) => `smokeping_response_duration_seconds_${each}`);
   const result = [
@@ -118,7 +118,7 @@ Deno.test("Prometheus: smokeping_prober's counters give the mean RTT and the los
   assertEquals(othersOf(answered(result.slice(0, 1))), [[1, `series ${counters[0]}`]]);
 });
 
-Deno.test("Prometheus: other exporters, with the units of their names", () => {
+Deno.test("Prometheus: other exporters, with the units in their metric names", () => {
   const url = { url: "198.51.100.7", target: DST };
   const found = answered([
     seriesOf({ __name__: "ping_minimum_response_ms", ...url }, "11"),
@@ -172,7 +172,7 @@ Deno.test("Prometheus: a statistic other than the usual RTT, and probes of web p
   ]);
 });
 
-Deno.test("Prometheus: the ends of a path are labels that are hosts, then --src and --dst", () => {
+Deno.test("Prometheus: the ends of a path come from host labels, then from --src and --dst", () => {
   const addresses = new Map([["web.example", "198.51.100.9"], ["berlin", "192.0.2.5"]]);
   const ends = (labels: Record<string, string>, options: Partial<ReadingOptions> = {}) =>
     answered([seriesOf(labels, "0.01")], { addresses, ...options }).map(({ finding }) =>
@@ -195,7 +195,7 @@ Deno.test("Prometheus: the ends of a path are labels that are hosts, then --src 
   assertEquals(ends({ target: "a name", instance: DST }), [SOURCE, DST]);
 });
 
-Deno.test("Prometheus: single series, as of an answer too long to be parsed, and what has no numbers", () => {
+Deno.test("Prometheus: single series, as in an answer too long to parse, and results without numbers", () => {
   assertEquals(rowsOf(foundIn(JSON.stringify(seriesOf({ instance: DST }, "0.01")))), [[DST, START_S, 10]]);
   const scalar = { status: "success", data: { resultType: "scalar", result: [START_S, "1"] } };
   assertEquals(othersOf(foundIn(JSON.stringify(scalar))), [[1, "prometheus scalar"]]);
@@ -204,7 +204,7 @@ Deno.test("Prometheus: single series, as of an answer too long to be parsed, and
   assertEquals(othersOf(answered([])), [[1, "prometheus answer without series"]]);
 });
 
-Deno.test("Prometheus: an error in place of an answer is told", () => {
+Deno.test("Prometheus: an error in place of an answer is reported", () => {
   assertThrows(
     () => foundInFile("prometheus_error.json"),
     UserError,
@@ -212,7 +212,7 @@ Deno.test("Prometheus: an error in place of an answer is told", () => {
   );
 });
 
-Deno.test("Prometheus: an answer too long to be parsed does not count losses twice", () => {
+Deno.test("Prometheus: an answer too long to parse does not count losses twice", () => {
   const numPoints = 100_000;
   const values = (lost: string) => Array.from({ length: numPoints }, (_, i) => i % 10 === 0 ? "0" : lost);
   const found = answered([

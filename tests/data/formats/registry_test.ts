@@ -53,7 +53,7 @@ Deno.test("each sample is recognised as its own format", () => {
   for (const [format, text] of Object.entries(EXAMPLES)) assertEquals(formatNameOf(text), format);
 });
 
-Deno.test("an object of one format is of no other, except that tables may have any fields", () => {
+Deno.test("an object matches exactly one format, not counting tables", () => {
   const samples = SAMPLES.filter((name) => /^(?:scamper|prometheus|rrdtool).*\.jsonl?$/.test(name))
     .map((name) => Deno.readTextFileSync(new URL(name, FOLDER)));
   for (const text of [...samples, EXAMPLES.atlas, EXAMPLES.globalping]) {
@@ -67,13 +67,13 @@ Deno.test("an object of one format is of no other, except that tables may have a
   }
 });
 
-Deno.test("results of several formats in one file of JSON are all read", () => {
+Deno.test("results of several formats in one JSON file are all read", () => {
   const text = [EXAMPLES.atlas, EXAMPLES.csv].join("\n");
   assertEquals(rttsOf(foundIn(text)), [5, 5]);
   assertEquals(rttsOf(foundIn(text, { format: "csv" })), [5]);
 });
 
-Deno.test("what is found is the same however the bytes come", () => {
+Deno.test("findings do not depend on how the bytes are chunked", () => {
   const options = { ...USUAL_READING, src: "192.0.2.77", dst: "198.51.100.7" };
   for (const sample of SAMPLES.filter((name) => name !== "prometheus_error.json")) {
     const whole = foundInFile(sample, options);
@@ -104,7 +104,7 @@ Deno.test("text in UTF-8 and UTF-16 with a byte order mark is read", () => {
   ) assertEquals(rowsOf(foundInBytes(bytes)), [["198.51.100.7", 1767225600, 5]]);
 });
 
-Deno.test("what is not a measurement is told by what it looks like", () => {
+Deno.test("input without measurements is described by what it looks like", () => {
   const texts: [string, string][] = [
     ["PK\x03\x04\x14\0\x06\0", "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],
     ["SQLite format 3\0\x10\0", "it looks like an SQLite database"],
@@ -172,25 +172,25 @@ Deno.test("what is not a measurement is told by what it looks like", () => {
   }
 });
 
-Deno.test("a file without text has no measurements, and is not an error", () => {
+Deno.test("a blank file contains no measurements and is not an error", () => {
   for (const text of ["", "\n \n"]) {
     assertEquals([foundIn(text), foundIn(text, { format: "ping" })], [[], []]);
   }
 });
 
-Deno.test("a report of mtr is skipped under its name", () => {
+Deno.test("an mtr report is skipped under its name", () => {
   const found = foundIn(
     '{ "report": { "mtr": { "src": "a", "dst": "b" }, "hubs": [{ "count": 1, "Avg": 5 }] } }',
   );
   assertEquals([rttsOf(found), othersOf(found)], [[], [[1, "mtr"]]]);
 });
 
-Deno.test("JSON lines are read behind a line that is none", () => {
+Deno.test("JSON lines are read after a line that is not JSON", () => {
   const found = foundIn(`hello, world\n${EXAMPLES.csv}\n`);
   assertEquals([rttsOf(found), othersOf(found)], [[5], [[1, "invalidJson"]]]);
 });
 
-Deno.test("a first line with a comma decides nothing before those that follow it are there", () => {
+Deno.test("a first line with a comma does not decide the format before the next lines arrive", () => {
   const greeting = "Connected to the broker, waiting for messages\n";
   const ping = "64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=5 ms\n";
   const options = { ...USUAL_READING, src: SOURCE };
@@ -200,7 +200,7 @@ Deno.test("a first line with a comma decides nothing before those that follow it
   }
 });
 
-Deno.test("the only format that is asked for is read, also where it would not be recognised", () => {
+Deno.test("only the requested format is read, even where it would not be recognised", () => {
   const text = "5;6\n7;8\n";
   assertEquals(othersOf(foundIn(text, { format: "ping" })), [[1, "unknownLine"], [2, "unknownLine"]]);
   const addresses = new Map([["web", "198.51.100.7"]]);

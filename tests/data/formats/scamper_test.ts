@@ -15,7 +15,7 @@ function replyOf(seq: number, rtt: number, fields: Record<string, unknown> = {})
   return { from: "198.51.100.7", seq, reply_proto: "icmp", rtt, icmp_type: 0, icmp_code: 0, ...fields };
 }
 
-Deno.test("scamper: a ping is a row, its source and destination as it says them", () => {
+Deno.test("scamper: a ping is a row with the source and destination it states", () => {
   const found = foundInFile("scamper_ping.jsonl");
   assertEquals(rowsOf(found), [
     ["127.0.0.1", 1795761536.966421, 0.0515],
@@ -30,7 +30,7 @@ Deno.test("scamper: a ping is a row, its source and destination as it says them"
   assertEquals(rowsOf(foundInFile("scamper_ping_ipv6.jsonl")), [["::1", 1795761543.079377, 0.0395]]);
 });
 
-Deno.test("scamper: --rtt each gives packets their own times", () => {
+Deno.test("scamper: --rtt each keeps the time of each packet", () => {
   assertEquals(rowsOf(foundInFile("scamper_ping.jsonl", { rtt: "each" })).slice(0, 6), [
     ["127.0.0.1", 1795761536.966542, 0.042],
     ["127.0.0.1", 1795761537.967476, 0.055],
@@ -57,7 +57,7 @@ Deno.test("scamper: up to 4,096 packets are read", () => {
   assertEquals(rowsOf(foundIn(pingOf({ ping_sent: 4096 }), { rtt: "each" })).length, 4096);
 });
 
-Deno.test("scamper: what says nothing about a path is skipped, what is wrong rejected", () => {
+Deno.test("scamper: irrelevant records are skipped, and invalid ones rejected", () => {
   const lines = [
     pingOf({ ping_sent: 0 }),
     pingOf({ method: "udp" }),

@@ -13,7 +13,7 @@ function exportOf(legend: string[], data: (number | null)[][], options: Partial<
   return foundIn(text, { dst: DST, ...options });
 }
 
-Deno.test("SmokePing: a row for each round, at the time that --showtime says", () => {
+Deno.test("SmokePing: a row for each round, with and without --showtime", () => {
   const plain = foundInFile("rrdtool_xport.json", { dst: DST });
   const rows = rowsOf(plain);
   assertEquals(rows.length, 31);
@@ -44,7 +44,7 @@ Deno.test("SmokePing: the round is lost if all pings are, or if there are losses
   assertEquals(othersOf(found).length, 3);
 });
 
-Deno.test("SmokePing: without a median the pings count, and say how many a round has", () => {
+Deno.test("SmokePing: without a median the pings supply the RTT, and their number is the packet count", () => {
   const legend = ["ping1", "ping2", "ping3", "loss"];
   const data = [[0.01, 0.02, null, 1], [null, null, null, 3], [null, null, null, null]];
   const found = exportOf(legend, data);
@@ -60,12 +60,12 @@ Deno.test("SmokePing: units in legends", () => {
   assertEquals(rttsOf(exportOf(["avg_us", "loss%"], [[1500, 0]])), [1.5]);
 });
 
-Deno.test("SmokePing: statistics other than the usual RTT are not taken for it", () => {
+Deno.test("SmokePing: other statistics are not mistaken for the usual RTT", () => {
   const legend = ["max rtt", "min_rtt", "stddev rtt", "median rtt", "loss"];
   assertEquals(rttsOf(exportOf(legend, [[0.05, 0.01, 0.002, 0.02, 0]])), [20]);
 });
 
-Deno.test("SmokePing: legends with addresses and names are destinations", () => {
+Deno.test("SmokePing: addresses and names in legends are destinations", () => {
   const legend = ["203.0.113.1", "web.example median", "web.example loss"];
   const found = exportOf(legend, [[0.01, null, 20], [null, 0.02, 1]], {
     addresses: new Map([["web.example", "203.0.113.2"]]),
@@ -79,7 +79,7 @@ Deno.test("SmokePing: legends with addresses and names are destinations", () => 
   assertEquals(othersOf(found), [[1, "no data"]]);
 });
 
-Deno.test("SmokePing: rejects without a destination, a column of RTTs, or all columns", () => {
+Deno.test("SmokePing: rows without a destination, an RTT column or all columns are rejected", () => {
   assertEquals(othersOf(exportOf(["median"], [[0.01]], { dst: undefined })), [[1, "nullValue"]]);
   const [unknown] = exportOf(["in", "out"], [[1, 2]]);
   assert("detail" in unknown.finding);

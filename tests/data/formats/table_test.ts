@@ -16,7 +16,7 @@ function detailsOf(text: string, options: Partial<ReadingOptions> = {}): string[
   return found(text, options).flatMap(({ finding }) => "detail" in finding ? [finding.detail] : []);
 }
 
-Deno.test("a table: named columns in any order, quoted or not, among others", () => {
+Deno.test("a table: named columns in any order, quoted or not, among other columns", () => {
   const rows = [
     "note,ms,to,when,from",
     `"a, ""b""\nc",12.5,${DST},2026-01-01T00:00:00Z,${SRC}`,
@@ -39,7 +39,7 @@ Deno.test("a table: named columns in any order, quoted or not, among others", ()
   assertEquals(result.map(({ line }) => line), [2, 4, 5, 6, 7, 8]);
 });
 
-Deno.test("a table: usual names, separators, comments above the header, byte order marks", () => {
+Deno.test("a table: usual column names, separators, comments above the header and byte order marks", () => {
   const wanted: ReturnType<typeof rowsOf> = [[DST, START_S, 12.5], [DST, START_S + 1, LOST]];
   for (const separator of [",", ";", "\t", "|"]) {
     const marks = [`sep=${separator}\n`, `"sep=${separator}"\n`];
@@ -55,7 +55,7 @@ Deno.test("a table: usual names, separators, comments above the header, byte ord
   assertEquals(rttsOf(found(`src,dst,rtt\r${SRC},${DST},5\r${SRC},${DST},6\r`)), [5, 6]);
 });
 
-Deno.test("a table: units in the keys of columns, and the ids of measurements Parquet", () => {
+Deno.test("a table: units in column names, and the id columns of measurement Parquet", () => {
   const rttOf = (key: string, value: string) => rttsOf(found(`src,dst,${key}\n${SRC},${DST},${value}\n`));
   assertEquals(rttOf("rtt_s", "0.0125"), [12.5]);
   assertEquals(rttOf("rtt_us", "12500"), [12.5]);
@@ -75,7 +75,7 @@ Deno.test("a table: units in the keys of columns, and the ids of measurements Pa
   assertEquals([prbId, msmId, sizeBytes, numLost], [7, 9, 48, [2]]);
 });
 
-Deno.test("a table: constants for columns that are not there, names as addresses, words for no reply", () => {
+Deno.test("a table: constants for missing columns, names as addresses and values that mean no reply", () => {
   assertEquals(rowsOf(found(`dst,rtt\n${DST},5\n`, { src: SRC })), [[DST, null, 5]]);
   assertEquals(rowsOf(found(`time,rtt\n${START_S},5\n`, { src: SRC, dst: DST })), [[DST, START_S, 5]]);
   const addresses = new Map([["web.example", DST], ["here", SRC]]);
@@ -136,7 +136,7 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
   }
 });
 
-Deno.test("a table: what surrounds rows is not a row", () => {
+Deno.test("a table: repeated headers, rules and footers are not rows", () => {
   const row = `${SRC},${DST},5`;
   // Concatenated files, rows with trailing separators, and what a database shell adds.
   const text = `src,dst,rtt\n------+------\n${row}\nsrc,dst,rtt\n${row},,\n(2 rows)\n`;
@@ -156,7 +156,7 @@ Deno.test("a table: what surrounds rows is not a row", () => {
   assertEquals(times, [START_S, START_S + 60]);
 });
 
-Deno.test("a table: blanks between its fields, names of rows, rules of Markdown", () => {
+Deno.test("a table: whitespace between fields, row names and Markdown rules", () => {
   const wanted: ReturnType<typeof rowsOf> = [[DST, START_S, 12.5], [DST, START_S + 1, LOST]];
   const [first, second] = [[START_S, SRC, DST, "12.5"], [START_S + 1, SRC, DST, "NA"]];
   const texts = [
@@ -173,7 +173,7 @@ Deno.test("a table: blanks between its fields, names of rows, rules of Markdown"
   assertEquals(rttsOf(found(`rtt,src,dst\n-,${SRC},${DST}\n`)), [LOST]);
 });
 
-Deno.test("a table: the date, the time of day, the hour and the zone in columns of their own", () => {
+Deno.test("a table: the date, the time of day, the hour and the zone in separate columns", () => {
   const row = `,${SRC},${DST},12.5\n`;
   const timesOf = (text: string, options = {}) => rowsOf(found(text, options)).map(([, timeS]) => timeS);
   assertEquals(timesOf(`Date,Time,src,dst,rtt\n2026-01-01,00:00:01.5${row}`), [START_S + 1.5]);
@@ -194,7 +194,7 @@ Deno.test("a table: the date, the time of day, the hour and the zone in columns 
   assertEquals(othersOf(found(zoned("2026-01-01 00:00:00", "Europe/Berlin"))), [[2, "invalidTime"]]);
 });
 
-Deno.test("a table: a status of no reply, nothing sent, and other metrics than the RTT", () => {
+Deno.test("a table: statuses without a reply, nothing sent, and metrics other than the RTT", () => {
   // Test-Connection of PowerShell 7 and 5.1, node-ping, Telegraf in InfluxDB.
   const statuses: [string, string, number | undefined][] = [
     ...[["Status", "Success"], ["StatusCode", "0"], ["status", "-"], ["status", "resolved"], [
@@ -232,7 +232,7 @@ Deno.test("a table: a status of no reply, nothing sent, and other metrics than t
   assertEquals(rttsOf(found(`src,dst,rtt,Status\n${SRC},${DST},0,TimedOut\n`)), [LOST]);
 });
 
-Deno.test("a table of routes: only the last hop is the destination's", () => {
+Deno.test("a table of routes: only the last hop belongs to the destination", () => {
   const rows = [`1,192.0.2.254,1`, `2,,`, `3,${DST},12`].map((row) => `${SRC},${DST},${row}\n`).join("");
   const skipped = [[2, "hop of a route"], [3, "hop of a route"]];
   const route = found(`src,dst,hop,hop_ip,rtt\n${rows}`);
@@ -246,7 +246,7 @@ Deno.test("a table of routes: only the last hop is the destination's", () => {
   assertEquals(read("Ip"), [["192.0.2.254", START_S, 1.2], [DST, START_S, 12]]);
 });
 
-Deno.test("a table is one by its header, whatever texts are in it", () => {
+Deno.test("a table is recognised by its header, whatever its cells contain", () => {
   const reply = `64 bytes from ${DST}: icmp_seq=1 ttl=57 time=9 ms`;
   const text = `src,dst,rtt,log\n${SRC},${DST},5,${reply}\n${SRC},${DST},,Destination Host Unreachable\n`;
   assertEquals(rttsOf(found(text)), [5, LOST]);
@@ -254,7 +254,7 @@ Deno.test("a table is one by its header, whatever texts are in it", () => {
   assertEquals(rttsOf(found(text.replace("src,dst,rtt", "a,b,c"), { columns })), [5, LOST]);
 });
 
-Deno.test("a table: names of columns in other cases and with units, hosts with ports and as URLs", () => {
+Deno.test("a table: column names in any case and with units, and hosts with ports and as URLs", () => {
   const row = `${SRC},${DST},0.0125`;
   assertEquals(rttsOf(found(`SRC,Dst,RTT (s)\n${row}\n`)), [12.5]);
   assertEquals(rttsOf(found(`SRC,Dst,RTT [ms]\n${row}\n`)), [0.0125]);
@@ -292,7 +292,7 @@ Deno.test("a table: names of columns in other cases and with units, hosts with p
   assertEquals(othersOf(two), [[2, "unparseableAddress"]]);
 });
 
-Deno.test("a table without a header: columns by their numbers", () => {
+Deno.test("a table without a header: columns by number", () => {
   const columns = parseColumns("time=1,src=2,dst=3,rtt=4");
   const text = `${START_S},${SRC},${DST},5\n${START_S + 1},${SRC},${DST},\n`;
   for (const header of ["", "when,a,b,ms\n"]) {
@@ -303,7 +303,7 @@ Deno.test("a table without a header: columns by their numbers", () => {
   assertEquals([rttsOf(zero), othersOf(zero)], [[LOST], [[1, "zeroRtt"]]]);
 });
 
-Deno.test("a wide table: each column of a host is a destination", () => {
+Deno.test("a wide table: each host column is a destination", () => {
   const text = `time,203.0.113.1,web.example,note\n${START_S},5,,x\n${START_S + 1},6,7,y\n`;
   const addresses = new Map([["web.example", DST]]);
   assertEquals(rowsOf(found(text, { src: SRC, addresses })), [
@@ -314,12 +314,12 @@ Deno.test("a wide table: each column of a host is a destination", () => {
   ]);
 });
 
-Deno.test("a wide table needs a column of times: a row is not its header", () => {
+Deno.test("a wide table needs a time column: a row is not read as its header", () => {
   const text = `when,host,ms\n${START_S},8.8.8.8,5\n${START_S + 1},8.8.4.4,6\n`;
   assertThrows(() => found(text, { src: SRC }), FormatError, "found the columns when, host, ms");
 });
 
-Deno.test("a table: each row that cannot be used is rejected with its reason and line", () => {
+Deno.test("a table: each unusable row is rejected with its reason and line", () => {
   const bad: [string, string][] = [
     ["invalidTime", `1767225600000,${SRC},${DST},1,9`],
     ["invalidTime", `soon,${SRC},${DST},1,9`],
@@ -346,7 +346,7 @@ Deno.test("a table: each row that cannot be used is rejected with its reason and
   assertEquals(details[8], "rtt 0 is not an RTT; add --no-reply 0 if it means no reply");
 });
 
-Deno.test("a table whose header lacks a column ends with what it found and what to do", () => {
+Deno.test("a table whose header lacks a column fails with the columns found and advice", () => {
   const row = `\n${START_S},${SRC},${DST},5\n`;
   const cases: [string, Partial<ReadingOptions>, string][] = [
     [
@@ -375,7 +375,7 @@ Deno.test("a table whose header lacks a column ends with what it found and what 
   assertThrows(() => found("time,src,dst,rtt\n"), UserError, "it has no rows below its header");
 });
 
-Deno.test("JSON objects with named fields, one a line or in lists", () => {
+Deno.test("JSON objects with named fields, one per line or in lists", () => {
   const lines = [
     { src: SRC, dst: DST, time: "2026-01-01T00:00:00Z", rtt: null },
     { src: SRC, dst: DST, time: START_S + 0.5, rtt: 7, extra: { a: 1 } },
@@ -422,7 +422,7 @@ Deno.test("JSON columns: lists, columns by row, and names beside rows", () => {
   assertEquals(othersOf(found(JSON.stringify({ ...columns, rtt: [1] }))), [[1, "invalidJson"]]);
 });
 
-Deno.test("parseColumns() takes a name for each key and says what is wrong", () => {
+Deno.test("parseColumns() reads a name for each key and reports invalid input", () => {
   const columns = parseColumns('rtt=a=b,src=x y,dst="d,e",time_us=t,size=s');
   assertEquals(
     Object.fromEntries(columns),

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parseTimeUs, type TimeUnit } from "../../../lib/data/formats/time_text.ts";
 
-Deno.test("parseTimeUs() takes ISO 8601 and Unix time to the microsecond", () => {
+Deno.test("parseTimeUs() reads ISO 8601 and Unix time to the microsecond", () => {
   const expected: [text: string, timeUs: number, unit?: TimeUnit][] = [
     ["2023-11-14T22:13:20.1234569Z", 1_700_000_000_123_456],
     ["2023-11-14 23:13:20.5+01:00", 1_700_000_000_500_000],
@@ -26,13 +26,13 @@ Deno.test("parseTimeUs() takes ISO 8601 and Unix time to the microsecond", () =>
   for (const [text, timeUs, unit] of expected) assertEquals(parseTimeUs(text, unit), { timeUs }, text);
 });
 
-Deno.test("parseTimeUs() tells dates apart that there are and that there are not, in any order", () => {
+Deno.test("parseTimeUs() rejects nonexistent dates, whatever it parsed before", () => {
   for (const [text, isDate] of [["2024-02-29", true], ["2023-02-29", false], ["2024-02-29", true]] as const) {
     assertEquals("timeUs" in parseTimeUs(`${text}T00:00`), isDate, text);
   }
 });
 
-Deno.test("parseTimeUs() says which unit a number of another unit is in", () => {
+Deno.test("parseTimeUs() reports the unit of a number in another unit, and other faults", () => {
   const faults: [text: string, unit: TimeUnit, fault: string][] = [
     ["1700000000", "milliseconds", "look like seconds, expected Unix milliseconds, such as 1700000000000"],
     ["1700000000123", "seconds", "look like milliseconds, expected Unix seconds, such as 1700000000"],

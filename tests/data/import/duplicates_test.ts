@@ -25,7 +25,7 @@ const eventTimeUs = fc.constantFrom(
 );
 const keysOfResults = fc.array(fc.record({ msmId: id, prbId: id, eventTimeUs }), { maxLength: 300 });
 
-Deno.test("DuplicateSet finds all with enough memory, and with little only what it forgot is taken twice", () => {
+Deno.test("DuplicateSet finds all duplicates with enough memory, and with little misses only what it forgot", () => {
   fc.assert(
     fc.property(keysOfResults, (keys) => {
       assertEquals(takenIndexes(keys, Infinity), { taken: firstIndexes(keys), numForgets: 0 });
@@ -37,7 +37,7 @@ Deno.test("DuplicateSet finds all with enough memory, and with little only what 
   );
 });
 
-Deno.test("DuplicateSet finds all of more probes than it knows the latest time of", () => {
+Deno.test("DuplicateSet finds all duplicates of more probes than it keeps the latest time of", () => {
   const times = [1.6e15 + 240e6, 1.6e15 + 240e6, 1.6e15 + 480e6, 1.6e15, 1.6e15 + 240e6];
   const set = new DuplicateSet({ maxBytes: Infinity });
   for (const [i, eventTimeUs] of times.entries()) {

@@ -32,7 +32,7 @@ function importArguments(input: string, folder: string): string[] {
   return ["import", "--input", input, "--output", `${folder}/out.parquet`, "--quiet"];
 }
 
-Deno.test("import ends with one line and no output when an input cannot be read or is cut", () =>
+Deno.test("import fails with a one-line error and no output when an input is unreadable or truncated", () =>
   withFolder(async (folder) => {
     const bytes = new TextEncoder().encode(lines(5000));
     const write = (name: string, content: Uint8Array, size = content.length) =>
@@ -54,7 +54,7 @@ Deno.test("import ends with one line and no output when an input cannot be read 
 const isWindows = Deno.build.os === "windows";
 
 // Root ignores file permissions.
-Deno.test("import ends with one line when it may not read its input", {
+Deno.test("import fails with a one-line error when it lacks permission to read its input", {
   ignore: isWindows || Deno.uid() === 0,
 }, () =>
   withFolder(async (folder) => {
@@ -65,7 +65,7 @@ Deno.test("import ends with one line when it may not read its input", {
 
 // On Windows a file that another process has open cannot be truncated.
 Deno.test(
-  "import reads what is there when its input is cut or grows meanwhile",
+  "import reads input that grows meanwhile, and fails on input that is cut",
   { ignore: isWindows },
   () =>
     withFolder(async (folder) => {
@@ -92,7 +92,7 @@ Deno.test(
     }),
 );
 
-Deno.test("import says what a full disk means and does the work when there is room", {
+Deno.test("import reports a full disk, and succeeds once there is room", {
   ignore: !await SmallDisk.isPossible(),
 }, () =>
   withFolder(async (folder) => {
@@ -107,7 +107,7 @@ Deno.test("import says what a full disk means and does the work when there is ro
     assertEquals(Deno.readFileSync(`${disk.path}/out.parquet`), Deno.readFileSync(`${folder}/out.parquet`));
   }));
 
-Deno.test("import --overwrite leaves no list of rejects of an earlier run", () =>
+Deno.test("import --overwrite removes the list of rejects of an earlier run", () =>
   withFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/bad.json`, JSON.stringify([ping(), ping({ dst_addr: "" })]));
     Deno.writeTextFileSync(`${folder}/good.json`, JSON.stringify([ping()]));

@@ -30,7 +30,7 @@ async function imported(folder: TemporaryFolder, contents: unknown[], options: P
 const AUCKLAND = globalpingProbe({ asn: 61138, country: "NZ", city: "Auckland" });
 const BERLIN = globalpingProbe({ asn: 3320, country: "DE", city: "Berlin" });
 
-Deno.test("a measurement of Globalping gives a row for each probe", async () => {
+Deno.test("a Globalping measurement yields a row for each probe", async () => {
   const measurement = globalpingMeasurement([
     [AUCKLAND, finishedPing("151.101.129.229", [24, 26])],
     [BERLIN, finishedPing("2a04:4e42::485", [10], 3)],
@@ -48,7 +48,7 @@ Deno.test("a measurement of Globalping gives a row for each probe", async () => 
   assert(rows.srcAddr[2] !== rows.srcAddr[0]);
 });
 
-Deno.test("measurements of Globalping without an id are repeated only if they are equal", async () => {
+Deno.test("Globalping measurements without an id are duplicates only if they are equal", async () => {
   const measurements = [10, 20, 10].map((rttMs) => ({
     ...globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [rttMs])]]),
     id: undefined,
@@ -57,7 +57,7 @@ Deno.test("measurements of Globalping without an id are repeated only if they ar
   assertEquals([summary.duplicates, ...rows.rttMs], [1, 10, 20]);
 });
 
-Deno.test("names of Globalping are the target, and the network and city of a probe", async () => {
+Deno.test("Globalping names are the target, and the city and network of a probe", async () => {
   using folder = new TemporaryFolder();
   const namesPath = folder.at("out.names.csv");
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [10])]]);
@@ -67,7 +67,7 @@ Deno.test("names of Globalping are the target, and the network and city of a pro
   assertEquals(probe.replace(/^[\d.]+/, ""), `,"Berlin, DE, AS3320"`);
 });
 
-Deno.test("--rtt each makes a row of every packet of Globalping, also of the lost ones", async () => {
+Deno.test("--rtt each writes a row for every Globalping packet, lost ones included", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10, 11.5], 3)]]);
   const { rows } = await rowsOf([measurement], { rtt: "each" });
   assertEquals([...rows.rttMs], [10, 11.5, -1]);
@@ -75,7 +75,7 @@ Deno.test("--rtt each makes a row of every packet of Globalping, also of the los
   assertEquals([...least.rttMs], [10]);
 });
 
-Deno.test("tests that did not run, and other types, are skipped and counted", async () => {
+Deno.test("tests that did not run and other types are skipped and counted", async () => {
   const unfinished = ["failed", "offline", "in-progress"].map((status) =>
     [AUCKLAND, { status, rawOutput: "" }] as const
   );
@@ -99,7 +99,7 @@ Deno.test("tests that did not run, and other types, are skipped and counted", as
   });
 });
 
-Deno.test("without --source network Globalping's results are rejected, and the error says what to add", async () => {
+Deno.test("without --source network Globalping results are rejected, and the error names the option", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10])]]);
   for (const source of ["auto", "from", "src_addr"] as const) {
     const error = await assertRejects(() => rowsOf([measurement], { source }), UserError, "--source network");
@@ -107,7 +107,7 @@ Deno.test("without --source network Globalping's results are rejected, and the e
   }
 });
 
-Deno.test("the same measurement of Globalping in two files counts once; with RIPE Atlas results beside it", async () => {
+Deno.test("a Globalping measurement in two files counts once, also beside RIPE Atlas results", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10])]]);
   const other = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [12])]], { id: "another" });
   const { summary, rows } = await rowsOf([
@@ -135,7 +135,7 @@ Deno.test("a measurement of 500 probes with 16 packets is read whole", async () 
   assertEquals([summary.rows, summary.sources], [500, 500]);
 });
 
-Deno.test("addresses of networks and cities do not depend on anything else, and seldom collide", () => {
+Deno.test("placeholder addresses depend only on the network and city, and seldom collide", () => {
   const probe = { asn: 14618, country: "US", state: "VA", city: "Ashburn" };
   const spread = (isV6: boolean) =>
     new Set(Array.from({ length: 2000 }, (_, asn) => placeholderAddress({ ...probe, asn }, isV6))).size;

@@ -47,7 +47,7 @@ const ODD: Record<string, Record<string, number>> = {
   "sent_differs_from_list_length.jsonl": { "nothing sent": 1 },
 };
 
-Deno.test("importMeasurements() makes rows or counted rejects of every odd file, and skips what says nothing", async () => {
+Deno.test("importMeasurements() accounts for every line of the edge-case files", async () => {
   const data = realData("atlas/edge-cases");
   await withFolder(async (folder) => {
     for (const path of list(data)) {
@@ -67,7 +67,7 @@ Deno.test("importMeasurements() makes rows or counted rejects of every odd file,
   });
 });
 
-Deno.test("importMeasurements() reads a result alone, lists in objects and JSON lines for the same", () =>
+Deno.test("importMeasurements() reads a single result, lists in objects and JSON lines alike", () =>
   withFolder(async (folder) => {
     const times = Array.from({ length: 20 }, (_, i) => 1_600_000_000 + i);
     const results = times.map((timestamp, i) => ping({ timestamp, result: [{ rtt: i + 1 }] }));
@@ -85,7 +85,7 @@ Deno.test("importMeasurements() reads a result alone, lists in objects and JSON 
     }
   }));
 
-Deno.test("importMeasurements() writes names of addresses: of a host, else of a probe, else of a measurement", () =>
+Deno.test("importMeasurements() names addresses by host, else by probe, else by measurement", () =>
   withFolder(async (folder) => {
     const [namesPath, path] = [`${folder}/out.names.csv`, `${folder}/in.jsonl`];
     const results = [
@@ -136,7 +136,7 @@ Deno.test("importMeasurements() counts duplicates, other results and rejects, an
   }));
 
 for (const rtt of ["mean", "each"] as const) {
-  Deno.test(`importMeasurements() writes the same whatever memory it has to find duplicates, with rtt ${rtt}`, () =>
+  Deno.test(`importMeasurements() writes the same with any memory for finding duplicates, with rtt ${rtt}`, () =>
     withFolder(async (folder) => {
       // Each third result repeats an earlier one, from another address and with another RTT.
       const lines = Array.from({ length: 300 }, (_, i) => {
@@ -161,7 +161,7 @@ for (const rtt of ["mean", "each"] as const) {
     }));
 }
 
-Deno.test("importMeasurements() rejects a result once, however many rows it would have", () =>
+Deno.test("importMeasurements() rejects a result once, however many rows it would yield", () =>
   withFolder(async (folder) => {
     const results = Array.from({ length: 100 }, (_, i) =>
       ping({
@@ -173,7 +173,7 @@ Deno.test("importMeasurements() rejects a result once, however many rows it woul
     assertEquals([rows, rejected], [294, { timeInFuture: 2 }]);
   }));
 
-Deno.test("importMeasurements() names a hundred types at most, and no more than the start of each", () =>
+Deno.test("importMeasurements() lists at most a hundred types, and truncates long ones", () =>
   withFolder(async (folder) => {
     const lines = [ping(), ping({ type: "x".repeat(500_000) })];
     for (let i = 0; i < 1000; i++) lines.push(ping({ type: `type ${i}` }));
@@ -184,7 +184,7 @@ Deno.test("importMeasurements() names a hundred types at most, and no more than 
     assertEquals(Math.max(...names.map(({ length }) => length)), 80);
   }));
 
-Deno.test("importMeasurements() counts an object that is too long, unless it is a container of results", () =>
+Deno.test("importMeasurements() rejects an object that is too long, unless it is a container of results", () =>
   withFolder(async (folder) => {
     const long = JSON.stringify(ping({ note: "x".repeat(MAX_OBJECT_BYTES), prb_id: 3 }));
     const pings = Array.from(
@@ -210,7 +210,7 @@ Deno.test("importMeasurements() counts an object that is too long, unless it is 
     await assertRejects(() => importInto(folder, [`${folder}/in.json`]), UserError, "objectTooLong 1");
   }));
 
-Deno.test("importMeasurements() refuses inputs without any ping result, says what they hold and writes nothing", () =>
+Deno.test("importMeasurements() rejects inputs without ping results, reports their contents and writes nothing", () =>
   withFolder(async (folder) => {
     const path = `${folder}/in.json`;
     const cases: [string, string][] = [
@@ -233,7 +233,7 @@ Deno.test("importMeasurements() refuses inputs without any ping result, says wha
     }
   }));
 
-Deno.test("importMeasurements() looks through lists of any length", () =>
+Deno.test("importMeasurements() searches lists of any length", () =>
   withFolder(async (folder) => {
     const wide = { list: [...new Array(450_000).fill(1), ping({ prb_id: 3 })] };
     const path = `${folder}/in.jsonl`;
@@ -279,7 +279,7 @@ const LONG_FILES = {
 };
 
 for (const [name, { head, part, count, end, imported }] of Object.entries(LONG_FILES)) {
-  Deno.test(`importMeasurements() holds no more memory for a long file of ${name}`, () =>
+  Deno.test(`importMeasurements() needs no more memory for a long file of ${name}`, () =>
     withFolder(async (folder) => {
       const path = `${folder}/in.${name}`;
       using file = Deno.openSync(path, { write: true, create: true });
@@ -294,7 +294,7 @@ for (const [name, { head, part, count, end, imported }] of Object.entries(LONG_F
     }));
 }
 
-Deno.test("importMeasurements() takes a result of a table once, whatever the memory", () =>
+Deno.test("importMeasurements() imports a result of a table once, whatever the memory", () =>
   withFolder(async (folder) => {
     const rows = Array.from(
       { length: 800 },
@@ -308,7 +308,7 @@ Deno.test("importMeasurements() takes a result of a table once, whatever the mem
     }
   }));
 
-Deno.test("importMeasurements() lists the rejected rows of a table by their numbers and lines", () =>
+Deno.test("importMeasurements() lists the rejected rows of a table by number and line", () =>
   withFolder(async (folder) => {
     const good = "1700000000,192.0.2.1,192.0.2.2,1";
     const bad = [",192.0.2.1,192.0.2.2,1", "1700000000,192.0.2.1,,1", "4000000000,192.0.2.1,192.0.2.2,1"];
@@ -327,7 +327,7 @@ Deno.test("importMeasurements() lists the rejected rows of a table by their numb
     );
   }));
 
-Deno.test("importMeasurements() gives an all-pairs matrix back that was written as CSV, compressed", async () => {
+Deno.test("importMeasurements() reads back an all-pairs matrix from compressed CSV", async () => {
   const data = realData("mesh");
   await withFolder(async (folder) => {
     const matrix = joinBatches((await readAll([`${data}/seattle-001-040.parquet`])).batches);

@@ -35,7 +35,7 @@ function sequencesOf(batches: Batch[]): string[] {
 const measurementsOf = (batches: Batch[]): DecodedMeasurement[] =>
   batches.flatMap(contextsOf).flatMap((tokens) => decodeTokens(tokens));
 
-Deno.test("next() keeps the rules of targets, loss mask, segments and padding", async () => {
+Deno.test("next() follows the rules for targets, loss mask, segments and padding", async () => {
   let numPadded = 0;
   let numFullToTheEnd = 0;
   for (const batch of await take(open({ sequenceLength: 201 }), 40)) {
@@ -68,7 +68,7 @@ Deno.test("next() keeps the rules of targets, loss mask, segments and padding", 
   assert(numPadded > 0 && numFullToTheEnd > 0, `${numPadded} padded, ${numFullToTheEnd} full`);
 });
 
-Deno.test("next() repeats itself for the same seed and differs for another, and from epoch to epoch", async () => {
+Deno.test("next() is reproducible for a seed, and differs between seeds and epochs", async () => {
   const batches = sequencesOf(await take(open(), 20));
   assertEquals(sequencesOf(await take(open(), 20)), batches);
   assertNotEquals(sequencesOf(await take(open({ seed: 6 }), 20)), batches);
@@ -96,7 +96,7 @@ Deno.test("a loader resumes at any position with the same batches", async () => 
   }
 });
 
-Deno.test("a loader refuses a position that the data do not have", async () => {
+Deno.test("a loader rejects a position outside the data", async () => {
   for (const change of [{ block: 3 }, { sequence: 5000 }, { epoch: -1 }, { block: 0.5 }]) {
     const position = { epoch: 0, block: 0, sequence: 0, ...change };
     await assertRejects(
@@ -107,7 +107,7 @@ Deno.test("a loader refuses a position that the data do not have", async () => {
   }
 });
 
-Deno.test("ranks share a batch: rank r has its sequences r, r + R, …", async () => {
+Deno.test("ranks share a batch: rank r receives the sequences r, r + R, …", async () => {
   const batch = await open({ batchSize: 12 }).next();
   const whole = sequencesOf([batch]);
   for (const size of [1, 2, 3, 4]) {
@@ -158,7 +158,7 @@ Deno.test("an epoch visits every row, large and small", async () => {
   }
 });
 
-Deno.test("another epoch puts the rows into other blocks", async () => {
+Deno.test("each epoch puts the rows into different blocks", async () => {
   const rowsOfFirstBlock = async (epoch: number) => {
     const loader = open({ batchSize: 1, position: { epoch, block: 0, sequence: 0 } });
     const batches: Batch[] = [];
@@ -172,7 +172,7 @@ Deno.test("another epoch puts the rows into other blocks", async () => {
   assert(first.intersection(second).size < 18);
 });
 
-Deno.test("sequences of a block are shuffled: packing's order, longest contexts first, does not show", async () => {
+Deno.test("the sequences of a block are shuffled, not in packing order with the longest contexts first", async () => {
   const source = new MemoryRowSource(syntheticRows(6, 600, 4));
   const loader = BatchLoader.open(source, { ...OPTIONS, batchSize: 1, blockRows: 600 });
   const longest: number[] = [];
@@ -186,7 +186,7 @@ Deno.test("sequences of a block are shuffled: packing's order, longest contexts 
   assert(Math.abs(share - 0.5) < 0.06, `${share} of ${longest.length}`);
 });
 
-Deno.test("a row that fits is learned from whole and once an epoch, except in the last sequence of a block", async () => {
+Deno.test("a row that fits is used whole and once per epoch, except in the last sequence of a block", async () => {
   const rows = Array.from({ length: 400 }, (_, i) => syntheticRow(3, i, 5, { ipv6: 0 }));
   const loader = BatchLoader.open(new MemoryRowSource(rows), { ...OPTIONS, batchSize: 1, blockRows: 400 });
   const batches: Batch[] = [];
@@ -199,7 +199,7 @@ Deno.test("a row that fits is learned from whole and once an epoch, except in th
   assert([...counts.values()].every((count) => count >= 5) && numExtra <= 257 / 12, `${numExtra} extra`);
 });
 
-Deno.test("validationBatches() gives the same sequences for any batch size, and pads the last batch", async () => {
+Deno.test("validationBatches() returns the same sequences for any batch size, and pads the last batch", async () => {
   const options = { sequenceLength: 256, numSequences: 10, seed: 3 };
   const one = await validationBatches(SOURCE, { ...options, batchSize: 1 });
   const four = await validationBatches(SOURCE, { ...options, batchSize: 4 });
@@ -218,7 +218,7 @@ Deno.test("validationBatches() gives the same sequences for any batch size, and 
   );
 });
 
-Deno.test("a loader works on a source smaller than one sequence, and on rows with nothing in them", async () => {
+Deno.test("a loader reads a source smaller than one sequence, and rejects one without measurements", async () => {
   const tiny = new MemoryRowSource([syntheticRow(1, 1, 1, { failed: 0, ipv6: 0 }), syntheticRow(1, 2, 0)]);
   assert(measurementsOf(await take(BatchLoader.open(tiny, OPTIONS), 2)).length >= 6);
   const empty = new MemoryRowSource([syntheticRow(1, 1, 0)]);
@@ -227,7 +227,7 @@ Deno.test("a loader works on a source smaller than one sequence, and on rows wit
   assertThrows(() => BatchLoader.open(new MemoryRowSource([]), OPTIONS), UserError, "no probe rows");
 });
 
-Deno.test("a loader refuses options out of range, and names them", () => {
+Deno.test("a loader rejects options out of range and names them", () => {
   const refused: Partial<LoaderOptions>[] = [
     { sequenceLength: 46 },
     { sequenceLength: 65536 },
@@ -244,14 +244,14 @@ Deno.test("a loader refuses options out of range, and names them", () => {
 const order = (permutation: Permutation) =>
   Array.from({ length: permutation.length }, (_, rank) => permutation.at(rank));
 
-Deno.test("Permutation takes every value once, for any length", () => {
+Deno.test("Permutation yields every value once, for any length", () => {
   for (const length of [...Array(70).keys(), 255, 256, 257, 1000, 4096, 4097]) {
     const values = order(new Permutation(length, 1, "test"));
     assertEquals(values.toSorted((a, b) => a - b), [...Array(length).keys()]);
   }
 });
 
-Deno.test("Permutation stays in range and has no repeats near 2^32", () => {
+Deno.test("Permutation stays in range without repeats near 2^32", () => {
   const permutation = new Permutation(2 ** 32 - 5, 1, "test");
   const seen = new Set<number>();
   for (let rank = 0; rank < 2000; rank++) {
@@ -264,7 +264,7 @@ Deno.test("Permutation stays in range and has no repeats near 2^32", () => {
   assertEquals(seen.size, 4000);
 });
 
-Deno.test("Permutation sends each rank to each value equally often, also for small lengths", () => {
+Deno.test("Permutation maps each rank to each value equally often, even for small lengths", () => {
   const numDraws = 3000;
   for (const length of [2, 3, 5, 16, 17]) {
     const counts = new Float64Array(length * length);

@@ -55,7 +55,7 @@ function written(rttEncoding: RttEncoding): Set<string> {
   ));
 }
 
-Deno.test("a loader of vocabulary v1 gives single measurements of the rows, in every encoding of RTTs", async () => {
+Deno.test("a loader of vocabulary v1 yields single measurements of the rows, in every RTT encoding", async () => {
   for (const name of RTT_ENCODING_NAMES) {
     const rttEncoding = { name, clipMs: 100 };
     const encoding = chosenRttEncoding(rttEncoding);
@@ -71,7 +71,7 @@ Deno.test("a loader of vocabulary v1 gives single measurements of the rows, in e
   }
 });
 
-Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2", async () => {
+Deno.test("an epoch of vocabulary v1 contains as many measurements as one of v2", async () => {
   const countOf = async (rttEncoding: LoaderOptions["rttEncoding"]) => {
     const loader = BatchLoader.open(SOURCE, { ...OPTIONS, rttEncoding, batchSize: 1, blockRows: 60 });
     let count = 0;
@@ -87,7 +87,7 @@ Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2"
   assertLess(Math.abs(await countOf(V1) - await countOf(undefined)), 2 * 256 / 12);
 });
 
-Deno.test("a loader of vocabulary v1 refuses sequences that an IPv6 measurement may not fit", async () => {
+Deno.test("a loader of vocabulary v1 rejects sequences too short for an IPv6 measurement", async () => {
   const open = (sequenceLength: number) => () => BatchLoader.open(SOURCE, { ...OPTIONS, sequenceLength });
   assertThrows(open(54), ConfigError, "sequenceLength: found 54, expected an integer in 55..65535");
   await open(55)().next();

@@ -52,7 +52,7 @@ Deno.test("numContextsOfRow() is clamp(ceil(n / 30), 1, 16), and 0 for an empty 
   assertEquals(found, [0, 1, 1, 2, 2, 16, 16, 16]);
 });
 
-Deno.test("sampleContext() counts its tokens exactly, fits the room and decodes to itself", () => {
+Deno.test("sampleContext() counts its tokens exactly, fits the room and round-trips", () => {
   for (const numMeasurements of [1, 2, 20, 40, 70, 300, 5000]) {
     const from = row(numMeasurements);
     for (let draw = 0; draw < 60; draw++) {
@@ -71,7 +71,7 @@ Deno.test("sampleContext() counts its tokens exactly, fits the room and decodes 
   }
 });
 
-Deno.test("sampleContext() keeps time order in full mode, each measurement with its own result", () => {
+Deno.test("sampleContext() keeps time order in full mode, and the result of each measurement", () => {
   const from = row(400);
   for (let draw = 0; draw < 100; draw++) {
     const context = sample(from, draw, only("full"));
@@ -123,7 +123,7 @@ Deno.test("sampleContext() shuffles in none mode: each measurement is as likely 
   for (const count of counts) assert(Math.abs(count - 500) < 102, `${counts}`);
 });
 
-Deno.test("sampleContext() draws the modes with their shares", () => {
+Deno.test("sampleContext() draws the modes in their configured shares", () => {
   const from = row(3);
   const counts = { full: 0, partial: 0, none: 0 };
   const numDraws = 5000;
@@ -134,7 +134,7 @@ Deno.test("sampleContext() draws the modes with their shares", () => {
   }
 });
 
-Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
+Deno.test("sampleContext() draws log-uniform windows at uniform positions", () => {
   const numMeasurements = 100_000;
   const from = row(numMeasurements, { meanGapS: 600 });
   const numDraws = 1000;
@@ -166,7 +166,7 @@ Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
   assert(distance < Math.sqrt(Math.log(2e6) / 2 / numDraws) + 0.01, `${distance}`);
 });
 
-Deno.test("sampleContext() takes as many measurements of its window as fit", () => {
+Deno.test("sampleContext() uses as many measurements of its window as fit", () => {
   const from = row(5000, { ipv6: 0, failed: 0, meanGapS: 10 });
   let numFull = 0;
   for (let draw = 0; draw < 200; draw++) {
@@ -178,7 +178,7 @@ Deno.test("sampleContext() takes as many measurements of its window as fit", () 
   assert(numFull / 200 > 0.51 - 5 * Math.sqrt(0.25 / 200), `${numFull}`);
 });
 
-Deno.test("prefixLengths() and cutContext() count what is written", () => {
+Deno.test("prefixLengths() and cutContext() count the tokens that are written", () => {
   const from = row(30);
   for (let draw = 0; draw < 60; draw++) {
     const context = sample(from, draw);
@@ -193,7 +193,7 @@ Deno.test("prefixLengths() and cutContext() count what is written", () => {
   }
 });
 
-Deno.test("sampleContext() with fewDestinationsShare shows one destination half the time, seldom many, and any of them", () => {
+Deno.test("sampleContext() with fewDestinationsShare draws any one destination half the time, and seldom many", () => {
   const from = row(2000);
   const config = { ...only("full"), fewDestinationsShare: 1 };
   const seen = new Map<string, number>();
@@ -218,7 +218,7 @@ Deno.test("sampleContext() with fewDestinationsShare shows one destination half 
   }
 });
 
-Deno.test("sampleContext() with denseWindowShare takes all measurements up to a moment that fit, any moment alike", () => {
+Deno.test("sampleContext() with denseWindowShare uses all measurements that fit up to a random moment", () => {
   const from = row(2000);
   const config = { ...only("full"), denseWindowShare: 1 };
   const indexOf = new Map([...from.timeS].map((timeS, index) => [timeS, index]));
@@ -247,7 +247,7 @@ Deno.test("sampleContext() with denseWindowShare takes all measurements up to a 
   assert(numOfOne > 10, `${numOfOne}`);
 });
 
-Deno.test("sampleContext() with maxMeasurements draws no more, of short rows too, and any of them", () => {
+Deno.test("sampleContext() with maxMeasurements draws no more, even from short rows, and any of them", () => {
   for (const numMeasurements of [3, 2000]) {
     const from = row(numMeasurements);
     const counts = new Set<number>();
@@ -262,7 +262,7 @@ Deno.test("sampleContext() with maxMeasurements draws no more, of short rows too
   }
 });
 
-Deno.test("sampleContext() with queryOrderShare writes that share of the contexts in the order of queries", () => {
+Deno.test("sampleContext() with queryOrderShare writes that share of the contexts in query order", () => {
   const from = row(2000);
   const config = { ...only("full"), queryOrderShare: 0.5 };
   let numOrdered = 0;
@@ -276,7 +276,7 @@ Deno.test("sampleContext() with queryOrderShare writes that share of the context
   assert(Math.abs(numOrdered) < 60, `${numOrdered}`); // 3 standard deviations of at most 400 draws
 });
 
-Deno.test("sampleContext() with unknownSourceShare gives that share of the contexts sources with other ends", () => {
+Deno.test("sampleContext() with unknownSourceShare changes the ends of the sources in that share of the contexts", () => {
   const from = row(2000);
   const config = { ...only("full"), unknownSourceShare: 0.5 };
   const known = from.sources.map(String);
@@ -316,7 +316,7 @@ function recallFrom(from: PreparedRow, index: number, { numUnknown = 0, isTimed 
   return rttHistoryOf(known.map((i) => encodeRttCode(from.rttMs[i])), known.length, ageS);
 }
 
-Deno.test("sampleContext() gives the RTTs of a measurement's pair before it, in the row, never its own", () => {
+Deno.test("sampleContext() recalls a pair's earlier RTTs in the row, never the measurement's own", () => {
   const from = row(300);
   let numRecalled = 0;
   for (let draw = 0; draw < 20; draw++) {
@@ -328,7 +328,7 @@ Deno.test("sampleContext() gives the RTTs of a measurement's pair before it, in 
   assert(numRecalled > 100, `${numRecalled} histories`);
 });
 
-Deno.test("sampleContext() with staleHistoryShare leaves out as many of the newest RTTs of all pairs of a context", () => {
+Deno.test("sampleContext() with staleHistoryShare omits equally many of the newest RTTs of all pairs of a context", () => {
   const from = row(2000);
   const config = samplingSchema.parse({ ...only("full"), staleHistoryShare: 0.5 });
   const numUnknown = Array.from({ length: 200 }, (_, draw) => {

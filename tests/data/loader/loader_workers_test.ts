@@ -57,7 +57,7 @@ for (const [numWorkers, change] of [[1, {}], [3, {}], [2, V1]] as const) {
   const vocabulary = change === V1 ? "v1" : "v2";
   Deno.test({
     name:
-      `openWithWorkers() gives the batches and positions of no workers with ${numWorkers}, in ${vocabulary}`,
+      `openWithWorkers() returns the same batches and positions with ${numWorkers} workers as with none, in ${vocabulary}`,
     sanitizeOps: true,
     sanitizeResources: true,
     async fn() {
@@ -77,7 +77,7 @@ for (const [numWorkers, change] of [[1, {}], [3, {}], [2, V1]] as const) {
   });
 }
 
-Deno.test("openWithWorkers() chooses the same rows of a block", async () => {
+Deno.test("openWithWorkers() chooses the same number of rows per block", async () => {
   const { blockRows: _, ...options } = OPTIONS;
   const inThread = BatchLoader.open(source, options);
   using loader = await BatchLoader.openWithWorkers(source, { ...options, numWorkers: 2 });
@@ -85,7 +85,7 @@ Deno.test("openWithWorkers() chooses the same rows of a block", async () => {
   assertEquals(await take(loader, 5), await take(inThread, 5));
 });
 
-Deno.test("openWithWorkers() takes no workers, and refuses less and a position out of range", async () => {
+Deno.test("openWithWorkers() accepts zero workers, and rejects negative counts and positions out of range", async () => {
   using loader = await open(0);
   assertEquals(await take(loader, 3), await take(BatchLoader.open(source, OPTIONS), 3));
   await assertRejects(() => open(-1), ConfigError, "numWorkers");
@@ -95,7 +95,7 @@ Deno.test("openWithWorkers() takes no workers, and refuses less and a position o
   await assertRejects(() => late.next(), UserError, "Cannot resume");
 });
 
-Deno.test("next() raises the error of a damaged row in a worker where it would without workers", async () => {
+Deno.test("next() throws the error of a damaged row in a worker where it would without workers", async () => {
   using damaged = await writeAndOpen("damaged", (bytes) => bytes[bytes.length >> 2] ^= 1);
   const untilError = async (loader: BatchLoader) => {
     for (let numBatches = 0;; numBatches++) {
@@ -116,7 +116,7 @@ Deno.test("next() raises the error of a damaged row in a worker where it would w
   }
 });
 
-Deno.test("openWithWorkers() leaves out damaged chunks in the workers too", async () => {
+Deno.test("openWithWorkers() skips damaged chunks in the workers too", async () => {
   using damaged = await writeAndOpen("skipping", (bytes) => bytes[bytes.length >> 2] ^= 1);
   using lenient = await openProbeRows(folder.at("skipping"), "train", { onCorrupt: "skip" });
   using loader = await BatchLoader.openWithWorkers(lenient, { ...OPTIONS, numWorkers: 2 });
@@ -124,7 +124,7 @@ Deno.test("openWithWorkers() leaves out damaged chunks in the workers too", asyn
   assertEquals(damaged.numCorruptChunks, 0);
 });
 
-Deno.test("openWithWorkers() ends with the error of a worker that finds its file gone", async () => {
+Deno.test("openWithWorkers() fails with the error of a worker whose file is gone", async () => {
   using gone = await writeAndOpen("gone");
   Deno.removeSync(join(gone.path, "train-00000-of-00001.arrayrecord"));
   const options = { ...OPTIONS, numWorkers: 2 };

@@ -73,7 +73,7 @@ Deno.test("packContexts() places every measurement once and overfills no sequenc
   }
 });
 
-Deno.test("packContexts() fills the last sequence with extra contexts and loses no other", () => {
+Deno.test("packContexts() fills the last sequence with extra contexts and keeps all others", () => {
   const contexts = Array.from(
     { length: 10 },
     () => context([measurement({ ipv6: false, failed: false, timeS: null })]),
@@ -92,14 +92,14 @@ Deno.test("packContexts() fills the last sequence with extra contexts and loses 
   );
 });
 
-Deno.test("packContexts() ends when extra contexts cannot fit", () => {
+Deno.test("packContexts() stops when extra contexts cannot fit", () => {
   const ipv6 = () => context([measurement({ ipv6: true, failed: false, timeS: null })]);
   const sequences = packContexts([ipv6()], 60, ipv6);
   checkSequences(sequences, 60);
   assertEquals(allOf(sequences).length, 1);
 });
 
-Deno.test("packContexts() cuts contexts that would each leave a part of their sequence empty", () => {
+Deno.test("packContexts() cuts contexts that would leave part of their sequence empty", () => {
   // Contexts of 588 tokens: two do not fit in 1025, so without cuts 43 % would stay empty.
   const contexts = Array.from(
     { length: 40 },

@@ -24,7 +24,7 @@ Deno.test("prepareRow() parses addresses, floors times to seconds and counts tok
   }
 });
 
-Deno.test("prepareRow() refuses an invalid row, and says where it lies", () => {
+Deno.test("prepareRow() rejects an invalid row and reports where it is", () => {
   const broken = (change: (row: ReturnType<typeof syntheticRow>) => void) => {
     const row = syntheticRow(1, 9, 5);
     change(row);
@@ -45,7 +45,7 @@ Deno.test("prepareRow() refuses an invalid row, and says where it lies", () => {
   }
 });
 
-Deno.test("prepareRow() keeps nothing of the record that its arrays were cut from", () => {
+Deno.test("prepareRow() does not retain the buffer of the record", () => {
   const row = syntheticRow(1, 9, 50);
   const record = new ArrayBuffer(100_000);
   const within = <A extends Int32Array | Float32Array>(offset: number, array: A): A => {
@@ -67,7 +67,7 @@ Deno.test("prepareRow() keeps nothing of the record that its arrays were cut fro
   assertEquals(arrays.reduce((sum, array) => sum + array.buffer.byteLength, 0), 21 * 50);
 });
 
-Deno.test("PreparedRowCache reads a row once while it holds it, and never holds more than its bound", () => {
+Deno.test("PreparedRowCache reads a cached row once and never exceeds its size limit", () => {
   const rows = [3, 4, 5, 10_000].map((numMeasurements, i) => syntheticRow(1, i, numMeasurements));
   const source = new MemoryRowSource(rows);
   const reads: number[] = [];

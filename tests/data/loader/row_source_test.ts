@@ -32,7 +32,7 @@ Deno.test("openProbeRows() reads rows by index over the shards", () =>
     }
   }));
 
-Deno.test("openProbeRows() refuses a missing folder, a missing split and an unfinished run", () =>
+Deno.test("openProbeRows() rejects a missing folder, a missing split and an unfinished run", () =>
   withProbeRows(async (folder) => {
     const missing = join(folder, "nowhere");
     await assertRejects(() => openProbeRows(missing, "train"), UserError, missing);
@@ -44,7 +44,7 @@ Deno.test("openProbeRows() refuses a missing folder, a missing split and an unfi
     (await openProbeRows(folder, "train")).close();
   }));
 
-Deno.test("openProbeRows() raises at a damaged row, or leaves it out and counts it", () =>
+Deno.test("openProbeRows() throws at a damaged row, or skips and counts it", () =>
   withProbeRows(async (folder) => {
     const path = join(folder, "train", "train-00000-of-00003.arrayrecord");
     const bytes = Deno.readFileSync(path);

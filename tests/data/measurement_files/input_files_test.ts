@@ -20,7 +20,7 @@ function listed(folder: TemporaryFolder, files: Record<string, string | Uint8Arr
   return { names: paths.map((path) => basename(path)).sort(), lines: lines.map(strip) };
 }
 
-Deno.test("of a mixed folder the measurements are read, and the others told", () => {
+Deno.test("measurements in a mixed folder are read, and other files are reported", () => {
   using folder = new TemporaryFolder();
   const { names, lines } = listed(folder, {
     "a.csv": TABLE,
@@ -54,7 +54,7 @@ Deno.test("rotated logs are read", () => {
   assertEquals(lines, ["leaving out ping.log.old: not measurement files by their names"]);
 });
 
-Deno.test("what is named is read, whatever is in it, and so is a folder of nothing else", async () => {
+Deno.test("a file that is named is read whatever it contains, and so is a folder of nothing else", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("notes.txt");
   Deno.writeTextFileSync(path, "hello, world\n");

@@ -59,7 +59,7 @@ Deno.test("readMeasurements() reads what MeasurementParquetWriter wrote, over se
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["f.parquet"]);
   }));
 
-Deno.test("readMeasurements() leaves out optional columns that are absent or not asked for", () =>
+Deno.test("readMeasurements() omits optional columns that are absent or not requested", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const { msmId, prbId: _prbId, sizeBytes, packetErrorCount: _lost, ...needed } = makeBatch(10);
@@ -72,7 +72,7 @@ Deno.test("readMeasurements() leaves out optional columns that are absent or not
     assertStringIncludes(error.message, `Cannot read ${path}: column prb_id is missing`);
   }));
 
-Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, and keeps the others", () =>
+Deno.test("readMeasurements() rejects unusable rows, each with its reason, and keeps the others", () =>
   withFolder(async (folder) => {
     const inDays = (days: number) => BigInt(Math.round(Date.now() / 1000 + 86_400 * days));
     const rows: [string, bigint | null, string | null, string | null, number | null, bigint | null][] = [
@@ -116,7 +116,7 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
     );
   }));
 
-Deno.test("readMeasurements() names the file and the column when one is missing or of a wrong type", () =>
+Deno.test("readMeasurements() names the file and the column that is missing or of the wrong type", () =>
   withFolder(async (folder) => {
     for (const column of ["event_time", "src_addr", "dst_addr", "rtt"]) {
       const path = writeForeign(folder, columns({ [column]: null }));
@@ -137,7 +137,7 @@ Deno.test("readMeasurements() checks every file before it yields the first batch
     await assertRejects(() => reading.next(), FormatError, "column rtt is missing");
   }));
 
-Deno.test("readMeasurements() refuses what is no Parquet or is truncated anywhere", () =>
+Deno.test("readMeasurements() rejects files that are not Parquet or are truncated anywhere", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     await assertRejects(() => readAll([path]), UserError, "no such file");
@@ -156,7 +156,7 @@ Deno.test("readMeasurements() refuses what is no Parquet or is truncated anywher
     }
   }));
 
-Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected rows, never into a hang", () =>
+Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected rows, and never hangs", () =>
   withFolder(async (folder) => {
     const own = `${folder}/own.parquet`;
     writeParquet(own, [makeBatch(2000)]);
@@ -190,7 +190,7 @@ Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected
     }
   }));
 
-Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is noticed", () =>
+Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is detected", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, numRows } = makeBatch(2000);
@@ -204,7 +204,7 @@ Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is notice
     }
   }));
 
-Deno.test("readMeasurements() refuses rows of routes and of several metrics", () =>
+Deno.test("readMeasurements() rejects tables of routes and of several metrics", () =>
   withFolder(async (folder) => {
     for (const name of ["hop", "metric"]) {
       const path = writeForeign(folder, [...columns(), { name, data: ["ttl", "rtt"], schema: text }]);
@@ -213,7 +213,7 @@ Deno.test("readMeasurements() refuses rows of routes and of several metrics", ()
     }
   }));
 
-Deno.test("readMeasurements() takes other names, units, constants and names of hosts, as a table has them", () =>
+Deno.test("readMeasurements() accepts other column names, units, constants and host names, as in a table", () =>
   withFolder(async (folder) => {
     const path = writeForeign(folder, [
       { name: "when", data: [0n, 500n, 500n].map((ms) => BigInt(TIME_S) * 1000n + ms), schema: int64 },

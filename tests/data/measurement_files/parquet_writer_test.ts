@@ -54,7 +54,7 @@ Deno.test("MeasurementParquetWriter writes what another reader reads, over sever
     assertEquals(await readWithHyparquet(path, { rowStart }), wantedRows(makeBatch(377, rowStart)));
   }));
 
-Deno.test("MeasurementParquetWriter stores few values as a dictionary, many one by one", () =>
+Deno.test("MeasurementParquetWriter dictionary-encodes columns with few distinct values only", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const batch = makeBatch(5000);
@@ -92,7 +92,7 @@ Deno.test("MeasurementParquetWriter keeps nulls of optional columns, also where 
     assertEquals(chunks.msm_id?.statistics?.null_count, BigInt(numNulls));
   }));
 
-Deno.test("MeasurementParquetWriter says the range of each column in the footer", () =>
+Deno.test("MeasurementParquetWriter writes the range of each column to the footer", () =>
   withFolder((folder) => {
     const path = `${folder}/f.parquet`;
     const batch = makeBatch(1000);
@@ -123,7 +123,7 @@ Deno.test("MeasurementParquetWriter says the range of each column in the footer"
     assert(Deno.statSync(path).size > offset);
   }));
 
-Deno.test("encodeRowGroup() keeps of a dictionary the least and the largest text only for the footer", () => {
+Deno.test("encodeRowGroup() keeps only the smallest and largest text of a dictionary for the footer", () => {
   const numRows = 1000;
   const texts = Array.from({ length: numRows }, (_, row) => `10.0.${row >> 8}.${row & 255}`);
   const addresses = { values: texts, indexes: Int32Array.from(texts, (_, row) => row) };

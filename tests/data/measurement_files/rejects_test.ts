@@ -22,7 +22,7 @@ Deno.test("RejectLog.write() lists the first thousand of each reason, if there a
     assertEquals([...Deno.readDirSync(folder)].length, 1);
   }));
 
-Deno.test("RejectLog.check() throws only above the ratio, and says why and where", () => {
+Deno.test("RejectLog.check() throws only above the ratio, and reports why and where", () => {
   const log = new RejectLog();
   for (let row = 0; row < 5; row++) log.add("invalidRtt", "f.parquet", row, "rtt -7");
   log.check(100, 0.05);
@@ -35,7 +35,7 @@ Deno.test("RejectLog.check() throws only above the ratio, and says why and where
   );
 });
 
-Deno.test("RejectLog.merge() adds what another log has, within the limit", () => {
+Deno.test("RejectLog.merge() adds the entries of another log, within the limit", () => {
   const [one, two] = [new RejectLog(), new RejectLog()];
   for (let row = 0; row < MAX_LISTED_PER_REASON; row++) one.add("nullValue", "a", row);
   two.add("nullValue", "b", 0);

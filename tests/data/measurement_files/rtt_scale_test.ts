@@ -7,7 +7,7 @@ function scaleOf(rttsMs: readonly number[]): RttScale {
   return scale;
 }
 
-Deno.test("RttScale tells the median to 2 %, of any RTTs", () => {
+Deno.test("RttScale estimates the median of any RTTs to within 2 %", () => {
   for (const median of [1e-9, 1e-5, 0.034, 27, 1e4, 3e9]) {
     const expected = Math.max(1e-6, median);
     assertAlmostEquals(scaleOf([median / 3, median, median * 5]).medianMs / expected, 1, 0.02);
@@ -16,7 +16,7 @@ Deno.test("RttScale tells the median to 2 %, of any RTTs", () => {
   assertEquals([none.medianMs, none.advice, none.numRtts], [NaN, undefined, 0]);
 });
 
-Deno.test("RttScale names the unit that would fit if RTTs are not those of a network", () => {
+Deno.test("RttScale names the unit that would fit if the RTTs are implausible for a network", () => {
   const units = [
     ...[[0.0345, "seconds"], [34_500, "microseconds"], [900_000, "microseconds"]] as const,
     ...[[5_000_000, "nanoseconds"], [34_500_000, "nanoseconds"]] as const,

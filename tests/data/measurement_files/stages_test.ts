@@ -3,7 +3,7 @@ import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
-Deno.test("import reads files and standard input, and does nothing the second time", () =>
+Deno.test("import reads files and standard input, and is idempotent", () =>
   withFolder(async (folder) => {
     const [input, output] = [`${folder}/in.json`, `${folder}/out.parquet`];
     const results = [ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })];
@@ -42,7 +42,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
     assertEquals(JSON.parse(piped.stdout).rows, 1);
   }));
 
-Deno.test("import fails with one line for every bad input", () =>
+Deno.test("import fails with a one-line error for every bad input", () =>
   withFolder(async (folder) => {
     Deno.mkdirSync(`${folder}/empty`);
     Deno.writeTextFileSync(`${folder}/cut.json`, `[{"type": "ping"`);
@@ -68,7 +68,7 @@ Deno.test("import fails with one line for every bad input", () =>
     }
   }));
 
-Deno.test("synth writes the same bytes for the same options, others for another seed", () =>
+Deno.test("synth writes the same bytes for the same options, and others for another seed", () =>
   withFolder(async (folder) => {
     const make = async (name: string, ...more: string[]) => {
       const output = `${folder}/${name}.parquet`;

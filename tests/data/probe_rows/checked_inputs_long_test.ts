@@ -33,7 +33,7 @@ async function whileBroken(path: string, breaking: () => void, work: () => Promi
   Deno.writeFileSync(path, bytes);
 }
 
-Deno.test("every stage that reads refuses a folder with a missing, replaced or further file", () =>
+Deno.test("every stage with inputs refuses a folder with a missing, replaced or extra file", () =>
   withCheckpoint(async (scratch, checkpoint) => {
     using folder = new TemporaryFolder();
     await makeChain(folder);
@@ -78,7 +78,7 @@ Deno.test("every stage that reads refuses a folder with a missing, replaced or f
     assertEquals([...Deno.readDirSync(scratch)].filter(({ name }) => name.startsWith("out")), []);
   }));
 
-Deno.test("stages read what is whole, and follow links with a line for the user", async () => {
+Deno.test("stages read a complete folder, and report the links they follow", async () => {
   using folder = new TemporaryFolder();
   await makeChain(folder);
   const [shards, elsewhere] = [folder.at("shards"), folder.at("elsewhere")];

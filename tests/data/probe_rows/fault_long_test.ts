@@ -12,7 +12,7 @@ import { untilAtWork } from "../../until.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 import { folderHashes, unfinishedHashes } from "./stage_fixtures.ts";
 
-Deno.test("shard and probe-rows end with one line and an exit code when the input is bad", async () => {
+Deno.test("shard and probe-rows fail with a one-line error and an exit code for bad input", async () => {
   using folder = new TemporaryFolder();
   const good = folder.at("good.parquet");
   writeParquet(good, sampleBatch({ numRows: 2000 }));
@@ -54,7 +54,7 @@ for (
     ["pretokenize", ".work/next/tokens-00000.parquet", "--vocab", "v1", "--sequences-per-file", "1000"],
   ]
 ) {
-  Deno.test(`${stage} fails in one line when its input is replaced under way`, async () => {
+  Deno.test(`${stage} fails with a one-line error when its input is replaced meanwhile`, async () => {
     using folder = new TemporaryFolder();
     const [input, other] = [folder.at("in.parquet"), folder.at("other.parquet")];
     writeParquet(input, sampleBatch({ numRows: 60_000 }));
@@ -89,7 +89,7 @@ const SMALL_DISKS: { args: string[]; sizes: string[]; file?: string }[] = [
 const ignore = !await SmallDisk.isPossible();
 
 for (const { args, sizes, file = "" } of SMALL_DISKS) {
-  Deno.test(`${args.join(" ")} says what a full disk means and goes on when there is room`, {
+  Deno.test(`${args.join(" ")} reports a full disk, and resumes once there is room`, {
     ignore,
   }, async () => {
     using folder = new TemporaryFolder();

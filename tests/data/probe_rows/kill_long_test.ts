@@ -25,7 +25,7 @@ async function runTasks(
   await Promise.all([...others, run([...args, "--task", `${killed}/${count}`])]);
 }
 
-Deno.test("shard and probe-rows in tasks at the same time, one killed again and again, make the files of one run", async () => {
+Deno.test("concurrent tasks of shard and probe-rows, one killed repeatedly, write the files of one run", async () => {
   using folder = new TemporaryFolder();
   writeRowGroups(folder.at("in.parquet"), sampleBatch({ numRows: 30_000, numProbes: 300, numBad: 50 }), 1000);
   const shard = ["shard", "--input", folder.at("in.parquet"), "--train-shards", "16", "--val-shards", "2"];

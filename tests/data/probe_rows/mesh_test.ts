@@ -36,7 +36,7 @@ async function rowsIn(folder: string): Promise<Row[]> {
   return batch.srcAddr.map((src, row) => [src, batch.dstAddr[row], batch.eventTimeUs[row]]);
 }
 
-Deno.test("shard and probe-rows split an all-pairs matrix in every mode, and nothing of test is in train", async () => {
+Deno.test("shard and probe-rows split an all-pairs matrix in every mode, without leakage from test to train", async () => {
   const data = realData("mesh");
   using folder = new TemporaryFolder();
   const inputs = [`${data}/planetlab-03.parquet`];
@@ -65,7 +65,7 @@ Deno.test("shard and probe-rows split an all-pairs matrix in every mode, and not
   }
 });
 
-Deno.test("probe-rows makes sets that are all test, which are evaluated with another set's training", async () => {
+Deno.test("probe-rows writes test-only sets, which are evaluated with another set's training rows", async () => {
   using folder = new TemporaryFolder();
   const { numRows, eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs } = makeBatch(500);
   const batch = { numRows, eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs };

@@ -37,7 +37,7 @@ function firstRecords(folder: TemporaryFolder, output: string): unknown[] {
   return [0, 1, 2].map((i) => hashes[`train/train-0000${i}-of-00008.arrayrecord`]);
 }
 
-Deno.test("a task of probe-rows does without parts of shards that it does not read, and one run does not", async () => {
+Deno.test("a task of probe-rows needs no parts of shards that it does not read, but a single run needs all", async () => {
   using folder = new TemporaryFolder();
   const shards = await makeShards(folder);
   await succeed(...rowsTask(folder, "whole", "1/1"));
@@ -68,7 +68,7 @@ Deno.test("a task of probe-rows does without parts of shards that it does not re
   );
 });
 
-Deno.test("a task of probe-rows refuses what is broken of the shards that it reads", async () => {
+Deno.test("a task of probe-rows refuses missing or damaged parts of the shards that it reads", async () => {
   using folder = new TemporaryFolder();
   const shards = await makeShards(folder);
   const args = rowsTask(folder, "rows", "1/3");
@@ -104,7 +104,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   await assertRefused(rowsTask(folder, "rows", "3/3"), other);
 });
 
-Deno.test("what reads probe rows takes tasks that read different parts, also none, for one run", async () => {
+Deno.test("readers of probe rows accept tasks that read different parts, or none, as one run", async () => {
   using folder = new TemporaryFolder();
   await makeShards(folder);
   // Three files: the first of the four tasks makes none.

@@ -62,7 +62,7 @@ const example: ProbeRow = {
   rttMs: Float32Array.of(12.5, -1, 0.25),
 };
 
-Deno.test("decodeProbeRow() gives back what encodeProbeRow() was given, at any alignment of the bytes", () => {
+Deno.test("decodeProbeRow() inverts encodeProbeRow() at any byte alignment", () => {
   fc.assert(
     fc.property(probeRow, fc.nat(15), (row, shift) => {
       const bytes = encodeProbeRow(row);
@@ -148,7 +148,7 @@ function withLongName(length: number): Uint8Array {
   return tableToIPC(new Table({ ["x".repeat(length)]: lists }), "stream");
 }
 
-Deno.test("decodeProbeRow() refuses bytes that are not a probe row, naming the file and the record in a short line", () => {
+Deno.test("decodeProbeRow() rejects invalid bytes with a short error that names the file and the record", () => {
   const noRow = tableToIPC(tableFromArrays({ a: Int32Array.of(1) }), "stream");
   const twoRows = tableToIPC(tableFromArrays({ src_id: Int32Array.of(1, 2) }), "stream");
   const cases: [Uint8Array, string][] = [
@@ -176,7 +176,7 @@ Deno.test("decodeProbeRow() refuses bytes that are not a probe row, naming the f
   }
 });
 
-Deno.test("decodeProbeRow() gives a row or a FormatError for damaged bytes", () => {
+Deno.test("decodeProbeRow() returns a row or throws a FormatError for damaged bytes", () => {
   const bytes = encodeProbeRow(example);
   const attempt = (damaged: Uint8Array) => {
     try {

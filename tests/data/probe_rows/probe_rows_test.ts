@@ -79,7 +79,7 @@ function assertHolds(rows: ProbeRow[], batch: MeasurementBatch, groupBy: "src_ad
   assertEquals(bySource(found), bySource(wanted));
 }
 
-Deno.test("buildProbeRows() gives each source's measurements in time order, cut at the row size, whatever the memory", async () => {
+Deno.test("buildProbeRows() writes each source's measurements in time order, cut at the row size, whatever the memory", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 20_000 });
   // An id of more than 32 bits.
@@ -148,7 +148,7 @@ Deno.test("buildProbeRows() counts and lists rejected rows, and fails when there
   assertEquals(manifest.outputs.length + 1, Object.keys(hashes).length);
 });
 
-Deno.test("shard and probe-rows tell splits without measurements", async () => {
+Deno.test("shard and probe-rows report splits without measurements", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 100 });
   batch.srcAddr.fill(batch.srcAddr[0]);
@@ -167,7 +167,7 @@ Deno.test("shard and probe-rows tell splits without measurements", async () => {
   }
 });
 
-Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and a split by time tells far times", async () => {
+Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and splits by time report outliers", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 1000, numBad: 3 });
   batch.eventTimeUs[10] = Date.UTC(2099, 0) * 1000;
@@ -191,7 +191,7 @@ Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and a
   assertStringIncludes(stdout, reasons);
 });
 
-Deno.test("buildProbeRows() rejects rows without a probe id when grouped by it", async () => {
+Deno.test("buildProbeRows() rejects rows without a probe id when grouping by it", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 100 });
   for (const row of [3, 50]) if (batch.prbId) batch.prbId[row] = NaN;
@@ -205,7 +205,7 @@ Deno.test("buildProbeRows() rejects rows without a probe id when grouped by it",
   assertEquals(lines.map((line) => JSON.parse(line).detail), ["prb_id", "prb_id", "nowhere"]);
 });
 
-Deno.test("buildProbeRows() names the column that is missing and leaves an empty folder", async () => {
+Deno.test("buildProbeRows() names a missing column and leaves an empty folder", async () => {
   using folder = new TemporaryFolder();
   const { prbId: _none, ...batch } = sampleBatch({ numRows: 100 });
   writeParquet(folder.at("in.parquet"), batch);
@@ -216,14 +216,14 @@ Deno.test("buildProbeRows() names the column that is missing and leaves an empty
   await buildProbeRows(options);
 });
 
-Deno.test("buildProbeRows() refuses a row size that is too small or too large for the memory", async () => {
+Deno.test("buildProbeRows() rejects a row size that is too small or too large for the memory", async () => {
   for (const maxRowSizeBytes of [8191, 2.6e8]) {
     const options = { ...PROBE_ROWS_OPTIONS, inputs: [], output: "nowhere", maxRowSizeBytes };
     await assertRejects(() => buildProbeRows(options), UsageError, "--max-row-size-mb");
   }
 });
 
-Deno.test("buildProbeRows() fails when an input changes under way", async () => {
+Deno.test("buildProbeRows() fails when an input changes meanwhile", async () => {
   using folder = new TemporaryFolder();
   const input = folder.at("in.parquet");
   for (const [i, moment] of ["reading", "writing"].entries()) {

@@ -35,7 +35,7 @@ async function readShards(folder: string): Promise<Map<string, { rows: string[];
   return shards;
 }
 
-Deno.test("shardMeasurements() writes every row once, in input order, each source in one shard, whatever the memory", async () => {
+Deno.test("shardMeasurements() writes every row once in input order and each source to one shard, whatever the memory", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 20_000 });
   writeParquet(folder.at("in.parquet"), batch);
@@ -74,7 +74,7 @@ Deno.test("shardMeasurements() writes every row once, in input order, each sourc
   }
 });
 
-Deno.test("shardMeasurements() puts the same rows into each shard whatever their order and number of files", async () => {
+Deno.test("shardMeasurements() puts the same rows into each shard for any order and number of files", async () => {
   using folder = new TemporaryFolder();
   const batches = [1, 2, 3].map((seed) => sampleBatch({ numRows: 2000, seed }));
   batches.forEach((batch, i) => {
@@ -108,7 +108,7 @@ Deno.test("shardMeasurements() keeps a probe in one shard when grouped by prb_id
   assertEquals(train.sources + val.sources + test.sources, new Set(batch.prbId).size);
 });
 
-Deno.test("shardMeasurements() fills columns that only some files have with nulls", async () => {
+Deno.test("shardMeasurements() fills columns that some files lack with nulls", async () => {
   using folder = new TemporaryFolder();
   const { prbId: _none, packetErrorCount: _too, ...batch } = sampleBatch({ numRows: 100, seed: 1 });
   writeParquet(folder.at("a.parquet"), batch);
@@ -132,7 +132,7 @@ Deno.test("shardMeasurements() fills columns that only some files have with null
   assertEquals(prbId.slice(100), Array.from(other.prbId ?? []));
 });
 
-Deno.test("listSplitInputs() takes splits from the folders train, val and test and refuses a mixture", () => {
+Deno.test("listSplitInputs() reads splits from the folders train, val and test, and rejects a mixture", () => {
   using folder = new TemporaryFolder();
   for (const name of ["split/train/a.parquet", "split/test/b.parquet", "plain/c.parquet"]) {
     writeParquet(folder.at(name), sampleBatch({ numRows: 1 }));

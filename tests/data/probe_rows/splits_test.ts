@@ -79,7 +79,7 @@ const TOGETHER: [mode: SplitMode, rows: MeasurementBatch, name: (row: number) =>
   ["destination", REVERSED, (row) => REVERSED.dstAddr[row]],
 ];
 
-Deno.test("assignSplits() keeps what a mode names in one split, and near the ratios", () => {
+Deno.test("assignSplits() keeps the groups of each mode in one split, near the ratios", () => {
   for (const ratios of [RATIOS, [0.5, 0.2, 0.3]] as const) {
     for (const [mode, rows, name] of TOGETHER) {
       const names = Array.from({ length: rows.numRows }, (_, row) => name(row));
@@ -100,7 +100,7 @@ Deno.test("assignSplits() keeps what a mode names in one split, and near the rat
   }
 });
 
-Deno.test("assignSplits() takes time and both addresses for the row where there is no msm_id", () => {
+Deno.test("assignSplits() identifies a row by time and both addresses without an msm_id", () => {
   const splits = assign(WITHOUT_MSM_ID, "row");
   // Imports from other formats have a column without values.
   assertEquals(assign({ ...ROWS, msmId: new Float64Array(ROWS.numRows).fill(NaN) }, "row"), splits);
@@ -110,7 +110,7 @@ Deno.test("assignSplits() takes time and both addresses for the row where there 
   }
 });
 
-Deno.test("assignSplits() holds addresses out at both ends when the mode is node", () => {
+Deno.test("assignSplits() holds out addresses at both ends in node mode", () => {
   const ratios: SplitRatios = [0.6, 0.2, 0.2];
   const nodes = Array.from({ length: 120 }, (_, i) => `198.51.100.${i}`);
   const pairs = nodes.flatMap((src) => nodes.filter((dst) => dst !== src).map((dst) => [src, dst]));
@@ -129,7 +129,7 @@ Deno.test("assignSplits() holds addresses out at both ends when the mode is node
   assertEquals(Array.from(splits), wanted);
 });
 
-Deno.test("assignSplits() puts the latest rows into test when the mode is time", () => {
+Deno.test("assignSplits() puts the latest rows into test in time mode", () => {
   for (const ratios of [RATIOS, [0.5, 0.2, 0.3]] as const) {
     const splits = assign(ROWS, "time", { ratios });
     const shares = [0, 1, 2].map((split) => splits.filter((each) => each === split).length / splits.length);
@@ -156,7 +156,7 @@ Deno.test("assignSplits() does not depend on the order of the rows", () => {
   }
 });
 
-Deno.test("assignSplits() gives another split when the seed is another, except by time", () => {
+Deno.test("assignSplits() returns another split for another seed, except by time", () => {
   for (const mode of SPLIT_MODES.filter((name) => name !== "time")) {
     assertNotEquals(assign(ROWS, mode), assign(ROWS, mode, { seed: 1 }));
   }
@@ -183,7 +183,7 @@ Deno.test("assignSplits() keeps two spellings of an address together", () => {
 /** Their sum would be infinite, or lose the smaller numbers. */
 const HUGE = ["1e308,1e308,1e308", "1e308,1,1", "1,1e308,1", "1000001,1,1"];
 
-Deno.test("parseRatios() normalizes three numbers and refuses anything else", () => {
+Deno.test("parseRatios() normalizes three numbers and rejects anything else", () => {
   assertEquals(parseRatios("80,10,10"), [0.8, 0.1, 0.1]);
   assertEquals(parseRatios(" 1, 1 ,2"), [0.25, 0.25, 0.5]);
   assertEquals(parseRatios("1000000,1e6,0"), [0.5, 0.5, 0]);

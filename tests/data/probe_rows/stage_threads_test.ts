@@ -17,7 +17,7 @@ for (
     ],
   ]
 ) {
-  Deno.test(`runRound() ends with the failure if ${how}, and stops the other threads`, async () => {
+  Deno.test(`runRound() throws the failure if ${how}, and stops the other threads`, async () => {
     using folder = new TemporaryFolder();
     const path = folder.at("worker.js");
     Deno.writeTextFileSync(

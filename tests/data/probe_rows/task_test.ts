@@ -81,7 +81,7 @@ function records(folder: string): Record<string, string> {
   return Object.fromEntries(Object.entries(folderHashes(folder)).filter(isRecord));
 }
 
-Deno.test("shard and probe-rows in tasks make the bytes of one run and of the file itself, for any number of tasks", async () => {
+Deno.test("shard and probe-rows write the same bytes in any number of tasks, in one run and without shards", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   for (const splitBy of SPLIT_MODES) {
@@ -106,7 +106,7 @@ Deno.test("shard and probe-rows in tasks make the bytes of one run and of the fi
   }
 });
 
-Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not sharded", async () => {
+Deno.test("probe-rows in tasks writes the bytes of one run of an unsharded file", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   const plan = { mode: "time", ratios: [0.8, 0.1, 0.1], seed: 3 } as const;
@@ -128,7 +128,7 @@ Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not 
   assertEquals(measurements, whole.splits.train.measurements);
 });
 
-Deno.test("probe-rows reads only the parts that its task needs, and all when shard placed sources otherwise", async () => {
+Deno.test("probe-rows reads only the parts that its task needs, and all when shard placed sources differently", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   const numShards = [12, 3, 3] as const;
@@ -154,7 +154,7 @@ Deno.test("probe-rows reads only the parts that its task needs, and all when sha
   assertEquals(records(folder.at("other-tasks")), records(folder.at("other")));
 });
 
-Deno.test("shard in tasks gives every part the columns that any input has", async () => {
+Deno.test("shard in tasks writes the columns of any input to every part", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("a.parquet"), sampleBatch({ numRows: 500 }));
   const { prbId: _none, ...small } = sampleBatch({ numRows: 50, seed: 1 });
@@ -174,7 +174,7 @@ Deno.test("shard in tasks gives every part the columns that any input has", asyn
   assertEquals(records(folder.at("rows-2")), records(folder.at("rows-1")));
 });
 
-Deno.test("a task resumes by itself and leaves other tasks' files alone", async () => {
+Deno.test("a task resumes independently and does not touch other tasks' files", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   const output = folder.at("out");

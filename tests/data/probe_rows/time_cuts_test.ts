@@ -56,7 +56,7 @@ Deno.test("findTimeCuts() cuts at the rows' quantiles, exact to the microsecond"
   assertEquals(mostUs, [Number(times[10]), Number(times[990])]);
 });
 
-Deno.test("findTimeCuts() finds the same in other units, and in any order of files and rows", async () => {
+Deno.test("findTimeCuts() finds the same cuts in other units, and in any order of files and rows", async () => {
   const times = every(300, HOUR_US);
   const wanted = await cutsOfFiles([times]);
   const parts = [times.slice(200).reverse(), times.slice(0, 100), times.slice(100, 200)];
@@ -67,7 +67,7 @@ Deno.test("findTimeCuts() finds the same in other units, and in any order of fil
   assertEquals(seconds.valUs, 1e6 * Math.floor(wanted.valUs / 1e6));
 });
 
-Deno.test("single wrong clocks take no split and are told, irregular times are divided by the ratios", async () => {
+Deno.test("a single wrong clock does not shift the cuts, and is reported", async () => {
   const times = every(2000, HOUR_US);
   const wanted = await cutsOfFiles([times]);
   assertEquals(noteOnFarTimes(wanted), undefined);
@@ -83,7 +83,7 @@ Deno.test("single wrong clocks take no split and are told, irregular times are d
   );
 });
 
-Deno.test("findTimeCuts() leaves out nulls and times that rows are rejected for, among them those after now", async () => {
+Deno.test("findTimeCuts() ignores nulls and times that rows are rejected for, future ones included", async () => {
   const times = every(100, HOUR_US);
   const unusable = [null, 0n, BigInt(Date.now() + 90_000_000) * 1000n, BigInt(Date.UTC(2034, 0)) * 1000n];
   assertEquals(await cutsOfFiles([[...unusable, ...times]]), await cutsOfFiles([times]));

@@ -31,7 +31,7 @@ const PROBE_ROWS = {
   maxRowSizeBytes: 1e5,
 } as const;
 
-Deno.test("shard and probe-rows write the same bytes with any number of workers and memory limit", async () => {
+Deno.test("shard and probe-rows write the same bytes with any number of workers and any memory limit", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   let numRead = 0;
@@ -52,7 +52,7 @@ Deno.test("shard and probe-rows write the same bytes with any number of workers 
   assertEquals(numRead, NUM_FILES * ROWS_PER_FILE);
 });
 
-Deno.test("buildProbeRows() reports what a worker met and leaves an empty folder", async () => {
+Deno.test("buildProbeRows() reports the error of a worker and leaves an empty folder", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   const damaged = Deno.readFileSync(inputs[NUM_FILES - 1]);
@@ -69,7 +69,7 @@ Deno.test("buildProbeRows() reports what a worker met and leaves an empty folder
   assertEquals([...Deno.readDirSync(output)], []);
 });
 
-Deno.test("probe-rows with workers ends with the same files when it was killed on the way", async () => {
+Deno.test("probe-rows with workers ends with the same files after being killed midway", async () => {
   using folder = new TemporaryFolder();
   const args = ["--input", ...writeInputs(folder), "--max-row-size-mb", "0.1"];
   await succeeded(runStageProcess(["probe-rows", ...args, "--output", folder.at("whole")]));
@@ -94,7 +94,7 @@ Deno.test("probe-rows with workers ends with the same files when it was killed o
   assertEquals(folderHashes(output), wanted);
 });
 
-Deno.test("threadsWithin() starts no more threads than there is memory for, and at least one", () => {
+Deno.test("threadsWithin() allows no more threads than fit in memory, and at least one", () => {
   assertEquals(threadsWithin(2, 2e9, 8e6), 2);
   assertEquals(threadsWithin(64, 2e9), 7);
   assertEquals(threadsWithin(64, 2e9, 100e6), 2);

@@ -4,7 +4,7 @@ import { LATENCY_CONSTANTS, LatencyModel, normalCdf } from "../../../lib/data/sy
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import { codeProbabilities } from "./code_probabilities.ts";
 
-Deno.test("normalCdf() has the values of the tables", () => {
+Deno.test("normalCdf() matches the tabulated values", () => {
   // Abramowitz and Stegun, tables 26.1 and 26.2.
   const known = [[0, 0.5], [0.5, 0.691462461274013], [1, 0.841344746068543], [1.96, 0.975002104851780], [
     3,
@@ -53,7 +53,7 @@ Deno.test("codeProbabilities() add up to 1 and are differences of LatencyModel.c
   }
 });
 
-Deno.test("LatencyModel.probabilityBetween() keeps its digits where the distribution function is nearly 1", () => {
+Deno.test("LatencyModel.probabilityBetween() stays precise where the distribution function is nearly 1", () => {
   const model = new LatencyModel(0, 30, 0.4);
   const scaleMs = LATENCY_CONSTANTS.tailFloorMs + LATENCY_CONSTANTS.tailFactor * 0.4;
   // Far out only the Lomax distribution is left: its density times the width, which is small.

@@ -19,7 +19,7 @@ const OPTIONS: WorldOptions = {
   endTimeS: 1_750_723_200 + 28 * 86_400,
 };
 
-Deno.test("makeWorld() gives hosts of both versions, public addresses, each once", () => {
+Deno.test("makeWorld() creates hosts of both IP versions with unique public addresses", () => {
   const { hosts, systems, routes } = makeWorld(OPTIONS);
   assertEquals(hosts.length, 90);
   assertEquals(new Set(hosts.map(({ address }) => address)).size, 90);
@@ -51,14 +51,14 @@ Deno.test("makeWorld() puts the hosts of one /24 or /48 in one place and hosts o
   assert(numShared > 1000);
 });
 
-Deno.test("makeWorld() has hosts of the wanted versions only", () => {
+Deno.test("makeWorld() creates only hosts of the requested IP versions", () => {
   for (const [ipv6Share, versions] of [[0, [4]], [1, [6]], [0.01, [4, 6]], [0.99, [4, 6]]] as const) {
     const { hosts } = makeWorld({ ...OPTIONS, ipv6Share, destinations: 2, probes: 2 });
     assertEquals([...new Set(hosts.map(({ ipVersion }) => ipVersion))].sort(), [...versions]);
   }
 });
 
-Deno.test("RowMaker.rows() makes a row of its number alone, in order of time", () => {
+Deno.test("RowMaker.rows() derives each row from its number alone, in time order", () => {
   const maker = new RowMaker(makeCampaign(makeWorld(OPTIONS), 5000));
   const columnsOf = ({ numRows, ...columns }: SynthRows) =>
     Object.entries(columns).map(([name, values]) => [name, values.slice(0, numRows)] as const);
@@ -73,7 +73,7 @@ Deno.test("RowMaker.rows() makes a row of its number alone, in order of time", (
   assert(eventTimeUs[0] >= OPTIONS.startTimeS * 1e6 && eventTimeUs[4999] < OPTIONS.endTimeS * 1e6);
 });
 
-Deno.test("makeCampaign() has each probe measure several destinations of its version, each once a round", () => {
+Deno.test("makeCampaign() pairs each probe with several destinations of its IP version, each once per round", () => {
   const world = makeWorld(OPTIONS);
   const { src, dst } = makeCampaign(world, 60 * 400).pairs;
   const pairs = Array.from(src, (probe, i) => `${probe} ${dst[i]}`);
@@ -84,7 +84,7 @@ Deno.test("makeCampaign() has each probe measure several destinations of its ver
   assertEquals(src.filter((probe) => probe === src[0]).length, 10);
 });
 
-Deno.test("synthesize() writes rows whose RTT and losses are distributed as the truth file says", () =>
+Deno.test("synthesize() writes rows whose RTT and losses are distributed as the truth file states", () =>
   withFolder(async (folder) => {
     const output = `${folder}/s.parquet`;
     const { rows, failed } = await synthesize(output, { ...OPTIONS, rows: 40_000, days: 28 });
@@ -117,7 +117,7 @@ Deno.test("synthesize() writes rows whose RTT and losses are distributed as the 
     assert(Math.sqrt(ranks.length) * distance < 2, `sqrt(n) D = ${Math.sqrt(ranks.length) * distance}`);
   }));
 
-Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts only", () =>
+Deno.test("SyntheticTruth round-trips through its file and knows only its hosts", () =>
   withFolder((folder) => {
     const truth = new SyntheticTruth(makeWorld(OPTIONS));
     truth.save(`${folder}/s.truth.json`);
@@ -143,7 +143,7 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     );
   }));
 
-Deno.test("a route change moves the truth at its time, and only then", () => {
+Deno.test("a route change shifts the truth at its time, and only then", () => {
   const world = makeWorld({ ...OPTIONS, probes: 400, destinations: 60 });
   const truth = new SyntheticTruth(world);
   const changes = world.routes.flatMap((row, a) =>
@@ -164,7 +164,7 @@ Deno.test("a route change moves the truth at its time, and only then", () => {
   assert(numSeen > 3, `${numSeen} changes`);
 });
 
-Deno.test("SyntheticTruth says what the formulas in the truth file say, computed from its numbers alone", () =>
+Deno.test("SyntheticTruth agrees with the formulas in the truth file, computed from its numbers alone", () =>
   withFolder((folder) => {
     const truth = new SyntheticTruth(makeWorld({ ...OPTIONS, probes: 40, destinations: 20 }));
     truth.save(`${folder}/s.truth.json`);

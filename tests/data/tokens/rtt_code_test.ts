@@ -18,13 +18,13 @@ import {
   unpackHistory,
 } from "../../../lib/data/tokens/rtt_history.ts";
 
-Deno.test("CANONICAL_RTT_CODES has the 33,791 codes, ascending", () => {
+Deno.test("CANONICAL_RTT_CODES contains the 33,791 codes in ascending order", () => {
   assertEquals(CANONICAL_RTT_CODES.length, 33_791);
   assertEquals([CANONICAL_RTT_CODES[0], CANONICAL_RTT_CODES[33_790]], [1, 0xffff]);
   assert(CANONICAL_RTT_CODES.every((code, i) => i === 0 || code > CANONICAL_RTT_CODES[i - 1]));
 });
 
-Deno.test("encodeRttCode() follows the formula by hand", () => {
+Deno.test("encodeRttCode() matches codes computed by hand", () => {
   assertEquals(encodeRttCode(0), 1);
   assertEquals(encodeRttCode(0.0004), 1);
   assertEquals(encodeRttCode(1), 1000);
@@ -36,13 +36,13 @@ Deno.test("encodeRttCode() follows the formula by hand", () => {
   assertEquals(encodeRttCode(1e300), 0xffff);
 });
 
-Deno.test("encodeRttCode() refuses what is not an RTT", () => {
+Deno.test("encodeRttCode() rejects invalid RTTs", () => {
   for (const rttMs of [-1, -1e-9, NaN, Infinity, -Infinity]) {
     assertThrows(() => encodeRttCode(rttMs), RangeError);
   }
 });
 
-Deno.test("rttCodeBounds() tiles the RTTs from 0 to infinity in the codes' order, which decode with the stated errors", () => {
+Deno.test("rttCodeBounds() tiles the RTTs from 0 to infinity in code order, and codes decode within the stated errors", () => {
   let endMs = 0;
   for (const code of CANONICAL_RTT_CODES) {
     const { lowMs, highMs } = rttCodeBounds(code);
@@ -59,7 +59,7 @@ Deno.test("rttCodeBounds() tiles the RTTs from 0 to infinity in the codes' order
   assertEquals(endMs, Infinity);
 });
 
-Deno.test("codes that the encoder never makes are refused", () => {
+Deno.test("codes that the encoder never produces are rejected", () => {
   for (const code of [0, 1 << 11, 1 << 11 | 1023, 31 << 11, 0x10000, -1, 1.5, NaN]) {
     assertEquals(isCanonicalRttCode(code), false);
     assertThrows(() => decodeRttCode(code), RangeError);
@@ -67,7 +67,7 @@ Deno.test("codes that the encoder never makes are refused", () => {
   }
 });
 
-Deno.test("END_RTT_MS is the first RTT of which the last code cannot say how long it is", () => {
+Deno.test("END_RTT_MS is where the last code's nominal interval ends", () => {
   const { lowMs } = rttCodeBounds(0xffff);
   const widthMs = 2 ** 31 / 1000;
   assertEquals(END_RTT_MS, lowMs + widthMs);
@@ -77,7 +77,7 @@ Deno.test("END_RTT_MS is the first RTT of which the last code cannot say how lon
 const codes = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 1, maxLength: 20 });
 const age = fc.option(fc.double({ min: -1, max: 1e12, noNaN: true }));
 
-Deno.test("rttHistoryOf() takes the newest code and the median of the five newest, and goes through packing", () => {
+Deno.test("rttHistoryOf() uses the newest code and the median of the five newest, and round-trips through packing", () => {
   fc.assert(fc.property(codes, age, (newestFirst, ageS) => {
     const rttHistory = rttHistoryOf(newestFirst, newestFirst.length, ageS);
     if (!rttHistory) throw new Error("no history features");
@@ -96,7 +96,7 @@ Deno.test("rttHistoryOf() takes the newest code and the median of the five newes
   }));
 });
 
-Deno.test("rttHistoryOf() tells few from many, near from far, new from old", () => {
+Deno.test("rttHistoryOf() distinguishes few from many, near from far and new from old", () => {
   assertEquals(rttHistoryOf([], 0, null), undefined);
   const spread = (...newestFirst: number[]) => rttHistoryOf(newestFirst, newestFirst.length, 0)?.spread;
   const few = [[7], [7, 7], [7, 7, 7, 7], Array.from({ length: 8 }, () => 7)].map((all) => spread(...all));

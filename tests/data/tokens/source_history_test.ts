@@ -33,7 +33,7 @@ Deno.test("score and eval see the same history for the same measurement", async 
   }
 });
 
-Deno.test("contexts grow until the model's sequence is full, and begin again with half of it", () => {
+Deno.test("contexts grow until the model's sequence is full, then restart with half of it", () => {
   const [maxContext, sequenceLength] = [20, 128];
   const history = new SourceHistory(maxContext, sequenceLength);
   const sizes = Array.from({ length: 30 }, (_, i) => {
@@ -53,7 +53,7 @@ Deno.test("contexts grow until the model's sequence is full, and begin again wit
   assertEquals(sizes, [0, 1, 2, 3, 4, 5, ...Array.from({ length: 24 }, (_, i) => 3 + i % 3)]);
 });
 
-Deno.test("a pair's second context goes on from its first, which has others only", () => {
+Deno.test("a pair's second context continues its first, which contains only other pairs", () => {
   const history = new SourceHistory(MAX_CONTEXT);
   const next = (destination: number, timeS: number) => {
     const measurement = {

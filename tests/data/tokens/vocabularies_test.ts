@@ -83,7 +83,7 @@ function asRead(context: readonly Timed[]) {
   });
 }
 
-Deno.test("decodeWholeMeasurements() and decodeTokens() give back what was written", () => {
+Deno.test("decodeWholeMeasurements() and decodeTokens() return what was written", () => {
   fc.assert(fc.property(fc.array(anyWhole, { maxLength: 4 }), (measurements) => {
     let position = 0;
     const wanted = measurements.map((m) => {
@@ -122,7 +122,7 @@ const VOCABULARIES = {
 };
 
 for (const [name, { names, size, last, tokens, rewritten, starts }] of Object.entries(VOCABULARIES)) {
-  Deno.test(`vocabulary ${name} has ${size} tokens with names`, () => {
+  Deno.test(`vocabulary ${name} has ${size} named tokens`, () => {
     assertEquals([names.VOCAB_SIZE, names.BYTE_BASE, names.ROLE_NAMES.length], [
       size,
       size - 256,
@@ -145,7 +145,7 @@ for (const [name, { names, size, last, tokens, rewritten, starts }] of Object.en
     }
   };
 
-  Deno.test(`tokens of vocabulary ${name} decode to what is written like them, or raise with the position`, () => {
+  Deno.test(`tokens of vocabulary ${name} round-trip or throw an error with the position`, () => {
     const counts = { true: 0, false: 0 };
     for (let at = 0; at < tokens.length; at++) {
       for (const token of [...Array(14).keys(), size - 1, size, 65_535]) {
@@ -215,7 +215,7 @@ Deno.test("TokenWriter writes the tokens of the documented layout, in the docume
   assertEquals(new Set(v2.FIELD_ORDERS.map(String)).size, 24);
 });
 
-Deno.test("decodeWholeMeasurements() names the position and what it expected", () => {
+Deno.test("decodeWholeMeasurements() reports the position and what it expected", () => {
   const cases: [at: number, token: number, position: number, message: string, encoding?: v1.RttEncoding][] = [
     [0, 1, 0, "position 0: found SrcIpStart, expected MeasurementStart"],
     [1, v1.DEST_IP_START, 7, "found DestIpStart, expected no second destination"],
@@ -267,7 +267,7 @@ Deno.test("decodeTokens() names the first offending token", () => {
   }
 });
 
-Deno.test("TokenWriter keeps the bounds of gaps and times", () => {
+Deno.test("TokenWriter respects the bounds of gaps and times", () => {
   const written = (gapS: number) => {
     const tokens = encodeV2([timed({ timeS: NOW_S }), timed({ timeS: NOW_S + gapS })]);
     return [tokens[23 + 14], (v2.decodeTokens(tokens)[1].timeS ?? NaN) - NOW_S];
@@ -285,7 +285,7 @@ Deno.test("TokenWriter keeps the bounds of gaps and times", () => {
   assertEquals(v2.decodeTokens(encodeV2(latest))[0].timeS, Number.MAX_SAFE_INTEGER);
 });
 
-Deno.test("writers refuse values without tokens and a full array", () => {
+Deno.test("writers reject values without tokens and a full array", () => {
   const writer = new v1.WholeMeasurementWriter(new Uint16Array(60), v1.FLOAT64_RTT);
   const wrong: [Partial<Whole>, string][] = [
     [{ sizeBytes: 65_536 }, "the packet size 65536"],
@@ -321,7 +321,7 @@ Deno.test("writers refuse values without tokens and a full array", () => {
   assertThrows(() => encodeV2([timed({ order: ["source", "result"] })]), Error, "order");
 });
 
-Deno.test("blockOrder() depends on the id and the time alone, and makes every order as likely", () => {
+Deno.test("blockOrder() depends on the id and the time alone, and puts each block in each place equally often", () => {
   const at = Date.UTC(2025, 5, 24) * 1000;
   assertEquals(v1.blockOrder(1001, at), v1.blockOrder(1001, at));
   assert(new Set([0, 1, 2, 3, 2 ** 32].map((gap) => String(v1.blockOrder(1001, at + gap)))).size > 1);
@@ -380,7 +380,7 @@ Deno.test("RttEncoding.encode() writes the documented bytes", () => {
   assertEquals(hex(encoded(v1.clippedRtt(343_000), 302_281.66)), (343_000).toString(16).padStart(16, "0"));
 });
 
-Deno.test("RttEncoding.decode() is off by no more than stated, encodes to the same bytes and keeps the order", () => {
+Deno.test("RttEncoding.decode() stays within the stated error, encodes to the same bytes and keeps the order", () => {
   // Half a microsecond and this number's rounding error; half a bucket of log from 1 µs to 1000 s.
   const halfUs = (rttMs: number) => 0.0005 + rttMs * 2 ** -51;
   const wanted: [(rttMs: number) => number, (rttMs: number) => number][] = [
@@ -405,7 +405,7 @@ Deno.test("RttEncoding.decode() is off by no more than stated, encodes to the sa
   }
 });
 
-Deno.test("RttEncoding.decode() refuses what no encoder writes", () => {
+Deno.test("RttEncoding.decode() rejects values that no encoder writes", () => {
   const view = (set: (view: DataView) => void) => {
     const bytes = new DataView(new ArrayBuffer(8));
     set(bytes);
@@ -427,7 +427,7 @@ Deno.test("RttEncoding.decode() refuses what no encoder writes", () => {
   }
 });
 
-Deno.test("RttEncoding.encode() refuses what is not an RTT, and wraps nothing", () => {
+Deno.test("RttEncoding.encode() rejects invalid RTTs, and never wraps", () => {
   for (const encoding of ENCODINGS) {
     for (const value of [-1, -0.001, NaN, Infinity]) {
       assertThrows(() => encoded(encoding, value), RangeError, "Cannot encode an RTT");

@@ -88,7 +88,7 @@ function decoded(sequences: readonly Uint16Array[], encoding: RttEncoding) {
   });
 }
 
-Deno.test("pretokenize() makes a sequence of vocabulary v1 of each measurement, in every RTT encoding", async () => {
+Deno.test("pretokenize() writes each measurement as a sequence of vocabulary v1, in every RTT encoding", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 800 });
   writeParquet(folder.at("in.parquet"), batch);
@@ -131,7 +131,7 @@ Deno.test("pretokenize() clips at a quantile of the input's RTTs", async () => {
   }
 });
 
-Deno.test("pretokenize() rejects what has no tokens of vocabulary v1, and wraps nothing", async () => {
+Deno.test("pretokenize() rejects values without tokens of vocabulary v1, and never wraps", async () => {
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 400, numBad: 1 });
   const { sizeBytes, packetErrorCount, msmId } = batch;
@@ -178,7 +178,7 @@ Deno.test("pretokenize() rejects what has no tokens of vocabulary v1, and wraps 
   });
 });
 
-Deno.test("pretokenize() refuses Parquet that lacks a column of vocabulary v1, by name", async () => {
+Deno.test("pretokenize() rejects Parquet without a column of vocabulary v1, and names it", async () => {
   using folder = new TemporaryFolder();
   const { packetErrorCount: _, ...batch } = sampleBatch({ numRows: 10 });
   writeParquet(folder.at("in.parquet"), batch);
@@ -187,7 +187,7 @@ Deno.test("pretokenize() refuses Parquet that lacks a column of vocabulary v1, b
   assertEquals([...Deno.readDirSync(folder.at("out"))], []);
 });
 
-Deno.test("pretokenize() writes the contexts of vocabulary v2 that the loader draws, of each split", async () => {
+Deno.test("pretokenize() writes the contexts of vocabulary v2 that the loader draws, for each split", async () => {
   using folder = new TemporaryFolder();
   const rows = { train: syntheticRows(1, 30, 120), val: syntheticRows(2, 5, 50) };
   for (const [split, all] of Object.entries(rows)) {
@@ -227,7 +227,7 @@ Deno.test("pretokenize() writes the contexts of vocabulary v2 that the loader dr
   assert(other.tokens !== summary.tokens, "another epoch has the same contexts");
 });
 
-Deno.test("pretokenize() fails at a damaged chunk of probe rows, or leaves its rows out", async () => {
+Deno.test("pretokenize() fails at a damaged chunk of probe rows, or skips its rows", async () => {
   using folder = new TemporaryFolder();
   const rows = syntheticRows(1, 6, 40);
   const path = folder.at("rows/train/a.arrayrecord");
@@ -252,7 +252,7 @@ Deno.test("pretokenize() fails at a damaged chunk of probe rows, or leaves its r
   assertEquals(await sequences("skip"), (await sequences("whole")).slice(lost));
 });
 
-Deno.test("pretokenize() goes on where it was stopped, and ends with the same files", async () => {
+Deno.test("pretokenize() resumes where it was stopped, and ends with the same files", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 3000, numBad: 7 }));
   await writeProbeRows(folder.at("rows/train/a.arrayrecord"), syntheticRows(1, 60, 120));
@@ -313,7 +313,7 @@ Deno.test("TokenParquetWriter writes lists of unsigned 16-bit integers and their
   assertEquals([...Deno.readDirSync(folder.at("new"))].map(({ name }) => name), ["tokens.parquet"]);
 });
 
-Deno.test("TokenParquetWriter gives back any sequences", async () => {
+Deno.test("TokenParquetWriter round-trips any sequences", async () => {
   using folder = new TemporaryFolder();
   const sequence = fc.array(fc.oneof(fc.nat(266), fc.constant(11)), { minLength: 1, maxLength: 70 });
   await fc.assert(
@@ -326,7 +326,7 @@ Deno.test("TokenParquetWriter gives back any sequences", async () => {
   );
 });
 
-Deno.test("TokenParquetWriter begins a row group when one is full", async () => {
+Deno.test("TokenParquetWriter starts a new row group when one is full", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("large.parquet");
   const sequences = Array.from(

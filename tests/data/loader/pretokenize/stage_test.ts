@@ -6,7 +6,7 @@ import { sampleBatch, writeParquet } from "../../probe_rows/sample_parquet.ts";
 import { syntheticRows, writeProbeRows } from "../synthetic_rows.ts";
 import { readSequences } from "./token_files.ts";
 
-Deno.test("pretokenize prints its counts as one JSON object, and refuses what has no tokens in one line", async () => {
+Deno.test("pretokenize prints its counts as one JSON object, and a one-line error for unusable input and options", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 1000, numBad: 2 }));
   await writeProbeRows(folder.at("rows.arrayrecord"), syntheticRows(1, 3, 20));

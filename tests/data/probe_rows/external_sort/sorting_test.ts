@@ -11,7 +11,7 @@ import { TimeSorter } from "../../../../lib/data/probe_rows/external_sort/sorted
 import { philox4x32 } from "../../../../lib/base/random.ts";
 import { parseAddress } from "../../../../lib/data/addresses/ip.ts";
 
-Deno.test("TimeSorter.sort() orders the rows of a slice by time and keeps the order of equal times", () => {
+Deno.test("TimeSorter.sort() sorts the rows of a slice by time, and is stable", () => {
   const sorter = new TimeSorter();
   const anyOf = (time: fc.Arbitrary<number>) => fc.array(time, { maxLength: 400, size: "max" });
   const times = fc.oneof(
@@ -54,7 +54,7 @@ Deno.test("KeyTable.idOf() agrees with a Map", () => {
   );
 });
 
-Deno.test("wordsToAddress() gives back the address that addressToWords() took", () => {
+Deno.test("wordsToAddress() inverts addressToWords()", () => {
   const words = new Uint32Array(6);
   const addresses = fc.oneof(
     fc.ipV4(),
@@ -72,7 +72,7 @@ Deno.test("wordsToAddress() gives back the address that addressToWords() took", 
   assertEquals(Array.from(words.subarray(0, 4)), [0, 0, 0, 0xc0000201]);
 });
 
-Deno.test("hashKey() is Philox keyed by seed and kind, so published splits stay what they are", () => {
+Deno.test("hashKey() is Philox keyed by seed and kind, so published splits stay the same", () => {
   assertEquals(hashKey([0, 0, 0, 0xc0000201], KeyKind.IPV4, 7), philox4x32([0, 0, 0, 0xc0000201], [7, 4]));
   // Random123's known answer for zero counter and key (kat_vectors, philox4x32 10).
   assertEquals(Array.from(hashKey([0, 0, 0, 0], KeyKind.PROBE, 0)), [

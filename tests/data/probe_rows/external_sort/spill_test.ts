@@ -38,7 +38,7 @@ function numbered(first: number, numRows: number) {
   return { numRows, columns, keys: new KeyTable() };
 }
 
-Deno.test("SpillReader reads files that were written side by side as one, file after file", () => {
+Deno.test("SpillReader reads files written in parallel as one, file after file", () => {
   using folder = new TemporaryFolder();
   const parts = [0, 1].map((file) => {
     const path = folder.at(`rows-${file}.bin`);
@@ -52,7 +52,7 @@ Deno.test("SpillReader reads files that were written side by side as one, file a
   assertEquals(Array.from(readAll(reader, 1)[3]), [...odd, ...odd.map((row) => 1000 + row)]);
 });
 
-Deno.test("A SpillWriter that is not finished leaves no file and SpillReader refuses another size", () => {
+Deno.test("an unfinished SpillWriter leaves no file, and SpillReader rejects a file of another size", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("rows.bin");
   {
@@ -69,7 +69,7 @@ Deno.test("A SpillWriter that is not finished leaves no file and SpillReader ref
   assertThrows(() => new SpillReader([{ path, index }], SCHEMA), UserError, "no such file");
 });
 
-Deno.test("SpillReader gives back each partition's rows in their order, with their keys, whatever ids they had", () => {
+Deno.test("SpillReader returns each partition's rows in order and with their keys, whatever their ids", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("rows.bin");
   // Partition 2 does not exist: its rows are left out.
