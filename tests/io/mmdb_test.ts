@@ -10,7 +10,7 @@ const read = (name: string) => Deno.readFileSync(new URL(name, FOLDER));
 const LOOK_UPS: Record<string, unknown> = JSON.parse(Deno.readTextFileSync(new URL("look-ups.json", FOLDER)));
 
 for (const bits of [24, 28, 32]) {
-  Deno.test(`Mmdb reads what maxminddb reads, with records of ${bits} bits`, () => {
+  Deno.test(`Mmdb agrees with maxminddb, with records of ${bits} bits`, () => {
     const database = new Mmdb(read(`city-${bits}.mmdb`), "city");
     for (const [address, record] of Object.entries(LOOK_UPS)) {
       const found = database.find(addressBytes(address));
@@ -47,7 +47,7 @@ for (const bits of [24, 28, 32]) {
   });
 }
 
-Deno.test("Mmdb refuses what is not a database, and names the file", () => {
+Deno.test("Mmdb rejects a file that is not a database, and names it", () => {
   for (const bytes of [new Uint8Array(), new TextEncoder().encode("1.0.0.0,1.0.0.255,AU\n")]) {
     assert(!isMmdb(bytes));
     assertThrows(() => new Mmdb(bytes, "places.mmdb"), FormatError, "places.mmdb");
@@ -55,7 +55,7 @@ Deno.test("Mmdb refuses what is not a database, and names the file", () => {
   assert(isMmdb(read("city-28.mmdb")));
 });
 
-Deno.test("Mmdb gives only errors of format for damaged files", () => {
+Deno.test("Mmdb throws only a FormatError for damaged files", () => {
   const whole = read("city-28.mmdb");
   fc.assert(fc.property(
     fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }),

@@ -84,7 +84,7 @@ Deno.test("writeSafetensors() and readSafetensors() round-trip any tensors bit b
   });
 });
 
-Deno.test("writeSafetensors() stores the tensors that it is told to as float16, and both readers give float32", () => {
+Deno.test("writeSafetensors() stores the chosen tensors as float16, and both readers return float32", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
     const a = Float32Array.of(1 / 3, -65504, 2 ** -24);
@@ -107,7 +107,7 @@ Deno.test("writeSafetensors() stores the tensors that it is told to as float16, 
   });
 });
 
-Deno.test("writeSafetensors() gives size and SHA-256 of the file, and leaves nothing where tensors do not fit", () => {
+Deno.test("writeSafetensors() returns the file's size and SHA-256, and leaves nothing if tensors do not match their shapes", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
     const written = writeSafetensors(path, sample());
@@ -126,7 +126,7 @@ Deno.test("writeSafetensors() gives size and SHA-256 of the file, and leaves not
   });
 });
 
-Deno.test("tensors keep their types, and are stored by these, so that PyTorch finds each aligned", () => {
+Deno.test("tensors keep their types, and are ordered by type so that PyTorch finds each aligned", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
     const tensors = new Map<string, TensorArray>([
@@ -143,7 +143,7 @@ Deno.test("tensors keep their types, and are stored by these, so that PyTorch fi
   });
 });
 
-Deno.test("readSafetensors() refuses a file cut at any byte, naming the file", () => {
+Deno.test("readSafetensors() rejects a file truncated at any byte, and names it", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
     writeSafetensors(path, sample());
@@ -158,7 +158,7 @@ Deno.test("readSafetensors() refuses a file cut at any byte, naming the file", (
   });
 });
 
-Deno.test("readSafetensors() refuses headers that break the format", () => {
+Deno.test("readSafetensors() rejects headers that break the format", () => {
   const two = (a: unknown, b: unknown) => JSON.stringify({ a, b });
   const cases: [string, number, string][] = [
     ["not json", 0, "not JSON"],
@@ -191,7 +191,7 @@ Deno.test("readSafetensors() refuses headers that break the format", () => {
   });
 });
 
-Deno.test("readSafetensorsHeader() reads shapes and metadata alone", () => {
+Deno.test("readSafetensorsHeader() reads only shapes and metadata", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
     writeSafetensors(path, sample());
@@ -201,7 +201,7 @@ Deno.test("readSafetensorsHeader() reads shapes and metadata alone", () => {
   });
 });
 
-Deno.test("readSafetensors() says in one line that a file is missing or a directory", () => {
+Deno.test("readSafetensors() reports in one line that a file is missing or a directory", () => {
   inFolder((folder) => {
     assertThrows(() => readSafetensors(join(folder, "none")), UserError, "no such file");
     assertThrows(() => readSafetensors(folder), UserError, "is a directory");

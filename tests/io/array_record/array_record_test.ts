@@ -96,7 +96,7 @@ Deno.test(
 for (const compression of ["none", "zstd", "brotli"] as const) {
   for (const groupSize of [1, 7]) {
     Deno.test(
-      `ArrayRecordReader gives back what ArrayRecordWriter wrote (${compression}, group size ${groupSize})`,
+      `ArrayRecordReader reads back what ArrayRecordWriter wrote (${compression}, group size ${groupSize})`,
       () =>
         withFolder(async (folder) => {
           const noise = new Uint8Array(8_000_000);
@@ -141,7 +141,7 @@ Deno.test(
 );
 
 Deno.test(
-  "ArrayRecordWriter leaves no file behind when it is aborted, and does not keep the caller's array",
+  "ArrayRecordWriter leaves no file behind when aborted, and does not retain the caller's array",
   () =>
     withFolder(async (folder) => {
       const path = join(folder, "a");
@@ -164,7 +164,7 @@ Deno.test(
 );
 
 Deno.test(
-  "ArrayRecordReader and ArrayRecordWriter name a path that cannot be used",
+  "ArrayRecordReader and ArrayRecordWriter report an unusable path",
   () =>
     withFolder(async (folder) => {
       await assertRejects(() => ArrayRecordReader.open(join(folder, "none")), UserError, "no such file");

@@ -23,7 +23,7 @@ const fail = (message: string, offsetBytes: number): never => {
   throw new Error(`${message} at ${offsetBytes}`);
 };
 
-Deno.test("stripBlockHeaders() gives back what layOutChunk() laid out, at any alignment", () => {
+Deno.test("stripBlockHeaders() inverts layOutChunk() at any alignment", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 3 * BLOCK_SIZE_BYTES }),
@@ -45,7 +45,7 @@ Deno.test("stripBlockHeaders() gives back what layOutChunk() laid out, at any al
   );
 });
 
-Deno.test("stripBlockHeaders() reads a stretch that begins at a block boundary, and refuses other block headers", () => {
+Deno.test("stripBlockHeaders() reads a stretch that begins at a block boundary, and rejects other block headers", () => {
   const end = chunkEnd(BLOCK_SIZE_BYTES, 70_000, 0);
   const content = new Uint8Array(70_040).fill(7);
   const raw = layOutChunk(hash, BLOCK_SIZE_BYTES, end, [content]);
@@ -65,7 +65,7 @@ const sizeOf = (records: Uint8Array[]) => ({
   decodedSizeBytes: records.reduce((sum, record) => sum + record.length, 0),
 });
 
-Deno.test("decodeChunkHeader() refuses a header that is cut off or of absurd size", () => {
+Deno.test("decodeChunkHeader() rejects a header that is truncated or of absurd size", () => {
   const header = (numRecords: number, decodedSizeBytes: number) =>
     encodeChunkHeader(hash, new Uint8Array(9), { type: CHUNK_TYPES.simple, numRecords, decodedSizeBytes });
   assertThrows(() => decodeChunkHeader(hash, header(3, 7).subarray(0, 39)), ChunkError, "truncated");
@@ -79,7 +79,7 @@ Deno.test("decodeChunkHeader() refuses a header that is cut off or of absurd siz
 });
 
 for (const compression of COMPRESSIONS) {
-  Deno.test(`decodeSimpleChunk() gives records or a ChunkError for damaged data (${compression})`, () => {
+  Deno.test(`decodeSimpleChunk() returns records or throws a ChunkError for damaged data (${compression})`, () => {
     const records = [
       new Uint8Array(0),
       new Uint8Array(50).fill(1),
@@ -128,7 +128,7 @@ Deno.test("encodeSimpleChunk() writes one zstd frame that states its size, whate
   }
 });
 
-Deno.test("decodeSimpleChunk() refuses an unknown compression and a compressed part that says too much", () => {
+Deno.test("decodeSimpleChunk() rejects an unknown compression and an excessive decompressed size", () => {
   const wanted = { numRecords: 1, decodedSizeBytes: 3 };
   const data = encodeSimpleChunk([Uint8Array.of(1, 2, 3)], "none");
   data[0] = 0x58;

@@ -52,7 +52,7 @@ async function withFlippedByte(path: string, original: Uint8Array, at: number, r
 }
 
 for (const compression of ["none", "zstd"] as const) {
-  Deno.test(`ArrayRecordReader notices a flipped bit anywhere, padding included (${compression})`, async () => {
+  Deno.test(`ArrayRecordReader detects a flipped bit anywhere, padding included (${compression})`, async () => {
     await withFile({ compression }, async (path, original) => {
       // Every byte near chunk and block starts, and one in 97 elsewhere: no byte of a file lacks a checksum.
       const isBusy = (at: number) => at < 256 || at % 65536 < 200 || at % 97 === 0;
@@ -68,7 +68,7 @@ for (const compression of ["none", "zstd"] as const) {
   });
 }
 
-Deno.test("ArrayRecordReader refuses a file cut at any length", async () => {
+Deno.test("ArrayRecordReader rejects a file truncated at any length", async () => {
   await withFile({ compression: "none" }, async (path, original) => {
     const lengths = [...Array(130).keys(), 1000, 65535, 65536, 65537, 65600, 100_000, 131_072, 140_000];
     for (const length of [...lengths, original.length - 65536, original.length - 1]) {
@@ -82,7 +82,7 @@ Deno.test("ArrayRecordReader refuses a file cut at any length", async () => {
   });
 });
 
-Deno.test("ArrayRecordReader refuses files of other kinds with a line that says what to do", async () => {
+Deno.test("ArrayRecordReader rejects files of other kinds and advises what to do", async () => {
   await withFile({ compression: "none" }, async (path) => {
     for (const content of ["", "PAR1", "hello\n".repeat(50_000), "\0".repeat(131_072)]) {
       Deno.writeTextFileSync(path, content);
@@ -95,7 +95,7 @@ Deno.test("ArrayRecordReader refuses files of other kinds with a line that says 
   });
 });
 
-Deno.test("ArrayRecordReader leaves out and counts a damaged chunk when told to skip", async () => {
+Deno.test("ArrayRecordReader skips and counts a damaged chunk on request", async () => {
   await withFile({ compression: "none" }, async (path, original) => {
     await withFlippedByte(path, original, 66_000, async () => {
       const { found, numCorruptChunks } = await readAll(path, "skip");
@@ -164,7 +164,7 @@ const simple = (list: readonly Uint8Array[]): Forged => ({
 });
 const pad: Forged = { type: CHUNK_TYPES.padding, data: new Uint8Array(0), n: 0, size: 0 };
 
-Deno.test("ArrayRecordReader refuses files whose checksums are right and whose content is not", async () => {
+Deno.test("ArrayRecordReader rejects files with valid checksums and invalid content", async () => {
   await withFile({ compression: "none" }, async (path) => {
     const one = Uint8Array.of(1, 2, 3);
     const chunk = { offsetBytes: 64, decodedSizeBytes: 3, numRecords: 1 };
@@ -216,7 +216,7 @@ Deno.test("ArrayRecordReader refuses files whose checksums are right and whose c
   });
 });
 
-Deno.test("ArrayRecordReader refuses a chunk at an impossible place or with something in its padding", async () => {
+Deno.test("ArrayRecordReader rejects a chunk at an impossible position or with nonzero padding", async () => {
   await withFile({ compression: "none" }, async (path) => {
     const long = new Uint8Array(70_000);
     const entry = { offsetBytes: 65_546, decodedSizeBytes: 70_000, numRecords: 1 };
@@ -278,7 +278,7 @@ async function writeSparse(
   return footerOffsetBytes;
 }
 
-Deno.test("ArrayRecordReader reads any record of a file of 13 GiB", { ignore }, async () => {
+Deno.test("ArrayRecordReader reads any record of a 13 GiB file", { ignore }, async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("large.arrayrecord");
   // Before, across and after 4 GiB, across 2^33, and where 32-bit offsets would equal the first chunk's.
@@ -300,7 +300,7 @@ Deno.test("ArrayRecordReader reads any record of a file of 13 GiB", { ignore }, 
 });
 
 Deno.test(
-  "ArrayRecordReader names the place of damage above 4 GiB, and can skip it",
+  "ArrayRecordReader reports the position of damage above 4 GiB, and can skip it",
   { ignore },
   async () => {
     using folder = new TemporaryFolder();

@@ -48,7 +48,7 @@ Deno.test("openInput() reads plain, gzip and zstd files by their first bytes", (
     }
   }));
 
-Deno.test("openInput() reads every member of a file of several", () =>
+Deno.test("openInput() reads every member of a multi-member file", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f`;
     const [a, b] = [text.subarray(0, 1000), text.subarray(1000, 300_000)];
@@ -69,7 +69,7 @@ Deno.test("openInput() reads every member of a file of several", () =>
     assertEquals(new TextDecoder().decode(hello.bytes), "hello bzip2\n".repeat(3));
   }));
 
-Deno.test("openInput() says at which byte a compressed file was cut off", () =>
+Deno.test("openInput() reports the byte at which a compressed file was cut off", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f`;
     for (const whole of [gzip(text), zstd(text), BZIP2]) {
@@ -99,7 +99,7 @@ Deno.test("openInput() turns damaged compressed bytes into a FormatError", () =>
     }
   }));
 
-Deno.test("openInput() names a file that is not there, and reads an empty one as nothing", () =>
+Deno.test("openInput() names a missing file, and reads an empty one as no bytes", () =>
   withFolder(async (folder) => {
     await assertRejects(
       () => openInput(`${folder}/none`),
@@ -118,7 +118,7 @@ const BZIP2_BOMB = Uint8Array.fromBase64(
     "AV+OEADAAAAIIAAwgE1GQqAlqQqAlzFBWSZTWVoQ6lUAXjoUAMAAAIAACCAAMMwJqmmpCoLakhUF4u5IpwoSCbnTRSA=",
 );
 
-Deno.test("openInput() hands out a bzip2 file that grows a millionfold in small pieces", () =>
+Deno.test("openInput() yields a bzip2 file that expands a millionfold in small pieces", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f`;
     Deno.writeFileSync(path, join(BZIP2_BOMB, BZIP2));

@@ -10,7 +10,7 @@ const anyBytes = fc.oneof(
 /** A frame in a separate buffer, so that damage does not spread. */
 const compress = (bytes: Uint8Array) => new Uint8Array(zstdCompressSync(bytes));
 
-Deno.test("decompressZstdFrame() gives back what was compressed, frame after frame", () => {
+Deno.test("decompressZstdFrame() returns what was compressed, frame after frame", () => {
   fc.assert(
     fc.property(anyBytes, (bytes) => {
       assertEquals(decompressZstdFrame(compress(bytes), bytes.length), bytes);
@@ -19,7 +19,7 @@ Deno.test("decompressZstdFrame() gives back what was compressed, frame after fra
   );
 });
 
-Deno.test("decompressZstdFrame() gives bytes that the next call does not write to", () => {
+Deno.test("decompressZstdFrame() returns bytes that the next call does not overwrite", () => {
   const [a, b] = [new Uint8Array(100).fill(1), new Uint8Array(100).fill(2)];
   const first = decompressZstdFrame(compress(a), 100);
   decompressZstdFrame(compress(b), 100);
@@ -27,7 +27,7 @@ Deno.test("decompressZstdFrame() gives bytes that the next call does not write t
   assertEquals(first.byteLength, first.buffer.byteLength);
 });
 
-Deno.test("decompressZstdFrame() never gives more than was said, and forgets damaged frames", () => {
+Deno.test("decompressZstdFrame() never exceeds the stated size, and recovers from damaged frames", () => {
   const good = crypto.getRandomValues(new Uint8Array(500)).map((byte) => byte & 15);
   const frame = compress(good);
   assertThrows(() => decompressZstdFrame(frame, 499));
@@ -50,7 +50,7 @@ Deno.test("decompressZstdFrame() never gives more than was said, and forgets dam
 
 const compressText = (text: string) => compress(new TextEncoder().encode(text));
 
-Deno.test("ZstdDecoder uses a handle that this runtime has, for frames cut anywhere", () => {
+Deno.test("ZstdDecoder finds its handle in this runtime, and decodes frames cut anywhere", () => {
   const decoder = ZstdDecoder.open();
   assert(
     decoder,

@@ -51,7 +51,7 @@ async function refusal(folder: TemporaryFolder, paths: string[], check: OutputCh
 const check = (folder: TemporaryFolder, ...paths: string[]) =>
   checkOutputs(paths.map((path) => folder.at(path)));
 
-Deno.test("checkOutputs() passes what is whole, other files beside it, hidden ones and what has no manifest", async () => {
+Deno.test("checkOutputs() accepts complete outputs, other and hidden files beside them, and data without a manifest", async () => {
   using folder = new TemporaryFolder();
   writeSplits(folder);
   for (
@@ -70,7 +70,7 @@ Deno.test("checkOutputs() passes what is whole, other files beside it, hidden on
   await check(folder, "out", ".");
 });
 
-Deno.test("checkOutputs() names what is missing, by whatever path the folder is named", async () => {
+Deno.test("checkOutputs() names a missing file, by whatever path the folder is named", async () => {
   using folder = new TemporaryFolder();
   writeSplits(folder);
   Deno.removeSync(folder.at("out/train/b.parquet"));
@@ -90,7 +90,7 @@ Deno.test("checkOutputs() names what is missing, by whatever path the folder is 
   await check(folder, "out/test");
 });
 
-Deno.test("checkOutputs() names what has another size, content or number of records", async () => {
+Deno.test("checkOutputs() names a file with another size, content or number of records", async () => {
   using folder = new TemporaryFolder();
   writeSplits(folder);
   const path = folder.at("out/train/b.parquet");
@@ -155,7 +155,7 @@ Deno.test("checkOutputs() checks single files by the manifests beside them", asy
   assertMatch(await refusal(folder, ["in/a.parquet"]), /import did not finish it/);
 });
 
-Deno.test("checkOutputs() compares much data on request only, and ends at a signal", async () => {
+Deno.test("checkOutputs() compares large data only on request, and stops at a signal", async () => {
   using folder = new TemporaryFolder();
   const sizeBytes = 3e8;
   const hash = createHash("sha256");
@@ -172,7 +172,7 @@ Deno.test("checkOutputs() compares much data on request only, and ends at a sign
   assertEquals(await refusal(folder, ["big"], { verify: true, signal: stopped }), "stopped");
 });
 
-Deno.test("checkOutputs() always compares the ends of large files, where the manifest has their hash", async () => {
+Deno.test("checkOutputs() always compares the ends of large files, if the manifest contains their hash", async () => {
   using folder = new TemporaryFolder();
   const sizeBytes = 1e8;
   const [name, path] = ["train/a.parquet", folder.at("big/train/a.parquet")];

@@ -57,7 +57,7 @@ function faultsOf(error: unknown): unknown[] {
 
 for (const [name, work] of Object.entries(WORKS)) {
   for (const how of ["moved", "deleted", "replaced by a link"]) {
-    Deno.test(`${name} that is ${how} at any step is told, and no file of another folder is lost`, async () => {
+    Deno.test(`${name} that is ${how} at any step is reported, and no file of another folder is lost`, async () => {
       using temporary = new TemporaryFolder();
       const old = temporary.at("old");
       {
@@ -101,7 +101,7 @@ for (const [name, work] of Object.entries(WORKS)) {
   }
 }
 
-Deno.test("names of a manifest that lead out of its folder are refused, and links are not followed", async (t) => {
+Deno.test("names in a manifest that lead out of its folder are rejected, and links are not followed", async (t) => {
   const forge = (path: string, name: string, sizeBytes = 4) => {
     const manifest = { stage: "probe-rows", version: "1", inputs: [], options: {}, counts: {}, rejected: {} };
     const outputs = [{ path: name, sizeBytes, sha256: "" }];
@@ -152,7 +152,7 @@ Deno.test("names of a manifest that lead out of its folder are refused, and link
     });
   }
   for (const link of ["out/.work", "out/.work/next", "out/.work/lock", "out/.work/next/train"]) {
-    await t.step(`a link in the place of ${link}`, () => {
+    await t.step(`a link in place of ${link}`, () => {
       using temporary = new TemporaryFolder();
       Deno.mkdirSync(temporary.at("foreign"));
       Deno.writeTextFileSync(temporary.at("foreign/precious"), "mine");
@@ -170,7 +170,7 @@ Deno.test("names of a manifest that lead out of its folder are refused, and link
   }
 });
 
-Deno.test("links that lead nowhere, and names that are too long, are refused in one line", () => {
+Deno.test("dangling links and names that are too long are rejected with a one-line error", () => {
   using temporary = new TemporaryFolder();
   Deno.symlinkSync("missing", temporary.at("dangling"));
   Deno.symlinkSync("loop", temporary.at("loop"));
@@ -206,7 +206,7 @@ Deno.test("links that lead nowhere, and names that are too long, are refused in 
   OutputLock.acquire(temporary.at("l/.work"), { output: "l", stage: "train" })[Symbol.dispose]();
 });
 
-Deno.test("a file whose name leaves no place for a manifest is read as one without", async () => {
+Deno.test("a file whose name is too long for a manifest is read as one without", async () => {
   using temporary = new TemporaryFolder();
   const path = temporary.at("x".repeat(243) + ".parquet");
   Deno.writeTextFileSync(path, "");

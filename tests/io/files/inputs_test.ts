@@ -16,7 +16,7 @@ function tree(): TemporaryFolder {
   return folder;
 }
 
-Deno.test("listInputs() expands files, directories and globs, sorted, each once", () => {
+Deno.test("listInputs() expands files, directories and globs, sorted and without repeats", () => {
   using folder = tree();
   const list = (...paths: string[]) =>
     listInputs(paths.map((path) => folder.at(path)), WANTED).map((path) => relative(folder.path, path));
@@ -27,7 +27,7 @@ Deno.test("listInputs() expands files, directories and globs, sorted, each once"
   assertEquals(list("b/note.txt"), ["b/note.txt"]);
 });
 
-Deno.test("listInputs() names the path that holds nothing", () => {
+Deno.test("listInputs() names a path that contains nothing", () => {
   using folder = tree();
   assertThrows(() => listInputs([folder.at("absent.parquet")], WANTED), UserError, "no such file");
   assertThrows(() => listInputs([folder.at("b/empty")], WANTED), UserError, "it contains no .parquet file");
@@ -38,7 +38,7 @@ Deno.test("listInputs() names the path that holds nothing", () => {
   );
 });
 
-Deno.test("listInputs() follows links to folders and files, each of these once, and says so", () => {
+Deno.test("listInputs() follows links to folders and files, each target once, and reports it", () => {
   using folder = new TemporaryFolder();
   const { path } = folder;
   for (const name of ["in/own/a.parquet", "store/b.parquet", "store/deep/c.parquet", "d.parquet"]) {
@@ -82,7 +82,7 @@ Deno.test("listInputs() follows links to folders and files, each of these once, 
   assertEquals(listInputs([folder.at("in/linked"), folder.at("store")], WANTED).length, 4);
 });
 
-Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at once", async () => {
+Deno.test("listInputs() rejects dangling links, pipes and devices immediately", async () => {
   using folder = new TemporaryFolder();
   const refused = (path: string, message: string) =>
     assertThrows(() => listInputs([path], WANTED), UserError, message);
@@ -103,7 +103,7 @@ Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at on
   refused("/dev/zero", "it is a device, expected a file");
 });
 
-Deno.test("openRegularFile() opens a file and refuses anything else, in one line and without waiting", () =>
+Deno.test("openRegularFile() opens a file, and rejects anything else with a one-line error and without waiting", () =>
   inFolder((folder) => {
     const path = `${folder}/f`;
     Deno.writeTextFileSync(path, "x");

@@ -8,7 +8,7 @@ import { Output } from "../../../lib/io/files/output.ts";
 import { manifestName, requireFinished } from "../../../lib/io/files/task_manifests.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
-Deno.test("describeOutput() gives the size, the SHA-256 of all bytes and that of the ends as hashOfEnds() does", async () => {
+Deno.test("describeOutput() returns the size, the SHA-256 of all bytes and the hash of the ends from hashOfEnds()", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("a");
   const [first, last] = [1 << 16, 1 << 17];
@@ -43,13 +43,13 @@ function finish(folder: string, task: ArrayTask, changes: { seed?: number; compl
   writeManifest(`${folder}/${manifestName(task)}`, { ...start(seed), complete });
 }
 
-Deno.test("Output.openFolder() lets every task of a run in, and goes on with what one of them began", () => {
+Deno.test("Output.openFolder() admits every task of a run, and continues what one of them began", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   for (const index of [3, 1, 2, 2]) assertEquals(begin(path, { index, count: 3 }).complete, false);
 });
 
-Deno.test("Output.openFolder() refuses a task of other options or number, other files and --overwrite", () => {
+Deno.test("Output.openFolder() refuses a task with other options or another count, other files and --overwrite", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   begin(path, { index: 1, count: 3 });
@@ -102,7 +102,7 @@ Deno.test("requireFinished() names the task that is missing, unfinished or of an
   assertThrows(() => requireFinished(folder.path), UserError, "not from the same run");
 });
 
-Deno.test("parseArrayTask() takes I/N with I from 1 to N and nothing else", () => {
+Deno.test("parseArrayTask() accepts I/N with I from 1 to N and nothing else", () => {
   assertEquals(parseArrayTask("1/1"), { index: 1, count: 1 });
   assertEquals(parseArrayTask("17/99999"), { index: 17, count: 99_999 });
   for (
@@ -112,7 +112,7 @@ Deno.test("parseArrayTask() takes I/N with I from 1 to N and nothing else", () =
   }
 });
 
-Deno.test("shareOf() gives every thing to one task, in order, and equally many to each", () => {
+Deno.test("shareOf() assigns every item to one task, in order and in equal shares", () => {
   fc.assert(fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(3e9), (count, total) => {
     let next = 0;
     for (let index = 1; index <= count; index++) {
@@ -125,7 +125,7 @@ Deno.test("shareOf() gives every thing to one task, in order, and equally many t
   }));
 });
 
-Deno.test("taskSuffix() is empty for the only task and sorts as the tasks do", () => {
+Deno.test("taskSuffix() is empty for a single task and sorts in task order", () => {
   assertEquals(taskSuffix({ index: 1, count: 1 }), "");
   const names = [1, 2, 10, 99].map((index) => taskSuffix({ index, count: 100 }));
   assertEquals(names, names.toSorted());

@@ -13,7 +13,7 @@ function names(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
-Deno.test("OutputFile replaces a regular file when it is whole, keeps it otherwise, and leaves nothing else", () => {
+Deno.test("OutputFile replaces a regular file only when complete, and leaves no other files", () => {
   using folder = new TemporaryFolder();
   writeOutputFile(folder.at("a.jsonl"), "text 1", OPTIONS);
   {
@@ -26,7 +26,7 @@ Deno.test("OutputFile replaces a regular file when it is whole, keeps it otherwi
   assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "text 2"]);
 });
 
-Deno.test("OutputFile writes through a link, to a target that is there or not", () => {
+Deno.test("OutputFile writes through a link, whether or not its target exists", () => {
   using folder = new TemporaryFolder();
   for (const target of ["there", "new"]) {
     if (target === "there") Deno.writeTextFileSync(folder.at(target), "text before");
@@ -37,7 +37,7 @@ Deno.test("OutputFile writes through a link, to a target that is there or not", 
   }
 });
 
-Deno.test("OutputFile replaces what its stage wrote or an empty file; with overwrite any file", () => {
+Deno.test("OutputFile replaces what its stage wrote or an empty file, and with overwrite any file", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("a.jsonl");
   for (const kept of ["mine", "\ntext", " text"]) {
@@ -52,7 +52,7 @@ Deno.test("OutputFile replaces what its stage wrote or an empty file; with overw
   }
 });
 
-Deno.test("OutputFile keeps a file that takes its name while it is written, also with overwrite", () => {
+Deno.test("OutputFile keeps a file that appears under its name meanwhile, even with overwrite", () => {
   using folder = new TemporaryFolder();
   for (const [before, overwrite] of [[undefined, true], ["text", false], ["mine", true]] as const) {
     const path = folder.at(`${before}.jsonl`);
@@ -64,7 +64,7 @@ Deno.test("OutputFile keeps a file that takes its name while it is written, also
   }
 });
 
-Deno.test("OutputFile refuses folders, pipes and devices, with overwrite too", async () => {
+Deno.test("OutputFile refuses folders, pipes and devices, even with overwrite", async () => {
   using folder = new TemporaryFolder();
   const pipe = folder.at("pipe");
   assertEquals((await new Deno.Command("mkfifo", { args: [pipe] }).output()).code, 0);
@@ -79,7 +79,7 @@ Deno.test("OutputFile refuses folders, pipes and devices, with overwrite too", a
   assertEquals(names(folder.path), ["pipe"]);
 });
 
-Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill, and no file of a user", () => {
+Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill, and no files of the user", () => {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   for (const name of ["a.parquet.123.tmp", "a.parquet", "notes.tmp"]) {
@@ -93,7 +93,7 @@ Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill,
   removeStaleTemporaries(join(folder, "absent"));
 });
 
-Deno.test("AtomicFile.create() says in one line why a file cannot be written", () => {
+Deno.test("AtomicFile.create() reports in one line why a file cannot be written", () => {
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   writeFileAtomic(join(folder, "file"), "");
@@ -102,7 +102,7 @@ Deno.test("AtomicFile.create() says in one line why a file cannot be written", (
 
 const HOLDER = { output: "out", stage: "shard" };
 
-Deno.test("OutputLock.acquire() keeps others out until it is disposed of, and says who holds it", () => {
+Deno.test("OutputLock.acquire() keeps others out until disposed of, and names the holder", () => {
   using folder = new TemporaryFolder();
   const work = folder.at("deep/.work");
   {
@@ -117,7 +117,7 @@ Deno.test("OutputLock.acquire() keeps others out until it is disposed of, and sa
   OutputLock.acquire(work, HOLDER)[Symbol.dispose]();
 });
 
-Deno.test("OutputLock leaves a folder with work in it, and the lock of a killed process means nothing", () => {
+Deno.test("OutputLock keeps a folder that contains work, and ignores the lock of a killed process", () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("lock"), "shard, process 1, since 2026-01-01T00:00:00.000Z\n");
   Deno.writeTextFileSync(folder.at("half"), "");
@@ -125,7 +125,7 @@ Deno.test("OutputLock leaves a folder with work in it, and the lock of a killed 
   assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["half"]);
 });
 
-Deno.test("OutputLock.acquire() lets one of many processes in at a time", async () => {
+Deno.test("OutputLock.acquire() admits one of many processes at a time", async () => {
   using folder = new TemporaryFolder();
   const program = `
     import { BusyError, OutputLock } from ${

@@ -52,7 +52,7 @@ function filesIn(folder: string): Record<string, string> {
 const OLD = { "train/a": "old a", "train/b": "old b", "val/c": "old c" };
 const NEW = { "train/a": "new a", "d": "new d" };
 
-Deno.test("Output puts outputs in their places when all are whole, and finds its own run again", async () => {
+Deno.test("Output publishes outputs when all are complete, and recognises its own run", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   {
@@ -70,7 +70,7 @@ Deno.test("Output puts outputs in their places when all are whole, and finds its
   assert(again.isComplete);
 });
 
-Deno.test("Output replaces what the manifest of the same stage lists, and nothing else", async () => {
+Deno.test("Output replaces only what the manifest of the same stage lists", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   await finish(Output.openFolder(path, startOf()), OLD);
@@ -95,7 +95,7 @@ Deno.test("Output replaces what the manifest of the same stage lists, and nothin
   assert(!exists(join(path, "val")));
 });
 
-Deno.test("Output never touches a folder that is not its own, nor a file where an output would go", async () => {
+Deno.test("Output never touches a foreign folder, or a foreign file where an output would go", async () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("precious"), "");
   for (const overwrite of [false, true]) {
@@ -113,7 +113,7 @@ Deno.test("Output never touches a folder that is not its own, nor a file where a
   assertEquals(Deno.readTextFileSync(join(path, "train/a")), "old a");
 });
 
-Deno.test("Output and readers refuse what an earlier version did not finish moving", async () => {
+Deno.test("Output and readers refuse a folder that an earlier version did not finish moving", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   await finish(Output.openFolder(path, startOf()), OLD);
@@ -136,7 +136,7 @@ Deno.test("Output and readers refuse what an earlier version did not finish movi
   assertEquals(filesIn(path), before);
 });
 
-Deno.test("Output makes missing outputs anew and keeps the others", async () => {
+Deno.test("Output recreates missing outputs and keeps the others", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   await finish(Output.openFolder(path, startOf()), OLD);
@@ -149,7 +149,7 @@ Deno.test("Output makes missing outputs anew and keeps the others", async () => 
   assertEquals(filesIn(path), { ...OLD, "manifest.json": "train/a,train/b,val/c" });
 });
 
-Deno.test("Output deletes in its work folder what was not recorded, and the folder if nothing is worth keeping", async () => {
+Deno.test("Output deletes unrecorded files in its work folder, and the folder if nothing is worth keeping", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
   Output.openFolder(path, startOf())[Symbol.dispose]();
@@ -164,7 +164,7 @@ Deno.test("Output deletes in its work folder what was not recorded, and the fold
   assertEquals([...Deno.readDirSync(join(output.folder, "train"))].map(({ name }) => name), ["a"]);
 });
 
-Deno.test("Output.openFile() replaces its stage's files only, and all of them", async () => {
+Deno.test("Output.openFile() replaces all files of its stage, and no others", async () => {
   using folder = new TemporaryFolder();
   const file = folder.at("a.parquet");
   await finish(openFile(file), { "a.parquet": "old", "a.parquet.rejects": "bad rows" });
@@ -190,7 +190,7 @@ Deno.test("Output.openFile() keeps what another stage wrote beside a file that i
   });
 });
 
-Deno.test("Output.openFile() refuses files that no manifest lists and what is not a regular file", () => {
+Deno.test("Output.openFile() refuses files that no manifest lists, and anything but regular files", () => {
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("raw.json"), "years of measurements");
   Deno.writeTextFileSync(folder.at("b.rejects"), "mine");

@@ -3,7 +3,7 @@ import { UsageError } from "../../../lib/base/errors.ts";
 import { refuseOverlap } from "../../../lib/io/files/real_path.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
-Deno.test("refuseOverlap() refuses an output that is, holds or lies in an input, however it is spelled", () => {
+Deno.test("refuseOverlap() rejects an output that is, contains or lies in an input, however it is spelled", () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("data/train"), { recursive: true });
   Deno.writeTextFileSync(folder.at("data/train/a.parquet"), "");
@@ -24,7 +24,7 @@ Deno.test("refuseOverlap() refuses an output that is, holds or lies in an input,
   }
 });
 
-Deno.test("refuseOverlap() lets outputs beside inputs pass, and such that only begin with the same letters", () => {
+Deno.test("refuseOverlap() accepts outputs beside inputs, even if their names start with the same letters", () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("data"));
   Deno.writeTextFileSync(folder.at("data/a.parquet"), "");

@@ -110,7 +110,7 @@ Deno.test("decodeHybrid() unpacks values of every bit width", () => {
   }
 });
 
-Deno.test("decodeHybrid() writes no more than was asked for, whatever the run length says", () => {
+Deno.test("decodeHybrid() writes no more than requested, whatever the run length", () => {
   const out = new Int32Array(5);
   decodeHybrid(Uint8Array.of(0xfe, 0xff, 0xff, 0xff, 0x7f, 9), 4, out);
   assertEquals(Array.from(out), [9, 9, 9, 9, 9]);
@@ -136,7 +136,7 @@ Deno.test("decodeHybrid() and decodeDelta() throw an EncodingError for any inval
   assertThrows(() => decodeHybrid(new Uint8Array(0), 1, new Int32Array(1)), EncodingError, "end too early");
 });
 
-Deno.test("encodeHybrid() gives what decodeHybrid() reads back, for runs and for noise", () => {
+Deno.test("encodeHybrid() round-trips through decodeHybrid(), for runs and for noise", () => {
   const runs = fc.integer({ min: 1, max: 24 }).chain((bitWidth) =>
     fc.record({
       bitWidth: fc.constant(bitWidth),
@@ -157,7 +157,7 @@ Deno.test("encodeHybrid() gives what decodeHybrid() reads back, for runs and for
   );
 });
 
-Deno.test("encodeHybrid() packs as the format's own example, and stores a run of one value once", () => {
+Deno.test("encodeHybrid() packs like the format's example, and stores a run of one value once", () => {
   // Encodings.md: the numbers 0 to 7 with bit width 3 are packed as 88 c6 fa; the header says one group.
   const packed = encodeHybrid(Int32Array.of(0, 1, 2, 3, 4, 5, 6, 7), 3);
   assertEquals([...packed], [0b11, 0x88, 0xc6, 0xfa]);

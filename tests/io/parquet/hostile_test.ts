@@ -36,7 +36,7 @@ function writeRows(
   Deno.writeFileSync(path, new Uint8Array(parquetWriteBuffer({ columnData, schema, ...options })));
 }
 
-Deno.test("readMeasurements() rejects RTTs that have no code of their own", () =>
+Deno.test("readMeasurements() rejects RTTs beyond the last code", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const data = [END_RTT_MS - 1, END_RTT_MS, 5e9, 1e39, 1e300];
@@ -61,7 +61,7 @@ const INTEGERS: [string, Partial<SchemaElement>, number | bigint, number][] = [
   ["uint64", integer(64, false), 2n ** 53n - 1n, 2 ** 53 - 1],
   ["UINT_64", { type: "INT64", converted_type: "UINT_64" }, 2n ** 40n, 2 ** 40],
 ];
-Deno.test("readMeasurements() reads integers with or without sign as it is stated", () =>
+Deno.test("readMeasurements() reads integers as signed or unsigned, as declared", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     for (const [name, schema, stored, value] of INTEGERS) {
@@ -71,7 +71,7 @@ Deno.test("readMeasurements() reads integers with or without sign as it is state
     }
   }));
 
-Deno.test("readMeasurements() takes no unsigned RTT of all ones for a lost packet", () =>
+Deno.test("readMeasurements() does not read an unsigned RTT of all ones as a lost packet", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     writeRows(path, { rtt: { data: [2 ** 32 - 1, 7], schema: integer(32, false) } });
@@ -121,7 +121,7 @@ Deno.test("readMeasurements() reads any number of row groups with one WebAssembl
     assert(numInstances <= 1, `${numInstances} instances`);
   }));
 
-Deno.test("readMeasurements() lists the columns of a file in few words", () =>
+Deno.test("readMeasurements() lists the columns of a wide file briefly", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const wide = Array.from({ length: 3000 }, (_, i) => ({ name: `column_${i}`, data: [1] }));
@@ -175,7 +175,7 @@ function chunkOf(sizes: PageSizes, page: Uint8Array, numRows: number, element: P
   };
 }
 
-Deno.test("a page that says it is larger than any writer's is refused before anything is allocated", () => {
+Deno.test("a page that claims to be larger than any writer's is rejected before anything is allocated", () => {
   const zeros = new Uint8Array(zstdCompressSync(new Uint8Array(80_000_000)));
   assert(zeros.length < 50_000);
   const run = Uint8Array.of(1, ...varint(2 * 2 ** 28), 0); // bit width 1; the same value 2^28 times
@@ -202,7 +202,7 @@ Deno.test("a page that says it is larger than any writer's is refused before any
   }
 });
 
-Deno.test("Snappy data that state another length than the page's header are refused", () => {
+Deno.test("Snappy data that state another length than the page's header are rejected", () => {
   const page = Uint8Array.of(...varint(1 << 20), 0, 0);
   const sizes = {
     uncompressedBytes: 16,
@@ -228,7 +228,7 @@ function deltas(numValues: number, first: number, delta: number): number[] {
   ];
 }
 
-Deno.test("TextCursor reads no more of a text than an address can have, however few bytes stand for it", () => {
+Deno.test("TextCursor reads no more of a text than an address can have, however few bytes encode it", () => {
   // Prefixes 0, 1, 2, ... and suffixes of one byte each: the texts have n^2 / 2 bytes in total.
   const n = 60_000;
   const page = Uint8Array.from([...deltas(n, 0, 1), ...deltas(n, 1, 0), ...new Array(n).fill(0x61)]);
@@ -242,7 +242,7 @@ Deno.test("TextCursor reads no more of a text than an address can have, however 
   assertEquals(values.at(-1)?.length, 64);
 });
 
-Deno.test("ParquetFile.open() checks the sizes in a footer before it believes them", () =>
+Deno.test("ParquetFile.open() checks the sizes in a footer before using them", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const write = (footer: number[], sizeBytes = footer.length) => {

@@ -5,7 +5,7 @@ import { ParquetFile } from "../../../lib/io/parquet/file.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { PerText, TextPool } from "../../../lib/io/parquet/text_pool.ts";
 
-Deno.test("TextPool.codeOf() numbers texts as they come, from the start again after a trim", () => {
+Deno.test("TextPool.codeOf() numbers texts in order, and restarts after a trim", () => {
   const pool = new TextPool();
   assertEquals(["a", "b", "a", "", "c"].map((text) => pool.codeOf(text)), [0, 1, 0, 2, 3]);
   pool.trim(4);
@@ -14,7 +14,7 @@ Deno.test("TextPool.codeOf() numbers texts as they come, from the start again af
   assertEquals([pool.generation, pool.codeOf("c"), pool.texts], [1, 0, ["c"]]);
 });
 
-Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
+Deno.test("TextPool.codeOfUtf8() returns the codes of codeOf()", () => {
   const text = fc.oneof(fc.nat(5000).map(String), fc.string({ unit: "binary", maxLength: 90 }));
   fc.assert(
     fc.property(text, (value) => {
@@ -29,7 +29,7 @@ Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
   );
 });
 
-Deno.test("PerText.of() finds each value once, again after a trim or clear", () => {
+Deno.test("PerText.of() computes each value once, and again after a trim or clear", () => {
   const pool = new TextPool();
   const asked: string[] = [];
   const lengths = new PerText((length) => new Int32Array(length), (text) => asked.push(text) && text.length);
@@ -48,7 +48,7 @@ Deno.test("PerText.of() finds each value once, again after a trim or clear", () 
   assertEquals(asked.slice(4), ["cccc", "dd"]);
 });
 
-Deno.test("TextCursor.read() gives the same texts when the pool is trimmed on the way", async () => {
+Deno.test("TextCursor.read() returns the same texts when the pool is trimmed midway", async () => {
   const path = await Deno.makeTempFile({ suffix: ".parquet" });
   try {
     const numRows = 100;

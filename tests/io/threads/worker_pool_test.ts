@@ -22,7 +22,7 @@ function poolOf<Result>(
 
 for (const numWorkers of [1, 2, 3]) {
   Deno.test({
-    name: `inOrder() gives the results in the order of the jobs with ${numWorkers} workers`,
+    name: `inOrder() yields the results in job order with ${numWorkers} workers`,
     sanitizeOps: true,
     sanitizeResources: true,
     async fn() {
@@ -43,7 +43,7 @@ for (const numWorkers of [1, 2, 3]) {
   });
 }
 
-Deno.test("inOrder() asks for two jobs of each worker ahead and no more", async () => {
+Deno.test("inOrder() requests two jobs ahead for each worker and no more", async () => {
   using pool = poolOf<number>(moduleOf(`() => (n) => n`), { numWorkers: 3 });
   let numAsked = 0;
   function* jobs() {
@@ -58,7 +58,7 @@ Deno.test("inOrder() asks for two jobs of each worker ahead and no more", async 
   }
 });
 
-Deno.test("ask() raises a user's mistake as that, and anything else with the worker's name and a stack", async () => {
+Deno.test("ask() throws a user's mistake as a UserError, and anything else with the worker's name and a stack", async () => {
   const module = moduleOf(`() => (n) => {
     if (n === 0) throw new FormatError("it is damaged", { path: "a.parquet" });
     if (n === 1) throw new TypeError("a bug of ours");
@@ -96,7 +96,7 @@ Deno.test("a pool fails the jobs of a worker that dies, at its start or at work"
   await assertRejects(() => results.next(), Error, "test worker 1 of 2 failed: Uncaught Error: worn out");
 });
 
-Deno.test("a pool ends at its signal though no worker answers", async () => {
+Deno.test("a pool stops at its signal even if no worker answers", async () => {
   const controller = new AbortController();
   using pool = poolOf(moduleOf(`() => () => new Promise(() => {})`), {
     numWorkers: 2,
