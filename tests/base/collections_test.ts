@@ -4,7 +4,7 @@ import { Heap, partitionPoint } from "../../lib/base/collections.ts";
 
 const NUMBERS = fc.array(fc.nat(20), { maxLength: 60 });
 
-Deno.test("Heap gives items in their order, also when the first changes", () => {
+Deno.test("Heap yields items in order, even when the first changes", () => {
   fc.assert(fc.property(NUMBERS, fc.nat(3), (numbers, step) => {
     const heap = new Heap<{ value: number }>((a, b) => a.value < b.value);
     const items = numbers.map((value) => ({ value }));

@@ -4,7 +4,7 @@ import { keepSecret, printable } from "../../lib/base/printed.ts";
 import { refused, runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
-Deno.test("printable() escapes control characters as JSON does, and hides keys, also where they were shortened", () => {
+Deno.test("printable() escapes control characters as JSON does, and hides keys, even shortened ones", () => {
   assertEquals(printable("a\tb\nc äöü €"), "a\tb\nc äöü €");
   assertEquals(
     printable("\x1b]0;x\x07 \r \x7f \x9b \u202e"),
@@ -16,7 +16,7 @@ Deno.test("printable() escapes control characters as JSON does, and hides keys, 
   assertEquals(printable("Key s3cret-key, s3cret-ke…, s3cr…, s3c…"), "Key [key], [key]…, [key]…, s3c…");
 });
 
-Deno.test("names with control characters are shown escaped in errors, lines and results", async () => {
+Deno.test("names with control characters are escaped in errors, lines and results", async () => {
   using folder = new TemporaryFolder();
   const name = folder.at("a\x1b]0;x\x07.txt");
   await refused(runStageProcess(["watch", "--input", name]), 1, "a\\u001b]0;x\\u0007.txt: no such file");
@@ -29,7 +29,7 @@ Deno.test("names with control characters are shown escaped in errors, lines and 
   assert(!/[\x1b\x07]/.test(stderr + report.stdout + report.stderr), stderr);
 });
 
-Deno.test("nothing else in lib/ and tasks/ prints for people", () => {
+Deno.test("no other code in lib/ and tasks/ prints to the user", () => {
   // A page has its own console, a package's text is an example, and these answer another program.
   const others = [
     /^lib\/serve\/page\//,

@@ -4,7 +4,7 @@ import { drawDistinct, philox4x32, RandomStream } from "../../lib/base/random.ts
 
 const ALL = 0xffffffff;
 
-Deno.test("philox4x32() gives the known answers of Random123", () => {
+Deno.test("philox4x32() matches the known answers of Random123", () => {
   const known = [
     [[0, 0, 0, 0], [0, 0], [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]],
     [[ALL, ALL, ALL, ALL], [ALL, ALL], [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]],
@@ -22,7 +22,7 @@ Deno.test("philox4x32() gives the known answers of Random123", () => {
 
 const take = (stream: RandomStream) => Array.from({ length: 9 }, () => stream.uint32());
 
-Deno.test("RandomStream repeats itself and differs by seed, name and index", () => {
+Deno.test("RandomStream is reproducible and differs by seed, name and index", () => {
   assertEquals(take(new RandomStream(7, "a", 1, 2, 3)), take(new RandomStream(7, "a", 1, 2, 3)));
   const streams = [
     new RandomStream(7, "a"),
@@ -37,7 +37,7 @@ Deno.test("RandomStream repeats itself and differs by seed, name and index", () 
   assertEquals(new Set(streams.flat()).size, streams.flat().length);
 });
 
-Deno.test("RandomStream keeps its numbers from version to version", () => {
+Deno.test("RandomStream yields the same numbers in every version", () => {
   // Written by this implementation: changing these values changes every run's data order.
   assertEquals(take(new RandomStream(42, "test", 1, 2, 3)).slice(0, 4), [
     4194536443,
@@ -47,7 +47,7 @@ Deno.test("RandomStream keeps its numbers from version to version", () => {
   ]);
 });
 
-Deno.test("RandomStream refuses seeds and indexes out of range", () => {
+Deno.test("RandomStream rejects seeds and indexes out of range", () => {
   for (const seed of [-1, 0.5, NaN, 2 ** 53]) assertThrows(() => new RandomStream(seed, "a"), RangeError);
   for (const index of [-1, 0.5, NaN, 2 ** 32]) {
     assertThrows(() => new RandomStream(0, "a", index), RangeError);
@@ -55,7 +55,7 @@ Deno.test("RandomStream refuses seeds and indexes out of range", () => {
   assertThrows(() => new RandomStream(0, "a", 1, 2, 3, 4), RangeError);
 });
 
-Deno.test("below() stays below n, reaches every value and refuses others than 1..2^32", () => {
+Deno.test("below() stays below n, reaches every value and rejects n outside 1..2^32", () => {
   fc.assert(fc.property(fc.nat(), fc.integer({ min: 1, max: 2 ** 32 }), (seed, n) => {
     const value = new RandomStream(seed, "below").below(n);
     return Number.isInteger(value) && value >= 0 && value < n;
@@ -70,7 +70,7 @@ Deno.test("below() stays below n, reaches every value and refuses others than 1.
   for (const count of counts) assert(Math.abs(count - 1000) < 145, `${counts}`);
 });
 
-Deno.test("below() has no bias where 2^32 is not a multiple of n", () => {
+Deno.test("below() is unbiased where 2^32 is not a multiple of n", () => {
   // With n = 3 * 2^30 a plain multiply-shift would draw multiples of 3 twice as often.
   const stream = new RandomStream(2, "bias");
   let multiples = 0;
@@ -106,7 +106,7 @@ Deno.test("float64(), normal() and exponential() have the moments of their distr
   }
 });
 
-Deno.test("shuffle() gives every order equally often", () => {
+Deno.test("shuffle() produces every order equally often", () => {
   const counts = new Map<string, number>();
   for (let draw = 0; draw < 6000; draw++) {
     const order = [0, 1, 2];
@@ -121,7 +121,7 @@ Deno.test("shuffle() gives every order equally often", () => {
   assertEquals(bytes.toSorted(), Uint8Array.from({ length: 100 }, (_, i) => i));
 });
 
-Deno.test("restart() goes on with what a new stream of the indexes would give", () => {
+Deno.test("restart() continues like a new stream with the given indexes", () => {
   const random = new RandomStream(7, "test/restart");
   for (const index of [[3], [2 ** 32 - 1, 5], [0, 0, 9], [3]]) {
     for (let i = 0; i < 5; i++) random.float64();
@@ -142,7 +142,7 @@ Deno.test("drawDistinct() draws every ordered choice equally often", () => {
   for (const [key, count] of counts) assert(Math.abs(count - 500) < 110, `${key}: ${count}`);
 });
 
-Deno.test("drawDistinct() draws in range, without repeats, up to all of them", () => {
+Deno.test("drawDistinct() draws in range and without repeats, up to all values", () => {
   for (const [n, count] of [[1, 1], [5, 5], [100, 100], [1000, 3], [2 ** 31, 100], [7, 0]]) {
     const drawn = drawDistinct(n, count, new RandomStream(2, "distinct", n, count));
     assertEquals(new Set(drawn).size, count);

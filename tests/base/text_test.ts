@@ -9,7 +9,7 @@ import {
   formatSeconds,
 } from "../../lib/base/text.ts";
 
-Deno.test("formatCount() keeps to four figures", () => {
+Deno.test("formatCount() prints at most four figures", () => {
   assertEquals([0, 1234, 12_345, 999_999, 4_560_000].map(formatCount), [
     "0",
     "1234",
@@ -24,7 +24,7 @@ Deno.test("formatSeconds() and formatBytes() choose their unit", () => {
   assertEquals([512, 1500, 1_500_000].map(formatBytes), ["512 B", "1500 B", "1.50 MB"]);
 });
 
-Deno.test("drawHistogram() draws the largest bar full and the others in proportion", () => {
+Deno.test("drawHistogram() draws the largest bar at full width and the others in proportion", () => {
   const lines = drawHistogram([
     { lowMs: 1, highMs: 2, probability: 0.25 },
     { lowMs: 2, highMs: 4, probability: 0.5 },
@@ -42,7 +42,7 @@ Deno.test("editDistance() counts insertions, deletions, substitutions and swaps"
   assertEquals(editDistance("kitten", "sitting"), 3);
 });
 
-Deno.test("didYouMean() proposes a near name and lists all when none is near", () => {
+Deno.test("didYouMean() suggests a near name, and lists all names when none is near", () => {
   assertEquals(didYouMean("trian", ["train", "query"]), "; did you mean train?");
   assertEquals(didYouMean("xyzzyx", ["train", "query"]), "; known are train, query");
 });

@@ -41,7 +41,7 @@ const LINES: LineChart = {
   height: 100,
 };
 
-Deno.test("lineChart() draws what can be drawn, the main curve on top, and names what it draws in their order", async () => {
+Deno.test("lineChart() draws the drawable curves, the main one on top, and names them in order", async () => {
   const svg = await renderSvg(lineChart(LINES));
   const [other, model, ...more] = marksOf(svg, "line").map(cornersOf);
   assertEquals(more, []);
@@ -61,7 +61,7 @@ Deno.test("lineChart() leaves a gap where a value is null", async () => {
   assertEquals([...path.matchAll(/M/g)].length, 2);
 });
 
-Deno.test("lineChart() draws points with their error bars where they belong", async () => {
+Deno.test("lineChart() draws points and error bars at their positions", async () => {
   const axis = { title: "share", scale: "linear", format: ".0%", domain: [0, 1] } as const;
   const points = [{ x: 0.25, y: 0.25, low: 0.1, high: 0.5 }, { x: 0.5, y: 0.9, low: 0.8, high: 1 }];
   const size = { width: 100, height: 100, hasLegend: false };
@@ -105,7 +105,7 @@ Deno.test("rowChart() draws bars in their order, as long as their values", async
   assertEquals(texts.filter((text) => ["a", "b"].includes(text)), ["b", "a"]);
 });
 
-Deno.test("renderPicture() draws on white, with colours that need no page", async () => {
+Deno.test("renderPicture() draws on white, without CSS variables", async () => {
   const svg = await renderPicture(lineChart(LINES));
   assert(!svg.includes("var("));
   for (const color of ["white", "#0067a8", "#a4adb6"]) assert(svg.includes(color), color);

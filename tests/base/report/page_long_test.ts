@@ -16,7 +16,7 @@ function barOf(name: string): Figure {
   return { name, caption: "A <bar>", chart };
 }
 
-Deno.test("pageOf() gives the clips of each picture names of their own", async () => {
+Deno.test("pageOf() assigns unique ids to the clip paths of each picture", async () => {
   const html = await pageOf("A page", [barOf("first"), { beside: [barOf("second")] }]);
   const ids = [...html.matchAll(/<clipPath id="([^"]+)"/g)].map(([, id]) => id);
   assertEquals([ids.length, new Set(ids).size], [2, 2]);
@@ -36,7 +36,7 @@ Deno.test("listOf() and tableOf() escape texts, marks and notes", () => {
 });
 
 Deno.test({
-  name: "pageOf() makes a page whose colours follow the reader's system, in a browser",
+  name: "pageOf() returns a page whose colours follow the reader's system in a browser",
   ignore: !hasBrowser(),
   async fn() {
     using folder = new TemporaryFolder();
@@ -68,7 +68,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "layoutFaults() finds what is too wide, empty pictures, and texts over each other",
+  name: "layoutFaults() finds elements that are too wide, empty pictures and overlapping texts",
   ignore: !hasBrowser(),
   async fn() {
     using folder = new TemporaryFolder();

@@ -13,11 +13,11 @@ import { faultOfXml } from "./xml.ts";
 
 const BOUNDS = [10, 25, 50, 100, 150, 200, 300];
 
-Deno.test("the countries' shapes are what world_shapes.ts makes of Natural Earth's", () => {
+Deno.test("the countries' shapes match what world_shapes.ts computes from Natural Earth", () => {
   assertEquals(JSON.parse(Deno.readTextFileSync(WORLD_FILE)), worldShapes());
 });
 
-Deno.test("each country has a shape by its two letters, all within the map", () => {
+Deno.test("each two-letter country code has a shape, all within the map", () => {
   const shapes = worldShapes();
   assertEquals(Object.keys(shapes).length, 174);
   for (const code of ["US", "DE", "FR", "NO", "XK", "SO", "CY", "TW", "EH", "PS"]) assert(shapes[code], code);
@@ -41,7 +41,7 @@ function pointsOf(path: string): { x: number; y: number }[] {
   });
 }
 
-Deno.test("positions are where d3's projection has them", () => {
+Deno.test("positions match d3's projection", () => {
   const project = worldProjection();
   for (const latitude of [-56, -33.5, 0, 0.25, 47, 83]) {
     for (const longitude of [-169.9, -168.8, -168.7, -75, 0, CENTRAL_LONGITUDE, 179.9, 180, -180]) {
@@ -53,7 +53,7 @@ Deno.test("positions are where d3's projection has them", () => {
   }
 });
 
-Deno.test("values have classes, from the lowest colour to the highest, and the legend names them", () => {
+Deno.test("values fall into classes from the lowest colour to the highest, which the legend names", () => {
   assertEquals([-1, 0, 9.99, 10, 99, 100, 300, 1e9].map((value) => heatOf(value, BOUNDS)), [
     0,
     0,
@@ -84,7 +84,7 @@ const PLACES: MapPlace[] = [
   { country: "SG", position: { latitude: 1.5, longitude: 104 }, value: 400, text: "Singapore <&>: 400 ms" },
 ];
 
-Deno.test("a map has its places with their colours, and says what it shows", () => {
+Deno.test("a map draws its places in their colours, and labels them", () => {
   const svg = worldMap(PLACES, { title: "RTT", bounds: BOUNDS });
   assertEquals(faultOfXml(svg), undefined);
   const fillOf = (place: number) => new RegExp(`data-place="${place}"[^]*?fill="([^"]*)"`).exec(svg)?.[1];
@@ -97,7 +97,7 @@ Deno.test("a map has its places with their colours, and says what it shows", () 
   assertEquals(svg.includes("<text") || svg.includes("<title"), false);
 });
 
-Deno.test("a map as a file has a legend, tooltips and a mark", () => {
+Deno.test("a map as a file contains a legend, tooltips and a mark", () => {
   const mark = { latitude: 48, longitude: 2 };
   const svg = onWhite(
     worldMap(PLACES, { title: "RTT from <here>", bounds: BOUNDS, unit: "ms", mark, credits: ["By & by"] }),
@@ -116,7 +116,7 @@ Deno.test("a map as a file has a legend, tooltips and a mark", () => {
   assertEquals(/var\(/.test(svg), false, "a file needs no style of a page");
 });
 
-Deno.test("lines are over the countries that are hatched, and the legend of a file says what they mean", () => {
+Deno.test("hatched places are drawn with lines, which the legend of a file explains", () => {
   const [germany, cell, , singapore] = PLACES;
   const hatchedOf = (isHatched: boolean, hatched?: string) => {
     const places = [{ ...germany, isHatched }, cell, { ...singapore, isHatched }];
