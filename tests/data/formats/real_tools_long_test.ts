@@ -68,26 +68,30 @@ function testWith(programs: string[], name: string, fn: (folder: TemporaryFolder
   });
 }
 
-testWith(["ping"], "real ping: its own times of -D, else those of --start and --interval", async (folder) => {
-  const timed = await ran("ping", ["-D", "-i", "0.2", "-c", "5", LOOPBACK]);
-  assertReplies(await imported(folder, timed.text, ["--src", SRC]), timed, { [LOOPBACK]: 5 });
-  const plain = await ran("ping", ["-i", "0.2", "-c", "5", LOOPBACK]);
-  const times = ["--start", "2026-01-01T00:00:00Z", "--interval", "0.2"];
-  const rows = await imported(folder, plain.text, ["--src", SRC, ...times]);
-  assertReplies(rows, { startS: 1_767_225_600, stopS: 1_767_225_600.8 }, { [LOOPBACK]: 5 });
-  assertEquals(rows.map(({ timeS }) => timeS - 1_767_225_600).map((each) => each.toFixed(1)), [
-    ...["0.0", "0.2", "0.4", "0.6", "0.8"],
-  ]);
-  // Two runs, each with a time before it.
-  const loop = `2026-01-01T00:00:00Z\n${plain.text}2026-01-01T01:00:00Z\n${plain.text}`;
-  const looped = await imported(folder, loop, ["--src", SRC, "--interval", "0.2"]);
-  assertEquals([looped.length, looped[5].timeS], [10, 1_767_229_200]);
-  const stdin = new TextEncoder().encode(timed.text);
-  const { stderr } = await succeeded(runStageProcess(["watch", "--src", SRC], { stdin }));
-  assertMatch(stderr, /^5 measurements, 0 unusable, 0 late, .* 1 pairs, /m);
-});
+testWith(
+  ["ping"],
+  "real ping output is imported with times from -D, or from --start and --interval",
+  async (folder) => {
+    const timed = await ran("ping", ["-D", "-i", "0.2", "-c", "5", LOOPBACK]);
+    assertReplies(await imported(folder, timed.text, ["--src", SRC]), timed, { [LOOPBACK]: 5 });
+    const plain = await ran("ping", ["-i", "0.2", "-c", "5", LOOPBACK]);
+    const times = ["--start", "2026-01-01T00:00:00Z", "--interval", "0.2"];
+    const rows = await imported(folder, plain.text, ["--src", SRC, ...times]);
+    assertReplies(rows, { startS: 1_767_225_600, stopS: 1_767_225_600.8 }, { [LOOPBACK]: 5 });
+    assertEquals(rows.map(({ timeS }) => timeS - 1_767_225_600).map((each) => each.toFixed(1)), [
+      ...["0.0", "0.2", "0.4", "0.6", "0.8"],
+    ]);
+    // Two runs, each with a time before it.
+    const loop = `2026-01-01T00:00:00Z\n${plain.text}2026-01-01T01:00:00Z\n${plain.text}`;
+    const looped = await imported(folder, loop, ["--src", SRC, "--interval", "0.2"]);
+    assertEquals([looped.length, looped[5].timeS], [10, 1_767_229_200]);
+    const stdin = new TextEncoder().encode(timed.text);
+    const { stderr } = await succeeded(runStageProcess(["watch", "--src", SRC], { stdin }));
+    assertMatch(stderr, /^5 measurements, 0 unusable, 0 late, .* 1 pairs, /m);
+  },
+);
 
-testWith(["fping"], "real fping: -D -C, -C -q and -l", async (folder) => {
+testWith(["fping"], "real fping output of -D -C, -C -q and -l is imported", async (folder) => {
   const targets = [LOOPBACK, OTHER];
   const counted = await ran("fping", ["-D", "-C", "3", "-p", "1000", "-t", "1000", ...targets]);
   const numEach = { [LOOPBACK]: 3, [OTHER]: 3 };
@@ -115,7 +119,7 @@ testWith(["fping"], "real fping: -D -C, -C -q and -l", async (folder) => {
   assertReplies(looped, { startS, stopS: Date.now() / 1000 }, { [LOOPBACK]: numLines });
 });
 
-testWith(["scamper", "sc_warts2json"], "real scamper: warts as JSON", async (folder) => {
+testWith(["scamper", "sc_warts2json"], "real scamper warts are imported as JSON", async (folder) => {
   const warts = folder.at("ping.warts");
   const options = ["-O", "warts", "-o", warts, "-c", "ping -c 3", "-i", LOOPBACK];
   const { startS, stopS } = await ran("scamper", options);
@@ -127,7 +131,7 @@ testWith(["scamper", "sc_warts2json"], "real scamper: warts as JSON", async (fol
   assertReplies(each, { startS, stopS }, { [LOOPBACK]: 3 });
 });
 
-testWith(["rrdtool"], "real rrdtool: an RRD of SmokePing's form by xport --json", async (folder) => {
+testWith(["rrdtool"], "a real RRD like SmokePing's is imported from rrdtool xport --json", async (folder) => {
   const rrd = folder.at("host.rrd");
   const startS = 1_767_225_600;
   const stepS = 300;
