@@ -55,7 +55,7 @@ const plain = table("src,dst,time,rtt", (i, rttMs) => [SRC, DST, timeS(i), rttMs
 
 /** The content of each form, and the options that it needs. */
 const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> = {
-  "pandas, with the index and NaN": [
+  "a pandas table with an index and NaN": [
     table(",src,dst,time,rtt", (i, rttMs) => [i, SRC, DST, `${clock(i)}+00:00`, rttMs ?? "NaN"]),
   ],
   "R's write.csv2": [
@@ -64,7 +64,7 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
       return [...quoted, timeS(i), rttMs === null ? "NA" : `${rttMs}`.replace(".", ",")];
     }, ";"),
   ],
-  "Excel in German": [
+  "German Excel": [
     "sep=;\r\n" + table(
       "src;dst;time;rtt",
       (i, rttMs) => [
@@ -83,7 +83,7 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
         ),
     ),
   ],
-  "Grafana, wide, in seconds with units": [
+  "Grafana's wide table in seconds with units": [
     table(`"Time","${DST}"`, (i, rttMs) => [clock(i), rttMs === null ? "" : `${rttMs / 1000} s`]),
     ["--src", SRC],
   ],
@@ -95,7 +95,7 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
     ),
     ["--src", SRC, "--columns", "dst=url,time=_time,rtt=_value"],
   ],
-  "InfluxDB's command, in nanoseconds": [
+  "InfluxDB's command-line output in nanoseconds": [
     table(
       "name,time,rtt_us",
       (i, rttMs) => ["ping", `${timeS(i)}000000000`, rttMs === null ? "" : rttMs * 1000],
@@ -108,21 +108,28 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
     table("id|msg|time|ping", (i, rttMs) => [i, "", `${clock(i)}.000`, rttMs], "|"),
     ["--src", SRC, "--dst", DST, "--columns", "rtt=ping"],
   ],
-  "blackbox exporter: seconds, 0 for no reply": [
+  "blackbox exporter's seconds, with 0 for no reply": [
     table("timestamp,instance,seconds", (i, rttMs) => [timeS(i), `${DST}:443`, (rttMs ?? 0) / 1000]),
     ["--src", SRC, "--columns", "dst=instance,rtt_s=seconds", "--no-reply", "0"],
   ],
-  "no header": [
+  "a table without a header": [
     table("", (i, rttMs) => [timeS(i), rttMs ?? "timeout", DST]).slice(1),
     ["--src", SRC, "--columns", "time=1,rtt=2,dst=3"],
   ],
-  "names of columns with commas": [
+  "column names with commas": [
     table('"from, a","to, b",time,"RTT, ms"', (i, rttMs) => [SRC, DST, timeS(i), rttMs]),
     ["--columns", "src=from, a,dst=to, b,rtt=RTT, ms"],
   ],
   "ping -D": [pingOutput((i) => `[${timeS(i)}.000000] `), ["--src", SRC]],
   "ping | ts with a format": [pingOutput((i) => `${clock(i, "T")}+0000 `), ["--src", SRC]],
-  "ping without times": [pingOutput(() => ""), ["--src", SRC, "--start", `${clock(0)}Z`, "--interval", "60"]],
+  "ping without timestamps": [pingOutput(() => ""), [
+    "--src",
+    SRC,
+    "--start",
+    `${clock(0)}Z`,
+    "--interval",
+    "60",
+  ]],
   "date and ping in a loop": [
     RTTS_MS.map((rttMs, i) =>
       `Thu Jan  1 00:0${i}:00 UTC 2026\nPING ${DST} (${DST}) 56(84) bytes of data.\n` +
@@ -141,8 +148,8 @@ const FORMS: Record<string, [content: string | Uint8Array, options?: string[]]> 
     ).join(""),
     ["--src", SRC],
   ],
-  "JSON lines with NaN of Python": [lines(objects).replaceAll('"rtt":null', '"rtt":NaN')],
-  "JSON list in an object": [JSON.stringify({ meta: { count: 6 }, data: { rows: objects } }, null, 2)],
+  "JSON lines with Python's NaN": [lines(objects).replaceAll('"rtt":null', '"rtt":NaN')],
+  "a JSON list in an object": [JSON.stringify({ meta: { count: 6 }, data: { rows: objects } }, null, 2)],
   "RIPE Atlas' stream": [lines(atlas.map((result) => ["atlas_result", result]))],
   "RIPE Atlas' API": [JSON.stringify({ count: 6, results: atlas })],
 };
