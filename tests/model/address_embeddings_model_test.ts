@@ -85,7 +85,7 @@ Deno.test("referenceBackward() is the derivative with address embeddings", () =>
 });
 
 testOnEachDevice(
-  "Transformer with rows gives the losses and gradients of the float64 model",
+  "Transformer with address embeddings matches the float64 model's losses and gradients",
   async ({ registry }) => {
     const batch = batchOf(2);
     const reference = withRows(CONFIG, batch);
@@ -104,7 +104,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("Transformer adds up the gradients and losses of micro-batches", async ({ registry }) => {
+testOnEachDevice("Transformer sums gradients and losses over micro-batches", async ({ registry }) => {
   const batches = [batchOf(3, 1), batchOf(4, 1)];
   const whole = await modelOf(registry, CONFIG, 2);
   const join = (name: keyof ModelBatch) => batches.flatMap((batch) => [...batch[name] ?? []]);
@@ -127,7 +127,7 @@ testOnEachDevice("Transformer adds up the gradients and losses of micro-batches"
 });
 
 testOnEachDevice(
-  "Optimizer trains rows as the float64 reference, each by its own updates",
+  "Optimizer matches the float64 reference with address embeddings, counting each row's updates",
   async ({ registry }) => {
     const totalSteps = 12;
     const rule = (learningRate: number) => ({ kind: "adamw", learningRate });
@@ -162,7 +162,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "Optimizer's state with rows goes through a checkpoint to the last bit",
+  "training with address embeddings continues from loaded weights and state, bit for bit",
   async ({ registry }) => {
     const optim = optimConfigSchema.parse({
       groups: Object.fromEntries(
@@ -194,7 +194,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "Decoder with rows gives what the full pass gives, by prefill, steps and branches",
+  "Decoder with address embeddings matches the full pass in prefills, steps and branches",
   async ({ registry }) => {
     const { tokens } = batchOf(5, 1);
     const context = tokens.slice(0, 20);
@@ -252,7 +252,7 @@ Deno.test("rowsOfBatch() resets its state in every context", () => {
 });
 
 testOnEachDevice(
-  "Transformer with free rows has their gradients, the same as with all, and no others",
+  "freeRows limits gradients to the first address embeddings, without changing them",
   async ({ registry }) => {
     const batch = batchOf(7);
     const all = await modelOf(registry);

@@ -85,7 +85,7 @@ function measurementTokens(version: 4 | 6, numMeasurements: number): Uint16Array
 }
 
 testWithAndWithoutShift(
-  "a prefill and steps give the full pass's log-probabilities at every position, IPv4 and IPv6, with and without context",
+  "a prefill and steps match the full pass's log-probabilities at every position, for IPv4 and IPv6, with and without context",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
     const full = await fullPass(registry, config);
@@ -110,7 +110,7 @@ const PROMPT_LENGTHS = [3, 40, 17, 95];
 const NUM_CHILDREN = [33, 0, 60, 1];
 
 testWithAndWithoutShift(
-  "prefill() gives a few last positions, and rows that share a prompt see it and their own tokens only",
+  "prefill() returns the last positions, and rows sharing a prompt see only it and their own tokens",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
     const full = await fullPass(registry, config);
@@ -143,7 +143,7 @@ testWithAndWithoutShift(
 );
 
 testWithAndWithoutShift(
-  "rows that branch off others see what these appended, and rows end where nothing continues them",
+  "branched rows see their parents' tokens, and rows without children end",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
     const full = await fullPass(registry, config);
@@ -182,7 +182,7 @@ testWithAndWithoutShift(
 );
 
 testWithAndWithoutShift(
-  "a prompt can be forked again, and a decoder used again, with the same bits",
+  "forking a prompt again or reusing a decoder returns the same bits",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
     const prompts = [randomTokens("first", 20), randomTokens("second", 9)];
@@ -206,7 +206,7 @@ testWithAndWithoutShift(
   },
 );
 
-testOnEachDevice("prefill() gives the log-probabilities of the float64 model", async ({ registry }) => {
+testOnEachDevice("prefill() and step() match the float64 model's log-probabilities", async ({ registry }) => {
   for (const changes of [{}, { numHeads: 1, headDim: 64 as const, softcap: null, qkNorm: false }]) {
     const config = tinyConfig({ sequenceLength: 12, ...changes });
     const decoder = await decoderOf(registry, config, { maxSteps: 4 });
@@ -228,7 +228,7 @@ testOnEachDevice("prefill() gives the log-probabilities of the float64 model", a
 });
 
 testOnDevice(
-  "a decoder refuses positions after the model's sequence, and more than was planned",
+  "a decoder rejects positions beyond the model's sequence, and requests beyond its extent",
   async ({ registry }) => {
     const decoder = await decoderOf(registry, CONFIG, { maxSteps: 3 });
     await assertRejects(
@@ -257,7 +257,7 @@ testOnDevice(
 );
 
 testOnDevice(
-  "create() refuses what is over the memory limit",
+  "create() refuses to exceed the memory limit",
   async ({ registry }) => {
     const sizeBytes = decoderSizeBytes(CONFIG, EXTENT);
     await decoderOf(registry, CONFIG, { memoryLimitBytes: sizeBytes });
@@ -282,7 +282,7 @@ Deno.test("programRows() rounds up by at most an eighth or to a multiple of 32, 
 });
 
 testOnDevice(
-  "a decoder keeps a bounded number of programs, and answers the same without the others",
+  "a decoder bounds the number of kept programs without changing results",
   async ({
     registry,
   }) => {

@@ -23,10 +23,10 @@ import { readGradients } from "./tiny_model.ts";
 
 /** The cases of make.py, which together cover every option of the architecture. */
 const CASES = {
-  relu2: "with softcap and qkNorm, Muon",
-  gelu: "without softcap, Muon",
-  silu: "of v1 without qkNorm, AdamW alone",
-  rows: "with address embeddings and keyShift, Muon, AdamW by each row's updates",
+  relu2: "with softcap, qkNorm and Muon",
+  gelu: "without softcap, with Muon",
+  silu: "with v1 and AdamW only, without qkNorm",
+  rows: "with address embeddings, keyShift, Muon and per-row AdamW",
 };
 
 interface GoldenBatch extends ModelBatch {

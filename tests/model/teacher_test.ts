@@ -49,7 +49,7 @@ async function studentOf(
 }
 
 testOnEachDevice(
-  "a teacher's share is mixed into the gradients of all weights, not into the loss",
+  "a teacher's share is mixed into the gradients of all weights, but not the loss",
   async ({ registry, gpu }) => {
     const teacher = await teacherOf(registry);
     const before = await teacher.weights();
@@ -80,7 +80,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("a student that is its teacher learns nothing from it", async ({ registry, gpu }) => {
+testOnEachDevice("a student identical to its teacher gets no gradient from it", async ({ registry, gpu }) => {
   const twin = await Transformer.create(registry, STUDENT, { batchSize: BATCH_SIZE, training: false });
   twin.load(toFloat32(tinyWeights(STUDENT)));
   const taught = await studentOf(registry, { teacher: twin, share: 1 });
@@ -116,7 +116,7 @@ async function divergence(teacher: Transformer, student: Transformer, batch: Mod
 }
 
 testOnDevice(
-  "a student comes nearer to its teacher than without it, in f32 and f16",
+  "training with a teacher at least halves the student's divergence from it, in f32 and f16",
   async ({ registry }) => {
     const adamW = { kind: "adamw", learningRate: 0.01 };
     const optim = optimConfigSchema.parse({
@@ -140,7 +140,7 @@ testOnDevice(
 );
 
 testOnDevice(
-  "a teacher with address embeddings hides in each batch what its training hides",
+  "a teacher hides the same address embeddings in each batch as its training",
   async ({ registry, gpu }) => {
     const T = 48;
     const rows = { rows: 32, seed: 3, dropShare: 0.5 };

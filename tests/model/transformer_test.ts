@@ -48,12 +48,12 @@ async function compareWithReference(registry: KernelRegistry, config: ModelConfi
   }
 }
 
-testOnEachDevice("Transformer gives the losses and gradients of the float64 model", async ({ registry }) => {
+testOnEachDevice("Transformer matches the float64 model's losses and gradients", async ({ registry }) => {
   await compareWithReference(registry, tinyConfig());
 });
 
 testOnEachDevice(
-  "Transformer gives them without softcap and qkNorm, of v1, with odd sizes",
+  "Transformer matches the float64 model without softcap and qkNorm, with v1 and odd sizes",
   async ({ registry }) => {
     const odd = {
       numLayers: 1,
@@ -71,12 +71,12 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("Transformer gives them with shifted keys", async ({ registry }) => {
+testOnEachDevice("Transformer matches the float64 model with shifted keys", async ({ registry }) => {
   await compareWithReference(registry, tinyConfig({ keyShift: true }));
 });
 
 testOnEachDevice(
-  "Transformer gives the same bits again, and computing activations twice, in f32 and f16",
+  "Transformer is reproducible, also when recomputing activations, in f32 and f16",
   async ({ registry }) => {
     const config = tinyConfig({ numLayers: 3 });
     const batch = tinyBatch(config, BATCH_SIZE);
@@ -106,7 +106,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "logProbabilities() gives log softmax of the wanted rows, in their order",
+  "logProbabilities() returns the log softmax of the requested rows, in order",
   async ({ registry }) => {
     for (const softcap of [15, null]) {
       const config = tinyConfig({ softcap });
@@ -126,7 +126,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "a model without training has the same losses, less memory, no gradients",
+  "a model without training computes the same losses with less memory and no gradients",
   async ({ registry }) => {
     const config = tinyConfig();
     const batch = tinyBatch(config, BATCH_SIZE);
@@ -148,7 +148,7 @@ testOnEachDevice(
   },
 );
 
-testOnDevice("weights() gives back what load() took, to the last bit", async ({ registry }) => {
+testOnDevice("weights() returns the loaded weights, bit for bit", async ({ registry }) => {
   const config = tinyConfig({ vocabulary: "v1" });
   const model = await tinyModel(registry, config);
   const weights = initialParameters(config, 5);
@@ -158,7 +158,7 @@ testOnDevice("weights() gives back what load() took, to the last bit", async ({ 
   for (const [name, values] of weights) assertSameBits(back.get(name) ?? values.slice(1), values, name);
 });
 
-testOnDevice("load() refuses weights of another model", async ({ registry }) => {
+testOnDevice("load() rejects another model's weights", async ({ registry }) => {
   const config = tinyConfig();
   const model = await tinyModel(registry, config);
   const assertRefused = (weights: Tensors, message: string) =>
@@ -177,7 +177,7 @@ testOnDevice("load() refuses weights of another model", async ({ registry }) => 
   );
 });
 
-testOnDevice("a batch with an index outside of a tensor is not uploaded", async ({ registry }) => {
+testOnDevice("a batch with an out-of-range index is rejected", async ({ registry }) => {
   const config = tinyConfig();
   const model = await tinyModel(registry, config);
   const batch = tinyBatch(config, BATCH_SIZE);
@@ -193,7 +193,7 @@ testOnDevice("a batch with an index outside of a tensor is not uploaded", async 
   }
 });
 
-testOnDevice("create() refuses a model that the adapter's buffers cannot hold", async ({ registry }) => {
+testOnDevice("create() rejects a model too large for the adapter's buffers", async ({ registry }) => {
   const config = tinyConfig({ sequenceLength: 65535, mlpWidth: 65536 });
   const options = { batchSize: 4096, training: false };
   const error = await assertRejects(() => Transformer.create(registry, config, options), UserError);
@@ -209,7 +209,7 @@ async function halfModel(registry: KernelRegistry, options: Partial<ModelExtent>
   return model;
 }
 
-testOnEachDevice("Transformer of f16 is near the float64 model", async ({ registry, gpu }) => {
+testOnEachDevice("Transformer in f16 stays close to the float64 model", async ({ registry, gpu }) => {
   const weights = tinyWeights(TINY);
   const batch = tinyBatch(TINY, BATCH_SIZE);
   // As in training: matrix units round the gradient of the residual stream, times the loss scale, to f16.
@@ -297,7 +297,7 @@ testOnEachDevice("rttDistanceWeights change the gradient, not the loss", async (
 });
 
 testOnEachDevice(
-  "rttByteWeight counts the gradient of RTT bytes so often, not their loss",
+  "rttByteWeight scales the gradient of RTT bytes, not their loss",
   async ({ registry }) => {
     const [plain, rttOnly, weighted] = [
       await gradientsOf(registry),
