@@ -102,7 +102,7 @@ async function shownText(page: Page): Promise<string> {
 }
 
 pageTest(
-  "every part of the page answers in both themes and narrow windows, with enough contrast",
+  "every part of the page works in both themes and narrow windows, with enough contrast",
   async (t, open) => {
     const wanted: Record<keyof typeof HASHES, RegExp[]> = {
       ask: [
