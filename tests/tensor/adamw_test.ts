@@ -42,7 +42,7 @@ async function step(bench: KernelBench, data: ReturnType<typeof arrays>, at: Ada
 /** Parameters, m and v are below 5; the longest path is sqrt, division and 8 roundings. */
 const TOLERANCE = expressionTolerance(BUILT_IN_ULPS.sqrt + BUILT_IN_ULPS.division + 8, 5);
 
-testOnEachDevice("addAdamW() equals the float64 reference with a clipped gradient", async (bench) => {
+testOnEachDevice("addAdamW() matches the float64 reference with a clipped gradient", async (bench) => {
   for (const length of LENGTHS) {
     const data = arrays(length);
     const factor = 0.5;
@@ -57,7 +57,7 @@ testOnEachDevice("addAdamW() equals the float64 reference with a clipped gradien
   }
 });
 
-testOnEachDevice("addAdamW() takes a first step of the learning rate from zero moments", async (bench) => {
+testOnEachDevice("addAdamW() steps by the learning rate from zero moments", async (bench) => {
   const data = { ...arrays(64), expAvg: new Float64Array(64), expAvgSq: new Float64Array(64) };
   const at = { ...STEP, step: 1, weightDecay: 0 };
   const [actual] = await step(bench, data, at, 1);
@@ -65,7 +65,7 @@ testOnEachDevice("addAdamW() takes a first step of the learning rate from zero m
   assertClose(actual, expected, { relative: 1e-6, absolute: 1e-6 }, "parameter");
 });
 
-testOnEachDevice("addAdamW() only decays the parameter of a zero gradient", async (bench) => {
+testOnEachDevice("addAdamW() only decays a parameter with a zero gradient", async (bench) => {
   const zero = new Float64Array(64);
   const data = { ...arrays(64), gradient: zero, expAvg: zero, expAvgSq: zero };
   const [actual] = await step(bench, data, STEP, 1);
@@ -97,7 +97,7 @@ function tableArrays(tableRows: number, width: number) {
 for (const factor of [0.5, 0]) {
   const title = factor === 0
     ? "addAdamWRows() changes nothing when the clip factor is 0"
-    : "addAdamWRows() updates the rows that have slots as the float64 reference, and no others";
+    : "addAdamWRows() updates only rows with slots, matching the float64 reference";
   testOnEachDevice(title, async (bench) => {
     const [tableRows, width, slots] = [300, 132, 64];
     const rows = [5, 299, 0, 17, 6];

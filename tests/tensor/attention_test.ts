@@ -59,7 +59,7 @@ const SHAPES = [
 ];
 
 testOnEachDevice(
-  "addAttention() neither overflows nor forgets where scores are in the thousands",
+  "addAttention() stays accurate with scores in the thousands",
   async (bench) => {
     const problem = problemOf([1, 40, 1, 32], 1000);
     const [q, k, v] = ["q", "k", "v"].map((label) => randomIn("f16", label, 40 * 32));
@@ -75,7 +75,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "addAttention() sees nothing of other segments, later tokens, other heads",
+  "addAttention() ignores other segments, later tokens and other heads",
   async (bench) => {
     const problem = problemOf([1, 96, 2, 32], 1000);
     problem.segmentStart.fill(0, 0, 45).fill(45, 45);
@@ -109,7 +109,7 @@ function addBoth(bench: KernelBench, program: Program, tensors: ReturnType<typeo
 }
 
 testOnEachDevice(
-  "addAttention() and its backward equal the float64 reference, the same at each run",
+  "addAttention() and its backward reproducibly match the float64 reference",
   async (bench) => {
     for (const shape of SHAPES) {
       for (const maxLength of [1, 6, 1000]) {
@@ -146,7 +146,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("addAttention() gives a segment the same bits wherever it lies", async (bench) => {
+testOnEachDevice("addAttention() computes the same bits for a segment at any position", async (bench) => {
   for (const D of [32, 64]) {
     const [before, length] = [13, 77];
     const inputs = inputsOf(problemOf([1, length, 1, D], length));
@@ -170,7 +170,7 @@ testOnEachDevice("addAttention() gives a segment the same bits wherever it lies"
 });
 
 testOnEachDevice(
-  "addAttention() and its backward of f16 tensors equal the float64 reference",
+  "addAttention() and its backward match the float64 reference for f16 tensors",
   async (bench) => {
     for (const shape of [[2, 65, 1, 32], [1, 33, 2, 32], [1, 17, 2, 128]]) {
       await checkHalf(bench, shape, 11, [undefined]);
@@ -188,7 +188,7 @@ function distance(a: Float32Array, b: Float32Array): number {
 const HALF_DISTANCE = 4 * 2 ** -11;
 
 testWithMatrices(
-  "addAttention() and its backward by matrix units equal the float64 reference and the tiled kernels, the same at each run",
+  "addAttention() and its backward on matrix units reproducibly match the float64 reference and the tiled kernels",
   async (bench, { side }) => {
     for (const headDim of [4 * side, 8 * side]) {
       // A workgroup owns 4 side rows; tiles have the same number, or half.
@@ -213,7 +213,7 @@ testWithMatrices(
 );
 
 testWithMatrices(
-  "attention by matrix units has no finite gradient of a score beyond f16",
+  "attention on matrix units returns non-finite gradients when a score's gradient exceeds f16",
   async (bench, { side }) => {
     const problem = problemOf([1, 40, 1, 4 * side], 1000);
     const inputs = inputsOf(problem);
@@ -250,7 +250,7 @@ Deno.test("attentionVariant() chooses by adapter, head width and input storage",
   assertEquals(of({ matrix }, 64, "f16", "f32"), "tiled");
 });
 
-testOnEachDevice("addAttention() refuses a head of another size and tensors that are too small", (bench) => {
+testOnEachDevice("addAttention() rejects unsupported head sizes and tensors that are too small", (bench) => {
   const program = new Program(bench.registry, "refused");
   const tensor = bench.gpu.tensor("small", [64]);
   const args = { q: tensor, k: tensor, v: tensor, segmentStart: tensor, out: tensor, logSumExp: tensor };
@@ -400,7 +400,7 @@ function toleranceOf(item: Case, shape: DecodeShape, inputs: DecodeInputs) {
 }
 
 testOnEachDevice(
-  "addAttentionDecode() equals the float64 reference, the same at each run",
+  "addAttentionDecode() reproducibly matches the float64 reference",
   async (bench) => {
     for (const item of CASES) {
       const tiles = tilesOf(item);
@@ -415,7 +415,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "addAttentionDecode() neither overflows nor forgets where scores are in the thousands",
+  "addAttentionDecode() stays accurate with scores in the thousands",
   async (bench) => {
     const item: Case = { numHeads: 1, headDim: 32, numSteps: 3, prompts: [[21, 40]] };
     const tiles = tilesOf(item);
@@ -426,7 +426,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("addAttentionDecode() leaves rows of no tile as they are", async (bench) => {
+testOnEachDevice("addAttentionDecode() does not write rows outside its tiles", async (bench) => {
   const item: Case = { numHeads: 1, headDim: 32, numSteps: 1, prompts: [[5, 40]] };
   const tiles = [{ ...tilesOf(item)[0], firstRow: 3, endRow: 37 }];
   const { shape, inputs } = decodeProblemOf(item);
@@ -436,7 +436,7 @@ testOnEachDevice("addAttentionDecode() leaves rows of no tile as they are", asyn
 });
 
 testOnEachDevice(
-  "addAttentionDecode() refuses a head of another size and tensors that are too small",
+  "addAttentionDecode() rejects unsupported head sizes and tensors that are too small",
   (bench) => {
     const program = new Program(bench.registry, "refused");
     const small = bench.gpu.tensor("small", [64]);

@@ -73,7 +73,7 @@ function inputsOf(bench: KernelBench, problem: Problem) {
   };
 }
 
-testOnEachDevice("addCrossEntropy() equals the float64 reference, the same at each run", async (bench) => {
+testOnEachDevice("addCrossEntropy() reproducibly matches the float64 reference", async (bench) => {
   for (const problem of problemsOf()) {
     const { rows, stride, logits, targets, lossMask } = problem;
     const inputs = inputsOf(bench, problem);
@@ -98,7 +98,7 @@ testOnEachDevice("addCrossEntropy() equals the float64 reference, the same at ea
   }
 });
 
-testOnEachDevice("addCrossEntropy() adds the distance of bytes to the gradient alone", async (bench) => {
+testOnEachDevice("addCrossEntropy() adds the byte-distance term to the gradient only", async (bench) => {
   for (const [size, firstByte] of [[[9, 267, 268], 11], [[6, 266, 268], 10], [[5, 20, 20], 3]] as const) {
     const problem = problemOf([...size], firstByte === 10 ? null : 15);
     const { rows, stride, vocabSize, logits, targets } = problem;
@@ -129,7 +129,7 @@ testOnEachDevice("addCrossEntropy() adds the distance of bytes to the gradient a
 });
 
 testOnEachDevice(
-  "addCrossEntropy() mixes the gradients by data and by a teacher at marked rows",
+  "addCrossEntropy() mixes the gradients of the data and a teacher at marked rows",
   async (bench) => {
     for (const problem of problemsOf()) {
       const { rows, stride, logits, targets } = problem;
@@ -183,7 +183,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "addCrossEntropy() stays finite and right where logits are in the thousands",
+  "addCrossEntropy() stays finite and accurate with logits in the thousands",
   async (bench) => {
     for (const softcap of [15, null]) {
       const problem = problemOf([8, 267, 268], softcap, 3000);
@@ -200,7 +200,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "addCrossEntropy() shows a logit that is not a number, but not of masked rows",
+  "addCrossEntropy() propagates NaN logits, except in masked rows",
   async (bench) => {
     const problem = problemOf([2, 8, 8], 15);
     problem.logits.fill(NaN);
@@ -214,7 +214,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("addCrossEntropy() scales the gradient, which may be f16", async (bench) => {
+testOnEachDevice("addCrossEntropy() scales an f32 or f16 gradient", async (bench) => {
   for (const size of [[3, 5, 8], [4, 31, 32], [2, 257, 260], [9, 267, 268]]) {
     const problem = problemOf(size, 15);
     const { rows, stride, logits, targets } = problem;
@@ -243,7 +243,7 @@ testOnEachDevice("addCrossEntropy() scales the gradient, which may be f16", asyn
   }
 });
 
-testOnEachDevice("addLogProbabilities() equals the float64 reference at the chosen rows", async (bench) => {
+testOnEachDevice("addLogProbabilities() matches the float64 reference at the chosen rows", async (bench) => {
   for (const problem of problemsOf()) {
     const { rows, vocabSize, stride, logits } = problem;
     const rowIndex = [rows - 1, 0, rows >> 1, rows - 1];
@@ -263,7 +263,7 @@ testOnEachDevice("addLogProbabilities() equals the float64 reference at the chos
   }
 });
 
-testOnEachDevice("addCrossEntropy() refuses a layout or cap that cannot be", (bench) => {
+testOnEachDevice("addCrossEntropy() rejects an invalid layout or softcap", (bench) => {
   const program = new Program(bench.registry, "refused");
   const tensor = bench.gpu.tensor("tensor", [64]);
   const tensors = { logits: tensor, targets: tensor, lossMask: tensor, losses: tensor, weight: tensor };

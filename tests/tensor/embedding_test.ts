@@ -32,7 +32,7 @@ const SIZES = [
   [2048, 128, 267],
 ];
 
-testOnEachLayout("addEmbedding() and its backward equal the float64 reference", async (bench) => {
+testOnEachLayout("addEmbedding() and its backward match the float64 reference", async (bench) => {
   for (const [rows, width, vocabSize] of SIZES) {
     const tokens = randomIntegers("tokens", rows, vocabSize);
     const table = randomNormal("table", vocabSize * width);
@@ -69,7 +69,7 @@ testOnEachLayout("addEmbedding() and its backward equal the float64 reference", 
   }
 });
 
-testOnEachDevice("addEmbedding() picks rows of an f16 table", async (bench) => {
+testOnEachDevice("addEmbedding() reads rows of an f16 table", async (bench) => {
   const [rows, width, vocabSize] = [33, 132, 11];
   const tokens = randomIntegers("tokens", rows, vocabSize);
   const table = randomIn("f16", "table", vocabSize * width);
@@ -110,7 +110,7 @@ Deno.test("embeddingBackward() of the reference is the derivative of embedding()
 /** Rows, width, rows of the table, rows per token. */
 const ROW_SIZES = [[1, 4, 1, 1], [31, 124, 7, 3], [257, 132, 300, 3], [2048, 96, 4096, 2]];
 
-testOnEachDevice("addRows() equals the float64 reference", async (bench) => {
+testOnEachDevice("addRows() matches the float64 reference", async (bench) => {
   for (const [rows, width, tableRows, rowsPerToken] of ROW_SIZES) {
     // A third of the indexes have no row.
     const indexes = randomIntegers("indexes", rows * rowsPerToken, Math.ceil(tableRows * 1.5));
@@ -146,7 +146,7 @@ Deno.test("addRowsBackward() of the reference is the derivative of addRows()", (
   });
 });
 
-testOnEachDevice("addLimitRows() moves rows that are too far away back to the limit", async (bench) => {
+testOnEachDevice("addLimitRows() moves rows beyond their limit back to it", async (bench) => {
   for (const [rows, width] of [[1, 4], [31, 124], [300, 96]]) {
     const [anchors, before] = [
       randomNormal("anchors", rows * width),

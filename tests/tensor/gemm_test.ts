@@ -101,7 +101,7 @@ async function byEachVariant(
 }
 
 testOnEachDevice(
-  "addGemm() equals the float64 product for every kind and size, by each variant of a kernel with the same bits",
+  "addGemm() matches the float64 product for every kind and size, with the same bits from each variant of a kernel",
   async (bench) => {
     for (const kind of KINDS) {
       for (const size of SIZES) {
@@ -165,7 +165,7 @@ testOnEachDevice("addGemm() stores a symmetric product on both sides of the diag
   }
 });
 
-testOnEachDevice("addGemm() makes Muon's polynomial of the square of a Gram matrix", async (bench) => {
+testOnEachDevice("addGemm() computes Muon's polynomial of a Gram matrix", async (bench) => {
   const [size, batch] = [72, 2];
   const shape: GemmShape = { kind: "NN", m: size, n: size, k: size };
   const factors = randomNormal("x", batch * size * 24);
@@ -185,7 +185,7 @@ testOnEachDevice("addGemm() makes Muon's polynomial of the square of a Gram matr
   }
 });
 
-testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", async (bench) => {
+testOnEachDevice("addGemm() multiplies each pair of matrices in a batch", async (bench) => {
   const batch = 3;
   for (const kind of KINDS) {
     const shape = shapeOf(kind, [72, 40, 24]);
@@ -215,7 +215,7 @@ testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", asyn
 });
 
 testOnEachDevice(
-  "addGemm() multiplies one matrix with several, whose distance is given, in splits or not",
+  "addGemm() multiplies several matrices at given strides by one, with and without splits",
   async (bench) => {
     const shape: GemmShape = { kind: "TN", m: 40, n: 24, k: 80 };
     const { m, n, k } = shape;
@@ -326,7 +326,7 @@ const HALF_SIZES = [[4, 4, 4], [8, 8, 8], [32, 28, 20], [36, 36, 12], [64, 68, 3
   72,
 ]];
 
-testOnEachDevice("addGemm() of f16 tensors equals the float64 product", async (bench) => {
+testOnEachDevice("addGemm() matches the float64 product for f16 tensors", async (bench) => {
   for (const [i, [kind, dtypeA, dtypeB, dtypeC]] of PRODUCTS.entries()) {
     for (const [m, n, k] of HALF_SIZES) {
       const [a, b] = [randomIn("f16", "a", m * k), randomIn("f16", "b", k * n)];
@@ -359,7 +359,7 @@ const SPLIT_ERROR = 2 ** -21 + 2 ** -21 + 2 ** -20;
 const SPLIT_EXPONENT = 12;
 
 testOnEachDevice(
-  "addGemm() of f32 operands keeps 20 bits of each where matrix units split them",
+  "addGemm() keeps 20 bits of f32 operands that matrix units split",
   async (bench) => {
     for (const kind of KINDS) {
       for (const [[m, n, k], shift] of [[[72, 136, 200], 5], [[8, 16, 24], -3]] as const) {
@@ -380,7 +380,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("addGemm() of f16 tensors has all its epilogues", async (bench) => {
+testOnEachDevice("addGemm() applies its epilogues to f16 tensors", async (bench) => {
   const [m, n, k] = [33, 40, 24];
   const [a, b, d] = [randomIn("f16", "a", m * k), randomIn("f16", "b", n * k), randomIn("f16", "d", m * n)];
   const [tensorA, tensorB] = [bench.input("a", [m, k], a, "f16"), bench.input("b", [n, k], b, "f16")];
@@ -414,7 +414,7 @@ testOnEachDevice("addGemm() of f16 tensors has all its epilogues", async (bench)
   assertClose(kept, product, storedIn("f16", sum), "before");
 });
 
-testOnEachDevice("addGemm() keeps a row that is not finite to itself", async (bench) => {
+testOnEachDevice("addGemm() confines NaN to its row", async (bench) => {
   const [m, n, k] = [6, 8, 8];
   const a = randomNormal("a", m * k);
   a.fill(NaN, 5 * k);
@@ -429,7 +429,7 @@ testOnEachDevice("addGemm() keeps a row that is not finite to itself", async (be
   assertEquals([...actual].map(Number.isNaN), [...actual.keys()].map((i) => i >= 5 * n));
 });
 
-testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) => {
+testOnEachDevice("addGemm() rejects unsupported sizes and mismatched tensors", (bench) => {
   const program = new Program(bench.registry, "refused");
   const [a, b, c] = ["a", "b", "c"].map((label) => bench.gpu.tensor(label, [8, 8]));
   const refuse = (kind: GemmKind, m: number, n: number, k: number, message: string) =>
@@ -524,7 +524,7 @@ function identity(size: number): Float64Array {
   return Float64Array.from({ length: size * size }, (_, i) => Number(i % (size + 1) === 0));
 }
 
-testOnEachDevice("addGemm() puts its product through an activation and its slope", async (bench) => {
+testOnEachDevice("addGemm() applies an activation or its slope to the product", async (bench) => {
   for (const activation of ACTIVATIONS) {
     for (const [m, n] of ACTIVATED_SIZES) {
       const variants = gemmVariants(bench.gpu.info, { kind: "NN", m, n, k: n });
@@ -561,7 +561,7 @@ testOnEachDevice("addGemm() puts its product through an activation and its slope
   }
 });
 
-testOnEachDevice("addGemm() activates what is large without overflow", async (bench) => {
+testOnEachDevice("addGemm() activates large values without overflow", async (bench) => {
   const u = Float64Array.from([-1e4, -100, 100, 1e4]);
   const [row, ones] = [bench.input("u", [1, 4], u), bench.input("ones", [1, 4], [1, 1, 1, 1])];
   const b = bench.input("identity", [4, 4], identity(4));
@@ -584,7 +584,7 @@ testOnEachDevice("addGemm() activates what is large without overflow", async (be
   }
 });
 
-testOnEachDevice("addGemm() refuses tensors that do not fit its activation", (bench) => {
+testOnEachDevice("addGemm() rejects tensors that do not fit the activation", (bench) => {
   const program = new Program(bench.registry, "refused");
   const [a, b, c] = ["a", "b", "c"].map((label) => bench.gpu.tensor(label, [8, 8]));
   const small = bench.gpu.tensor("small", [8, 4]);

@@ -75,13 +75,13 @@ function assertStep(
 }
 
 testOnEachDevice(
-  "addMuon() makes the step of the float64 reference for wide, square and tall matrices",
+  "addMuon() matches the float64 reference for wide, square and tall matrices",
   async (bench) => {
     for (const shape of SHAPES) assertStep((await run(bench, [shape], 0.5))[0], shape, 0.5);
   },
 );
 
-testOnEachDevice("addMuon() updates each matrix of a buffer by itself", async (bench) => {
+testOnEachDevice("addMuon() updates each matrix of a buffer independently", async (bench) => {
   for (
     const shapes of [
       [[8, 12], [8, 12], [8, 12]],
@@ -97,7 +97,7 @@ testOnEachDevice("addMuon() updates each matrix of a buffer by itself", async (b
   }
 });
 
-testOnEachDevice("addMuon() changes nothing where the clip factor is 0", async (bench) => {
+testOnEachDevice("addMuon() changes nothing when the clip factor is 0", async (bench) => {
   for (const { data, parameter, momentum } of await run(bench, [[12, 8], [12, 8]], 0)) {
     assertEquals(parameter, Float32Array.from(data.parameter));
     assertEquals(momentum, Float32Array.from(data.momentum));

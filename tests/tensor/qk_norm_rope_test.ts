@@ -53,7 +53,7 @@ const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
   );
 
 testOnEachLayout(
-  "addQkNormRope() and its backward equal the float64 reference, the same at each run",
+  "addQkNormRope() and its backward reproducibly match the float64 reference",
   async (bench) => {
     for (const { dtype, ...shape } of shapesOf()) {
       const { rows, numHeads, headDim, norm } = shape;
@@ -96,7 +96,7 @@ testOnEachLayout("addQkNormRope() maps zeros to zeros", async (bench) => {
   assertClose(actual, new Float64Array(32), { relative: 0, absolute: 0 }, "y");
 });
 
-testOnEachLayout("addQkNormRope() turns the last of 1024 positions by exact angles", async (bench) => {
+testOnEachLayout("addQkNormRope() rotates each of 1024 positions by an accurate angle", async (bench) => {
   const shape = { rows: 1024, numHeads: 1, headDim: 32, sequenceLength: 1024, norm: false };
   const data = new Float64Array(1024 * 32).fill(1);
   const x = bench.input("x", [1024, 32], data);
@@ -107,7 +107,7 @@ testOnEachLayout("addQkNormRope() turns the last of 1024 positions by exact angl
 });
 
 testOnEachLayout(
-  "addQkNormRope() and its backward shift the last rows, and equal the float64 reference",
+  "addQkNormRope() and its backward match the float64 reference with the last rows shifted",
   async (bench) => {
     for (const [ofKeys, numHeads, headDim] of [[1, 1, 16], [32, 2, 32], [64, 3, 64], [48, 1, 128]]) {
       for (const norm of [true, false]) {
@@ -143,7 +143,7 @@ testOnEachLayout(
   },
 );
 
-testOnEachDevice("addQkNormRope() refuses heads whose halves are not whole vec4s", (bench) => {
+testOnEachDevice("addQkNormRope() rejects heads whose halves are not whole vec4s", (bench) => {
   const [x, y, scale] = ["x", "y", "scale"].map((label) => bench.gpu.tensor(label, [12]));
   const shape = { rows: 1, numHeads: 1, headDim: 12, sequenceLength: 1, norm: true };
   assertThrows(
@@ -169,7 +169,7 @@ Deno.test("qkNormRopeBackward() of the reference is the derivative of qkNormRope
 const SHIFTED_SIZES = [[1, 1, 16], [31, 2, 32], [32, 2, 32], [33, 3, 64], [65, 1, 128], [515, 4, 32]];
 const EXACT = { relative: 0, absolute: 0 };
 
-testOnEachDevice("addShiftKeys() equals the float64 reference", async (bench) => {
+testOnEachDevice("addShiftKeys() matches the float64 reference", async (bench) => {
   for (const [rows, numHeads, headDim] of SHIFTED_SIZES) {
     const length = rows * numHeads * headDim;
     const shape = [rows, numHeads, headDim];

@@ -12,7 +12,7 @@ const LENGTHS = [1, 2, 3, 5, 31, 33, 255, 256, 257, 4095, 4096, 4097, 8195, 70_0
 const total = (values: Float64Array) => values.reduce((sum, value) => sum + value, 0);
 const squares = (values: Float64Array) => total(values.map((value) => value * value));
 
-testOnEachLayout("addSum() equals the float64 sum, stored or accumulated", async (bench) => {
+testOnEachLayout("addSum() matches the float64 sum, stored or accumulated", async (bench) => {
   for (const length of LENGTHS) {
     const data = randomNormal("x", length);
     const x = bench.input("x", [length], data);
@@ -49,7 +49,7 @@ testOnEachLayout("addSum() counts every element once", async (bench) => {
   }
 });
 
-testOnEachLayout("addSumOfSquares() equals the float64 sum over all inputs", async (bench) => {
+testOnEachLayout("addSumOfSquares() matches the float64 sum over all inputs", async (bench) => {
   const data = LENGTHS.map((length) => randomNormal(`x${length}`, length));
   const inputs = data.map((values) => bench.input(`x${values.length}`, [values.length], values));
   const partials = bench.output("partials", [LENGTHS.reduce((sum, n) => sum + numPartialSums(n), 0)]);
@@ -64,7 +64,7 @@ testOnEachLayout("addSumOfSquares() equals the float64 sum over all inputs", asy
   assertSameBits(actual, repeated, "sum of squares");
 });
 
-testOnEachLayout("addSumOfSquares() is not finite when any element is not", async (bench) => {
+testOnEachLayout("addSumOfSquares() is non-finite if any element's square is", async (bench) => {
   for (const bad of [NaN, Infinity, -Infinity, 1e30]) {
     const inputs = [
       bench.input("good", [5000], randomNormal("good", 5000)),
@@ -77,21 +77,24 @@ testOnEachLayout("addSumOfSquares() is not finite when any element is not", asyn
   }
 });
 
-testOnEachDevice("addClipFactor() scales down to maxNorm and leaves a smaller norm alone", async (bench) => {
-  for (
-    const [square, maxNorm, factor] of [[16, 1, 0.25], [0.25, 1, 1], [0, 1, 1], [4, 2, 1], [1e38, 1, 1e-19]]
-  ) {
-    const sumOfSquares = bench.input("sum", [1], [square]);
-    const out = bench.output("clip", [2]);
-    await bench.run((program) => addClipFactor(program, { sumOfSquares, out, maxNorm }));
-    const [actual] = await bench.read(out);
-    const relative = 16 * UNIT_ROUNDOFF;
-    assertAlmostEquals(actual[CLIP.factor], factor, relative * factor);
-    assertAlmostEquals(actual[CLIP.norm], Math.sqrt(square), relative * Math.sqrt(square));
-  }
-});
+testOnEachDevice(
+  "addClipFactor() scales larger norms down to maxNorm, but not smaller ones",
+  async (bench) => {
+    for (
+      const [square, maxNorm, factor] of [[16, 1, 0.25], [0.25, 1, 1], [0, 1, 1], [4, 2, 1], [1e38, 1, 1e-19]]
+    ) {
+      const sumOfSquares = bench.input("sum", [1], [square]);
+      const out = bench.output("clip", [2]);
+      await bench.run((program) => addClipFactor(program, { sumOfSquares, out, maxNorm }));
+      const [actual] = await bench.read(out);
+      const relative = 16 * UNIT_ROUNDOFF;
+      assertAlmostEquals(actual[CLIP.factor], factor, relative * factor);
+      assertAlmostEquals(actual[CLIP.norm], Math.sqrt(square), relative * Math.sqrt(square));
+    }
+  },
+);
 
-testOnEachDevice("addClipFactor() gives 0 where the norm is not finite", async (bench) => {
+testOnEachDevice("addClipFactor() writes 0 for a non-finite norm", async (bench) => {
   for (const square of [NaN, Infinity]) {
     const [sumOfSquares, out] = [bench.input("sum", [1], [square]), bench.output("clip", [2])];
     await bench.run((program) => addClipFactor(program, { sumOfSquares, out, maxNorm: 1 }));
@@ -99,7 +102,7 @@ testOnEachDevice("addClipFactor() gives 0 where the norm is not finite", async (
   }
 });
 
-testOnEachDevice("addClipFactor() divides by the loss scale, halves and doubles it", async (bench) => {
+testOnEachDevice("addClipFactor() divides by the loss scale, and halves or doubles it", async (bench) => {
   const out = bench.output("clip", [2]);
   const lossScale = bench.output("lossScale", [2], [8, 0]);
   const lossScaleRange = { initial: 8, min: 2, max: 8, growthSteps: 2 };
@@ -129,7 +132,7 @@ testOnEachDevice("addClipFactor() divides by the loss scale, halves and doubles 
   }
 });
 
-testOnEachDevice("addClipFactor() refuses a norm that is not positive and finite", (bench) => {
+testOnEachDevice("addClipFactor() rejects a maxNorm that is not positive and finite", (bench) => {
   const [sumOfSquares, out] = ["sum", "clip"].map((label) => bench.gpu.tensor(label, [4]));
   const program = new Program(bench.registry, "refused");
   for (const maxNorm of [0, -1, NaN, Infinity]) {

@@ -149,7 +149,7 @@ function assembledKernels(): { name: KernelName; files: Map<string, string> }[] 
 }
 
 testOnEachDevice(
-  "KernelRegistry names file and line of an error in each part of a kernel",
+  "KernelRegistry reports the file and line of an error in each part of a kernel",
   async ({ gpu }) => {
     const assembled = assembledKernels();
     assertEquals(assembled.length, 13);
@@ -188,7 +188,7 @@ Deno.test("withHalfStorage() names the file and line where a part of a kernel mi
   );
 });
 
-testOnEachDevice("KernelRegistry.get() refuses an unknown kernel or override", ({ registry }) => {
+testOnEachDevice("KernelRegistry.get() rejects an unknown kernel or override", ({ registry }) => {
   assertThrows(() => registry.get("gemm_tiles"), KernelError, "kernel gemm_tiles: it is unknown");
   assertThrows(
     () => registry.get("gemm_tiled", { TILES: 64 }),
@@ -198,21 +198,24 @@ testOnEachDevice("KernelRegistry.get() refuses an unknown kernel or override", (
   return Promise.resolve();
 });
 
-testOnEachDevice("Program.add() names what is missing, unknown or too large", ({ registry, gpu }) => {
-  const program = new Program(registry, "refused");
-  const [x, y, scale] = ["x", "y", "scale"].map((label) => gpu.tensor(label, [4]));
-  const kernel = "rms_norm_forward";
-  const right = { kernel, bindings: { x, y, scale }, params: { rows: 1, width: 4 }, grid: [1] } as const;
-  const refuse = (changed: object, message: string) =>
-    assertThrows(() => program.add({ ...right, ...changed }), KernelError, message);
-  refuse({ bindings: { x, y } }, "binding scale is missing");
-  refuse({ bindings: { x, y, scale, z: x } }, "binding z is unknown; known are x, y, scale");
-  refuse({ params: { rows: 1 } }, "parameter width is missing");
-  refuse({ grid: [0] }, "the grid is [0], expected 1 to 65535 workgroups");
-  refuse({ grid: [1, 65536] }, "the grid is [1,65536]");
-  assertEquals(program.length, 0);
-  return Promise.resolve();
-});
+testOnEachDevice(
+  "Program.add() reports missing or unknown arguments and invalid grids",
+  ({ registry, gpu }) => {
+    const program = new Program(registry, "refused");
+    const [x, y, scale] = ["x", "y", "scale"].map((label) => gpu.tensor(label, [4]));
+    const kernel = "rms_norm_forward";
+    const right = { kernel, bindings: { x, y, scale }, params: { rows: 1, width: 4 }, grid: [1] } as const;
+    const refuse = (changed: object, message: string) =>
+      assertThrows(() => program.add({ ...right, ...changed }), KernelError, message);
+    refuse({ bindings: { x, y } }, "binding scale is missing");
+    refuse({ bindings: { x, y, scale, z: x } }, "binding z is unknown; known are x, y, scale");
+    refuse({ params: { rows: 1 } }, "parameter width is missing");
+    refuse({ grid: [0] }, "the grid is [0], expected 1 to 65535 workgroups");
+    refuse({ grid: [1, 65536] }, "the grid is [1,65536]");
+    assertEquals(program.length, 0);
+    return Promise.resolve();
+  },
+);
 
 Deno.test("parseKernel() reads bindings, parameters, overrides and needs", () => {
   const parsed = parseKernel(
@@ -295,7 +298,7 @@ Deno.test("withHalfStorage() rejects other arrays, names and uses, with the line
   refuse(`${DECLARATIONS}fn f() { return arrayLength(&y); }`, "y", "y is used in another way than y[i]", 3);
 });
 
-testOnEachDevice("every array of vec4f of every kernel can be f16", async ({ registry, gpu }) => {
+testOnEachDevice("every vec4f array of every kernel can be f16", async ({ registry, gpu }) => {
   for (const [name, source] of Object.entries(KERNEL_SOURCES)) {
     if (!runsOn(gpu, name as KernelName)) continue;
     const names = [...source.matchAll(/var<storage[^>]*>\s*(\w+)\s*:\s*array<vec4f>/g)].map(([, name]) =>
@@ -326,37 +329,43 @@ testOnEachLayout("a kernel reads and writes every finite f16", async (bench) => 
   }
 });
 
-testOnEachDevice("a kernel rounds to a neighbouring f16, and what is too large to NaN", async (bench) => {
-  const around = [
-    ...randomNormal("x", 1000),
-    ...randomNormal("x", 1000, 1e-6),
-    ...randomNormal("x", 1000, 1e3),
-  ];
-  const largest = [65504, -65504, 65503, -65503, 2 ** -24, 2 ** -25, 1e-38, 0];
-  const beyond = [65504.01, -65504.01, 65520, 1e38, -1e38, Infinity, -Infinity, NaN];
-  const data = Float64Array.from([...around, ...largest, ...beyond], Math.fround);
-  const x = bench.input("x", [data.length], data);
-  const y = bench.output("y", [data.length], undefined, "f16");
-  await bench.run((program) => addCopy(program, { x, y, length: data.length }));
-  const [actual] = await bench.read(y);
-  const numKept = around.length + largest.length;
-  assertClose(actual.slice(0, numKept), data.slice(0, numKept), HALF_STORAGE, "y");
-  assertEquals(actual.slice(numKept), new Float32Array(beyond.length).fill(NaN));
-});
-
-testOnEachDevice("a kernel with f16 bindings is another one, made once", async ({ registry, gpu }) => {
-  const [x, y] = ["x", "y"].map((label) => gpu.tensor(label, [4], "f16"));
-  const z = gpu.tensor("z", [4]);
-  const program = new Program(registry, "copies");
-  for (const args of [{ x, y: z }, { x, y: z }, { x: z, y }, { x, y }, { x: z, y: gpu.tensor("w", [4]) }]) {
-    addCopy(program, { ...args, length: 4 });
-  }
-  assertEquals(registry.numPipelines, 4);
-  await registry.ready();
-});
+testOnEachDevice(
+  "a kernel rounds to a neighbouring f16, and stores NaN for out-of-range values",
+  async (bench) => {
+    const around = [
+      ...randomNormal("x", 1000),
+      ...randomNormal("x", 1000, 1e-6),
+      ...randomNormal("x", 1000, 1e3),
+    ];
+    const largest = [65504, -65504, 65503, -65503, 2 ** -24, 2 ** -25, 1e-38, 0];
+    const beyond = [65504.01, -65504.01, 65520, 1e38, -1e38, Infinity, -Infinity, NaN];
+    const data = Float64Array.from([...around, ...largest, ...beyond], Math.fround);
+    const x = bench.input("x", [data.length], data);
+    const y = bench.output("y", [data.length], undefined, "f16");
+    await bench.run((program) => addCopy(program, { x, y, length: data.length }));
+    const [actual] = await bench.read(y);
+    const numKept = around.length + largest.length;
+    assertClose(actual.slice(0, numKept), data.slice(0, numKept), HALF_STORAGE, "y");
+    assertEquals(actual.slice(numKept), new Float32Array(beyond.length).fill(NaN));
+  },
+);
 
 testOnEachDevice(
-  "Program.add() refuses an f16 tensor where a kernel has f32 elements",
+  "KernelRegistry compiles a kernel once per set of f16 bindings",
+  async ({ registry, gpu }) => {
+    const [x, y] = ["x", "y"].map((label) => gpu.tensor(label, [4], "f16"));
+    const z = gpu.tensor("z", [4]);
+    const program = new Program(registry, "copies");
+    for (const args of [{ x, y: z }, { x, y: z }, { x: z, y }, { x, y }, { x: z, y: gpu.tensor("w", [4]) }]) {
+      addCopy(program, { ...args, length: 4 });
+    }
+    assertEquals(registry.numPipelines, 4);
+    await registry.ready();
+  },
+);
+
+testOnEachDevice(
+  "Program.add() rejects an f16 tensor for a binding with f32 elements",
   ({ registry, gpu }) => {
     const [x, out] = [gpu.tensor("x", [8], "f16"), gpu.tensor("out", [1], "f16")];
     assertThrows(
@@ -394,7 +403,7 @@ Deno.test("describeProfile() prints a column for each number, and no speed where
   ]);
 });
 
-testOnEachDevice("Program.profile() counts bytes and gives the results of run()", async (bench) => {
+testOnEachDevice("Program.profile() counts bytes and computes the same results as run()", async (bench) => {
   const [rows, width] = [5, 64];
   const x = bench.input("x", [rows, width], randomNormal("x", rows * width));
   const results: Float32Array[] = [];

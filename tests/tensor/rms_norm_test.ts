@@ -28,7 +28,7 @@ const tolerance = (width: number) =>
   );
 
 testOnEachLayout(
-  "addRmsNorm() and its backward, stored or accumulated, equal the float64 reference",
+  "addRmsNorm() and its backward, stored or accumulated, match the float64 reference",
   async (bench) => {
     for (const [rows, width, dtype] of SIZES.flatMap(([m, n]) => DTYPES.map((of) => [m, n, of] as const))) {
       const [data, before] = ["x", "before"].map((label) => randomNormal(label, rows * width));
@@ -72,7 +72,7 @@ testOnEachLayout(
 );
 
 testOnEachLayout(
-  "addRmsNorm() maps zeros to zeros and keeps a row that is not finite to itself",
+  "addRmsNorm() maps zeros to zeros and confines NaN to its row",
   async (bench) => {
     const data = new Float64Array(3 * 8);
     data.fill(NaN, 8, 16);
@@ -115,7 +115,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("addRmsNorm() refuses a width that is not a multiple of 4", (bench) => {
+testOnEachDevice("addRmsNorm() rejects a width that is not a multiple of 4", (bench) => {
   const [x, y, scale] = ["x", "y", "scale"].map((label) => bench.gpu.tensor(label, [6]));
   const program = new Program(bench.registry, "refused");
   assertThrows(
