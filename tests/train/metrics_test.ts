@@ -48,7 +48,7 @@ Deno.test("openMetrics() drops a torn last line", () => {
   });
 });
 
-Deno.test("openMetrics().append() writes numbers so that they read back to the last bit, and null for NaN", () => {
+Deno.test("openMetrics().append() round-trips numbers bit for bit, and writes null for NaN", () => {
   inFolder((path) => {
     const losses = [0.1, Math.fround(0.1), 5e-324, 1.7976931348623157e308];
     using log = openMetrics(path, 0);

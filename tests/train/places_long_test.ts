@@ -79,7 +79,7 @@ Deno.test("train --geo, stopped and resumed, ends as if uninterrupted, and needs
   assertEquals(metricsOf(stopped).at(-1), metricsOf(run).at(-1));
 });
 
-Deno.test("a checkpoint answers by the places of addresses that it never met, without any database", async () => {
+Deno.test("a checkpoint answers for unseen addresses by their places, without a database", async () => {
   using model = await loadModel(run);
   // Addresses in the same /24 as known ones, in another country, and without a known place.
   const [here, there, unknown] = ["100.12.134.7", "145.224.81.9", "10.1.2.3"];

@@ -126,7 +126,7 @@ testOnEachDevice("20 training steps stay within 1e-3 of the float64 model's loss
   await compareTraining(registry, tinyOptim(MUON));
 });
 
-testOnEachDevice("step() skips a gradient that is not finite", async ({ registry, gpu }) => {
+testOnEachDevice("step() skips a non-finite gradient", async ({ registry, gpu }) => {
   const { model, optimizer } = await setUp(registry, { totalSteps: 10 });
   const batch = tinyBatch(model.config, BATCH_SIZE);
   model.accumulate(batch, 1);
@@ -153,7 +153,7 @@ testOnEachDevice("step() skips a gradient that is not finite", async ({ registry
   assert(Number.isFinite(norm), `norm ${norm}`);
 });
 
-testOnEachDevice("the head's added rows stay zero, and are in no checkpoint", async ({ registry, gpu }) => {
+testOnEachDevice("the head's padding rows stay zero and are not saved", async ({ registry, gpu }) => {
   const { model, optimizer } = await setUp(registry, { totalSteps: 3 });
   for (const step of [0, 1, 2]) {
     model.accumulate(tinyBatch(model.config, BATCH_SIZE, step), 1);
@@ -171,7 +171,7 @@ testOnEachDevice("the head's added rows stay zero, and are in no checkpoint", as
   assertEquals(optimizer.stateShapes.get("lm_head.weight.exp_avg"), [267, 16]);
 });
 
-testOnEachDevice("loadState() refuses the state of another model", async ({ registry }) => {
+testOnEachDevice("loadState() rejects another model's state", async ({ registry }) => {
   const { optimizer } = await setUp(registry, { totalSteps: 1 });
   const state = await optimizer.readState();
   const without = new Map(state);
@@ -213,30 +213,33 @@ async function trainStep({ model, optimizer }: Run, index: number, seed = index)
   return (await model.registry.gpu.read(model.lossSum))[0][0] / numTargets;
 }
 
-testOnEachDevice("a scale that is too large is halved, step by step, and training goes on", async (bench) => {
-  const run = await setUpHalf(bench.registry);
-  const { model, optimizer } = run;
-  optimizer.loadState((await optimizer.readState()).set(LOSS_SCALE_STATE, Float32Array.of(2 ** 24, 7)));
-  const weights = await model.weights();
-  assert(optimizer.lossScale);
-  for (let index = 0, numSkipped = 0; index < 20; index++) {
-    await trainStep(run, index, 0);
-    const [[scale], [norm]] = await bench.gpu.read(optimizer.lossScale, optimizer.gradNorm);
-    const skipped = 24 - Math.log2(scale);
-    assertEquals(Number.isFinite(norm), skipped === numSkipped);
-    if (skipped === index + 1) {
-      for (const [name, values] of await model.weights()) {
-        assertSameBits(values, weights.get(name) ?? values, name);
+testOnEachDevice(
+  "a loss scale that is too large is halved step by step while training continues",
+  async (bench) => {
+    const run = await setUpHalf(bench.registry);
+    const { model, optimizer } = run;
+    optimizer.loadState((await optimizer.readState()).set(LOSS_SCALE_STATE, Float32Array.of(2 ** 24, 7)));
+    const weights = await model.weights();
+    assert(optimizer.lossScale);
+    for (let index = 0, numSkipped = 0; index < 20; index++) {
+      await trainStep(run, index, 0);
+      const [[scale], [norm]] = await bench.gpu.read(optimizer.lossScale, optimizer.gradNorm);
+      const skipped = 24 - Math.log2(scale);
+      assertEquals(Number.isFinite(norm), skipped === numSkipped);
+      if (skipped === index + 1) {
+        for (const [name, values] of await model.weights()) {
+          assertSameBits(values, weights.get(name) ?? values, name);
+        }
       }
+      numSkipped = skipped;
+      if (index === 19) assert(skipped >= 3 && skipped < 15, `${skipped} steps were skipped`);
     }
-    numSkipped = skipped;
-    if (index === 19) assert(skipped >= 3 && skipped < 15, `${skipped} steps were skipped`);
-  }
-  assert(await trainStep(run, 20, 0) < 5);
-});
+    assert(await trainStep(run, 20, 0) < 5);
+  },
+);
 
 testOnEachDevice(
-  "a run in f16 goes on from saved weights and state with the same bits",
+  "an f16 run continues from saved weights and state, bit for bit",
   async ({ registry }) => {
     const whole = await setUpHalf(registry, 6);
     const before = await setUpHalf(registry, 6);
@@ -257,7 +260,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("products read the weights of the last step", async ({ registry }) => {
+testOnEachDevice("f16 products use the weights of the last step", async ({ registry }) => {
   const run = await setUpHalf(registry);
   await trainStep(run, 0);
   const other = await setUpHalf(registry);
@@ -294,7 +297,7 @@ async function stepOf(bench: KernelBench, perBuffer: number): Promise<Float32Arr
 }
 
 testOnEachDevice(
-  "MuonRule makes the same step in one buffer, in several, and matrix by matrix",
+  "MuonRule computes the same step with one buffer, several, or one per matrix",
   async (bench) => {
     const whole = await stepOf(bench, 5);
     for (const perBuffer of [2, 1]) {
