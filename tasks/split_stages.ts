@@ -32,7 +32,7 @@ function limitsOf(
 
 function splitStageResult(
   stage: string,
-  { output, task, ratios }: { output: string; task: string; ratios: string },
+  { output, task, ratios }: { output: string; task: string; ratios?: string | undefined },
   result: StageSummary,
   describe: (counts: Record<string, number>) => string,
 ): StageResult {
@@ -41,7 +41,7 @@ function splitStageResult(
     return `${split.padEnd(6)}${describe(result.splits[split])}, ${shards} shards, ${formatBytes(bytes)}`;
   });
   const note = result.timeCuts && noteOnFarTimes(result.timeCuts);
-  const shares = parseRatios(ratios);
+  const shares = ratios === undefined ? [] : parseRatios(ratios);
   const empty = SPLIT_NAMES.filter((split, i) => shares[i] > 0 && result.splits[split].sources === 0);
   const isWhole = parseArrayTask(task).count === 1;
   const text = [
@@ -97,7 +97,9 @@ export const probeRowsStage = defineStage(probeRowsCommand, async (options, cont
     numShards,
     maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
   }, { signal: context.signal, onProgress: progress.update });
-  return splitStageResult("probe-rows", options, result, ({ records, measurements, sources }) => {
+  // Shards are in splits already.
+  const split = { ...options, ratios: splitOfFile ? undefined : options.ratios };
+  return splitStageResult("probe-rows", split, result, ({ records, measurements, sources }) => {
     const what = `${formatCount(measurements)} measurements of ${formatCount(sources)} sources`;
     return `${what} in ${formatCount(records)} records`;
   });

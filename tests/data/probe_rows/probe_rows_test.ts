@@ -165,6 +165,9 @@ Deno.test("shard and probe-rows report splits without measurements", async () =>
     const byRow = await succeed(stage, ...input, folder.at(`${stage}-row`), "--split-by", "row");
     assert(!byRow.stdout.includes("nothing is in"));
   }
+  // Shards are in splits already, whose shares only shard knows.
+  const ofShards = await succeed("probe-rows", "--input", folder.at("shard"), "--output", folder.at("rows"));
+  assert(!ofShards.stdout.includes("nothing is in"));
 });
 
 Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and splits by time report outliers", async () => {
