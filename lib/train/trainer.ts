@@ -18,7 +18,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import type { EngineName } from "../tensor/engine.ts";
 import { describeProfile, PROFILE_NOTES, type ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, listCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
+import { hasCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
 import {
   checkpointFiles,
   engineOf,
@@ -313,17 +313,15 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
 }
 
 /**
- * The configuration of an earlier run in the folder with the same request and data. Its newest checkpoint counts,
- * since a run that is fitted to a time changes its number of steps.
+ * The configuration of the checkpoint to continue from, if its run had the same request and data. A run that is
+ * fitted to a time changes its number of steps.
  */
 function sizedBefore(
   { runDir, fresh }: TrainOptions,
   { asked, data }: { asked: string; data: string },
 ): RunConfig | undefined {
-  const folder = join(runDir, CHECKPOINTS);
-  if (fresh || !hasCheckpoints(folder)) return undefined;
-  return listCheckpoints(folder)
-    .findLast((state) => state.asked === asked && state.dataFingerprint === data)?.config;
+  const state = fresh ? undefined : loadForResume(join(runDir, CHECKPOINTS))?.state;
+  return state?.asked === asked && state.dataFingerprint === data ? state.config : undefined;
 }
 
 /** See `CheckpointState.asked`. */
