@@ -391,6 +391,8 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
 }
 
 const MAPPED = /^::ffff:.*\./;
+/** More than one address. */
+const PREFIX = /^(?:[^/:]+\/(?!32$)|[^/]*:[^/]*\/(?!128$))\d{1,3}$/;
 /** `web.example (192.0.2.1)`, `192.0.2.1 [web.example]` */
 const HOST_AND_HOST = /^([^\s()[\]]+)\s*[([]([^\s()[\]]*[.:][^\s()[\]]*)[)\]]$/;
 
@@ -428,6 +430,7 @@ function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
  * `https://192.0.2.1:443/x`, `fe80::1%eth0`, `web.example (192.0.2.1)`.
  */
 export function hostOf(text: string): string {
+  if (PREFIX.test(text)) return text;
   const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
   // Of two addresses, either may be meant.
   if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;

@@ -161,6 +161,12 @@ interface Layout {
   readonly integers: readonly { readonly at: number; readonly field: number }[];
 }
 
+/** Whether fields of this name are read without `--columns`. */
+export function isUsualName(name: string): boolean {
+  const usual = usualName(name);
+  return KEYS.includes(usual) || Object.values(USUAL_NAMES).some((names) => names.includes(usual));
+}
+
 /** The layout of records, or what is wrong with their names. */
 export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
   const { columns = new Map<string, string>() } = options;

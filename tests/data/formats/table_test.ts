@@ -288,6 +288,11 @@ Deno.test("a table: column names in any case and with units, and hosts with port
   for (const host of ["fe80::1%eth0", "[fe80::1%12]:80"]) {
     assertEquals(rowsOf(found(`src,dst,rtt\n2001:db8::2,${host},5\n`)), [["fe80::1", null, 5]], host);
   }
+  assertEquals(rowsOf(found(`src,dst,rtt\n${SRC}/32,${DST},5\n`)), [[DST, null, 5]]);
+  for (const prefix of ["192.0.2.0/24", "2001:db8::/32"]) {
+    const prefixes = found(`src,dst,rtt\n${prefix},${DST},5\n`);
+    assertEquals(othersOf(prefixes), [[2, "unparseableAddress"]], prefix);
+  }
   const two = found(`src,dst,rtt\n${SRC},${DST} (192.0.2.9),5\n`);
   assertEquals(othersOf(two), [[2, "unparseableAddress"]]);
 });
