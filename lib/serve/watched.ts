@@ -201,12 +201,12 @@ export async function* watchLines(
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {
-      const { numInFuture, numLate } = watch;
+      const { numInFuture, numLate, numUsed } = watch;
       events = watch.add(watchedMeasurement(read()));
       if (watch.numInFuture > numInFuture) {
         throw new UserError("time must not be in the future (it is UTC unless it has a zone); left out");
       }
-      if (watch.numLate > numLate) {
+      if (watch.numLate > numLate && watch.numUsed === numUsed) {
         yield {
           line,
           error: "found a time before one of the pair's earlier measurements, expected time order; left out",

@@ -13,6 +13,7 @@ import {
 import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
+import { isUsualName } from "../../data/formats/table.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { LineError } from "../../query/questions/question.ts";
 import { watch } from "../../query/questions/watch.ts";
@@ -89,7 +90,7 @@ export async function* measurementLines(
     const advice = isEnd ? "; give src and dst in the URL if the text does not contain them" : "";
     throw new UserError(withoutOptions(error.message) + advice, { cause: error });
   }
-  if (hasContent && !isFound) {
+  if (reader.format === "json" && hasContent && !isFound) {
     throw new UserError(
       "Cannot read the body: found no measurements, expected objects with src, dst, time and rtt, " +
         "or another format that import reads",
@@ -129,17 +130,25 @@ function* ownMeasurements(
   format: JsonFormat | undefined,
   { line, reading, withIds }: { line: number; reading: ReadingOptions; withIds: boolean },
 ): Generator<Line> {
-  const named = withFieldNames(object);
-  const hasOwnNames = Object.keys(named).every((name) => Object.hasOwn(watch.line.shape, name));
-  const findings = format ? [...format.findings(object, reading)] : [];
+  const named = Object.fromEntries(
+    Object.entries(withFieldNames(object)).filter(([name]) => withIds || !IDS.includes(name)),
+  );
+  const names = Object.keys(named);
+  const hasOwnNames = names.every((name) => Object.hasOwn(watch.line.shape, name));
+  // Beside the API's own names, another one or a second RTT is a mistake.
+  const isMixed = ["src", "dst", "rtt"].every((name) => names.includes(name)) &&
+    names.some((name) => !isUsualName(name) || name in COLUMNS || /^rtt_/i.test(name));
+  const findings = format && !isMixed ? [...format.findings(object, reading)] : [];
   const isClear = (finding: Finding) =>
-    "srcAddr" in finding
+    "skipped" in finding ||
+    ("srcAddr" in finding
       ? !Number.isNaN(finding.eventTimeUs)
-      : "reason" in finding && !hasOwnNames && finding.reason !== "nullValue";
+      : !hasOwnNames && finding.reason !== "nullValue");
   if (findings.length === 0 || !findings.every(isClear)) return yield { line, read: () => named };
   for (const finding of findings) yield* linesOfFinding(finding, line, withIds);
 }
 
+const IDS = ["msm_id", "prb_id"];
 const COLUMNS: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
 
 /** Renames fields that are named like the columns of measurement files. */

@@ -284,10 +284,16 @@ Deno.test("measurementLines() reads the column names, units and no-reply words o
       { ...row, rtt: null },
     ]),
     [{ time, rtt: 5 }, { ...row, rtt: 5 }],
+    [{ src, dst, time, rtt: 0, msm_id: 7 }, { ...row, rtt: 0 }],
     // The API's schema explains what is wrong with these.
-    ...[{ src, dst, tme: time, rtt: 5 }, { src, dst, time, rtt: 0 }, { src, dst, time }].map(
-      (line): [object, unknown] => [line, line],
-    ),
+    ...[
+      { src, dst, tme: time, rtt: 5 },
+      { src, dst, time, rtt: 0 },
+      { src, dst, time },
+      { src: "192.0.2.0/24", dst, time, rtt: 5 },
+      { src, dst, time, rtt: 5, unit: "s" },
+      { src, dst, time, rtt: 5, rtt_s: 5 },
+    ].map((line): [object, unknown] => [line, line]),
   ];
   for (const [line, expected] of cases) {
     const ends = "src" in line || "source" in line ? {} : { src, dst };
