@@ -27,8 +27,8 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * Converts a value to the types of its schema, recursively: null or an empty text means that an optional field
- * is absent, text becomes a number or a list if one is expected, and -1 or a word for no reply in place of an
+ * Converts a value to the types of its schema, recursively: null means that an optional field is absent, as
+ * does an empty text other than an endpoint; text becomes a number or a list if one is expected, and -1 or a word for no reply in place of an
  * RTT becomes null.
  *
  * @throws {UserError} If a field has its name from before version 0.2.
@@ -47,7 +47,9 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
       throw new UserError(`found ${name}, expected ${OLD_NAMES[name]}, its name since version 0.2`);
     }
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
-    if ((each === null || each === "") && field instanceof z.ZodOptional) return [];
+    // An empty endpoint may be an unset variable, and would ask about all.
+    const isEmpty = each === "" && !["src", "dst", "within"].includes(name);
+    if ((each === null || isEmpty) && field instanceof z.ZodOptional) return [];
     // Only an RTT may be null in its own right.
     const isRtt = field instanceof z.ZodNullable && each !== undefined;
     if (isRtt && readRtt(each, 1, USUAL_READING) === FAILED_RTT_MS) return [[name, null]];
@@ -93,7 +95,7 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
 const IN_URL = new WeakSet<object>();
 
 /** A time whose offset lost its plus sign, which means a blank in a URL. */
-const BLANK_OFFSET = /(\d:\d\d(?:[.:][\d.]+)?) (\d\d:?\d\d)$/;
+const BLANK_OFFSET = /(\d:\d\d(?:[.:][\d.]+)?) ([01]\d(?::?[0-5]\d)?)$/;
 
 /** The fields of a URL's query as text. @throws {UserError} If a field is given twice. */
 export function queryFields(url: string): Record<string, string> {

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
 import { ApiError, problemOf } from "../../../lib/serve/api/api_error.ts";
@@ -117,18 +117,24 @@ Deno.test("numbers and lists in every request may be text", () => {
   });
 });
 
-Deno.test("null and an empty text count as absent in every optional field, and as no reply in a measurement's rtt", () => {
+Deno.test("null and an empty text count as absent in optional fields except endpoints, and as no reply in a measurement's rtt", () => {
   for (const [name, schema] of Object.entries(REQUESTS)) {
     const required: Record<string, unknown> = {};
     const nulls: Record<string, null> = {};
     const blanks: Record<string, string> = {};
     for (const [field, type] of Object.entries(schema.shape)) {
-      if (z.safeParse(type, undefined).success) [nulls[field], blanks[field]] = [null, ""];
-      else required[field] = exampleOf(type);
+      const isEndpoint = ["src", "dst", "within"].includes(field);
+      if (z.safeParse(type, undefined).success) {
+        nulls[field] = null;
+        if (!isEndpoint) blanks[field] = "";
+      } else required[field] = exampleOf(type);
     }
     const expected = JSON.stringify(readFields(schema, required));
     assertEquals(JSON.stringify(readFields(schema, { ...required, ...nulls })), expected, name);
     assertEquals(JSON.stringify(readFields(schema, { ...required, ...blanks })), expected, name);
+    if ("within" in nulls) {
+      assertNotEquals(JSON.stringify(readFields(schema, { ...required, within: "" })), expected, name);
+    }
   }
   const lost = { ...QUESTION, rtt: null };
   const { rtt, context } = readFields(servedSchema(QUESTIONS.likelihood), {
